@@ -1,0 +1,1 @@
+"""One declaration a file: source, prompt, scorer, grouping."""

@@ -1,0 +1,1 @@
+"""Arguments in, one library call, text out."""

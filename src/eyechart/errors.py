@@ -1,0 +1,81 @@
+"""Our exceptions. Each says what happened, to what, and what to do next."""
+
+from __future__ import annotations
+
+
+class EyechartError(Exception):
+    """Base of all errors a user can act on. Shown as one message, never as a traceback.
+
+    >>> print(DataError("demo.tsv: no column 'question'", hint="map it with --field question=ask"))
+    demo.tsv: no column 'question'
+      hint: map it with --field question=ask
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
+
+
+class UsageError(EyechartError):
+    """A flag, a configuration or a call that cannot be meant."""
+
+
+class UnknownName(EyechartError):
+    """No benchmark, scorer or model of that name."""
+
+
+class MissingExtra(EyechartError):
+    """A part that is installed on request is not installed.
+
+    >>> print(MissingExtra.named("parquet", needed_for="Parquet files"))
+    Parquet files need an optional part that is not installed
+      hint: pip install 'eyechart[parquet]'
+    """
+
+    @classmethod
+    def named(cls, extra: str, *, needed_for: str) -> MissingExtra:
+        """The error for one extra, with the line that installs it."""
+        message = f"{needed_for} need an optional part that is not installed"
+        return cls(message, hint=f"pip install 'eyechart[{extra}]'")
+
+
+class DataError(EyechartError):
+    """Something in a benchmark file. Names file, row and column."""
+
+
+class ImageError(DataError):
+    """A picture that cannot be sent. Concerns one sample, which fails; the run goes on."""
+
+
+class StoreError(EyechartError):
+    """The run folder cannot be read or written."""
+
+
+class ModelError(EyechartError):
+    """A request that got no answer.
+
+    `is_retryable`: the same request may succeed later. `is_fatal`: no request can succeed (wrong key,
+    unknown model), so asking on would waste time and money.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        status: int | None = None,
+        is_retryable: bool = False,
+        is_fatal: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.is_retryable = is_retryable
+        self.is_fatal = is_fatal
+        self.retry_after_s = retry_after_s

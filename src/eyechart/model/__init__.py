@@ -1,0 +1,1 @@
+"""Messages to reply, one module a provider."""

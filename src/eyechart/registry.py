@@ -1,0 +1,107 @@
+"""Names to parts: @benchmark, @scorer, @model, and plug-ins that load on the first look-up.
+
+A decorator only records. Our own parts and other people's are announced by the same entry points
+(`eyechart.models`, `eyechart.scorers`, `eyechart.benchmarks`), whose value is the module to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from eyechart.errors import EyechartError, UnknownName
+from eyechart.types import Benchmark, Model, Reply, Sample, Score, Scorer
+
+T = TypeVar("T")
+
+ModelFactory = Callable[..., Model]
+BenchmarkFactory = Callable[..., Benchmark]
+ScoreFunction = Callable[[Reply, Sample], Score]
+
+
+class Registry(Generic[T]):
+    """One kind of part, by name."""
+
+    def __init__(self, kind: str, *, see: str) -> None:
+        self.kind = kind
+        self.see = see
+        self._parts: dict[str, T] = {}
+
+    def record(self, name: str, part: T) -> T:
+        """Remember `part`; a later one of the same name replaces it, so that a user can override ours."""
+        self._parts[name] = part
+        return part
+
+    def get(self, name: str) -> T:
+        """The part of that name, importing the module that announces it if need be."""
+        if name not in self._parts and (entry := self._announced().get(name)) is not None:
+            try:
+                entry.load()
+            except ImportError as err:
+                raise EyechartError(
+                    f"the {self.kind} {name!r} could not be loaded from {entry.value}: {err}",
+                    hint="install what it needs, or remove the package that announces it",
+                ) from err
+        if name not in self._parts:
+            raise UnknownName(f"no {self.kind} named {name!r}", hint=self._advice(name))
+        return self._parts[name]
+
+    def names(self) -> list[str]:
+        """All names, recorded or announced."""
+        return sorted({*self._parts, *self._announced()})
+
+    def _announced(self) -> dict[str, Any]:
+        from importlib.metadata import entry_points
+
+        return {entry.name: entry for entry in entry_points(group=f"eyechart.{self.kind}s")}
+
+    def _advice(self, name: str) -> str:
+        near = near_names(name, self.names())
+        return f"did you mean {' or '.join(near)}? See: {self.see}" if near else f"see: {self.see}"
+
+
+def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
+    """Known names that look like a slip of `name`.
+
+    >>> near_names("mmbnch-dev-en", ["mmbench-dev-en", "o3-bench"])
+    ['mmbench-dev-en']
+    """
+    from rapidfuzz import process
+
+    return [match for match, _, _ in process.extract(name, known, limit=at_most, score_cutoff=70)]
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedScorer:
+    name: str
+    version: str
+    function: ScoreFunction
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        return self.function(reply, sample)
+
+
+benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
+scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
+models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
+
+
+def benchmark(name: str) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
+    """Declare a benchmark: the function returns its `Benchmark`."""
+    return lambda factory: benchmarks.record(name, factory)
+
+
+def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
+    """Declare a provider: ``provider/name`` calls the function with ``name`` and the run's settings."""
+    return lambda factory: models.record(provider, factory)
+
+
+def scorer(name: str, *, version: str) -> Callable[[ScoreFunction], ScoreFunction]:
+    """Declare a scorer. The function itself stays callable as it is."""
+
+    def record(function: ScoreFunction) -> ScoreFunction:
+        scorers.record(name, _NamedScorer(name, version, function))
+        return function
+
+    return record

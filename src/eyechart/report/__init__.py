@@ -1,0 +1,1 @@
+"""Results to numbers, tables and files."""

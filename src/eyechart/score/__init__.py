@@ -1,0 +1,1 @@
+"""Reply and sample to score: pure functions, usable on their own."""

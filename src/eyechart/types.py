@@ -1,0 +1,286 @@
+"""The words everyone speaks: a question, what was asked, what came back, what it was worth.
+
+Plain frozen dataclasses, so that a value can be compared, printed and shared between threads. What
+comes from outside is checked once, at the door, and trusted from there on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+Outcome = Literal["correct", "wrong", "partial", "unparsed", "refused", "truncated", "failed", "unscored"]
+OUTCOMES: tuple[Outcome, ...] = (
+    "correct", "partial", "wrong", "unparsed", "refused", "truncated", "failed", "unscored",
+)  # fmt: skip
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageRef:
+    """Where a picture lies. Nothing is read until somebody needs the pixels.
+
+    ``file``: a path. ``cell``: base64 text at a byte range of a file. ``parquet``: row `offset` of
+    column `column` of a file. ``url``: an address. ``data``: the base64 text itself, in `location`.
+    """
+
+    kind: Literal["file", "cell", "parquet", "url", "data"]
+    location: str
+    offset: int = 0
+    length: int = 0
+    column: str = ""
+    box: tuple[int, int, int, int] | None = None  # crop: x, y, width, height in pixels
+
+    def __str__(self) -> str:
+        """Say where the picture lies, for messages to people."""
+        if self.kind == "data":
+            return "inline base64"
+        place = {"cell": f" (byte {self.offset})", "parquet": f" (row {self.offset})"}
+        return self.location + place.get(self.kind, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A picture ready to send: checked, measured, and encoded only as far as it had to be.
+
+    `base64` is the ASCII text of the encoded file; `sha256` is that of the file's bytes. `path` is the
+    file on disk when the picture is sent unchanged from one, for models that want a path.
+    """
+
+    base64: bytes
+    mime: str
+    width: int
+    height: int
+    sha256: str
+    n_bytes: int  # of the encoded file, before base64
+    resized: bool = False
+    reencoded: bool = False
+    origin: str = ""
+    path: str | None = None
+
+    def data(self) -> bytes:
+        """The encoded file's bytes."""
+        import pybase64
+
+        return pybase64.b64decode(self.base64, validate=True)
+
+    def record(self) -> dict[str, Any]:
+        """What was sent, without the pixels: kept in the journal for every sample."""
+        return {
+            "mime": self.mime,
+            "width": self.width,
+            "height": self.height,
+            "bytes": self.n_bytes,
+            "sha256": self.sha256,
+            "resized": self.resized,
+            "reencoded": self.reencoded,
+            "origin": self.origin,
+        }
+
+
+Part: TypeAlias = str | ImageRef | Image
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn: text and pictures in the order the model sees them."""
+
+    role: Role
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined."""
+        return "\n".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def images(self) -> tuple[ImageRef | Image, ...]:
+        """The pictures, in order."""
+        return tuple(part for part in self.parts if not isinstance(part, str))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One question as the benchmark's authors published it.
+
+    `choices` maps each option letter to its text, in printed order; empty for an open question.
+    `choices_text` is the options block where the file holds it as one text, to be sent unchanged.
+    `golds` holds every accepted answer (the letter, for multiple choice); empty when none is public.
+    """
+
+    id: str
+    question: str
+    images: tuple[ImageRef, ...] = ()
+    golds: tuple[str, ...] = ()
+    choices: Mapping[str, str] = field(default_factory=dict)
+    choices_text: str = ""
+    hint: str = ""
+    meta: Mapping[str, Any] = field(default_factory=dict)  # category, l2-category, split, other columns
+    row: int = 0  # where it stands in its file, counted from 1 as people count
+
+    def without_golds(self) -> Sample:
+        """The question as a model may see it."""
+        return replace(self, golds=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens, as the endpoint counted them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back. `text` is the answer part; thinking is kept apart and never scored."""
+
+    text: str
+    thinking: str = ""
+    finish_reason: str = "stop"  # "length": cut off; "content_filter" or "refusal": withheld
+    usage: Usage | None = None
+    model: str = ""  # as the endpoint calls itself
+    latency_s: float = 0.0
+    evidence: Mapping[str, Any] = field(default_factory=dict)  # what a baseline saw, a judge said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why there is no reply. Never an answer, never cached, asked again on the next run."""
+
+    stage: Literal["load", "render", "generate", "score"]
+    reason: str
+    retryable: bool = False
+    status: int | None = None
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A verdict with its reason: what was read out of the reply, and by which rule."""
+
+    outcome: Outcome
+    value: float  # 0 to 1
+    read: str | None = None  # the answer we read; None when we could not
+    route: str = ""  # the rule that decided, e.g. "exact", "choice:boxed"
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One thing asked of a model. `sample` comes without its golds."""
+
+    messages: tuple[Message, ...]
+    sample: Sample
+    trial: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One sample's end (one trial of it), as the report sees it."""
+
+    sample: Sample
+    position: int
+    trial: int = 0
+    reply: Reply | None = None
+    failure: Failure | None = None
+    score: Score | None = None
+    sent: tuple[Mapping[str, Any], ...] = ()  # Image.record() of each picture that was sent
+    attempts: int = 0
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The sample's one outcome; None while it is still to be asked."""
+        if self.score is not None:
+            return self.score.outcome
+        return "failed" if self.failure is not None else None
+
+
+class Model(Protocol):
+    """Answers requests. Adapters in model/python.py give this shape to people's own classes.
+
+    A model that is slow or may fail says how by raising `ModelError`; the engine decides on retries.
+    """
+
+    @property
+    def name(self) -> str:
+        """As the user wrote it: ``provider/name``."""
+        ...
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """All that can change an answer: endpoint, parameters. Part of the request key; holds no secret."""
+        ...
+
+    async def reply(self, request: Request) -> Reply:
+        """Answer one request."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections, threads and weights."""
+        ...
+
+
+@runtime_checkable
+class Studious(Protocol):
+    """A model that looks over the whole benchmark first (blind baselines learn answer frequencies)."""
+
+    def study(self, samples: Iterable[Sample]) -> None:
+        """See every sample, golds included. Must not let a sample's own gold decide its answer."""
+        ...
+
+
+class Scorer(Protocol):
+    """Reply and sample in, score out: pure, with a version that moves whenever a score could move."""
+
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Kept beside each score."""
+        ...
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        """Score one reply."""
+        ...
+
+
+class Source(Protocol):
+    """Where samples come from. Iterating reads lazily, and may be done more than once."""
+
+    @property
+    def name(self) -> str:
+        """Short name, used for the run folder."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """Where it lies: a path, a hub id, a package."""
+        ...
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Samples in published order."""
+        ...
+
+
+Prompt: TypeAlias = Callable[[Sample], Sequence[Message]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """A source, a prompt, a scorer, and how the numbers are grouped. Nothing else."""
+
+    name: str
+    source: Source
+    prompt: Prompt
+    scorer: str = "default"
+    group_by: tuple[str, ...] = ("split", "l2-category", "category")
+    parity: str = ""  # "official" where the scorer reproduces the authors' verdicts
+    about: str = ""
