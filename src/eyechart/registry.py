@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.types import Benchmark, Model, Reply, Sample, Score, Scorer
+from eyechart.types import Benchmark, Model, ModelSettings, Reply, Sample, Score, Scorer
 
 T = TypeVar("T")
 
-ModelFactory = Callable[..., Model]
+ModelFactory = Callable[[str, ModelSettings], Model]
 BenchmarkFactory = Callable[..., Benchmark]
 ScoreFunction = Callable[[Reply, Sample], Score]
 

@@ -200,6 +200,34 @@ class Result:
         return "failed" if self.failure is not None else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Where a run stands at one moment, for the live line."""
+
+    done: int = 0  # samples (times trials) that have an outcome, those of an earlier start included
+    total: int = 0
+    resumed: int = 0  # of `done`: found in the journal, not asked again
+    score: float | None = None  # so far
+    in_flight: int = 0
+    sent: int = 0  # requests, retries included
+    retried: int = 0
+    failed: int = 0
+    requests_per_s: float = 0.0
+    elapsed_s: float = 0.0
+    eta_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """What a run hands to the maker of a model. A maker refuses what it does not know."""
+
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # temperature, max_tokens, seed, ...
+    timeout_s: float = 600.0
+    concurrency: int = 64
+
+
 class Model(Protocol):
     """Answers requests. Adapters in model/python.py give this shape to people's own classes.
 
