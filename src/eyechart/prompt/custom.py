@@ -1,0 +1,32 @@
+"""The prompt for a user's own file: the published frames of the formats it may come in.
+
+Multiple choice in columns is framed as VLMEvalKit frames it; options that the file holds as one text
+follow the question unchanged, as in InSight-o3's files; an open question is asked as it stands.
+Pictures come first, in the order of the file.
+"""
+
+from __future__ import annotations
+
+from eyechart.types import Message, Sample
+
+
+def custom_prompt(sample: Sample) -> list[Message]:
+    r"""One user turn: the pictures, then the question.
+
+    >>> [message] = custom_prompt(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
+    >>> message.text
+    'Question: Which?\nOptions:\nA. cat\nB. dog\nPlease select the correct answer from the options above. \n'
+    """
+    return [Message("user", (*sample.images, _text(sample)))]
+
+
+def _text(sample: Sample) -> str:
+    hint = f"Hint: {sample.hint}\n" if sample.hint else ""
+    if sample.choices_text:
+        return f"{hint}{sample.question}\n{sample.choices_text}"
+    if sample.choices:
+        options = "".join(f"{letter}. {text}\n" for letter, text in sample.choices.items())
+        # The blank before the last line end is part of the published frame.
+        closing = "Please select the correct answer from the options above. \n"
+        return f"{hint}Question: {sample.question}\nOptions:\n{options}{closing}"
+    return f"{hint}{sample.question}"

@@ -1,0 +1,102 @@
+"""The run folder: where it lies, who holds it, and what is written beside the journal."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import StoreError
+from eyechart.store.journal import FILE_NAME
+
+LOCK_NAME = "run.lock"
+
+
+def folder_for(root: Path, benchmark: str, model: str, identity: Mapping[str, Any]) -> Path:
+    """Where a run of `model` on `benchmark` lives: the same settings give the same folder.
+
+    >>> folder_for(Path("runs"), "demo", "openai/gpt-4o", {"temperature": 0}).as_posix()
+    'runs/demo/openai-gpt-4o-e4ff4911'
+    """
+    digest = hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).hexdigest()[:8]
+    return root / file_safe(benchmark) / f"{file_safe(model)}-{digest}"
+
+
+def file_safe(name: str) -> str:
+    """A name as one part of a path.
+
+    >>> file_safe("openai/Qwen/Qwen2.5-VL:7b"), file_safe("../..")
+    ('openai-Qwen-Qwen2.5-VL-7b', 'unnamed')
+    """
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-")[:100] or "unnamed"
+
+
+def make(folder: Path, *, fresh: bool = False) -> None:
+    """Make the folder; with `fresh`, without whatever an earlier run left of itself there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if fresh:
+            for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", "summary.json"):
+                (folder / name).unlink(missing_ok=True)
+    except OSError as err:
+        raise StoreError(
+            f"{folder}: {err.strerror or err}", hint="choose a folder you can write to with --out"
+        ) from err
+
+
+@contextlib.contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Keep other processes off the folder. The lock dies with its process, so none is ever stale."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: SQLite's own locks still keep the file whole
+        yield
+        return
+    with _opened(folder / LOCK_NAME) as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
+            raise StoreError(
+                f"{folder} is in use by another run (process {holder})",
+                hint="wait for it to end, or choose another folder with --out",
+            ) from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as err:
+        raise StoreError(
+            f"{path}: {err.strerror}", hint="choose a folder you can write to with --out"
+        ) from err
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file whole or not at all."""
+    text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(text + b"\n")
+        beside.replace(path)
+    except OSError as err:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        free = shutil.disk_usage(path.parent).free
+        hint = "free some space" if free < len(text) else "choose a folder you can write to with --out"
+        raise StoreError(f"{path}: {err.strerror or err}", hint=hint) from err

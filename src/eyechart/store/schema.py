@@ -1,0 +1,76 @@
+"""The tables of run.sqlite, and their version.
+
+`samples` is the source as it was read; `asks` is what was last asked for each sample and trial;
+`replies` keeps every answer ever paid for, keyed by what was asked; `failures` and `scores` follow them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from eyechart.errors import StoreError
+
+VERSION = 1
+
+TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE samples (
+  position INTEGER PRIMARY KEY,
+  id       TEXT NOT NULL UNIQUE,
+  body     BLOB NOT NULL                  -- types.Sample as JSON
+);
+
+CREATE TABLE asks (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL,
+  key    TEXT NOT NULL,                   -- hash of model, endpoint, parameters, messages, images, trial
+  recipe TEXT NOT NULL,                   -- the same from file names, sizes and times: cheap to compute again
+  body   BLOB NOT NULL,                   -- the messages as sent, each picture by its record
+  PRIMARY KEY (sample, trial)
+) WITHOUT ROWID;
+
+CREATE TABLE replies (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL, key TEXT NOT NULL,
+  body   BLOB NOT NULL,                   -- types.Reply as JSON
+  attempts INTEGER NOT NULL,
+  at     REAL NOT NULL,
+  PRIMARY KEY (sample, trial, key)
+) WITHOUT ROWID;
+
+CREATE TABLE failures (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL,
+  body   BLOB NOT NULL,                   -- types.Failure as JSON
+  at     REAL NOT NULL,
+  PRIMARY KEY (sample, trial)
+) WITHOUT ROWID;
+
+CREATE TABLE scores (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL, key TEXT NOT NULL,
+  scorer TEXT NOT NULL, version TEXT NOT NULL,
+  outcome TEXT NOT NULL, value REAL NOT NULL,
+  body   BLOB NOT NULL,                   -- types.Score as JSON
+  PRIMARY KEY (sample, trial, scorer)
+) WITHOUT ROWID;
+
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY, started_at REAL NOT NULL, seconds REAL NOT NULL,
+  sent INTEGER NOT NULL, retried INTEGER NOT NULL, cached INTEGER NOT NULL
+);
+"""
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Lay out an empty journal."""
+    db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+def check_version(db: sqlite3.Connection, where: str) -> None:
+    """Refuse a journal that this eyechart cannot read."""
+    found = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if found > VERSION:
+        raise StoreError(
+            f"{where} was written by a newer eyechart (format {found}, this one reads {VERSION})",
+            hint="upgrade eyechart, or start over in another folder with --out",
+        )
+    if found < VERSION:
+        raise StoreError(f"{where} is not a run of eyechart", hint="give the folder that holds run.sqlite")
