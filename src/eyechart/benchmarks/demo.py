@@ -1,0 +1,30 @@
+"""The demo benchmark: charts, tables, signs, receipts, shapes, counting and positions, drawn by us.
+
+97 questions on 31 pictures, two thirds of them multiple choice. Small on purpose: it shows what a run
+looks like without a key, a GPU or a download, and says little about a good model. The answers are
+known because the pictures are drawn by tools/draw_demo.py. Parity: none, it is our own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eyechart.data.source import open_source
+from eyechart.prompt.custom import custom_prompt
+from eyechart.registry import benchmark
+from eyechart.types import Benchmark
+
+QUESTIONS = Path(__file__).parent / "demo_data" / "questions.jsonl"
+
+
+@benchmark("demo")
+def demo() -> Benchmark:
+    """Return the questions that come with the package."""
+    return Benchmark(
+        name="demo",
+        source=open_source(QUESTIONS),
+        prompt=custom_prompt,
+        scorer="default",
+        group_by=("category",),
+        about="drawn charts, tables, signs, receipts, shapes, counting and positions; 97 questions",
+    )
