@@ -61,7 +61,7 @@ class ModelError(EyechartError):
     """A request that got no answer.
 
     `is_retryable`: the same request may succeed later. `is_fatal`: no request can succeed (wrong key,
-    unknown model), so asking on would waste time and money.
+    unknown model), so asking on would waste time and money. `is_unreachable`: nobody is listening there.
     """
 
     def __init__(
@@ -72,10 +72,12 @@ class ModelError(EyechartError):
         status: int | None = None,
         is_retryable: bool = False,
         is_fatal: bool = False,
+        is_unreachable: bool = False,
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.is_retryable = is_retryable
         self.is_fatal = is_fatal
+        self.is_unreachable = is_unreachable
         self.retry_after_s = retry_after_s

@@ -15,7 +15,7 @@ def with_system(prompt: Prompt, text: str) -> Prompt:
 
 
 def without_images(prompt: Prompt) -> Prompt:
-    """The same prompt to a blindfolded model: what can be answered from the words alone?"""
+    """The same prompt to a blindfolded model: what do the words alone give away."""
 
     def prompted(sample: Sample) -> list[Message]:
         turns = [

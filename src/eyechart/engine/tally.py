@@ -1,0 +1,68 @@
+"""What a run has done so far: plain counters that the live line reads from another thread."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from eyechart.types import Score, Snapshot
+
+_WINDOW_S = 10.0  # the rate shown is that of the last seconds, so that it follows the endpoint
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counted by the engine, in the event loop only; read anywhere."""
+
+    total: int = 0
+    resumed: int = 0
+    answered: int = 0
+    failed: int = 0
+    sent: int = 0
+    retried: int = 0
+    in_flight: int = 0
+    score_sum: float = 0.0
+    n_scored: int = 0
+    started_at: float = field(default_factory=time.monotonic)
+    _recent: deque[float] = field(default_factory=deque)
+
+    @property
+    def done(self) -> int:
+        """Samples with an outcome, found or made."""
+        return self.resumed + self.answered + self.failed
+
+    def count_answer(self) -> None:
+        """One reply is in."""
+        self.answered += 1
+        now = time.monotonic()
+        self._recent.append(now)
+        while self._recent[0] < now - _WINDOW_S:
+            self._recent.popleft()
+
+    def count_score(self, score: Score) -> None:
+        """One verdict is in. What has no public answer does not move the mean."""
+        if score.outcome != "unscored":
+            self.score_sum += score.value
+            self.n_scored += 1
+
+    def snapshot(self) -> Snapshot:
+        """Where the run stands now."""
+        now = time.monotonic()
+        elapsed = now - self.started_at
+        recent = sum(1 for at in tuple(self._recent) if at >= now - _WINDOW_S)
+        rate = recent / min(elapsed, _WINDOW_S) if elapsed > 0 else 0.0
+        left = max(0, self.total - self.done)
+        return Snapshot(
+            done=self.done,
+            total=self.total,
+            resumed=self.resumed,
+            score=self.score_sum / self.n_scored if self.n_scored else None,
+            in_flight=self.in_flight,
+            sent=self.sent,
+            retried=self.retried,
+            failed=self.failed,
+            requests_per_s=rate,
+            elapsed_s=elapsed,
+            eta_s=left / rate if rate > 0 else None,
+        )

@@ -1,0 +1,41 @@
+"""From the model a user names to the model that answers."""
+
+from __future__ import annotations
+
+from eyechart.errors import UsageError
+from eyechart.registry import models
+from eyechart.types import Model, ModelSettings
+
+
+def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
+    """Make the model that `spec` names: ``provider/name`` or ``python:file.py:Class``."""
+    provider, name = split_spec(spec)
+    return models.get(provider)(name, settings or ModelSettings())
+
+
+def split_spec(spec: str) -> tuple[str, str]:
+    """Take a model's name apart.
+
+    >>> split_spec("openai/Qwen/Qwen2.5-VL-7B"), split_spec("python:mine.py:Model")
+    (('openai', 'Qwen/Qwen2.5-VL-7B'), ('python', 'mine.py:Model'))
+    """
+    if spec.startswith("python:"):
+        return "python", spec.removeprefix("python:")
+    provider, slash, name = spec.partition("/")
+    if not slash or not provider or not name:
+        raise UsageError(
+            f"{spec!r} does not say who provides the model",
+            hint=f"write it as provider/name, e.g. openai/{spec or 'gpt-4o'}; "
+            f"providers: {', '.join(models.names())}",
+        )
+    return provider, name
+
+
+def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = "") -> None:
+    """Refuse parameters that `who` does not know, naming the nearest known one."""
+    from eyechart.registry import near_names
+
+    for name in sorted(given - known):
+        near = near_names(name, sorted(known), at_most=1)
+        advice = f"did you mean {near[0]}?" if near else f"it takes: {', '.join(sorted(known)) or 'none'}"
+        raise UsageError(f"{who} has no parameter {name!r}", hint=f"{advice} {hint}".strip())
