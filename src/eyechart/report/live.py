@@ -1,0 +1,190 @@
+"""The live line: where a run stands, on one line that never gets in the way.
+
+On a terminal the line is redrawn five times a second; into a file or a pipe go a few plain lines. Nothing
+that happens here can stop a run: a closed stream or a failing snapshot costs a line, not the replies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TextIO
+
+from eyechart.report.visible import one_line
+from eyechart.types import Snapshot
+
+REFRESH_S = 0.2
+PLAIN_EVERY_S = 10.0
+PLAIN_EVERY_SHARE = 0.1
+_DEFAULT_WIDTH = 80
+_ERASE_LINE = "\r\x1b[2K"
+
+
+class LiveLine:
+    """Shows `snapshot()` on `stream` from ``with`` to the end of the block, the last state included.
+
+    >>> import io
+    >>> out = io.StringIO()
+    >>> with LiveLine(lambda: Snapshot(done=3, total=4, score=2 / 3, failed=1), out, label="demo"):
+    ...     pass
+    >>> print(out.getvalue().strip())
+    demo  3/4 75%  score 66.7  1 failed
+    """
+
+    def __init__(
+        self,
+        snapshot: Callable[[], Snapshot],
+        stream: TextIO | None = None,
+        label: str = "",
+        *,
+        quiet: bool = False,
+    ) -> None:
+        self._snapshot = snapshot
+        self._stream = stream if stream is not None else sys.stderr
+        self._label = one_line(label)
+        self._is_quiet = quiet
+        self._is_terminal = _is_terminal(self._stream)
+        self._stop = threading.Event()
+        self._lock = threading.Lock()  # whole lines, from this thread and from `say`
+        self._thread: threading.Thread | None = None
+        self._said_at_s = 0.0
+        self._said = Snapshot()
+
+    def __enter__(self) -> LiveLine:
+        if not self._is_quiet:
+            self._said_at_s = time.monotonic()
+            self._thread = threading.Thread(target=self._watch, name="eyechart-live", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread is None:
+            return
+        self._stop.set()
+        self._thread.join(timeout=2.0)  # a stream that blocks must not hold up the run's end
+        self._thread = None
+        if (state := self._look()) is not None:
+            self._write(self._line(state) + "\n", erase=True)
+
+    def say(self, text: str) -> None:
+        """Print a line of its own, above the live one. Said even when quiet: it is meant to be read."""
+        self._write(one_line(text) + "\n", erase=self._thread is not None)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(REFRESH_S):
+            state = self._look()
+            if state is None:
+                continue
+            if self._is_terminal:
+                self._write(self._line(state), erase=True)
+            elif self._is_news(state):
+                self._write(self._line(state) + "\n")
+
+    def _look(self) -> Snapshot | None:
+        # The counters belong to a busy engine; whatever goes wrong in reading them, the run goes on.
+        with contextlib.suppress(Exception):
+            return self._snapshot()
+        return None
+
+    def _is_news(self, state: Snapshot) -> bool:
+        """A tenth further, or ten seconds later; in runs of hours, minutes later, to spare the log."""
+        now_s = time.monotonic()
+        is_step = state.total > 0 and state.done - self._said.done >= PLAIN_EVERY_SHARE * state.total
+        is_due = now_s - self._said_at_s >= max(PLAIN_EVERY_S, 0.02 * state.elapsed_s)
+        if not is_step and not is_due:
+            return False
+        self._said_at_s, self._said = now_s, state
+        return True
+
+    def _line(self, state: Snapshot) -> str:
+        width = _width_of(self._stream) - 1 if self._is_terminal else None
+        return status_line(state, label=self._label, width=width)
+
+    def _write(self, text: str, *, erase: bool = False) -> None:
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        text = text.encode(encoding, "replace").decode(encoding)
+        # OSError: the terminal is gone. ValueError: the stream was closed.
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            self._stream.write((_ERASE_LINE if erase and self._is_terminal else "") + text)
+            self._stream.flush()
+
+
+def status_line(state: Snapshot, *, label: str = "", width: int | None = None) -> str:
+    """One line for people. Where `width` is short, what matters least goes first.
+
+    >>> state = Snapshot(done=1234, total=4329, score=0.7134, requests_per_s=12.4, in_flight=64, eta_s=250)
+    >>> status_line(state)
+    '1,234/4,329 28%  score 71.3  12.4 req/s  64 in flight  ETA 4m10s'
+    >>> status_line(state, width=40)
+    '1,234/4,329 28%  score 71.3  ETA 4m10s'
+    """
+    parts = _parts(state, label)
+    if width is None:
+        return "  ".join(text for _, text in parts)
+    while len(parts) > 1 and sum(len(text) + 2 for _, text in parts) - 2 > width:
+        parts.remove(max(parts))
+    return "  ".join(text for _, text in parts)[: max(0, width)]
+
+
+def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
+    """The line's parts as they stand, each with its rank: the highest is the first to go."""
+    share = f" {100 * state.done // state.total}%" if state.total else ""
+    parts = [
+        (4, label),
+        (0, f"{state.done:,}/{state.total:,}{share}"),
+        (1, "" if state.score is None else f"score {100 * state.score:.1f}"),
+        (5, f"{state.requests_per_s:.1f} req/s" if state.requests_per_s else ""),
+        (7, f"{state.in_flight:,} in flight" if state.in_flight else ""),
+        (6, f"{state.retried:,} retried" if state.retried else ""),
+        (2, f"{state.failed:,} failed" if state.failed else ""),
+        (8, f"{state.resumed:,} resumed" if state.resumed else ""),
+        (3, _ending(state)),
+    ]
+    return [(rank, text) for rank, text in parts if text]
+
+
+def _ending(state: Snapshot) -> str:
+    """Time to go while there is something to do; time taken at the end."""
+    if state.done < state.total:
+        return "" if state.eta_s is None else f"ETA {duration(state.eta_s)}"
+    return f"in {duration(state.elapsed_s)}" if state.elapsed_s else ""
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> [duration(s) for s in (0.4, 42, 250, 7260, 100_000, float("inf"))]
+    ['0s', '42s', '4m10s', '2h01m', '1d03h', '?']
+    """
+    if not 0 <= seconds < 1e9:  # a rate near zero makes estimates of centuries
+        return "?"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days}d{hour:02}h"
+    if hours:
+        return f"{hours}h{minute:02}m"
+    return f"{minute}m{second:02}s" if minutes else f"{second}s"
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty() and os.environ.get("TERM") != "dumb"
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _width_of(stream: TextIO) -> int:
+    """Columns, asked anew each time: windows are resized."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _DEFAULT_WIDTH
+    except (AttributeError, OSError, ValueError):
+        return _DEFAULT_WIDTH

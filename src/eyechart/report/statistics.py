@@ -1,0 +1,140 @@
+"""How sure a score is: intervals for shares and means, with the sample as the unit.
+
+Questions of one benchmark are taken as drawn from many of their kind; the interval says which scores the
+same model could have got on another draw. It says nothing about errors in the gold answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TypeAlias
+
+Interval: TypeAlias = tuple[float, float]
+
+_NO_SPREAD = 1e-12  # a variance below this is rounding, not spread
+
+
+def z_value(confidence: float = 0.95) -> float:
+    """How many standard errors to each side hold the given share of a normal distribution.
+
+    >>> round(z_value(0.95), 4)
+    1.96
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence lies between 0 and 1, not {confidence}")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval | None:
+    """Wilson's score interval (1927) for a share; None when there is nothing to share.
+
+    Unlike the plus-or-minus rule it stays within 0 and 1 and has a width at 0 % and 100 %.
+
+    >>> low, high = wilson(81, 263)
+    >>> round(low, 4), round(high, 4)
+    (0.2553, 0.3662)
+    >>> wilson(0, 0) is None
+    True
+    """
+    if n <= 0:
+        return None
+    z = z_value(confidence)
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # The formula meets 0 and 1 exactly at the ends; min and max take away the rounding.
+    return max(0.0, min(centre - half, share)), min(1.0, max(centre + half, share))
+
+
+@dataclass(slots=True)
+class Moments:
+    """Count, sum and sum of squares of values from 0 to 1: all an interval needs to know of them.
+
+    >>> m = Moments()
+    >>> for value in (1.0, 0.5, 0.0): m.add(value)
+    >>> m.n, m.mean
+    (3, 0.5)
+    """
+
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def add(self, value: float) -> None:
+        """Count one value."""
+        self.n += 1
+        self.total += value
+        self.squares += value * value
+
+    @property
+    def mean(self) -> float | None:
+        """The mean; None of nothing."""
+        return self.total / self.n if self.n else None
+
+    def interval(self, *, confidence: float = 0.95) -> Interval | None:
+        """The interval of the mean, by the rule that fits the values.
+
+        All values 0 or 1: Wilson. With partial credit: mean ± z standard errors (normal approximation,
+        variance over n - 1), clipped to 0 and 1. When all values are equal, or there is only one, their
+        spread says nothing, and Wilson with that mean is used: no values between 0 and 1 vary more.
+
+        >>> m = Moments()
+        >>> for value in (1.0, 0.5, 0.0, 0.5): m.add(value)
+        >>> [round(end, 3) for end in m.interval()]
+        [0.1, 0.9]
+        """
+        if self.n == 0:
+            return None
+        # v * v == v holds for 0 and 1 alone, so equal sums mean that every value is one of them.
+        if self.n == 1 or self.squares == self.total:
+            return wilson(self.total, self.n, confidence=confidence)
+        mean = self.total / self.n
+        variance = (self.squares - self.n * mean * mean) / (self.n - 1)
+        if variance < _NO_SPREAD:
+            return wilson(self.total, self.n, confidence=confidence)
+        half = z_value(confidence) * math.sqrt(variance / self.n)
+        return max(0.0, mean - half), min(1.0, mean + half)
+
+
+def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Interval | None:
+    """The interval of the mean of one value per sample; see `Moments.interval`.
+
+    >>> mean_interval([1, 1, 0, 1]) == wilson(3, 4)
+    True
+    """
+    moments = Moments()
+    for value in values:
+        moments.add(value)
+    return moments.interval(confidence=confidence)
+
+
+def trials_interval(samples: Iterable[Iterable[float]], *, confidence: float = 0.95) -> Interval | None:
+    """The interval when each sample was asked several times: one iterable of values a sample.
+
+    Trials of one sample are not independent questions, so they are averaged first and the sample stays
+    the unit: asking the same ten questions a thousand times does not make ten questions more.
+
+    >>> trials_interval([[1, 1], [0, 0], [1, 1]]) == wilson(2, 3)
+    True
+    """
+    trials = (list(values) for values in samples)
+    return mean_interval((math.fsum(t) / len(t) for t in trials if t), confidence=confidence)
+
+
+def spread(values: Iterable[float]) -> tuple[float, float] | None:
+    """Mean and population standard deviation; None of nothing.
+
+    Population, because the trials that were run are all the trials there are.
+
+    >>> spread([0.5, 0.7])
+    (0.6, 0.1)
+    """
+    held = list(values)
+    if not held:
+        return None
+    mean = math.fsum(held) / len(held)
+    variance = math.fsum((value - mean) ** 2 for value in held) / len(held)
+    return round(mean, 12), round(math.sqrt(variance), 12)

@@ -1,0 +1,33 @@
+"""Results to report on, made by hand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from eyechart.types import Failure, Outcome, Reply, Result, Sample, Score, Usage
+
+VALUES: Mapping[Outcome, float] = {"correct": 1.0, "partial": 0.5}
+
+
+def result(
+    position: int,
+    outcome: Outcome | None = "correct",
+    *,
+    trial: int = 0,
+    value: float | None = None,
+    reply: str = "The answer is B.",
+    attempts: int = 1,
+    **fields: Any,
+) -> Result:
+    """One result with the given outcome; `fields` are the sample's."""
+    usual: dict[str, Any] = {"question": "Which?", "golds": ("B",), "choices": {"A": "cat", "B": "dog"}}
+    sample = Sample(**({"id": f"q{position}"} | usual | fields))
+    if outcome is None:
+        return Result(sample=sample, position=position, trial=trial)
+    if outcome == "failed":
+        failure = Failure(stage="generate", reason="HTTP 503", retryable=True, status=503, attempts=5)
+        return Result(sample=sample, position=position, trial=trial, failure=failure, attempts=attempts)
+    worth = VALUES.get(outcome, 0.0) if value is None else value
+    score = Score(outcome=outcome, value=worth, read="B", route="choice:letter")
+    usage = Usage(prompt_tokens=100, completion_tokens=10, reasoning_tokens=3)
+    came = Reply(text=reply, usage=usage, latency_s=0.5)
+    return Result(sample=sample, position=position, trial=trial, reply=came, score=score, attempts=attempts)

@@ -1,0 +1,196 @@
+import io
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from eyechart.report import live
+from eyechart.report.live import LiveLine, status_line
+from eyechart.types import Snapshot
+
+BUSY = Snapshot(
+    done=1234, total=4329, resumed=200, score=0.7134, in_flight=64, sent=1300, retried=12, failed=3,
+    requests_per_s=12.4, elapsed_s=100, eta_s=250,
+)  # fmt: skip
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Gone(Terminal):
+    def write(self, text: str) -> int:
+        raise OSError("the terminal went away")
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.002)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "REFRESH_S", 0.005)
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def test_the_whole_line() -> None:
+    assert status_line(BUSY, label="mmbench") == (
+        "mmbench  1,234/4,329 28%  score 71.3  12.4 req/s  64 in flight  12 retried  3 failed  "
+        "200 resumed  ETA 4m10s"
+    )
+
+
+@pytest.mark.parametrize("width", range(120))
+def test_a_narrow_terminal_gets_a_shorter_line(width: int) -> None:
+    line = status_line(BUSY, label="mmbench", width=width)
+    assert len(line) <= width
+    assert line.startswith(("1,234/4,329 28%"[:width], "mmbench"))
+
+
+def test_failures_stay_when_room_is_short() -> None:
+    assert status_line(BUSY, label="mmbench", width=40) == "1,234/4,329 28%  score 71.3  3 failed"
+
+
+def test_before_anything_is_known() -> None:
+    assert status_line(Snapshot()) == "0/0"
+
+
+def test_the_end_says_how_long_it_took() -> None:
+    assert status_line(Snapshot(done=4, total=4, elapsed_s=75)) == "4/4 100%  in 1m15s"
+
+
+def test_a_terminal_gets_one_line_drawn_over_and_over() -> None:
+    out = Terminal()
+    with LiveLine(lambda: BUSY, out, label="demo"):
+        wait_until(lambda: out.getvalue().count("\r") > 3)
+    text = out.getvalue()
+    assert text.count("\n") == 1
+    assert text.endswith("\n")
+    assert text.rsplit("\r\x1b[2K", 1)[1].startswith("demo  1,234/4,329")
+
+
+def test_a_file_gets_lines_at_each_tenth_and_at_the_end() -> None:
+    out = io.StringIO()
+    states = iter(range(101))
+    last = 0
+
+    def snapshot() -> Snapshot:
+        nonlocal last
+        last = next(states) if last < 10 else 100
+        return Snapshot(done=last, total=100)
+
+    with LiveLine(snapshot, out):
+        wait_until(lambda: last == 100)
+        time.sleep(0.05)
+    lines = out.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["10/100", "100/100", "100/100"]
+    assert "\x1b" not in out.getvalue()
+
+
+def test_a_file_gets_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "PLAIN_EVERY_S", 0.03)
+    out = io.StringIO()
+    with LiveLine(lambda: Snapshot(done=1, total=1000), out):
+        wait_until(lambda: out.getvalue().count("\n") >= 3)
+
+
+def test_a_dumb_terminal_is_written_to_like_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    out = Terminal()
+    with LiveLine(lambda: BUSY, out):
+        pass
+    assert "\r" not in out.getvalue()
+
+
+def test_quiet_is_quiet() -> None:
+    out = Terminal()
+    with LiveLine(lambda: BUSY, out, quiet=True):
+        pass
+    assert out.getvalue() == ""
+
+
+def test_an_error_passes_through_and_the_last_state_is_shown() -> None:
+    out = io.StringIO()
+
+    def fail() -> None:
+        with LiveLine(lambda: BUSY, out):
+            raise KeyError("sample 7")
+
+    with pytest.raises(KeyError, match="sample 7"):
+        fail()
+    assert out.getvalue().startswith("1,234/4,329")
+    assert not [thread for thread in threading.enumerate() if thread.name == "eyechart-live"]
+
+
+@pytest.mark.parametrize("make", [Gone, Terminal])
+def test_a_terminal_that_goes_away_stops_nothing(make: type[Terminal]) -> None:
+    out = make()
+    with LiveLine(lambda: BUSY, out) as line:
+        time.sleep(0.02)
+        out.close()
+        line.say("unheard")
+        time.sleep(0.02)
+
+
+def test_a_stream_closed_from_the_start() -> None:
+    out = io.StringIO()
+    out.close()
+    with LiveLine(lambda: BUSY, out):
+        pass
+
+
+def test_a_snapshot_that_fails_costs_a_line() -> None:
+    def broken() -> Snapshot:
+        raise RuntimeError("dictionary changed size during iteration")
+
+    out = io.StringIO()
+    with LiveLine(broken, out):
+        time.sleep(0.02)
+    assert out.getvalue() == ""
+
+
+def test_a_word_said_in_between_has_a_line_of_its_own() -> None:
+    out = Terminal()
+    with LiveLine(lambda: BUSY, out) as line:
+        line.say("slowing down:\x1b[31m HTTP 429")
+    assert "\r\x1b[2Kslowing down:␛[31m HTTP 429\n" in out.getvalue()
+
+
+def test_a_stream_of_few_letters_gets_marks_for_the_rest() -> None:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    with LiveLine(lambda: BUSY, out, label="评测"):
+        pass
+    assert raw.getvalue().startswith(b"??  1,234/4,329")
+
+
+def test_a_label_cannot_move_the_cursor() -> None:
+    out = Terminal()
+    with LiveLine(lambda: BUSY, out, label="a\x1b[2Jb\nc"):
+        pass
+    assert "a␛[2Jb c" in out.getvalue()
+
+
+def test_a_real_terminal_is_never_filled_to_the_edge() -> None:
+    pty = pytest.importorskip("pty")
+    import fcntl
+    import struct
+    import termios
+
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+    with os.fdopen(follower, "w") as out:
+        with LiveLine(lambda: BUSY, out):
+            time.sleep(0.03)
+        time.sleep(0.01)
+        text = os.read(leader, 100_000).decode()
+    os.close(leader)
+    drawn = [line.strip("\r\n") for line in text.split("\r\x1b[2K")]
+    assert max(map(len, drawn)) < 30
+    assert drawn[-1] == "1,234/4,329 28%  score 71.3"
