@@ -188,6 +188,17 @@ def summarise(
     )
 
 
+def credit(result: Result) -> float | None:
+    """What one result adds to the score; None where it is no part of it.
+
+    >>> credit(Result(sample=Sample(id="1", question="?"), position=0)) is None
+    True
+    """
+    if result.score is None or result.score.outcome not in _SCORED:
+        return None
+    return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
+
+
 def chance_of(sample: Sample) -> float:
     """What guessing gets on one sample.
 
@@ -283,8 +294,8 @@ class _Count:
             tally.counts[outcome] += 1
         asked.unknown += outcome in _UNKNOWN
         asked.failed += outcome == "failed"
-        if outcome in _SCORED:
-            value = result.score.value if result.score and outcome in _CREDITED else 0.0
+        value = credit(result)
+        if value is not None:
             asked.scored += 1
             asked.total += value
             self._by_trial.setdefault(result.trial, Moments()).add(value)

@@ -1,0 +1,184 @@
+"""One result as plain values: a nested record for JSON, a flat row for tables.
+
+A record loses nothing. A row has one cell per column, the same columns for every result of a file: ours
+first, then one for each key of the samples' meta, as the benchmark's file called it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from eyechart.report.summary import credit
+from eyechart.types import Result
+
+Cell: TypeAlias = str | int | float | None
+
+PEEK = 1000  # results looked at for their meta keys before the first row is written
+MAX_META = 100  # columns; keys beyond these share one
+OTHER_META = "other_meta"
+
+_OPENING = (
+    "id", "trial", "question", "hint", "choices", "gold", "reply", "read", "outcome", "score", "route",
+    "failure", "thinking", "finish_reason",
+)  # fmt: skip
+_CLOSING = (
+    "prompt_tokens", "completion_tokens", "reasoning_tokens", "latency_s", "attempts", "images", "position",
+)  # fmt: skip
+INTEGERS = frozenset(
+    {"trial", "prompt_tokens", "completion_tokens", "reasoning_tokens", "attempts", "position"}
+)
+FRACTIONS = frozenset({"score", "latency_s"})
+
+
+def to_record(result: Result) -> dict[str, Any]:
+    """All that is known of one sample-trial, nested as it was.
+
+    >>> from eyechart.types import Sample
+    >>> to_record(Result(sample=Sample(id="7", question="Which?"), position=0))["outcome"] is None
+    True
+    """
+    sample, reply, score = result.sample, result.reply, result.score
+    return {
+        "id": sample.id,
+        "trial": result.trial,
+        "position": result.position,
+        "question": sample.question,
+        "hint": sample.hint,
+        "choices": dict(sample.choices),
+        "golds": list(sample.golds),
+        "meta": dict(sample.meta),
+        "outcome": result.outcome,
+        "score": credit(result),
+        "read": score.read if score else None,
+        "route": score.route if score else "",
+        "detail": dict(score.detail) if score else {},
+        "reply": None
+        if reply is None
+        else {
+            "text": reply.text,
+            "thinking": reply.thinking,
+            "finish_reason": reply.finish_reason,
+            "usage": asdict(reply.usage) if reply.usage else None,
+            "model": reply.model,
+            "latency_s": reply.latency_s,
+            "evidence": dict(reply.evidence),
+        },
+        "failure": asdict(result.failure) if result.failure else None,
+        "images": [dict(image) for image in result.sent],
+        "attempts": result.attempts,
+    }
+
+
+def to_json_text(value: Any) -> str:
+    r"""JSON on one line for any value of ours: readable in every script, and valid in every parser.
+
+    Python writes NaN, which is no JSON: it becomes null. Half characters and the line ends that only some
+    readers know are escaped, so they come back as they were.
+
+    >>> print(to_json_text({"图": float("nan"), "odd": "\u2028\ud800"}))
+    {"图": null, "odd": "\u2028\ud800"}
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+    except ValueError:
+        text = json.dumps(_without_nan(value), ensure_ascii=False, default=_plain)
+    for separator in ("\x85", "\u2028", "\u2029"):
+        text = text.replace(separator, f"\\u{ord(separator):04x}")
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table to be: the columns, and the rows as they come."""
+
+    columns: tuple[str, ...]
+    cells: Iterator[list[Cell]]
+
+
+def to_rows(results: Iterable[Result]) -> Rows:
+    """One row a sample-trial. Columns are known before the rows: the first results are looked at ahead.
+
+    A key of meta that shows up only later, or beyond the first hundred, is kept in a last column of JSON.
+    """
+    stream = iter(results)
+    ahead = list(itertools.islice(stream, PEEK))
+    seen = list(dict.fromkeys(str(key) for result in ahead for key in result.sample.meta))
+    kept = seen[:MAX_META]
+    is_open = len(ahead) == PEEK or len(seen) > MAX_META
+    columns = (
+        *_OPENING,
+        *(_column_name(key) for key in kept),
+        *((OTHER_META,) if is_open else ()),
+        *_CLOSING,
+    )
+    return Rows(columns, (_row(result, kept, is_open) for result in itertools.chain(ahead, stream)))
+
+
+def _row(result: Result, keys: list[str], is_open: bool) -> list[Cell]:
+    sample, reply, score, failure = result.sample, result.reply, result.score, result.failure
+    usage = reply.usage if reply else None
+    meta = {str(key): value for key, value in sample.meta.items()}
+    cells: list[Cell] = [
+        sample.id,
+        result.trial,
+        sample.question,
+        sample.hint,
+        to_json_text(dict(sample.choices)) if sample.choices else sample.choices_text,
+        sample.golds[0] if len(sample.golds) == 1 else to_json_text(sample.golds) if sample.golds else None,
+        reply.text if reply else None,
+        score.read if score else None,
+        result.outcome,
+        credit(result),
+        score.route if score else None,
+        f"{failure.stage}: {failure.reason}" if failure else None,
+        reply.thinking if reply else None,
+        reply.finish_reason if reply else None,
+    ]
+    cells += [_cell(meta.pop(key, None)) for key in keys]
+    if is_open:
+        cells.append(to_json_text(meta) if meta else None)
+    cells += [
+        usage.prompt_tokens if usage else None,
+        usage.completion_tokens if usage else None,
+        usage.reasoning_tokens if usage else None,
+        reply.latency_s if reply else None,
+        result.attempts,
+        to_json_text(result.sent) if result.sent else None,
+        result.position,
+    ]
+    return cells
+
+
+def _column_name(key: str) -> str:
+    return f"meta.{key}" if key in {*_OPENING, *_CLOSING, OTHER_META} else key
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else None  # NaN and the infinities are no cells
+    return to_json_text(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: other mappings as objects, other collections as lists, the rest as text."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, (set, frozenset)) else str(value)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and value - value != 0 else value
