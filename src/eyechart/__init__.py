@@ -1,3 +1,87 @@
-"""eyechart: an eye exam for vision-language models."""
+"""eyechart: an eye exam for vision-language models.
+
+    import eyechart as ec
+
+    run = ec.run("data.tsv", model="openai/served-name", base_url="http://localhost:8000/v1")
+    run.score, run.ci95, run.outcomes, run.by("category"), run.samples()
+
+What is named in `__all__` is the public API; nothing else is promised.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eyechart.errors import (
+    DataError,
+    EyechartError,
+    ImageError,
+    MissingExtra,
+    ModelError,
+    StoreError,
+    UnknownName,
+    UsageError,
+)
+from eyechart.registry import benchmark, model, scorer
+from eyechart.run import load, run
+from eyechart.run.record import Run
+from eyechart.types import (
+    Benchmark,
+    Failure,
+    Image,
+    ImageRef,
+    Message,
+    Model,
+    Reply,
+    Request,
+    Result,
+    Sample,
+    Score,
+    Scorer,
+    Source,
+    Usage,
+)
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Benchmark",
+    "DataError",
+    "EyechartError",
+    "Failure",
+    "Image",
+    "ImageError",
+    "ImageRef",
+    "Message",
+    "MissingExtra",
+    "Model",
+    "ModelError",
+    "Reply",
+    "Request",
+    "Result",
+    "Run",
+    "Sample",
+    "Score",
+    "Scorer",
+    "Source",
+    "StoreError",
+    "UnknownName",
+    "Usage",
+    "UsageError",
+    "__version__",
+    "benchmark",
+    "load",
+    "model",
+    "run",
+    "score",
+    "scorer",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """`eyechart.score` is there without an import of its own, and costs nothing until it is used."""
+    if name == "score":
+        import importlib
+
+        return importlib.import_module("eyechart.score")
+    raise AttributeError(f"module 'eyechart' has no attribute {name!r}")

@@ -186,6 +186,7 @@ class Result:
     sample: Sample
     position: int
     trial: int = 0
+    key: str = ""  # the name of what was asked
     reply: Reply | None = None
     failure: Failure | None = None
     score: Score | None = None

@@ -124,6 +124,8 @@ class LocalExecutor:
             answered = await self._answer(item)
             if answered is not None:
                 self._keep(item, *answered)
+        except asyncio.CancelledError:
+            raise  # the grace period is over; it is asked on the next start
         except BaseException as err:
             self._trouble = self._trouble or err  # the journal's, or our own mistake: going on helps nobody
             self._stop()

@@ -100,3 +100,10 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
         free = shutil.disk_usage(path.parent).free
         hint = "free some space" if free < len(text) else "choose a folder you can write to with --out"
         raise StoreError(f"{path}: {err.strerror or err}", hint=hint) from err
+
+
+def discard(folder: Path) -> None:
+    """Remove a run that never began, and its benchmark's folder if it was the only one."""
+    with contextlib.suppress(OSError):
+        shutil.rmtree(folder)
+        folder.parent.rmdir()

@@ -263,7 +263,7 @@ class Journal:
     def results(self, scorer: str, *, trials: int = 1, sample: str | None = None) -> Iterator[Result]:
         """How each trial of each sample ended, with the verdict of `scorer`."""
         sql = """
-            SELECT s.position, s.body, t.value, a.body, r.body, r.attempts, c.body, f.body
+            SELECT s.position, s.body, t.value, a.key, a.body, r.body, r.attempts, c.body, f.body
             FROM samples s CROSS JOIN (SELECT value FROM json_each(?3)) t
             LEFT JOIN asks a ON a.sample = s.id AND a.trial = t.value
             LEFT JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
@@ -279,11 +279,12 @@ class Journal:
                 position=row[0],
                 sample=_sample.decode(row[1]),
                 trial=row[2],
-                sent=tuple(_image_records(row[3])),
-                reply=_reply.decode(row[4]) if row[4] is not None else None,
-                attempts=row[5] or 0,
-                score=_score.decode(row[6]) if row[6] is not None else None,
-                failure=_failure.decode(row[7]) if row[7] is not None else None,
+                key=row[3] or "",
+                sent=tuple(_image_records(row[4])),
+                reply=_reply.decode(row[5]) if row[5] is not None else None,
+                attempts=row[6] or 0,
+                score=_score.decode(row[7]) if row[7] is not None else None,
+                failure=_failure.decode(row[8]) if row[8] is not None else None,
             )
 
     def unscored(self, scorer: Scorer, *, trials: int = 1) -> Iterator[tuple[Sample, int, str, Reply]]:

@@ -1,0 +1,147 @@
+"""evaluate(): the one place where all rooms meet.
+
+A sample's journey is six calls: load, render, reply, append, score, summarise. The rooms are entered
+inside the functions, so that importing eyechart costs nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import DataError, EyechartError, ModelError
+from eyechart.run.options import Options
+from eyechart.run.plan import Plan, find_benchmark, make_plan
+from eyechart.run.record import Run
+from eyechart.types import Benchmark, Sample, Source
+
+if TYPE_CHECKING:
+    from eyechart.store.journal import Journal
+
+
+def run(source: str | Path | Benchmark | Source, model: str | object, **options: Any) -> Run:
+    """Ask `model` every question of `source`, score the replies, and return the run.
+
+    `source` is a file, a folder, a name from the catalogue, or a `Benchmark`; `model` is ``provider/name``,
+    ``python:file.py:Class``, or an object with one of the three interfaces. `options` are those of `Options`.
+    The same call again resumes: it asks only for what is missing.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     done = run("demo", model="baseline/random", limit=5, out=out, progress=False)
+    ...     done.summary.n
+    5
+    """
+    return evaluate(make_plan(source, model, Options.of(options)))
+
+
+def load(source: str | Path, **options: Any) -> Iterable[Sample]:
+    """The samples of a file, a folder or a benchmark, read lazily.
+
+    >>> next(iter(load("demo"))).question
+    'What is the title of the chart?'
+    """
+    return find_benchmark(source, Options.of(options)).source
+
+
+def evaluate(plan: Plan) -> Run:
+    """Load, infer, score, summarise: as far as the journal does not already know."""
+    from eyechart.store import folder as folders
+    from eyechart.store.journal import FILE_NAME, Journal
+
+    is_new = plan.options.fresh or not (plan.folder / FILE_NAME).exists()
+    folders.make(plan.folder)
+    with folders.hold(plan.folder):
+        folders.make(plan.folder, fresh=plan.options.fresh)
+        journal = Journal.create(plan.folder / FILE_NAME)
+        try:
+            n_samples = _load(plan, journal)
+            session = _infer(plan, journal, n_samples)
+            _score_the_rest(plan, journal)
+        except BaseException:
+            with contextlib.suppress(EyechartError):
+                journal.close()
+            if is_new and journal.count_samples() == 0:
+                folders.discard(plan.folder)  # nothing was read, so nothing is worth keeping
+            raise
+        journal.close()
+        done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
+        folders.write_json(plan.folder / "summary.json", done.summary.to_json())
+    return done
+
+
+def _load(plan: Plan, journal: Journal) -> int:
+    """Read the whole source into the journal before anything is spent on it."""
+    from eyechart.data.select import select
+
+    options = plan.options
+    samples: Iterable[Sample] = plan.benchmark.source
+    if options.selection():
+        samples = select(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)
+    n_samples = journal.replace_samples(samples)
+    if n_samples == 0:
+        raise DataError(
+            f"{plan.benchmark.source.origin}: there is no question in it", hint="is it the right file?"
+        )
+    journal.set_meta("manifest", plan.manifest())
+    return n_samples
+
+
+@dataclass(slots=True)
+class _Session:
+    is_interrupted: bool = False
+    trouble: ModelError | None = None
+
+
+def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
+    """Ask for what is missing, showing how it goes."""
+    from eyechart.data.images import ImageLoader
+    from eyechart.engine.backoff import Backoff
+    from eyechart.engine.local import LocalExecutor, Settings
+    from eyechart.engine.prepare import Preparer
+    from eyechart.report.live import LiveLine
+    from eyechart.run.loop import interruptible, run_async
+    from eyechart.types import Studious
+
+    options, model = plan.options, plan.model
+    if isinstance(model, Studious):
+        model.study(journal.samples())
+    pictures = ImageLoader(max_pixels=options.max_pixels, allow_private_urls=options.allow_private_urls)
+    preparer = Preparer(plan.prompt, pictures, {"model": model.name, **model.identity})
+    settings = Settings(
+        concurrency=options.concurrency,
+        timeout_s=options.timeout_s,
+        backoff=Backoff(attempts=options.retries + 1),
+    )
+    session = _Session()
+
+    async def drive() -> None:
+        executor = LocalExecutor(model, preparer, journal, plan.scorer, settings)
+        executor.tally.total = n_samples * options.trials
+        label = f"{plan.benchmark.name} · {model.name}"
+        line = LiveLine(executor.tally.snapshot, label=label, quiet=not options.progress)
+        try:
+            with line, interruptible(executor, line.say):
+                await executor.run(journal.tasks(options.trials))
+        except ModelError as err:
+            if executor.tally.answered == 0:
+                raise
+            session.trouble = err
+        finally:
+            session.is_interrupted = executor.is_interrupted
+            await model.close()
+
+    journal.start_session()
+    run_async(drive())
+    return session
+
+
+def _score_the_rest(plan: Plan, journal: Journal) -> None:
+    """Score replies that an earlier start left without a verdict of today's scorer."""
+    journal.flush()
+    for sample, trial, key, reply in journal.unscored(plan.scorer, trials=plan.options.trials):
+        with contextlib.suppress(Exception):  # told as a failure when it was first scored
+            journal.append_score(sample.id, trial, key, plan.scorer, plan.scorer(reply, sample))

@@ -1,0 +1,58 @@
+"""The event loop of a run: started wherever we are called from, ended cleanly by Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from eyechart.engine.local import LocalExecutor
+
+T = TypeVar("T")
+
+
+@contextlib.contextmanager
+def interruptible(executor: LocalExecutor, say: Callable[[str], None]) -> Iterator[None]:
+    """The first Ctrl-C (or SIGTERM) ends the run cleanly; a second one at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    me = asyncio.current_task()
+
+    def stop() -> None:
+        if executor.is_interrupted and me is not None:
+            me.cancel()
+            return
+        waiting = executor.tally.in_flight
+        say(f"stopping: waiting for {waiting} answers under way (again to leave at once)")
+        executor.interrupt()
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in signals}
+    for number in signals:
+        with contextlib.suppress(NotImplementedError):  # event loops of Windows know no signals
+            loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in signals:
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+            signal.signal(number, before[number])
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end, in a thread of its own where a loop is running already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, work).result()

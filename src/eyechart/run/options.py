@@ -1,0 +1,105 @@
+"""Everything that can be said about a run besides its source and its model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from eyechart.errors import UsageError
+from eyechart.types import ModelSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Everything that can be said about a run besides its source and its model.
+
+    The command line, a configuration file and `run()` all speak these names.
+    """
+
+    # the model
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    params: dict[str, Any] = field(default_factory=dict)  # further parameters of the model
+    # the data
+    format: str | None = None
+    fields: dict[str, str] = field(default_factory=dict)
+    encoding: str | None = None
+    cells: Literal["text", "pandas"] = "text"
+    image_root: str | None = None
+    allow_private_urls: bool = False
+    limit: int | None = None
+    ids: tuple[str, ...] = ()
+    where: dict[str, str] = field(default_factory=dict)
+    # the question
+    input: Literal["image", "none"] = "image"
+    system: str | None = None
+    max_pixels: int | None = None
+    trials: int = 1
+    scorer: str | None = None
+    # the engine
+    concurrency: int = 32
+    timeout_s: float = 600.0
+    retries: int = 5
+    # the run
+    out: str = "runs"
+    fresh: bool = False
+    progress: bool = True
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """Check names and types of what was given; text is turned into numbers where one is meant."""
+        import msgspec
+
+        from eyechart.model.specs import refuse_unknown
+
+        refuse_unknown(set(given), set(cls.__dataclass_fields__), who="a run")
+        plain = {name: value for name, value in given.items() if value is not None}
+        for name in ("out", "image_root"):
+            if isinstance(plain.get(name), Path):
+                plain[name] = str(plain[name])
+        if isinstance(plain.get("ids"), str):
+            plain["ids"] = [plain["ids"]]
+        try:
+            options = msgspec.convert(plain, cls, strict=False)
+        except msgspec.ValidationError as err:
+            raise UsageError(f"an option of the run is wrong: {err}") from err
+        options.check()
+        return options
+
+    def check(self) -> None:
+        """Refuse numbers that cannot be meant."""
+        at_least: dict[str, float] = {
+            "limit": 1,
+            "trials": 1,
+            "concurrency": 1,
+            "retries": 0,
+            "max_pixels": 1,
+        }
+        for name, least in at_least.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name} is {value}, but must be at least {least:g}")
+        if self.timeout_s <= 0:
+            raise UsageError(f"timeout_s is {self.timeout_s:g}, but must be more than 0")
+
+    def model_settings(self) -> ModelSettings:
+        """What the maker of the model is handed."""
+        common = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
+        said = {name: value for name, value in common.items() if value is not None}
+        return ModelSettings(
+            base_url=self.base_url,
+            api_key=self.api_key,
+            parameters={**said, **self.params},
+            timeout_s=self.timeout_s,
+            concurrency=self.concurrency,
+        )
+
+    def selection(self) -> dict[str, Any]:
+        """Which samples are meant, if not all."""
+        chosen = {"limit": self.limit, "ids": list(self.ids), "where": dict(self.where)}
+        return {name: value for name, value in chosen.items() if value}

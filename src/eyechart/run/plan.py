@@ -1,0 +1,108 @@
+"""A run that could start now: its parts found and checked, nothing written, nothing spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from eyechart.run.options import Options
+from eyechart.types import Benchmark, Model, Prompt, Scorer, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run that could start now: everything was checked, nothing was written or spent."""
+
+    benchmark: Benchmark
+    model: Model
+    prompt: Prompt
+    scorer: Scorer
+    options: Options
+    folder: Path
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run folder says of itself. Holds no key."""
+        from eyechart import __version__
+
+        options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
+        del options["api_key"]
+        return {
+            "eyechart": __version__,
+            "benchmark": self.benchmark.name,
+            "about": self.benchmark.about,
+            "origin": self.benchmark.source.origin,
+            "parity": self.benchmark.parity,
+            "group_by": list(self.benchmark.group_by),
+            "scorer": self.scorer.name,
+            "model": self.model.name,
+            "identity": dict(self.model.identity),
+            "trials": self.options.trials,
+            "options": options,
+        }
+
+
+def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
+    """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
+    from eyechart.prompt.variants import with_system, without_images
+    from eyechart.registry import scorers
+    from eyechart.store.folder import folder_for
+
+    benchmark = find_benchmark(source, options)
+    the_model = find_model(model, options)
+    prompt = benchmark.prompt
+    if options.input == "none":
+        prompt = without_images(prompt)
+    if options.system:
+        prompt = with_system(prompt, options.system)
+    identity = {
+        "origin": benchmark.source.origin,
+        "selection": options.selection(),
+        "model": dict(the_model.identity),
+        "asked": {"input": options.input, "system": options.system, "max_pixels": options.max_pixels},
+        "read": {"format": options.format, "fields": options.fields, "cells": options.cells},
+    }
+    return Plan(
+        benchmark=benchmark,
+        model=the_model,
+        prompt=prompt,
+        scorer=scorers.get(options.scorer or benchmark.scorer),
+        options=options,
+        folder=folder_for(Path(options.out), benchmark.name, the_model.name, identity),
+    )
+
+
+def find_benchmark(source: str | Path | Benchmark | Source, options: Options | None = None) -> Benchmark:
+    """The benchmark that a user means: a declared one by name, or the one that a file makes."""
+    from eyechart.benchmarks.custom import custom
+    from eyechart.registry import benchmarks
+
+    if isinstance(source, Benchmark):
+        return source
+    if not isinstance(source, str | Path):
+        return custom(source)
+    if not Path(source).exists() and str(source) in benchmarks.names():
+        return benchmarks.get(str(source))()
+    return custom(_open_file(source, options or Options()))
+
+
+def find_model(model: str | object, options: Options | None = None) -> Model:
+    """The model that a user means: by name, or an object of their own."""
+    from eyechart.model.python import adapt
+    from eyechart.model.specs import make_model
+
+    settings = (options or Options()).model_settings()
+    if isinstance(model, str):
+        return make_model(model, settings)
+    return adapt(model, f"python:{type(model).__name__}", settings)
+
+
+def _open_file(source: str | Path, options: Options) -> Source:
+    from eyechart.data.source import SourceOptions, open_source
+
+    chosen = SourceOptions(
+        format=options.format, fields=options.fields, encoding=options.encoding, cells=options.cells
+    )
+    if options.image_root is not None:
+        chosen = replace(chosen, image_root=Path(options.image_root))
+    return open_source(source, chosen)

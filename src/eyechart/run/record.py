@@ -1,0 +1,106 @@
+"""A run on disk, as people look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import ModelError, UsageError
+from eyechart.types import Result
+
+if TYPE_CHECKING:
+    from eyechart.report.summary import Group, Summary
+
+
+class Run:
+    """A run on disk: its numbers, and every sample behind them."""
+
+    def __init__(
+        self, folder: str | Path, *, is_interrupted: bool = False, trouble: ModelError | None = None
+    ) -> None:
+        from eyechart.store.journal import FILE_NAME, Journal
+
+        self.folder = Path(folder)
+        self.is_interrupted = is_interrupted
+        self.trouble = trouble  # what ended the run early, if anything did
+        self.journal = Journal.open(self.folder / FILE_NAME)
+        self.manifest: dict[str, Any] = self.journal.meta("manifest") or {}
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, score={self.score})"
+
+    @cached_property
+    def summary(self) -> Summary:
+        """All numbers, counted from the journal."""
+        from eyechart.report.summary import summarise
+
+        totals = self.journal.totals()
+        return summarise(
+            self.samples(),
+            benchmark=self.manifest.get("benchmark", ""),
+            model=self.manifest.get("model", ""),
+            group_by=self.manifest.get("group_by", []),
+            run=str(self.folder),
+            requests={name: int(totals[name]) for name in ("sent", "retried", "cached")},
+            seconds=totals["seconds"],
+            scorer=self.manifest.get("scorer", ""),
+            parity=self.manifest.get("parity", ""),
+            version=self.manifest.get("eyechart", ""),
+        )
+
+    @property
+    def score(self) -> float | None:
+        """The headline, from 0 to 1; None when nothing could be scored."""
+        return self.summary.score
+
+    @property
+    def ci95(self) -> tuple[float, float] | None:
+        """Its 95 % interval."""
+        return self.summary.ci95
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many samples ended in which outcome."""
+        return {str(outcome): count for outcome, count in self.summary.outcomes.items()}
+
+    def by(self, key: str) -> Mapping[str, Group]:
+        """The numbers of each group, e.g. ``by("category")``."""
+        groups = self.summary.by
+        if key not in groups:
+            raise UsageError(
+                f"the run has no groups by {key!r}", hint=f"it has: {', '.join(groups) or 'none'}"
+            )
+        return groups[key]
+
+    def samples(self) -> Iterator[Result]:
+        """Every trial of every sample, in the benchmark's order, read lazily."""
+        return self.journal.results(self.manifest.get("scorer", ""), trials=self.manifest.get("trials", 1))
+
+    def sample(self, name: str, trial: int = 0) -> Result:
+        """One sample by its id, or by its position as ``#3``."""
+        scorer, trials = self.manifest.get("scorer", ""), self.manifest.get("trials", 1)
+        for result in self.journal.results(scorer, trials=trials, sample=name):
+            if result.trial == trial:
+                return result
+        if name.startswith("#") and name[1:].isdigit():
+            for result in self.samples():
+                if result.position + 1 == int(name[1:]) and result.trial == trial:
+                    return result
+        raise UsageError(f"{self.folder} has no sample {name!r}", hint=_near_samples(name, self.samples()))
+
+    @property
+    def exit_code(self) -> int:
+        """0 all is well, 1 some samples failed, 130 interrupted."""
+        if self.is_interrupted:
+            return 130
+        return 1 if self.summary.outcomes["failed"] or self.trouble else 0
+
+
+def _near_samples(name: str, results: Iterable[Result]) -> str:
+    from eyechart.registry import near_names
+
+    known = [result.sample.id for result in results]
+    near = near_names(name, known)
+    return f"did you mean {' or '.join(near)}?" if near else f"ids look like: {', '.join(known[:3])}"
