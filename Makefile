@@ -1,0 +1,50 @@
+# Everything below needs only Python 3.11+, pip and make.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test fast check format wheel clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+demo: $(VENV)/.demo   ## install, then run the first evaluation offline
+	$(BIN)/eyechart demo
+
+test: $(VENV)/.dev    ## the whole suite: core and small extras
+	$(BIN)/python -m pytest -n 2
+
+fast: $(VENV)/.dev    ## the tests to run while you work, under a minute
+	$(BIN)/python -m pytest -n 2 -m "not slow and not ocr"
+
+check: $(VENV)/.dev   ## format, lint, types, layers, fast tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(MAKE) fast
+
+format: $(VENV)/.dev  ## write the code the way ruff writes it
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+wheel: $(VENV)/.dev   ## build the package
+	$(BIN)/python -m build --wheel --outdir dist .
+
+clean:           ## remove what was built
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/.pip:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.pip pyproject.toml
+	@echo "installing eyechart with its [ocr] extra into $(VENV) (about a minute)"
+	$(PIP) --editable ".[ocr]"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.pip pyproject.toml
+	@echo "installing eyechart and the tools of its developers into $(VENV)"
+	$(PIP) --editable ".[ocr,parquet]" --group dev
+	@touch $@ $(VENV)/.demo

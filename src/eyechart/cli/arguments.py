@@ -1,0 +1,166 @@
+"""Arguments that several verbs share, and how their texts become values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import UsageError
+
+Verbs = Any  # argparse keeps the type of its sub-parsers to itself
+
+
+def add_verb(
+    verbs: Verbs,
+    name: str,
+    execute: Callable[[argparse.Namespace], int],
+    *,
+    help: str,
+    description: str = "",
+    examples: str = "",
+    aliases: Sequence[str] = (),
+) -> argparse.ArgumentParser:
+    """A sub-command with a description that teaches and examples that run."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=help,
+        aliases=list(aliases),
+        description=description or help,
+        epilog=f"examples:\n{examples}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(execute=execute)
+    return parser
+
+
+def add_model_flags(parser: argparse.ArgumentParser) -> None:
+    """How a model is reached and what it is told to do."""
+    group = parser.add_argument_group("the model")
+    group.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="OpenAI-compatible endpoint, with or without /chat/completions "
+        "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own)",
+    )
+    group.add_argument("--api-key", metavar="KEY", help="default: $OPENAI_API_KEY; never written anywhere")
+    group.add_argument("--temperature", type=float, metavar="T", help="default: as the endpoint decides")
+    group.add_argument("--max-tokens", type=int, metavar="N", help="default: as the endpoint decides")
+    group.add_argument("--seed", type=int, metavar="N")
+    group.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="params",
+        help="any further parameter, e.g. top_p=0.9; extra_body.NAME=VALUE for what only your server knows",
+    )
+    group.add_argument(
+        "--timeout", type=float, metavar="S", dest="timeout_s", help="for one try (default: 600)"
+    )
+
+
+def add_data_flags(parser: argparse.ArgumentParser) -> None:
+    """How a file is read."""
+    group = parser.add_argument_group("the data")
+    group.add_argument(
+        "--format", metavar="NAME", help="tsv, csv, jsonl, json, parquet or folder (default: detected)"
+    )
+    group.add_argument(
+        "--field",
+        action="append",
+        default=[],
+        metavar="FIELD=COLUMN",
+        dest="fields",
+        help="which column holds a field, e.g. question=ask",
+    )
+    group.add_argument("--encoding", metavar="NAME", help="e.g. gbk (default: utf-8)")
+    group.add_argument(
+        "--cells",
+        choices=["text", "pandas"],
+        help="text: cells as they stand in the file (default); pandas: as pandas would read them, where an "
+        'official number depends on it ("None" is missing, "007" is 7)',
+    )
+    group.add_argument(
+        "--image-root", metavar="DIR", help="where relative image paths start, besides the file"
+    )
+    group.add_argument(
+        "--allow-private-urls",
+        action="store_true",
+        default=None,
+        help="let image URLs reach private addresses (default: refused)",
+    )
+
+
+def pairs(given: Sequence[str], *, flag: str) -> dict[str, str]:
+    """Turn ``NAME=VALUE`` texts into a mapping.
+
+    >>> pairs(["category=map", "split=dev"], flag="--where")
+    {'category': 'map', 'split': 'dev'}
+    """
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{flag} {text!r} is not of the form NAME=VALUE")
+        found[name.strip()] = value
+    return found
+
+
+def parameters(given: Sequence[str]) -> dict[str, Any]:
+    """Turn ``NAME=VALUE`` texts into parameters; values are JSON where they can be, text otherwise.
+
+    >>> parameters(["top_p=0.9", "stop=###", "extra_body.skip=true"])
+    {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
+    """
+    import msgspec
+
+    found: dict[str, Any] = {}
+    for name, text in pairs(given, flag="--param").items():
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            value = text
+        *path, last = name.split(".")
+        place = found
+        for step in path:
+            place = place.setdefault(step, {})
+        place[last] = value
+    return found
+
+
+def id_list(given: Sequence[str]) -> list[str]:
+    """Ids from ``a,b,c`` or from ``@file`` with one id a line.
+
+    >>> id_list(["1,2", "7"])
+    ['1', '2', '7']
+    """
+    ids: list[str] = []
+    for text in given:
+        if text.startswith("@"):
+            try:
+                lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+            except (OSError, UnicodeDecodeError) as err:
+                raise UsageError(f"--ids {text}: the file cannot be read: {err}") from err
+            ids.extend(line.strip() for line in lines if line.strip())
+        else:
+            ids.extend(part.strip() for part in text.split(",") if part.strip())
+    return ids
+
+
+def find_run(given: str) -> Path:
+    """The run folder that a user means: itself, its journal, or the only run below it."""
+    path = Path(given)
+    if path.name == "run.sqlite":
+        path = path.parent
+    if (path / "run.sqlite").is_file():
+        return path
+    below = sorted(found.parent for found in path.glob("**/run.sqlite")) if path.is_dir() else []
+    if len(below) == 1:
+        return below[0]
+    if below:
+        listed = "\n    ".join(str(one) for one in below[:10])
+        raise UsageError(f"{given} holds {len(below)} runs", hint=f"name one of them:\n    {listed}")
+    raise UsageError(f"there is no run in {given}", hint="give the folder that holds run.sqlite")

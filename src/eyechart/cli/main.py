@@ -1,0 +1,61 @@
+"""The command. Builds the parser, calls one verb, turns errors into one message and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from eyechart import __version__
+from eyechart.cli import data, demo, model, report, run, score, show
+from eyechart.errors import EyechartError
+
+ABOUT = """\
+An eye exam for vision-language models: point it at a benchmark file and a model, get a number you can
+defend. A run is a folder; the same command again resumes it and asks only for what is missing.
+"""
+
+EXAMPLES = """\
+examples:
+  eyechart demo                                              a first run: no key, no GPU, no download
+  eyechart run mine.tsv -m openai/my-model --base-url http://localhost:8000/v1
+  eyechart run mine.jsonl -m python:my_model.py:MyModel --limit 20
+  eyechart data check mine.tsv                               what is it, and what is wrong with it
+  eyechart report runs/mine/openai-my-model-1a2b3c4d --xlsx results.xlsx
+
+exit codes: 0 all is well, 1 some samples failed, 2 wrong usage or bad input, 130 interrupted (resumable)
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line; `--help` of each verb teaches it."""
+    parser = argparse.ArgumentParser(
+        prog="eyechart",
+        description=ABOUT,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"eyechart {__version__}")
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for verb in (run, score, report, show, data, model, demo):
+        verb.add_parser(verbs)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    args = build_parser().parse_args(arguments)
+    try:
+        return int(args.execute(args))
+    except EyechartError as err:
+        print(f"eyechart: {err}", file=sys.stderr)
+        return err.exit_code
+    except KeyboardInterrupt:
+        print("eyechart: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader has gone (`| head`): leave quietly, and keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

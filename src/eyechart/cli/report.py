@@ -1,0 +1,67 @@
+"""``eyechart report``: a run's numbers again, on screen and as files."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from eyechart.cli.arguments import Verbs, add_verb, find_run
+from eyechart.cli.output import note, print_json, print_rich
+
+if TYPE_CHECKING:
+    from eyechart.run.record import Run
+
+FORMATS = ("xlsx", "csv", "jsonl", "parquet")
+
+
+def add_parser(verbs: Verbs) -> None:
+    """Declare the verb."""
+    parser = add_verb(
+        verbs,
+        "report",
+        execute,
+        help="a run's table, and its samples as XLSX, CSV, JSONL, Parquet or JSON",
+        examples="  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n",
+    )
+    parser.add_argument("run", metavar="RUN", help="a run folder")
+    for name in FORMATS:
+        parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
+    parser.add_argument(
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="the numbers as JSON on stdout; with FILE, numbers and samples into it",
+    )
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Print the table, write what was asked for."""
+    from eyechart.report.table import run_table
+    from eyechart.run.record import Run
+
+    done = Run(find_run(args.run))
+    for name in FORMATS:
+        if path := getattr(args, name):
+            _write(done, name, path)
+            note(f"wrote {path}")
+    if args.json == "-":
+        print_json(done.summary.to_json())
+        return 0
+    if args.json:
+        from eyechart.report.exports import write_json
+
+        write_json(done.samples(), args.json, done.summary)
+        note(f"wrote {args.json}")
+    print_rich(run_table(done.summary))
+    return 0
+
+
+def _write(done: Run, name: str, path: str) -> None:
+    from eyechart.report import exports, xlsx
+
+    if name == "xlsx":
+        xlsx.write_xlsx(done.samples(), path, done.summary)
+    else:
+        writers = {"csv": exports.write_csv, "jsonl": exports.write_jsonl, "parquet": exports.write_parquet}
+        writers[name](done.samples(), path)

@@ -1,0 +1,207 @@
+"""``eyechart run``: infer, score, report."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eyechart.cli.arguments import (
+    Verbs,
+    add_data_flags,
+    add_model_flags,
+    add_verb,
+    id_list,
+    pairs,
+    parameters,
+)
+from eyechart.cli.output import note, print_json, print_rich
+from eyechart.errors import UsageError
+
+if TYPE_CHECKING:
+    from eyechart.run.record import Run
+
+DESCRIPTION = """\
+Ask a model every question of a source, score the replies, print the table.
+
+SOURCE is a file (TSV, CSV, JSONL, JSON, Parquet), a folder with metadata.jsonl, a name from
+`eyechart data list`, a name in $LMUData or ~/LMUData, or a configuration (.yaml, .json, .py).
+MODEL is provider/name: openai/gpt-4o; openai/any-served-name with --base-url; python:file.py:Class;
+baseline/random, baseline/majority, baseline/ocr, baseline/look.
+
+The same command again resumes: it asks only for what is missing. Ctrl-C stops cleanly.
+"""
+
+EXAMPLES = """\
+  eyechart run mine.tsv -m openai/my-model --base-url http://localhost:8000/v1
+  eyechart run mine.jsonl -m openai/gpt-4o --limit 50 --where category=map
+  eyechart run demo -m baseline/random -m baseline/look
+  eyechart run config.yaml
+"""
+
+
+def add_parser(verbs: Verbs) -> None:
+    """Declare the verb."""
+    parser = add_verb(
+        verbs,
+        "run",
+        execute,
+        aliases=["eval"],
+        help="ask, score, report: sources times models",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
+    )
+    parser.add_argument("sources", nargs="*", metavar="SOURCE")
+    parser.add_argument("--data", nargs="+", default=[], metavar="SOURCE", help="the same as SOURCE")
+    parser.add_argument(
+        "-m", "--model", action="extend", nargs="+", default=[], metavar="MODEL", dest="models"
+    )
+    add_model_flags(parser)
+    add_data_flags(parser)
+    group = parser.add_argument_group("which questions, and how they are asked")
+    group.add_argument("--limit", type=int, metavar="N", help="the first N samples")
+    group.add_argument("--ids", action="append", default=[], metavar="ID,…", help="these samples, or @file")
+    group.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="e.g. category=map (or =map,chart)",
+    )
+    group.add_argument("--trials", "--epochs", "--repeats", type=int, metavar="K", help="ask each K times")
+    group.add_argument("--input", choices=["image", "none"], help="none: the words alone, without pictures")
+    group.add_argument("--system", metavar="TEXT", help="a system message before the question")
+    group.add_argument(
+        "--max-pixels", type=int, metavar="N", help="shrink larger pictures (default: as they are)"
+    )
+    group.add_argument("--scorer", metavar="NAME", help="see: eyechart score --list")
+    group = parser.add_argument_group("the run")
+    group.add_argument(
+        "--concurrency",
+        "--max-connections",
+        "--api-nproc",
+        type=int,
+        metavar="N",
+        help="requests in flight at once (default: 32)",
+    )
+    group.add_argument(
+        "--retries", type=int, metavar="N", help="further tries of a failed request (default: 5)"
+    )
+    group.add_argument(
+        "--out", "--work-dir", "--log-dir", metavar="DIR", help="where run folders are kept (default: runs)"
+    )
+    group.add_argument("--fresh", action="store_true", default=None, help="start over instead of resuming")
+    group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
+    group.add_argument("-v", "--verbose", action="store_true", help="say which parts were chosen, and why")
+
+
+# Flags whose values are options of the run under the same name.
+_PLAIN = (
+    "base_url", "api_key", "temperature", "max_tokens", "seed", "timeout_s", "format", "encoding", "cells",
+    "image_root", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels", "scorer",
+    "concurrency", "retries", "out", "fresh",
+)  # fmt: skip
+
+
+def options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The options that flags name; what was not said is left to the defaults."""
+    said: dict[str, Any] = {name: getattr(args, name, None) for name in _PLAIN}
+    said["params"] = parameters(getattr(args, "params", []))
+    said["fields"] = pairs(getattr(args, "fields", []), flag="--field")
+    said["where"] = pairs(getattr(args, "where", []), flag="--where")
+    said["ids"] = id_list(getattr(args, "ids", []))
+    if getattr(args, "quiet", False):
+        said["progress"] = False
+    return {name: value for name, value in said.items() if value not in (None, {}, [])}
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run every source with every model."""
+    from eyechart.cli.config import is_config, read_config
+
+    load_dotenv()
+    sources, models = [*args.sources, *args.data], list(args.models)
+    options = options_of(args)
+    configs = [source for source in sources if is_config(source)]
+    if configs:
+        if len(sources) > 1:
+            raise UsageError("a configuration is run alone", hint=f"eyechart run {configs[0]}")
+        config = read_config(configs[0])
+        sources, models = list(config.sources), models or list(config.models)
+        options = {**config.options, **options}
+    if not sources or not models:
+        missing = "what to ask (a file or a benchmark)" if not sources else "whom to ask (-m MODEL)"
+        raise UsageError(f"the run does not say {missing}", hint="eyechart run --help shows examples")
+    runs = evaluate_all(sources, models, options, is_verbose=args.verbose)
+    tell(runs, as_json=args.json)
+    return worst([done.exit_code for done in runs])
+
+
+def evaluate_all(
+    sources: Sequence[str], models: Sequence[str], options: Mapping[str, Any], *, is_verbose: bool = False
+) -> list[Run]:
+    """All combinations, one after the other. All are checked before the first one starts."""
+    from eyechart.run import evaluate
+    from eyechart.run.options import Options
+    from eyechart.run.plan import make_plan
+
+    chosen = Options.of(options)
+    plans = [make_plan(source, model, chosen) for source in sources for model in models]
+    runs = []
+    for plan in plans:
+        if is_verbose:
+            for reason in getattr(getattr(plan.benchmark.source, "detection", None), "reasons", ()):
+                note(f"{plan.benchmark.source.origin}: {reason}")
+            note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
+        runs.append(evaluate(plan))
+        if runs[-1].is_interrupted:
+            break
+    return runs
+
+
+def tell(runs: Sequence[Run], *, as_json: bool) -> None:
+    """Print the numbers, then what went wrong and what to do next."""
+    if as_json:
+        summaries = [done.summary.to_json() for done in runs]
+        print_json(summaries[0] if len(summaries) == 1 else {"runs": summaries})
+    else:
+        print_rich(*tables(runs))
+    for done in runs:
+        if done.trouble is not None:
+            note(f"the run was stopped: {done.trouble}")
+        if done.is_interrupted:
+            note(f"interrupted; start the same command again to go on ({done.folder})")
+        elif done.summary.outcomes["failed"]:
+            note(f"{done.summary.outcomes['failed']} samples failed; start the same command again to ask "
+                 f"only for those ({first_failure(done)})")  # fmt: skip
+        if not as_json:
+            note(f"run folder: {done.folder}")
+
+
+def tables(runs: Sequence[Run]) -> list[Any]:
+    """One run in full, several side by side."""
+    from eyechart.report.table import run_table, runs_table
+
+    summaries = [done.summary for done in runs]
+    return [run_table(summaries[0])] if len(summaries) == 1 else [runs_table(summaries)]
+
+
+def first_failure(done: Run) -> str:
+    """The reason of the first failed sample, as an example."""
+    for result in done.samples():
+        if result.outcome == "failed" and result.failure is not None:
+            return f"e.g. {result.sample.id}: {result.failure.reason.splitlines()[0]}"
+    return "none"
+
+
+def worst(codes: Sequence[int]) -> int:
+    """The exit code of several runs: interrupted before failed before fine."""
+    return max(codes, default=0)
+
+
+def load_dotenv() -> None:
+    """Read a .env file of the current folder; what the environment says already stays."""
+    from dotenv import load_dotenv as load
+
+    load(".env")

@@ -1,0 +1,39 @@
+"""``eyechart show``: one sample in full."""
+
+from __future__ import annotations
+
+import argparse
+
+from eyechart.cli.arguments import Verbs, add_verb, find_run
+from eyechart.cli.output import print_json, print_rich
+
+
+def add_parser(verbs: Verbs) -> None:
+    """Declare the verb."""
+    parser = add_verb(
+        verbs,
+        "show",
+        execute,
+        help="one sample in full: prompt, pictures, reply, why this score",
+        examples="  eyechart show runs/demo/baseline-look-1a2b3c4d chart-01-q1\n"
+        "  eyechart show runs/demo/baseline-look-1a2b3c4d '#3'      the third one\n",
+    )
+    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.add_argument("sample", metavar="SAMPLE", help="its id, or #N for the N-th")
+    parser.add_argument("--trial", type=int, default=0, metavar="K", help="which trial, counted from 0")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Show it."""
+    from eyechart.report.show import show_json, show_sample
+    from eyechart.run.record import Run
+
+    done = Run(find_run(args.run))
+    result = done.sample(args.sample, args.trial)
+    asked = done.journal.asked(result.sample.id, args.trial)
+    if args.json:
+        print_json(show_json(result, asked))
+    else:
+        print_rich(show_sample(result, asked))
+    return 0

@@ -1,0 +1,128 @@
+"""An OpenAI-compatible server for tests: answers what it is told to, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from aiohttp import web
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to send back: a completion with this text, or a raw response when `status` or `body` is given."""
+
+    text: str | None = "A"
+    status: int = 200
+    body: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    finish_reason: str = "stop"
+    drop: bool = False  # close the connection without an answer
+    message: dict[str, Any] = field(default_factory=dict)  # further fields of the message
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it arrived."""
+
+    body: dict[str, Any]
+    headers: dict[str, str]
+    path: str
+
+    @property
+    def text(self) -> str:
+        """The words of the last turn."""
+        content = self.body["messages"][-1]["content"]
+        if isinstance(content, str):
+            return content
+        return "\n".join(part["text"] for part in content if part["type"] == "text")
+
+    @property
+    def images(self) -> list[str]:
+        """The picture URLs of the last turn."""
+        content = self.body["messages"][-1]["content"]
+        parts = [] if isinstance(content, str) else content
+        return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+
+
+class Server:
+    """Runs in a thread of its own from ``with`` to the end of the block."""
+
+    def __init__(self, answer: Callable[[Asked], Answer | str] = lambda asked: "A") -> None:
+        self.answer = answer
+        self.asked: list[Asked] = []
+        self.answered: Counter[str] = Counter()  # by the words of the last turn: full answers given
+        self.most_at_once = 0
+        self._at_once = 0
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self.base_url = ""
+
+    def __enter__(self) -> Server:
+        self._thread.start()
+        self._started.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        app = web.Application(client_max_size=2**30)
+        app.router.add_post("/{path:.*}", self._reply)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        self._loop.run_until_complete(runner.setup())
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        self._loop.run_until_complete(site.start())
+        port = runner.addresses[0][1]
+        self.base_url = f"http://127.0.0.1:{port}/v1"
+        self._started.set()
+        self._loop.run_forever()
+        self._loop.run_until_complete(runner.cleanup())
+        self._loop.close()
+
+    async def _reply(self, request: web.Request) -> web.StreamResponse:
+        asked = Asked(json.loads(await request.read()), dict(request.headers), request.path)
+        self.asked.append(asked)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            said = self.answer(asked)
+            answer = Answer(said) if isinstance(said, str) else said
+            if answer.delay_s:
+                await asyncio.sleep(answer.delay_s)
+        finally:
+            self._at_once -= 1
+        if answer.drop:
+            assert request.transport is not None
+            request.transport.abort()
+        elif answer.status == 200 and answer.body is None:
+            self.answered[asked.text] += 1
+        body = answer.body if answer.body is not None else self._completion(answer)
+        return web.Response(
+            status=answer.status, body=body, headers=answer.headers, content_type="application/json"
+        )
+
+    @staticmethod
+    def _completion(answer: Answer) -> bytes:
+        message = {"role": "assistant", "content": answer.text, **answer.message}
+        return json.dumps(
+            {
+                "id": "x",
+                "object": "chat.completion",
+                "model": "test-model-1",
+                "choices": [{"index": 0, "message": message, "finish_reason": answer.finish_reason}],
+                "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
+            }
+        ).encode()
