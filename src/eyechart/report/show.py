@@ -1,0 +1,187 @@
+"""One sample in full: what was asked, what came back, what was read out of it, and why it scored so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from eyechart.report.record import to_json_text, to_record
+from eyechart.report.visible import one_line, visible
+from eyechart.types import Failure, Reply, Result, Sample
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Asked = Sequence[Mapping[str, Any]]
+
+_OUTCOME_STYLES = {
+    "correct": "bold green",
+    "partial": "bold yellow",
+    "wrong": "bold red",
+    "failed": "bold red",
+}
+_FINISHED = {
+    "length": " (cut off at the token limit)",
+    "content_filter": " (withheld)",
+    "refusal": " (withheld)",
+}
+
+
+def show_sample(result: Result, asked: Asked = ()) -> RenderableType:
+    """The sample for people to read. `asked` is the prompt as sent, as the journal keeps it."""
+    from rich.console import Group as Stack
+
+    return Stack(*_parts(result, asked))
+
+
+def show_json(result: Result, asked: Asked = ()) -> dict[str, Any]:
+    """The same as plain values: the record of every export, the prompt as sent, and the reason."""
+    return {**to_record(result), "asked": [dict(message) for message in asked], "why": why(result)}
+
+
+def why(result: Result) -> str:
+    """The outcome's reason in a sentence.
+
+    >>> why(Result(sample=Sample(id="1", question="Which?"), position=0))
+    'not asked yet; run the same command again to go on'
+    """
+    score, failure = result.score, result.failure
+    golds = " or ".join(repr(gold) for gold in result.sample.golds)
+    if score is None:
+        return _why_failed(failure) if failure else "not asked yet; run the same command again to go on"
+    by = f" by rule {score.route}" if score.route else ""
+    match score.outcome:
+        case "unscored":
+            return "no public answer to compare with; no part of the score"
+        case "unparsed":
+            return f"no answer could be read out of the reply{by}; counts 0"
+        case "refused":
+            return f"the model declined to answer{by}; counts 0"
+        case "truncated":
+            return f"the reply was cut off before an answer{by}; counts 0"
+        case "failed":
+            return "no reply; no part of the score"
+        case _:
+            read = "nothing" if score.read is None else repr(score.read)
+            worth = f"; worth {score.value:g}" if score.outcome == "partial" else ""
+            return f"read {read}{by}; accepted: {golds or 'nothing public'}{worth}"
+
+
+def _why_failed(failure: Failure) -> str:
+    status = (
+        f" (HTTP {failure.status})" if failure.status and str(failure.status) not in failure.reason else ""
+    )
+    tries = f" after {failure.attempts} attempts" if failure.attempts > 1 else ""
+    if failure.stage == "score":
+        after = "the reply is kept: score the run again"
+    elif failure.retryable:
+        after = "run the same command again to ask once more"
+    else:
+        after = "mend the cause, then run the same command again"
+    return f"failed to {failure.stage}{tries}: {failure.reason}{status}; no part of the score; {after}"
+
+
+def _parts(result: Result, asked: Asked) -> Iterator[RenderableType]:
+    sample, reply = result.sample, result.reply
+    trial = f" · trial {result.trial}" if result.trial else ""
+    yield _line(f"sample {sample.id}{trial}", "bold")
+    if sample.meta:
+        yield _line(" · ".join(f"{key}: {_brief(value)}" for key, value in sample.meta.items()), "dim")
+    yield from _section("question")
+    yield _body(sample.question)
+    if sample.hint:
+        yield _body(f"hint: {sample.hint}", "dim")
+    yield from _answers(sample)
+    if asked:
+        yield from _section("asked")
+        for message in asked:
+            yield from _message(message)
+    elif result.sent:
+        yield from _section("images")
+        for image in result.sent:
+            yield _image(image)
+    if reply is not None:
+        yield from _reply(reply)
+    yield from _section("outcome")
+    outcome = result.outcome or "pending"
+    yield _line(outcome, _OUTCOME_STYLES.get(outcome, "bold yellow"))
+    yield _body(why(result))
+    if result.score is not None and result.score.detail:
+        yield _body(to_json_text(result.score.detail), "dim")
+
+
+def _answers(sample: Sample) -> Iterator[RenderableType]:
+    """Options with the gold marked, or the golds of an open question."""
+    for letter, text in sample.choices.items():
+        is_gold = letter in sample.golds
+        yield _body(f"{'→' if is_gold else ' '} {letter}. {text}", "green" if is_gold else "")
+    if not sample.choices and sample.choices_text:
+        yield _body(sample.choices_text)
+    if not sample.golds:
+        yield _body("no public answer", "dim")
+    elif not set(sample.golds) <= set(sample.choices):
+        yield _body("gold: " + " | ".join(sample.golds), "green")
+
+
+def _message(message: Mapping[str, Any]) -> Iterator[RenderableType]:
+    yield _line(f"{message.get('role', '?')}:", "italic")
+    for part in message.get("parts", ()):
+        if "image" in part:
+            yield _image(part["image"])
+        else:
+            yield _body(str(part.get("text", "")))
+
+
+def _image(image: Mapping[str, Any]) -> RenderableType:
+    """Size, what was done to it, where it came from: enough to find the very picture."""
+    size = f"{image.get('width', '?')}×{image.get('height', '?')}"
+    n_bytes = image.get("bytes")
+    facts = [f"image {size}", str(image.get("mime", "")), f"{n_bytes:,} bytes" if n_bytes else ""]
+    facts += [name for name in ("resized", "reencoded") if image.get(name)]
+    facts += [f"from {image['origin']}" if image.get("origin") else ""]
+    facts += [f"sha256 {str(image['sha256'])[:12]}" if image.get("sha256") else ""]
+    return _body(one_line(" · ".join(fact for fact in facts if fact)), "cyan")
+
+
+def _reply(reply: Reply) -> Iterator[RenderableType]:
+    if reply.thinking:
+        yield from _section("thinking (not scored)")
+        yield _body(reply.thinking, "dim")
+    yield from _section("reply")
+    yield _body(reply.text) if reply.text else _body("(empty)", "dim")
+    finished = f"finish: {reply.finish_reason}{_FINISHED.get(reply.finish_reason, '')}"
+    facts = [finished, f"{reply.latency_s:.2f} s" if reply.latency_s else "", reply.model]
+    if usage := reply.usage:
+        reasoning = f" ({usage.reasoning_tokens:,} reasoning)" if usage.reasoning_tokens else ""
+        facts.append(f"tokens: {usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{reasoning}")
+    yield _line(" · ".join(fact for fact in facts if fact), "dim")
+    if reply.evidence:
+        yield _line(f"evidence: {to_json_text(reply.evidence)}", "dim")
+
+
+def _section(name: str) -> Iterator[RenderableType]:
+    from rich.rule import Rule
+    from rich.text import Text
+
+    yield Text("")
+    yield Rule(Text(name), align="left", style="dim")
+
+
+def _line(text: str, style: str = "") -> RenderableType:
+    """One line of ours, in which outside words cannot make a second."""
+    from rich.text import Text
+
+    return Text(one_line(text), style=style)
+
+
+def _body(text: str, style: str = "") -> RenderableType:
+    """Text from outside as it is, indented, wrapped, and obeyed in nothing."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(visible(text), style=style, overflow="fold"), (0, 0, 0, 2))
+
+
+def _brief(value: Any, limit: int = 60) -> str:
+    text = one_line(value if isinstance(value, str) else to_json_text(value))
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,255 @@
+"""Summaries as tables for people: percent with one decimal, and only the columns that say something.
+
+A table fits itself to the terminal. Where room is short, the columns that matter least are left out, and
+a line below says which; names are wrapped only when nothing else is left to give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eyechart.report.live import duration
+from eyechart.report.summary import Group, Summary
+from eyechart.report.visible import one_line
+from eyechart.types import OUTCOMES, Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.table import Table
+
+_GAP = 2  # blank columns between two columns
+_MIN_NAME = 22  # a group's name is wrapped to this before a column is left out
+_STYLES = {
+    "correct": "green",
+    "partial": "yellow",
+    "failed": "red",
+    "unparsed": "yellow",
+    "truncated": "yellow",
+}
+# Who goes first when room is short. Right and wrong are in the score already; failures stay to the last.
+_FIRST_TO_GO = (
+    "correct", "wrong", "partial", "unscored", "chance", "refused", "truncated", "unparsed", "pending",
+    "worst–best", "failed",
+)  # fmt: skip
+
+
+def run_table(summary: Summary) -> RenderableType:
+    """One run: a row overall, then one for each value of each key it was grouped by."""
+    from rich.console import Group as Stack
+    from rich.text import Text
+
+    rows = [_Row("overall", summary.overall, "bold")]
+    for key, groups in summary.by.items():
+        rows.append(_Row(one_line(key), None, "italic"))
+        rows += [_Row(one_line(value), group, indent=2) for value, group in groups.items()]
+    title = Text(f"{one_line(summary.benchmark)} · {one_line(summary.model)}", style="bold")
+    table = _Fitting(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True)
+    return Stack(title, table, *(Text(note, style="dim") for note in _notes(summary)))
+
+
+def runs_table(summaries: Iterable[Summary]) -> RenderableType:
+    """Several runs side by side: a section a benchmark, in it a row for chance and a row a model."""
+    from rich.console import Group as Stack
+    from rich.text import Text
+
+    sections: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        sections.setdefault(summary.benchmark, []).append(summary)
+    parts: list[RenderableType] = []
+    for benchmark, runs in sections.items():
+        if parts:
+            parts.append(Text(""))
+        parts.append(Text(one_line(benchmark), style="bold"))
+        parts.append(_Fitting(rows=_run_rows(runs), name_heading="model", hidden=frozenset({"chance"})))
+    return Stack(*parts) if parts else Text("no runs", style="dim")
+
+
+def to_text(renderable: RenderableType, width: int = 100, color: bool = False) -> str:
+    """Any renderable as text, the same on every machine.
+
+    >>> from rich.text import Text
+    >>> to_text(Text("[red] is text", style="bold"))
+    '[red] is text'
+    """
+    import io
+
+    from rich.console import Console
+
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        _environ={},  # the caller decides, not NO_COLOR or COLUMNS
+    )
+    with console.capture() as caught:
+        console.print(renderable)
+    return "\n".join(line.rstrip() for line in caught.get().splitlines())
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction for people; a dash for none.
+
+    >>> percent(0.7134), percent(None)
+    ('71.3', '—')
+    """
+    return "—" if fraction is None else f"{100 * fraction:.1f}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of a table; without a group it is a heading."""
+
+    name: str
+    group: Group | None
+    style: str = ""
+    indent: int = 0
+    is_chance: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    heading: str
+    cell: Callable[[Group], str]
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitting:
+    """A table that chooses its columns when it learns how wide it may be."""
+
+    rows: Sequence[_Row]
+    name_heading: str
+    min_name: int | None = None  # None: a name is not wrapped while a column can go
+    is_noting: bool = False  # say below what the columns left out would have shown
+    hidden: frozenset[str] = field(default=frozenset())
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        columns = [column for column in _COLUMNS if self._is_telling(column)]
+        left_out: list[_Column] = []
+        for heading in _FIRST_TO_GO:
+            if self._width(columns) <= options.max_width:
+                break
+            left_out += [column for column in columns if column.heading == heading]
+            columns = [column for column in columns if column.heading != heading]
+        yield self._table(columns, is_tight=self._width(columns) > options.max_width)
+        left_out.sort(key=_COLUMNS.index)
+        if left_out and self.is_noting and (overall := self.rows[0].group):
+            facts = ", ".join(f"{column.cell(overall) or '—'} {column.heading}" for column in left_out)
+            yield Text(f"not shown here: {facts}", style="dim")
+        elif left_out:
+            yield Text("not shown here: " + ", ".join(c.heading for c in left_out), style="dim")
+
+    def _is_telling(self, column: _Column) -> bool:
+        if column.heading in self.hidden:
+            return False
+        if column.heading not in _FIRST_TO_GO:
+            return True
+        return any(column.cell(row.group).strip("0.") for row in self.rows if row.group)
+
+    def _width(self, columns: Sequence[_Column]) -> int:
+        from rich.cells import cell_len
+
+        names = max(cell_len(row.name) + row.indent for row in self.rows) if self.rows else 0
+        if self.min_name is not None:
+            names = min(names, self.min_name)
+        widths = [
+            max([cell_len(c.heading), *(cell_len(self._cell(c, row)) for row in self.rows)]) for c in columns
+        ]
+        return max(names, cell_len(self.name_heading)) + sum(widths) + _GAP * len(columns)
+
+    def _table(self, columns: Sequence[_Column], *, is_tight: bool) -> Table:
+        from rich import box
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(
+            box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), collapse_padding=True
+        )
+        is_wrapping = is_tight or self.min_name is not None
+        table.add_column(Text(self.name_heading), no_wrap=not is_wrapping, overflow="fold")
+        for column in columns:
+            table.add_column(Text(column.heading), justify="right", no_wrap=True, style=column.style)
+        for row in self.rows:
+            cells = (Text(self._cell(column, row)) for column in columns)
+            table.add_row(Padding(Text(row.name), (0, 0, 0, row.indent)), *cells, style=row.style)
+        return table
+
+    def _cell(self, column: _Column, row: _Row) -> str:
+        if row.group is None:
+            return ""
+        if row.is_chance:
+            return percent(row.group.chance) if column.heading == "score %" else ""
+        return column.cell(row.group)
+
+
+def _outcome_column(outcome: Outcome) -> _Column:
+    def cell(group: Group) -> str:
+        return f"{group.outcomes[outcome]:,}"
+
+    return _Column(outcome, cell, _STYLES.get(outcome, ""))
+
+
+_COLUMNS = (
+    _Column("n", lambda group: f"{group.n:,}"),
+    _Column("score %", lambda group: percent(group.score), "bold"),
+    _Column("95 % interval", lambda group: _range(group.ci95)),
+    _Column("worst–best", lambda group: _range(group.bounds) if group.is_bounded_apart else ""),
+    _Column("chance", lambda group: percent(group.chance), "dim"),
+    *map(_outcome_column, OUTCOMES),
+    _Column("pending", lambda group: f"{group.pending:,}", "dim"),
+)
+
+
+def _range(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f"{percent(ends[0])}–{percent(ends[1])}"
+
+
+def _run_rows(runs: Sequence[Summary]) -> list[_Row]:
+    """Chance first, as the floor to read the scores by: that of the run with most samples."""
+    rows: list[_Row] = []
+    largest = max(runs, key=lambda run: run.n)
+    if largest.overall.chance is not None:
+        rows.append(_Row("(chance)", largest.overall, "dim", is_chance=True))
+    names = [run.model for run in runs]
+    for run in runs:
+        # Two runs of one model differ in their settings, and so in their folders.
+        folder = (
+            run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] if names.count(run.model) > 1 else ""
+        )
+        rows.append(_Row(one_line(f"{run.model} ({folder})" if folder else run.model), run.overall))
+    return rows
+
+
+def _notes(summary: Summary) -> Iterator[str]:
+    """What the table cannot show, a line each."""
+    overall = summary.overall
+    if overall.coverage is not None and overall.coverage < 1:
+        yield f"coverage {percent(overall.coverage)} %: the rest failed, has no public answer, or is pending"
+    if trials := summary.trials:
+        over = f"{percent(trials.mean)} ± {percent(trials.std)} over {trials.k} trials"
+        yield f"score {over}; outcomes count sample-trials"
+    if summary.scorer:
+        parity = f", parity: {summary.parity}" if summary.parity else ""
+        yield one_line(f"scorer {summary.scorer}{parity}")
+    if spent := " · ".join(_spent(summary)):
+        yield spent
+
+
+def _spent(summary: Summary) -> Iterator[str]:
+    requests, tokens = summary.requests, summary.tokens
+    if any(requests.values()):
+        extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]
+        yield f"{requests.get('sent', 0):,} requests" + (f" ({', '.join(extras)})" if extras else "")
+    if any(tokens.values()):
+        yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out"
+    if summary.cost is not None:
+        yield f"cost {summary.cost:,.2f}"
+    if summary.seconds is not None:
+        yield duration(summary.seconds)

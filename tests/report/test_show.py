@@ -1,0 +1,137 @@
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.report.show import show_json, show_sample, why
+from eyechart.report.table import to_text
+from eyechart.types import Failure, Outcome, Reply, Result, Score
+from report.examples import result
+
+IMAGE = {
+    "mime": "image/png", "width": 640, "height": 480, "bytes": 12345, "sha256": "ab" * 32, "resized": True,
+    "reencoded": False, "origin": "demo.tsv (byte 12)",
+}  # fmt: skip
+ASKED: list[dict[str, Any]] = [
+    {"role": "system", "parts": [{"text": "Be brief."}]},
+    {"role": "user", "parts": [{"image": IMAGE}, {"text": "Which?\nA. cat\nB. dog"}]},
+]
+
+
+def shown(one: Result, asked: list[dict[str, Any]] = ASKED) -> str:
+    return to_text(show_sample(one, asked), width=100)
+
+
+def test_a_sample_in_full() -> None:
+    text = shown(result(3, meta={"category": "map", "tags": ["a"]}, hint="Look twice."))
+    for expected in (
+        "sample q3", "category: map · tags: [\"a\"]", "  Which?", "  hint: Look twice.", "    A. cat",
+        "  → B. dog", "system:", "  Be brief.", "user:",
+        "  image 640×480 · image/png · 12,345 bytes · resized · from demo.tsv (byte 12) · "
+        "sha256 abababababab",
+        "  The answer is B.", "finish: stop · 0.50 s · tokens: 100 in, 10 out (3 reasoning)", "correct",
+        "  read 'B' by rule choice:letter; accepted: 'B'",
+    ):  # fmt: skip
+        assert expected in text.splitlines()
+
+
+def test_golds_of_an_open_question() -> None:
+    assert "gold: 42 | forty-two" in shown(result(0, choices={}, golds=("42", "forty-two")))
+    assert "no public answer" in shown(result(0, "unscored", choices={}, golds=()))
+
+
+def test_options_kept_as_one_text() -> None:
+    assert "A) cat B) dog" in shown(result(0, choices={}, choices_text="A) cat B) dog"))
+
+
+def test_thinking_stands_apart_and_dimmed() -> None:
+    one = result(0)
+    reply = Reply(text="B", thinking="It barks.", finish_reason="length", evidence={"seen": "a dog"})
+    renderable = show_sample(replace(one, reply=reply), ASKED)
+    lines = to_text(renderable).splitlines()
+    assert lines.index("  It barks.") < lines.index("  B")
+    assert "finish: length (cut off at the token limit)" in lines
+    assert 'evidence: {"seen": "a dog"}' in lines
+    assert re.search(r"\x1b\[2m *It barks\.", to_text(renderable, color=True))
+
+
+def test_images_are_shown_even_without_the_prompt() -> None:
+    assert "640×480" in shown(replace(result(0), sent=(IMAGE,)), [])
+
+
+def test_an_empty_reply_is_said_to_be_empty() -> None:
+    assert "  (empty)" in shown(result(0, "unparsed", reply="")).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("wrong", "read 'B' by rule choice:letter; accepted: 'B'"),
+        ("partial", "read 'B' by rule choice:letter; accepted: 'B'; worth 0.5"),
+        ("unparsed", "no answer could be read out of the reply by rule choice:letter; counts 0"),
+        ("refused", "the model declined to answer by rule choice:letter; counts 0"),
+        ("truncated", "the reply was cut off before an answer by rule choice:letter; counts 0"),
+        ("unscored", "no public answer to compare with; no part of the score"),
+        (None, "not asked yet; run the same command again to go on"),
+    ],
+)
+def test_every_outcome_has_a_reason(outcome: Outcome | None, expected: str) -> None:
+    assert why(result(0, outcome)) == expected
+
+
+def test_what_a_rule_kept_is_shown() -> None:
+    score = Score(outcome="wrong", value=0.0, route="relaxed", detail={"distance": 0.06})
+    text = shown(replace(result(0), score=score))
+    assert "read nothing by rule relaxed" in text
+    assert '{"distance": 0.06}' in text
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (
+            Failure(stage="generate", reason="busy", retryable=True, status=503, attempts=5),
+            "failed to generate after 5 attempts: busy (HTTP 503); no part of the score; "
+            "run the same command again to ask once more",
+        ),
+        (
+            Failure(stage="load", reason="no such picture"),
+            "failed to load: no such picture; no part of the score; "
+            "mend the cause, then run the same command again",
+        ),
+        (
+            Failure(stage="score", reason="the judge is away"),
+            "failed to score: the judge is away; no part of the score; "
+            "the reply is kept: score the run again",
+        ),
+    ],
+)  # fmt: skip
+def test_a_failure_says_what_happens_next(failure: Failure, expected: str) -> None:
+    one = Result(sample=result(0).sample, position=0, failure=failure)
+    assert why(one) == expected
+    assert "failed" in shown(one).splitlines()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.characters(), max_size=30))
+def test_no_text_is_obeyed(text: str) -> None:
+    asked = [{"role": text, "parts": [{"text": text}, {"image": {"origin": text, "mime": text}}]}]
+    one = result(0, id=text, question=text, reply=text, meta={text: text}, choices={text: text}, hint=text)
+    seen = shown(one, asked)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", seen)
+    seen.encode("utf-8")
+
+
+def test_markup_prints_as_it_is() -> None:
+    assert "  [red]no[/red] ␛[31m" in shown(result(0, reply="[red]no[/red] \x1b[31m")).splitlines()
+
+
+def test_json_holds_the_record_the_prompt_and_the_reason() -> None:
+    found = json.loads(json.dumps(show_json(result(0), ASKED)))
+    assert found["asked"] == ASKED
+    assert found["why"] == "read 'B' by rule choice:letter; accepted: 'B'"
+    assert found["reply"]["text"] == "The answer is B."

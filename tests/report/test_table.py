@@ -1,0 +1,160 @@
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.report.summary import Summary, summarise
+from eyechart.report.table import percent, run_table, runs_table, to_text
+from eyechart.types import Outcome, Result
+from report.examples import result
+
+GOLDEN = """\
+demo · openai/tiny
+           n  score %  95 % interval  worst–best  chance  correct  partial  wrong  unparsed  failed
+───────────────────────────────────────────────────────────────────────────────────────────────────
+overall   10     61.1      29.4–92.9   55.0–75.0    50.0        5        1      2         1       1
+category
+  [red]    5     80.0      37.6–96.4                50.0        4        0      1         0       0
+  图表     5     37.5       0.0–84.4   30.0–70.0    50.0        1        1      1         1       1
+coverage 90.0 %: the rest failed, has no public answer, or is pending
+scorer choice, parity: official
+10 requests · 900 tokens in, 90 out · 1m30s"""
+
+GOLDEN_RUNS = """\
+demo
+model             n  score %  95 % interval  worst–best  correct  partial  wrong  unparsed  failed
+──────────────────────────────────────────────────────────────────────────────────────────────────
+(chance)                50.0
+openai/tiny      10     61.1      29.4–92.9   55.0–75.0        5        1      2         1       1
+baseline/random   2     50.0       9.5–90.5                    1        0      1         0       0"""
+
+
+def results_of(*outcomes: Outcome | None, category: str = "map", start: int = 0) -> list[Result]:
+    return [result(start + i, outcome, meta={"category": category}) for i, outcome in enumerate(outcomes)]
+
+
+def summary_of(results: list[Result], model: str = "openai/tiny", benchmark: str = "demo") -> Summary:
+    return summarise(
+        results, benchmark=benchmark, model=model, group_by=("category",), seconds=90, scorer="choice",
+        parity="official", run=f"runs/{benchmark}/{len(results)}",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def summary() -> Summary:
+    first = results_of("correct", "correct", "wrong", "correct", "correct", category="[red]")
+    second = results_of("correct", "partial", "wrong", "unparsed", "failed", category="图表", start=5)
+    return summary_of([*first, *second])
+
+
+@pytest.fixture
+def random_run() -> Summary:
+    return summary_of(results_of("correct", "wrong"), model="baseline/random")
+
+
+def test_one_run(summary: Summary) -> None:
+    assert to_text(run_table(summary), width=100) == GOLDEN
+
+
+def test_several_runs(summary: Summary, random_run: Summary) -> None:
+    assert to_text(runs_table([summary, random_run]), width=100) == GOLDEN_RUNS
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+def test_no_line_is_wider_than_asked(summary: Summary, random_run: Summary, width: int) -> None:
+    from rich.cells import cell_len
+
+    for table in (run_table(summary), runs_table([summary, random_run])):
+        assert max(map(cell_len, to_text(table, width=width).splitlines())) <= width
+
+
+def test_a_narrow_table_says_what_it_leaves_out(summary: Summary) -> None:
+    text = to_text(run_table(summary), width=60)
+    assert "not shown here: 50.0 chance, 5 correct, 1 partial" in text
+    assert "failed" in text.splitlines()[1]
+    assert "worst–best" in text.splitlines()[1]
+
+
+def test_a_models_name_is_not_wrapped_while_columns_can_go(summary: Summary) -> None:
+    name = "openai/organisation/some-Long-Model-Name-72B"
+    long = summary_of(results_of("correct", "unparsed", "failed", "partial"), model=name)
+    text = to_text(runs_table([summary, long]), width=80)
+    assert name in text
+    assert "not shown here: worst–best, correct, partial, wrong, unparsed" in text
+
+
+def test_columns_without_a_count_are_not_shown(random_run: Summary) -> None:
+    heading = to_text(run_table(random_run)).splitlines()[1]
+    assert heading.split() == ["n", "score", "%", "95", "%", "interval", "chance", "correct", "wrong"]
+
+
+def test_open_questions_have_no_chance_to_show() -> None:
+    text = to_text(run_table(summary_of([result(0, choices={}, golds=("42",))])))
+    assert "chance" not in text
+
+
+def test_nothing_scored_is_a_dash() -> None:
+    text = to_text(run_table(summary_of(results_of("failed", None))))
+    overall = next(line for line in text.splitlines() if line.startswith("overall"))
+    assert overall.split() == ["overall", "2", "—", "0.0–100.0", "50.0", "1", "1"]
+    assert "pending" in text
+
+
+def test_a_run_of_nothing() -> None:
+    assert "overall" in to_text(run_table(summary_of([])))
+    assert to_text(runs_table([])) == "no runs"
+
+
+def test_trials_are_explained() -> None:
+    summary = summary_of([result(0, "correct", trial=0), result(0, "wrong", trial=1)])
+    assert "score 50.0 ± 50.0 over 2 trials; outcomes count sample-trials" in to_text(run_table(summary))
+
+
+def test_several_benchmarks_have_a_section_each(summary: Summary, random_run: Summary) -> None:
+    other = summary_of(results_of("correct"), benchmark="mmbench")
+    lines = to_text(runs_table([summary, other, random_run])).splitlines()
+    assert [lines.index("demo"), lines.index("mmbench")] == [0, 7]
+    assert sum("(chance)" in line for line in lines) == 2
+    assert "baseline/random" in lines[5]
+
+
+def test_two_runs_of_one_model_are_told_apart_by_folder() -> None:
+    runs = [summary_of(results_of("correct")), summary_of(results_of("correct", "wrong"))]
+    text = to_text(runs_table(runs))
+    assert "openai/tiny (1)" in text
+    assert "openai/tiny (2)" in text
+
+
+def test_colour_only_where_asked_for(summary: Summary) -> None:
+    plain, coloured = to_text(run_table(summary)), to_text(run_table(summary), color=True)
+    assert "\x1b" not in plain
+    assert "\x1b[" in coloured
+    without = re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert [line.rstrip() for line in without.splitlines()] == plain.splitlines()
+
+
+def test_the_environment_changes_nothing(summary: Summary, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"COLUMNS": "20", "FORCE_COLOR": "1", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+    assert to_text(run_table(summary), width=100) == GOLDEN
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.characters(), max_size=20))
+def test_no_name_is_obeyed(name: str) -> None:
+    summary = summary_of(results_of("correct", category=name), model=name, benchmark=name)
+    for table in (run_table(summary), runs_table([summary])):
+        text = to_text(table, width=80)
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
+
+
+def test_markup_and_escapes_print_as_they_are() -> None:
+    summary = summary_of(results_of("correct", category="[bold]\x1b[31mred[/]"), model="[link=x]m[/link]")
+    text = to_text(run_table(summary))
+    assert "[bold]␛[31mred[/]" in text
+    assert "[link=x]m[/link]" in text
+
+
+def test_percent_has_one_decimal() -> None:
+    assert [percent(value) for value in (0, 1, 0.12345, None)] == ["0.0", "100.0", "12.3", "—"]
