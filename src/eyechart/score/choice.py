@@ -1,0 +1,101 @@
+"""Multiple choice: the letter a reply chooses, and whether it is the gold.
+
+Two readers stand side by side. `infer` with its default rules is VLMEvalKit's, quirks included, for
+numbers that must compare with published ones. `read_choice` (choice_reader.py) is ours: it understands
+more ways of saying the same and never guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from string import ascii_uppercase
+
+from eyechart.errors import UsageError
+from eyechart.registry import scorer
+from eyechart.score.choice_reader import read_choice
+from eyechart.score.fold import fold
+from eyechart.score.options import options_of
+from eyechart.score.statement import bare
+from eyechart.score.verdict import official_verdict, verdict
+from eyechart.score.vlmevalkit import NONE_OF_THEM, REFUSALS, RULES, infer_official
+from eyechart.types import Reply, Sample, Score
+
+__all__ = ["gold_letter", "infer", "read_choice"]
+
+
+def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> str | None:
+    """The option letter a reply chooses; ``Z`` for a refusal; None when undecided.
+
+    `rules`: ``vlmevalkit`` (the official heuristics), their earlier forms ``vlmevalkit-2026-06`` and
+    ``vlmevalkit-2025-08``, or ``eyechart``, our own reader (never ``Z`` for a refusal).
+
+    Quirk kept: "the answer is dog" reads D. Quirk not kept: the official code changes the caller's dict.
+
+    >>> options = {"A": "teddy bear", "B": "rabbit", "C": "cat", "D": "dog"}
+    >>> infer("I think B", options), infer("b", options), infer("b", options, rules="eyechart")
+    ('B', None, 'B')
+    """
+    if rules == "eyechart":
+        return read_choice(str(reply), options).letter
+    if rules not in RULES:
+        known = ", ".join([*RULES, "eyechart"])
+        raise UsageError(f"no rules named {rules!r} for reading a choice", hint=f"use one of: {known}")
+    return infer_official(reply, options, RULES[rules])
+
+
+@scorer("choice", version="1")
+def score_choice(reply: Reply, sample: Sample) -> Score:
+    """Our own reader against the gold, which may be given as the letter or as the option's text.
+
+    A sample without options is read by letters alone. A gold that is no option cannot be met by
+    anything, so the sample is left unscored and says so.
+    """
+    choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
+    reading = read_choice(reply.text, choices)
+    wanted = {letter for gold in sample.golds if (letter := gold_letter(gold, choices))}
+    if sample.golds and not wanted:
+        return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
+    return verdict(reply, sample, reading, float(reading.letter in wanted))
+
+
+@scorer("choice-vlmevalkit", version="1")
+def score_vlmevalkit(reply: Reply, sample: Sample) -> Score:
+    """VLMEvalKit's verdict without a judge, as of e8e78f05."""
+    return _official(reply, sample, "vlmevalkit")
+
+
+@scorer("choice-vlmevalkit-2026-06", version="1")
+def score_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Score:
+    """VLMEvalKit's verdict as it was until 2026-06-17."""
+    return _official(reply, sample, "vlmevalkit-2026-06")
+
+
+@scorer("choice-vlmevalkit-2025-08", version="1")
+def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Score:
+    """VLMEvalKit's verdict as it was until 2025-08-04."""
+    return _official(reply, sample, "vlmevalkit-2025-08")
+
+
+def gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
+    """The letter of a gold given as letter or as the option's own text; None when it is neither.
+
+    >>> options = {"A": "cat", "B": "dog"}
+    >>> gold_letter("b", options), gold_letter("Dog", options), gold_letter("bird", options)
+    ('B', 'B', None)
+    """
+    options = options_of(choices)
+    return options.label(gold.strip()) or options.named(gold) or options.label(bare(fold(gold)))
+
+
+def _official(reply: Reply, sample: Sample, rules: str) -> Score:
+    read = infer(reply.text, sample.choices, rules)
+    hit = read is not None and read in sample.golds
+    score = official_verdict(reply, sample, value=float(hit), read=read, route=f"choice:{rules}")
+    if (
+        score.outcome == "wrong"
+        and read == NONE_OF_THEM
+        and any(refusal in reply.text for refusal in REFUSALS)
+    ):
+        return replace(score, outcome="refused")
+    return score

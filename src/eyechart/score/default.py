@@ -1,0 +1,55 @@
+"""The scorer for people's own files: each sample is read the way its gold asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from eyechart.registry import scorer
+from eyechart.score.choice import score_choice
+from eyechart.score.number import parse_number, score_number
+from eyechart.score.text import score_text
+from eyechart.score.yesno import polarity, score_yes_no
+from eyechart.types import Reply, Sample, Score
+
+_LEADING_ZERO = re.compile(r"0\d")
+_MAX_PLAIN_DIGITS = 10  # a longer row of digits names something: a phone, a card, an order
+_OPTION_LINE = re.compile(r"(?:^|\n)[ \t]*[(（]?([A-Z])[).:、．）][ \t]*([^\n]{1,500})")
+
+
+@scorer("default", version="1")
+def score_default(reply: Reply, sample: Sample) -> Score:
+    """Options: a choice. Gold yes or no: that. Gold a number: the number. Any other gold: text.
+
+    The route begins with the reading that was used, as in ``choice:boxed`` or ``number:stated``.
+    """
+    choices = sample.choices or written_choices(sample)
+    if choices:
+        return score_choice(reply, replace(sample, choices=choices))
+    if sample.golds and all(polarity(gold) for gold in sample.golds):
+        return score_yes_no(reply, sample)
+    if sample.golds and all(parse_number(gold) and not is_code(gold) for gold in sample.golds):
+        return score_number(reply, sample)
+    return score_text(reply, sample)
+
+
+def is_code(gold: str) -> bool:
+    """Whether digits are a name rather than an amount, so that they must match as text.
+
+    >>> is_code("007"), is_code("13800138000"), is_code("0.5"), is_code("1998"), is_code("1,000,000,000")
+    (True, True, False, False, False)
+    """
+    digits = gold.strip().lstrip("+")
+    return _LEADING_ZERO.match(digits) is not None or (digits.isdigit() and len(digits) > _MAX_PLAIN_DIGITS)
+
+
+def written_choices(sample: Sample) -> Mapping[str, str]:
+    """The options of a question that holds them in its own text, one a line, when its gold is one letter."""
+    if not sample.golds or not all(
+        len(gold) == 1 and gold.isascii() and gold.isupper() for gold in sample.golds
+    ):
+        return {}
+    lines = _OPTION_LINE.findall(sample.choices_text or sample.question)
+    choices = {letter: text.strip() for letter, text in lines}
+    return choices if {"A", "B", *sample.golds} <= set(choices) else {}

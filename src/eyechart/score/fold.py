@@ -1,0 +1,44 @@
+"""One way to write each character: full-width letters, fancy quotes and styled letters become plain.
+
+Folding never moves a character, so a place found in the folded text is a place in the reply.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+# The compatibility forms Unicode does not unify, but that people type for the same mark.
+_ALIKE = {
+    **dict.fromkeys("‘’‚‛′´", "'"),
+    **dict.fromkeys("“”„‟″「」『』«»", '"'),
+    **dict.fromkeys("−‐‑‒–—―", "-"),
+    **dict.fromkeys("【〔〖", "["),
+    **dict.fromkeys("】〕〗", "]"),
+    **dict.fromkeys("《〈", "<"),
+    **dict.fromkeys("》〉", ">"),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", " "),  # invisible, yet they glue words together
+}
+# "x²" is not "x2" and "5½" is not "51/2": readers of numbers want these as they are.
+_KEPT_FORMS = ("<super>", "<sub>", "<fraction>")
+
+
+def fold(text: str) -> str:
+    """The same text, each character in its plain form where it has one of the same length.
+
+    >>> fold("答案是Ｂ。 “𝐁” 10⁶")
+    '答案是B。 "B" 10⁶'
+    """
+    if text.isascii():
+        return text
+    return text.translate({ord(char): plain for char in set(text) if (plain := _plain(char)) != char})
+
+
+@lru_cache(maxsize=8192)
+def _plain(char: str) -> str:
+    if char in _ALIKE:
+        return _ALIKE[char]
+    if unicodedata.decomposition(char).startswith(_KEPT_FORMS):
+        return char
+    plain = unicodedata.normalize("NFKC", char)
+    return plain if len(plain) == 1 else char

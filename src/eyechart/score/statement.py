@@ -1,0 +1,204 @@
+r"""Where a reply states its answer: tags, boxes, JSON, and phrases such as "the answer is".
+
+Everything here runs in time linear in the reply, which may be a megabyte of anything: patterns have no
+nested repeats, and what follows a cue is looked at for a bounded number of characters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+MAX_SLOT_CHARS = 300  # of what follows "the answer is"
+MAX_BOX_CHARS = 2_000
+MAX_JSON_CHARS = 100_000
+MAX_STATEMENTS = 64  # the last ones; nobody states an answer this often
+
+_TAG = re.compile(r"<\s{0,3}(?:answer|final_answer)\s{0,3}>", re.IGNORECASE)
+_TAG_END = re.compile(r"<\s{0,3}/\s{0,3}(?:answer|final_answer)\s{0,3}>", re.IGNORECASE)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,3}\{")
+_KEY = r"(?:final[_ ]?|correct[_ ]?|selected[_ ]?|predicted[_ ]?)?(?:answer|choice|option|letter|答案|选项)"
+_JSON_KEY = re.compile(_KEY, re.IGNORECASE)
+_JSON_PAIR = re.compile(
+    rf"""["']{_KEY}["']\s{{0,8}}:\s{{0,8}}(?:"([^"\n]{{0,400}})"|'([^'\n]{{0,400}})'|(-?[\w.]{{1,40}}))""",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"```[a-zA-Z]{0,12}[ \t]*\n?")
+_WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf)\s{0,3}\{")
+
+_ANSWER = re.compile(
+    r"\b(?:answer|solution)(?:\s+(?:to|for)\s+(?:the|this|that)\s+(?:question|problem))?"
+    r"(?:\*{1,3}|_{1,2})?\s{0,4}"
+    r"(?:(?:is|are|was|would be|should be|must be|will be|could only be)"
+    r"(?:\s+(?:therefore|thus|hence|then|clearly))?(?![a-z])\s{0,4}:?|[:=]|->|=>|→)"
+    r"|(?:最终|正确|最后)?答案(?:应该|应当|应|就|确实|很明显)?(?:是|为|选择|选|:|：)+"
+    r"|答(?:案)?\s{0,2}[:：]",
+    re.IGNORECASE,
+)
+_HYPOTHETICAL = re.compile(
+    r"(?:\b(?:if|whether|suppose|assuming|unless|had|were)\b[^.!?\n,;]{0,24}|如果|假如|若|假设)$",
+    re.IGNORECASE,
+)
+_END_OF_SENTENCE = re.compile(r"[。！？!?\n]|\.(?=\s|$|\*|\"|')")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A place where an answer is stated: `kind` names how, start and end delimit what is said there."""
+
+    kind: str
+    start: int
+    end: int
+
+    def text(self, reply: str) -> str:
+        """What is said there."""
+        return reply[self.start : self.end]
+
+
+def answer_start(text: str) -> int:
+    """Where the answer part begins: after the last thought. A thought that never ends leaves nothing.
+
+    >>> answer_start("<think>A?</think> B"), answer_start("B")
+    (17, 0)
+    """
+    closed = text.rfind("</think>")
+    if closed >= 0:
+        return closed + len("</think>")
+    return len(text) if text.lstrip().startswith("<think>") else 0
+
+
+def containers(text: str, start: int = 0) -> list[Statement]:
+    r"""Answers in a container made for them, in order: `<answer>`, `\boxed{}`, a JSON key.
+
+    >>> text = r"So \boxed{\text{B}}"
+    >>> [(found.kind, found.text(text)) for found in containers(text)]
+    [('boxed', '\\text{B}')]
+    """
+    found = [*_tags(text, start), *_boxes(text, start), *_json_pairs(text, start)]
+    return sorted(found, key=lambda statement: statement.start)[-MAX_STATEMENTS:]
+
+
+def stated(text: str, start: int = 0) -> list[Statement]:
+    """What follows "the answer is", "Answer:", "答案是", in order; hypothetical ones are left out.
+
+    >>> text = "If the answer is 3, no. The answer is 4."
+    >>> [found.text(text) for found in stated(text)]
+    ['4']
+    """
+    cues = list(_ANSWER.finditer(text, start))[-MAX_STATEMENTS:]
+    return [
+        Statement("stated", cue.end(), sentence_end(text, cue.end()))
+        for cue in cues
+        if not is_hypothetical(text, cue.start())
+    ]
+
+
+def is_hypothetical(text: str, position: int) -> bool:
+    """Whether what begins at `position` is only supposed: "if the answer is A"."""
+    return _HYPOTHETICAL.search(text[max(0, position - 40) : position]) is not None
+
+
+def sentence_end(text: str, start: int, limit: int = MAX_SLOT_CHARS) -> int:
+    """Where the sentence that begins at `start` ends; blank lines before its first word do not end it."""
+    begin = start
+    while begin < min(len(text), start + 40) and text[begin] in " \t\r\n*_:":
+        begin += 1
+    stop = min(len(text), begin + limit)
+    end = _END_OF_SENTENCE.search(text, begin, stop)
+    if end is None:
+        return stop
+    return end.end() if end.group() in "?？" else end.start()
+
+
+def bare(text: str) -> str:
+    r"""The text without what people wrap an answer in: quotes, brackets, Markdown, dollars, LaTeX.
+
+    >>> bare("**(B).**"), bare(r"$\text{B}$"), bare("`12.5`")
+    ('B', 'B', '12.5')
+    """
+    start, end = bare_span(text)
+    return text[start:end]
+
+
+def bare_span(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """The slice that `bare` keeps of ``text[start:end]``."""
+    end = len(text) if end is None else end
+    while True:
+        before = (start, end)
+        while start < end and (text[start].isspace() or text[start] in _OPENING):
+            start += 1
+        while start < end and _is_wrapping_end(text, start, end):
+            end -= 1
+        wrapper = _WRAPPER.match(text, start, end)
+        if wrapper:
+            start = wrapper.end()
+        if (start, end) == before:
+            return start, end
+
+
+def _is_wrapping_end(text: str, start: int, end: int) -> bool:
+    """Whether the last character wraps. A bracket that was opened inside ("f(x)") does not."""
+    last = text[end - 1]
+    opening = _PAIRS.get(last)
+    if opening and end - start <= MAX_BOX_CHARS:
+        return text.count(opening, start, end) < text.count(last, start, end)
+    return last.isspace() or last in _CLOSING
+
+
+_PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
+_OPENING = frozenset("\"'`*_~$([{<#>|,;:!?。，、；：！？")
+_CLOSING = frozenset("\"'`*_~$)]}>|.,;:!?。，、；：！？\\")
+
+
+def _tags(text: str, start: int) -> Iterator[Statement]:
+    for tag in list(_TAG.finditer(text, start))[-MAX_STATEMENTS:]:
+        stop = min(len(text), tag.end() + MAX_BOX_CHARS)
+        close = _TAG_END.search(text, tag.end(), stop)
+        yield Statement("tag", tag.end(), close.start() if close else stop)
+
+
+def _boxes(text: str, start: int) -> Iterator[Statement]:
+    for box in list(_BOX.finditer(text, start))[-MAX_STATEMENTS:]:
+        end = _closing_brace(text, box.end())
+        if end is not None:
+            yield Statement("boxed", box.end(), end)
+
+
+def _closing_brace(text: str, start: int) -> int | None:
+    depth = 1
+    for position in range(start, min(len(text), start + MAX_BOX_CHARS)):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+    return None
+
+
+def _json_pairs(text: str, start: int) -> Iterator[Statement]:
+    for pair in list(_JSON_PAIR.finditer(text, start))[-MAX_STATEMENTS:]:
+        yield Statement("json", *pair.span(pair.lastindex or 0))
+
+
+def whole_json(text: str, start: int = 0) -> Any:
+    """The value under an answer key when the reply is one JSON object, fenced or not; else None.
+
+    What stands in its other keys (an explanation, say) states nothing.
+
+    >>> whole_json('{"why": "not answer A", "answer": "B"}')
+    'B'
+    """
+    body = text[start:].strip()
+    if len(body) > MAX_JSON_CHARS:
+        return None
+    if body.endswith("```") and (fence := _FENCE.match(body)):
+        body = body[fence.end() : -3].strip()
+    if not (body.startswith("{") and body.endswith("}")):
+        return None
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    values = [value for key, value in parsed.items() if _JSON_KEY.fullmatch(key.strip())]
+    return values[0] if len(values) == 1 else None

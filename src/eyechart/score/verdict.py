@@ -1,0 +1,117 @@
+"""From what was read to an outcome: the one place where refusals, cut-offs and missing golds are decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eyechart.score.abstain import abstains
+from eyechart.types import Outcome, Reply, Sample, Score
+
+WITHHELD = frozenset({"content_filter", "refusal"})
+CUT_OFF = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An answer found in a reply, the rule that found it, and where it stands (a slice of the reply).
+
+    `is_whole`: the reply is this answer and nothing else, so that a length limit cannot have cut it.
+    """
+
+    answer: str | None
+    rule: str
+    span: tuple[int, int] = (0, 0)
+    is_whole: bool = False
+
+    @property
+    def letter(self) -> str | None:
+        """The answer of a choice: one of the option letters."""
+        return self.answer
+
+    def evidence(self, text: str) -> str:
+        """The words of the reply that decided."""
+        return text[slice(*self.span)]
+
+
+def verdict(
+    reply: Reply,
+    sample: Sample,
+    reading: Reading,
+    value: float,
+    *,
+    detail: Mapping[str, Any] | None = None,
+) -> Score:
+    """The score of one of our own scorers.
+
+    Without golds nothing is scored. A withheld reply is refused and a cut-off one truncated, whatever
+    it says; only a reply that is nothing but the option letter (people set ``max_tokens=1``) is whole
+    in spite of its length limit. A reply in which no answer was read is refused when all it does is
+    decline, else unparsed.
+    """
+    outcome = _outcome(reply, sample, reading, value)
+    found = {"evidence": reading.evidence(reply.text)} if reading.span != (0, 0) else {}
+    return Score(
+        outcome=outcome,
+        value=value if outcome in ("correct", "partial") else 0.0,
+        read=reading.answer,
+        route=reading.rule,
+        detail={**found, **(detail or {})},
+    )
+
+
+def official_verdict(
+    reply: Reply,
+    sample: Sample,
+    *,
+    value: float,
+    read: str | None,
+    route: str,
+    detail: Mapping[str, Any] | None = None,
+) -> Score:
+    """The score of a parity scorer: the official value stands; the outcome only names why it is 0."""
+    outcome: Outcome
+    if not sample.golds:
+        outcome, value = "unscored", 0.0
+    elif value > 0:
+        outcome = by_value(value)
+    else:
+        outcome = withheld(reply) or why_unread(reply.text, read) or "wrong"
+    return Score(outcome=outcome, value=value, read=read, route=route, detail=detail or {})
+
+
+def by_value(value: float) -> Outcome:
+    """Full marks, some, or none.
+
+    >>> by_value(1.0), by_value(0.3), by_value(0.0)
+    ('correct', 'partial', 'wrong')
+    """
+    if value >= 1:
+        return "correct"
+    return "partial" if value > 0 else "wrong"
+
+
+def withheld(reply: Reply) -> Outcome | None:
+    """What the endpoint itself says about the reply, if that settles it."""
+    if reply.finish_reason in WITHHELD:
+        return "refused"
+    return "truncated" if reply.finish_reason == CUT_OFF else None
+
+
+def why_unread(text: str, read: str | None) -> Outcome | None:
+    """Why there is no answer: the reply declines, or it is empty or not understood. None if there is one."""
+    if abstains(text):
+        return "refused"
+    return None if read else "unparsed"
+
+
+def _outcome(reply: Reply, sample: Sample, reading: Reading, value: float) -> Outcome:
+    if not sample.golds:
+        return "unscored"
+    stopped = withheld(reply)
+    if stopped and not (stopped == "truncated" and reading.is_whole):
+        return stopped
+    if reading.answer is None:
+        return why_unread(reply.text, None) or "unparsed"
+    return by_value(value)
