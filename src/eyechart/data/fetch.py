@@ -1,0 +1,216 @@
+"""Pictures from web addresses, within limits.
+
+An address in a data file is a stranger's: only http and https are spoken; the host is looked up once,
+refused when any of its addresses is private, and the connection goes to the very address that was checked,
+so that a second look-up cannot change it. Each redirect is checked the same way. Proxies are not used,
+because behind one nothing could be checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import ipaddress
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urljoin, urlsplit
+
+from eyechart.errors import ImageError
+
+DEFAULT_DOWNLOAD_BYTES = 64 * 1024 * 1024
+DEFAULT_TIMEOUT_S = 30.0
+
+_MAX_REDIRECTS = 5
+_ATTEMPTS = 3
+_PAUSE_S = 0.2
+_CHUNK_BYTES = 1 << 16
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class _Transient(Exception):
+    """May go better on the next try."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetcher:
+    """Downloads pictures and keeps them in a folder, if it has one."""
+
+    cache_dir: Path | None = None
+    allow_private: bool = False
+    max_bytes: int = DEFAULT_DOWNLOAD_BYTES
+    timeout_s: float = DEFAULT_TIMEOUT_S
+
+    def kept(self, url: str) -> bytes | None:
+        """The bytes kept from an earlier download."""
+        if self.cache_dir is None:
+            return None
+        try:
+            return self._place(self.cache_dir, url).read_bytes()
+        except OSError:
+            return None
+
+    def keep(self, url: str, data: bytes) -> None:
+        """Keep a download for the next time. A full disk is no reason to lose the picture at hand."""
+        if self.cache_dir is None:
+            return
+        target = self._place(self.cache_dir, url)
+        with suppress(OSError):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=target.parent, prefix=".part-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data)
+                Path(name).replace(target)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+
+    def fetch(self, url: str) -> bytes:
+        """Download; `ImageError` if that cannot or must not be done."""
+        deadline = time.monotonic() + self.timeout_s
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._follow(url, deadline)
+            except _Transient as err:
+                is_late = time.monotonic() + _PAUSE_S * attempt >= deadline
+                if attempt == _ATTEMPTS or is_late:
+                    why = f"no answer within {self.timeout_s:g} s" if is_late else str(err)
+                    raise ImageError(
+                        f"{url}: {why}", hint="try again later, or save the pictures beside the file"
+                    ) from err
+                time.sleep(_PAUSE_S * attempt)
+        raise AssertionError("unreachable")
+
+    @staticmethod
+    def _place(folder: Path, url: str) -> Path:
+        digest = hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
+        return folder / digest[:2] / digest
+
+    def _follow(self, url: str, deadline: float) -> bytes:
+        current = url
+        for _ in range(_MAX_REDIRECTS + 1):
+            found = self._get(current, deadline)
+            if isinstance(found, bytes):
+                return found
+            current = urljoin(current, found)
+        raise ImageError(f"{url}: more than {_MAX_REDIRECTS} redirects")
+
+    def _get(self, url: str, deadline: float) -> bytes | str:
+        """The body, or the address that a redirect points to."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ImageError(f"{url}: only http and https addresses are fetched")
+        try:
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            host = parts.hostname.encode("idna").decode()
+        except (ValueError, UnicodeError) as err:
+            raise ImageError(f"{url}: not a valid address ({err})") from err
+        address = self._checked_address(url, host, port)
+        connection = _connection(parts.scheme, host, port, address, max(0.1, deadline - time.monotonic()))
+        target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
+            "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?") if parts.query else ""
+        )
+        try:
+            with _cut_off_at(connection, deadline):
+                connection.request("GET", target, headers={"Accept": "image/*", "User-Agent": "eyechart"})
+                return self._answer(url, connection.getresponse())
+        except (OSError, http.client.HTTPException) as err:
+            raise _Transient(f"the download failed ({str(err) or type(err).__name__})") from err
+        except ValueError as err:  # http.client refuses control characters, and reads of a closed socket
+            raise _Transient(f"the download failed ({err})") from err
+        finally:
+            connection.close()
+
+    def _answer(self, url: str, response: http.client.HTTPResponse) -> bytes | str:
+        if response.status in _REDIRECTS and (target := response.headers.get("Location")):
+            return target
+        if response.status == 429 or response.status >= 500:
+            raise _Transient(f"the server answered {response.status} {response.reason}")
+        if response.status != 200:
+            raise ImageError(f"{url}: the server answered {response.status} {response.reason}")
+        kind = response.headers.get_content_type()
+        if kind.startswith("text/"):
+            raise ImageError(f"{url}: a page ({kind}), not a picture", hint="give the picture's own address")
+        body = bytearray()
+        while chunk := response.read1(_CHUNK_BYTES):
+            body += chunk
+            if len(body) > self.max_bytes:
+                raise ImageError(
+                    f"{url}: more than {self.max_bytes / 1e6:g} MB", hint="raise the download limit"
+                )
+        if response.length:
+            raise _Transient("the answer was cut off")
+        return bytes(body)
+
+    def _checked_address(self, url: str, host: str, port: int) -> str:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError as err:
+            raise _Transient(f"the host {host!r} is unknown here ({err.strerror or err})") from err
+        addresses = [str(entry[4][0]) for entry in found]
+        private = [address for address in addresses if not is_public(address)]
+        if private and not self.allow_private:
+            raise ImageError(
+                f"{url}: leads to the private address {private[0]}, which data files may not reach",
+                hint="if this is your own server: --allow-private-urls",
+            )
+        return addresses[0]
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one that anybody on the Internet could reach.
+
+    >>> is_public("93.184.216.34"), is_public("127.0.0.1"), is_public("::ffff:10.0.0.1")
+    (True, False, False)
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if inner is None and ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+
+
+def _connection(
+    scheme: str, host: str, port: int, address: str, timeout_s: float
+) -> http.client.HTTPConnection:
+    """A connection to `address` that speaks to `host`."""
+    connection: http.client.HTTPConnection
+    if scheme == "https":
+        import ssl
+
+        context = ssl.create_default_context()
+        connection = http.client.HTTPSConnection(host, port, timeout=timeout_s, context=context)
+        plain = socket.create_connection((address, port), timeout_s)
+        connection.sock = context.wrap_socket(plain, server_hostname=host)
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
+        connection.sock = socket.create_connection((address, port), timeout_s)
+    return connection
+
+
+@contextmanager
+def _cut_off_at(connection: http.client.HTTPConnection, deadline: float) -> Iterator[None]:
+    """End a download that drips: socket timeouts only see silence."""
+
+    def cut() -> None:
+        with suppress(OSError, AttributeError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -1,0 +1,133 @@
+"""Finding the file that is meant, and telling its format from its name and first bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from eyechart.data.paths import lmu_roots
+from eyechart.errors import DataError
+from eyechart.registry import near_names
+
+SUFFIXES = {
+    ".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+    ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+
+_METADATA = ("metadata.jsonl", "metadata.csv", "metadata.tsv", "metadata.parquet", "metadata.json")
+_LOOKED_UP = (".tsv", ".jsonl", ".csv", ".json", ".parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A data file and the name its samples go by."""
+
+    path: Path
+    name: str
+
+
+def find_file(spec: str | Path) -> Found:
+    """The data file that a path, a folder or a bare name stands for."""
+    path = Path(spec).expanduser()
+    try:
+        if path.is_dir():
+            return Found(_in_folder(path.absolute()), path.resolve().name)
+        if path.exists():
+            return Found(path.absolute(), path.stem)
+    except (OSError, ValueError) as err:
+        raise DataError(f"{str(spec)[:200]!r} cannot be opened: {err}") from err
+    if len(path.parts) != 1:
+        raise DataError(f"{path}: no such file", hint=_near_file(path.parent, path.name))
+    return _by_name(path)
+
+
+def _by_name(path: Path) -> Found:
+    tried = [path.name, *(f"{path.name}{suffix}" for suffix in _LOOKED_UP)]
+    roots = [root for root in lmu_roots() if root.is_dir()]
+    for root in roots:
+        for name in tried:
+            if (root / name).is_file():
+                return Found(root / name, (root / name).stem)
+    looked = ", ".join(["the current directory", *map(str, lmu_roots())])
+    near = next(filter(None, (_near_file(root, path.name) for root in (Path(), *roots))), "")
+    advice = "give the path of a file, or put NAME.tsv into $LMUData"
+    raise DataError(f"{path.name}: no file of that name (looked in: {looked})", hint=near or advice)
+
+
+def _near_file(folder: Path, name: str) -> str:
+    if not folder.is_dir():
+        return f"there is no folder {folder} either" if folder != Path() else ""
+    known = [entry.name for entry in folder.iterdir() if entry.suffix.lower() in SUFFIXES]
+    near = near_names(name, known)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def _in_folder(folder: Path) -> Path:
+    for name in _METADATA:
+        if (folder / name).is_file():
+            return folder / name
+    entries = sorted(folder.iterdir())
+    readable = [entry for entry in entries if entry.is_file() and entry.suffix.lower() in SUFFIXES]
+    if len(readable) == 1:
+        return readable[0]
+    names = [entry.name + ("/" if entry.is_dir() else "") for entry in (readable or entries)]
+    listed = ", ".join(names[:10]) + (f", and {len(names) - 10} more" if len(names) > 10 else "")
+    if readable:
+        hint = f"name one of them, e.g. {folder / readable[0].name}"
+        raise DataError(f"{folder}: {len(readable)} data files and no metadata.jsonl ({listed})", hint=hint)
+    raise DataError(
+        f"{folder}: no data file in it (it holds: {listed or 'nothing'})",
+        hint="expected metadata.jsonl, or one .tsv, .csv, .jsonl, .json or .parquet file",
+    )
+
+
+def guess_format(path: Path) -> tuple[str, str]:
+    """The format and the reason for it: by the name's ending, corrected by the first bytes."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(65536)
+    except OSError as err:
+        raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
+    if not head:
+        raise DataError(f"{path.name}: the file is empty", hint="was the download or export cut off?")
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    named = SUFFIXES.get(path.suffix.lower())
+    if named in ("json", "jsonl"):
+        return _json_or_lines(text, named, path.suffix)
+    if named is not None:
+        return named, f"by the ending {path.suffix}"
+    return _by_content(path, text)
+
+
+def _json_or_lines(text: bytes, named: str, suffix: str) -> tuple[str, str]:
+    if named == "jsonl" and text.startswith(b"["):
+        return "json", f"the ending is {suffix}, but it begins a list"
+    if named == "json" and _is_lines(text):
+        return "jsonl", f"the ending is {suffix}, but each line holds an object"
+    return named, f"by the ending {suffix}"
+
+
+def _is_lines(text: bytes) -> bool:
+    first, _, rest = text.partition(b"\n")
+    is_whole = first.startswith(b"{") and first.rstrip().endswith(b"}")
+    return is_whole and rest.lstrip().startswith(b"{")
+
+
+def _by_content(path: Path, text: bytes) -> tuple[str, str]:
+    header = text.partition(b"\n")[0]
+    if text.startswith(b"PAR1"):
+        return "parquet", "it begins with Parquet's mark"
+    if text.startswith(b"["):
+        return "json", "it begins with a bracket"
+    if text.startswith(b"{"):
+        return (
+            ("jsonl", "each line holds an object") if _is_lines(text) else ("json", "it begins with a brace")
+        )
+    if b"\0" not in header and b"\t" in header and b"question" in header.lower():
+        return "tsv", "the first line names columns between tabs"
+    if b"\0" not in header and b"," in header and b"question" in header.lower():
+        return "csv", "the first line names columns between commas"
+    raise DataError(
+        f"{path.name}: cannot tell what kind of file this is",
+        hint="readable: TSV, CSV, JSONL, JSON, Parquet; say which with --format",
+    )

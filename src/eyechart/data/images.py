@@ -1,0 +1,200 @@
+"""References to pictures that are ready to send.
+
+Base64 that is already a JPEG, PNG, WebP or still GIF and needs no cut goes from the file to the request as
+it stands: it is decoded once to be checked and hashed, and never encoded again. Everything is done when
+asked for and nothing is kept, so memory follows what is in flight. EXIF orientation is left to whoever shows
+the picture, as in the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetcher
+from eyechart.data.parquet import ParquetCells
+from eyechart.data.paths import REFUSALS
+from eyechart.data.pixels import MIME, decode_fully, inspect, reencode
+from eyechart.errors import ImageError
+from eyechart.types import Image, ImageRef
+
+MAX_FILE_BYTES = 512 * 1024 * 1024
+
+_BLANKS = b" \t\r\n\v\f"
+_NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """A picture's file: its bytes, the base64 text if that is how it is kept, the path if it has one."""
+
+    data: bytes
+    base64: bytes = b""
+    path: str | None = None
+    is_fetched: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageLoader:
+    """Loads pictures. Share one between threads; it holds no picture."""
+
+    max_pixels: int | None = None
+    allow_urls: bool = True
+    allow_private_urls: bool = False
+    cache_dir: Path | str | None = None
+    max_download_bytes: int = DEFAULT_DOWNLOAD_BYTES
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    _parquet: ParquetCells = field(default_factory=ParquetCells, repr=False, compare=False)
+
+    def load(self, ref: ImageRef) -> Image:
+        """The picture, checked and encoded only as far as it has to be; `ImageError` if it cannot be sent."""
+        import pybase64
+
+        what = str(ref)
+        raw = self._read(ref)
+        header = inspect(raw.data, what)
+        if raw.is_fetched:
+            self._fetcher().keep(ref.location, raw.data)
+        is_too_large = self.max_pixels is not None and header.width * header.height > self.max_pixels
+        if header.format in MIME and not header.is_animated and ref.box is None and not is_too_large:
+            return Image(
+                base64=raw.base64 or pybase64.b64encode(raw.data),
+                mime=MIME[header.format],
+                width=header.width,
+                height=header.height,
+                sha256=hashlib.sha256(raw.data).hexdigest(),
+                n_bytes=len(raw.data),
+                origin=what,
+                path=raw.path,
+            )
+        new = reencode(raw.data, what, box=ref.box, max_pixels=self.max_pixels)
+        return Image(
+            base64=pybase64.b64encode(new.data),
+            mime=MIME[new.format],
+            width=new.width,
+            height=new.height,
+            sha256=hashlib.sha256(new.data).hexdigest(),
+            n_bytes=len(new.data),
+            resized=new.resized,
+            reencoded=True,
+            origin=what,
+        )
+
+    def check(self, ref: ImageRef) -> tuple[int, int, int]:
+        """Decode every pixel; width, height and bytes of the file, or `ImageError`."""
+        data = self._read(ref).data
+        header = decode_fully(data, str(ref))
+        return header.width, header.height, len(data)
+
+    def fingerprint(self, ref: ImageRef) -> str:
+        """Which picture this is, without reading it: changes when the file, the crop or our options do."""
+        parts = [ref.kind, ref.location, ref.offset, ref.length, ref.column, ref.box, self.max_pixels]
+        if ref.kind in ("file", "cell", "parquet"):
+            status = _status(ref)
+            parts += [status.st_size, status.st_mtime_ns]
+        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _fetcher(self) -> Fetcher:
+        return Fetcher(
+            cache_dir=Path(self.cache_dir) if self.cache_dir else None,
+            allow_private=self.allow_private_urls,
+            max_bytes=self.max_download_bytes,
+            timeout_s=self.timeout_s,
+        )
+
+    def _read(self, ref: ImageRef) -> _Raw:
+        if ref.column in REFUSALS and ref.kind in ("file", "url"):
+            why, hint = REFUSALS[ref.column]
+            raise ImageError(f"{ref}: {why}", hint=hint)
+        if ref.kind == "cell":
+            return _from_base64(_read_file(ref), str(ref))
+        if ref.kind == "data":
+            return _from_base64(ref.location.encode("ascii", "replace"), str(ref))
+        if ref.kind == "parquet":
+            _status(ref)
+            value = self._parquet.read(ref)
+            return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
+        if ref.kind == "url":
+            return self._download(ref.location)
+        return _Raw(_read_file(ref), path=None if ref.box else ref.location)
+
+    def _download(self, url: str) -> _Raw:
+        if not self.allow_urls:
+            raise ImageError(
+                f"{url}: pictures at web addresses are not allowed", hint="allow it with --allow-urls"
+            )
+        fetcher = self._fetcher()
+        kept = fetcher.kept(url)
+        return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
+
+
+def _status(ref: ImageRef) -> os.stat_result:
+    path = ref.location
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a path as the file wrote it, NUL bytes and all
+    except FileNotFoundError as err:
+        hint = "pictures are looked for beside the data file, then in --image-root"
+        raise ImageError(f"{path}: no such file", hint=hint) from err
+    except (OSError, ValueError) as err:
+        raise ImageError(f"{path!r}: cannot be read: {getattr(err, 'strerror', None) or err}") from err
+    if stat.S_ISDIR(status.st_mode):
+        raise ImageError(f"{path}: a folder, not a picture", hint="give the picture's own path")
+    if not stat.S_ISREG(status.st_mode):
+        raise ImageError(f"{path}: not a regular file")
+    return status
+
+
+def _read_file(ref: ImageRef) -> bytes:
+    """The whole file, or the range of it that a cell is."""
+    size = _status(ref).st_size
+    if ref.kind == "file" and size > MAX_FILE_BYTES:
+        raise ImageError(f"{ref}: {size // 1_000_000} MB, more than a picture can have")
+    try:
+        with open(ref.location, "rb", buffering=0) as file:  # noqa: PTH123
+            if ref.kind == "file":
+                return file.readall()
+            file.seek(ref.offset)
+            data = file.read(ref.length)
+    except OSError as err:
+        raise ImageError(
+            f"{ref}: cannot be read: {err.strerror or err}", hint="check its permissions"
+        ) from err
+    if len(data) != ref.length:
+        raise ImageError(
+            f"{ref}: the file has become shorter since it was opened", hint="start the run again"
+        )
+    return data
+
+
+def _from_base64(text: bytes, what: str) -> _Raw:
+    """Decode, tolerating blanks and JSON's escaped slashes; the text that is kept has neither."""
+    import binascii
+
+    import pybase64
+
+    try:
+        return _Raw(pybase64.b64decode(text, validate=True), text)
+    except (binascii.Error, ValueError):
+        pass
+    clean = text.replace(b"\\/", b"/").replace(b"\\n", b"").replace(b"\\r", b"").translate(None, _BLANKS)
+    if bad := _NOT_BASE64.search(clean):
+        hint = (
+            "URL-safe base64 is not read here"
+            if bad[0] in b"-_"
+            else "the cell may be cut off or be no picture"
+        )
+        raise ImageError(f"{what}: broken base64: character {bad[0]!r} at position {bad.start()}", hint=hint)
+    try:
+        return _Raw(pybase64.b64decode(clean, validate=True), clean)
+    except (binascii.Error, ValueError) as err:
+        padding = clean.find(b"=")
+        why = f"{len(clean)} characters, not a multiple of 4"
+        if 0 <= padding < len(clean) - 2:
+            why = f"'=' at position {padding}, before the end"
+        raise ImageError(
+            f"{what}: broken base64: {why}", hint="the cell is cut off; export it again"
+        ) from err

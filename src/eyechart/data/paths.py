@@ -1,0 +1,57 @@
+"""Where a picture's path leads, and which paths are not followed.
+
+A relative path is looked for below the data file's folder, then `image_root`, then the image folder of the
+VLMEvalKit data directory, then the current directory; the first that exists is taken, and the first of all
+when none does, so that a missing picture is its sample's problem and no one else's. For the same reason a
+path that is not followed becomes a reference that the loader refuses: its `column` says why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eyechart.types import ImageRef
+
+OUTSIDE = "outside"
+ABSOLUTE = "absolute"
+URLS = "urls"
+REFUSALS: Mapping[str, tuple[str, str]] = {
+    OUTSIDE: (
+        "the path leads out of the data set's folder",
+        "keep pictures below the data file's folder, or name their folder with --image-root",
+    ),
+    ABSOLUTE: (
+        "absolute paths are not followed in data that is not your own file",
+        "save the data set as a file of your own if you trust it",
+    ),
+    URLS: ("pictures at web addresses are not fetched for this data set", "allow it with --allow-urls"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PathRules:
+    """Turns a path as a file writes it into a reference."""
+
+    roots: Sequence[str]
+    allow_absolute: bool = True
+
+    def to_ref(self, path: str) -> ImageRef:
+        """The picture at `path`, or a reference that will be refused with a reason."""
+        if os.path.isabs(path) or path.startswith("~"):  # noqa: PTH117 - no Path objects, this is per row
+            return ImageRef(kind="file", location=path, column="" if self.allow_absolute else ABSOLUTE)
+        inside = os.path.normpath(path)
+        if inside == ".." or inside.startswith(".." + os.sep):
+            return ImageRef(kind="file", location=path, column=OUTSIDE)
+        candidates = [os.path.join(root, inside) for root in self.roots]  # noqa: PTH118
+        found = next(filter(os.path.exists, candidates), candidates[0])
+        return ImageRef(kind="file", location=found)
+
+
+def lmu_roots() -> list[Path]:
+    """The folders in which the VLMEvalKit family keeps its data: `$LMUData`, then `~/LMUData`."""
+    named = os.environ.get("LMUData")  # noqa: SIM112 - the variable is spelt that way
+    roots = [Path(named).expanduser()] if named else []
+    return [*roots, Path.home() / "LMUData"]

@@ -1,0 +1,286 @@
+"""Encoded pictures: what they are, whether they are whole, and how to cut, shrink and save them.
+
+Only formats in `_OPENERS` are read at all. The classes are called directly, not through `Image.open`, which
+would try every format Pillow knows (some start other programs) and warn about large pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from math import floor, sqrt
+from typing import TYPE_CHECKING, Any
+
+from eyechart.data.quiet import quiet
+from eyechart.errors import ImageError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+# The limit at which Pillow raises; a picture of this size takes half a gigabyte when decoded.
+MAX_DECODED_PIXELS = 178_956_970
+
+# Sent as they are. Every known endpoint reads these; others are turned into PNG.
+MIME = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp", "GIF": "image/gif"}
+
+_JPEG_QUALITY = 95
+_ORIENTATION = 0x0112
+_PNG_MODES = frozenset({"1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"})
+_JPEG_MODES = frozenset({"L", "RGB", "CMYK"})
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the first bytes say."""
+
+    format: str
+    width: int
+    height: int
+    is_animated: bool
+
+
+def _jpeg() -> Callable[[BytesIO], Any]:
+    from PIL.JpegImagePlugin import JpegImageFile
+
+    return JpegImageFile
+
+
+def _png() -> Callable[[BytesIO], Any]:
+    from PIL.PngImagePlugin import PngImageFile
+
+    return PngImageFile
+
+
+def _webp() -> Callable[[BytesIO], Any]:
+    from PIL.WebPImagePlugin import WebPImageFile
+
+    return WebPImageFile
+
+
+def _gif() -> Callable[[BytesIO], Any]:
+    from PIL.GifImagePlugin import GifImageFile
+
+    return GifImageFile
+
+
+def _bmp() -> Callable[[BytesIO], Any]:
+    from PIL.BmpImagePlugin import BmpImageFile
+
+    return BmpImageFile
+
+
+def _tiff() -> Callable[[BytesIO], Any]:
+    from PIL.TiffImagePlugin import TiffImageFile
+
+    return TiffImageFile
+
+
+def _ppm() -> Callable[[BytesIO], Any]:
+    from PIL.PpmImagePlugin import PpmImageFile
+
+    return PpmImageFile
+
+
+def _jpeg2000() -> Callable[[BytesIO], Any]:
+    from PIL.Jpeg2KImagePlugin import Jpeg2KImageFile
+
+    return Jpeg2KImageFile
+
+
+def _avif() -> Callable[[BytesIO], Any]:
+    from PIL.AvifImagePlugin import AvifImageFile
+
+    return AvifImageFile
+
+
+_OPENERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[], Callable[[BytesIO], Any]]], ...] = (
+    ("JPEG", lambda head: head.startswith(b"\xff\xd8\xff"), _jpeg),
+    ("PNG", lambda head: head.startswith(b"\x89PNG\r\n\x1a\n"), _png),
+    ("WEBP", lambda head: head.startswith(b"RIFF") and head[8:12] == b"WEBP", _webp),
+    ("GIF", lambda head: head.startswith((b"GIF87a", b"GIF89a")), _gif),
+    ("BMP", lambda head: head.startswith(b"BM"), _bmp),
+    ("TIFF", lambda head: head.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")), _tiff),
+    ("PPM", lambda head: head[:1] == b"P" and head[1:2] in b"123456" and head[2:3].isspace(), _ppm),
+    ("JPEG2000", lambda head: head.startswith((b"\xff\x4f\xff\x51", b"\0\0\0\x0cjP  ")), _jpeg2000),
+    ("AVIF", lambda head: head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"), _avif),
+)
+
+
+def _sniff(data: bytes, what: str) -> tuple[str, Callable[[], Callable[[BytesIO], Any]]]:
+    head = data[:32]
+    for name, fits, opener in _OPENERS:
+        if fits(head):
+            return name, opener
+    if not data:
+        raise ImageError(f"{what}: 0 bytes", hint="the picture is empty; fetch or export it again")
+    known = ", ".join(name for name, _, _ in _OPENERS)
+    raise ImageError(
+        f"{what}: not a picture we can read (it begins {bytes(head[:12])!r})", hint=f"readable: {known}"
+    )
+
+
+def _open(data: bytes, what: str) -> tuple[str, Picture]:
+    name, opener = _sniff(data, what)
+    try:
+        with quiet():
+            picture = opener()(BytesIO(data))
+    except Exception as err:  # a hostile header can raise nearly anything; all of it means the same
+        raise ImageError(
+            f"{what}: a broken {name} file ({_reason(err)})", hint="fetch or export it again"
+        ) from err
+    width, height = picture.size
+    if width * height > MAX_DECODED_PIXELS:
+        raise ImageError(
+            f"{what}: {width} x {height} pixels, more than {MAX_DECODED_PIXELS // 1_000_000} million",
+            hint="a file this large when unpacked is refused; shrink it first",
+        )
+    if width < 1 or height < 1:
+        raise ImageError(f"{what}: {width} x {height} pixels")
+    return name, picture
+
+
+def _reason(err: BaseException) -> str:
+    return str(err).split("<")[0].strip().rstrip(":") or type(err).__name__
+
+
+def _decode(picture: Picture, what: str) -> Picture:
+    try:
+        picture.load()
+    except Exception as err:  # as above: what the decoder raises depends on where the damage lies
+        raise ImageError(
+            f"{what}: the picture is truncated or broken ({_reason(err)})", hint="fetch or export it again"
+        ) from err
+    return picture
+
+
+def inspect(data: bytes, what: str) -> Header:
+    """Read the header, and make sure that the end is there, without decoding what looks whole."""
+    name, picture = _open(data, what)
+    try:
+        with quiet():
+            is_animated = bool(getattr(picture, "is_animated", False))
+    except Exception as err:  # counting frames walks through the whole file
+        raise ImageError(f"{what}: a broken {name} file ({_reason(err)})") from err
+    if not _looks_whole(name, data):
+        _decode(picture, what)
+    return Header(name, *picture.size, is_animated)
+
+
+def decode_fully(data: bytes, what: str) -> Header:
+    """As `inspect`, and every pixel decoded."""
+    header = inspect(data, what)
+    _decode(_open(data, what)[1], what)
+    return header
+
+
+def _looks_whole(name: str, data: bytes) -> bool:
+    """Whether the last bytes are those that end such a file. If not, decoding decides."""
+    if name == "JPEG":
+        return data.endswith(b"\xff\xd9")
+    if name == "PNG":
+        return data.endswith(b"IEND\xaeB`\x82")
+    if name == "WEBP":
+        return int.from_bytes(data[4:8], "little") + 8 <= len(data)
+    if name == "GIF":
+        return data.endswith(b";")
+    return False
+
+
+def fitted(width: int, height: int, max_pixels: int | None) -> tuple[int, int]:
+    """The size that keeps the shape within `max_pixels`.
+
+    >>> fitted(400, 100, 10_000), fitted(10, 10, None), fitted(10_000, 1, 100)
+    ((200, 50), (10, 10), (1000, 1))
+    """
+    if max_pixels is None or width * height <= max_pixels:
+        return width, height
+    ratio = sqrt(max_pixels / (width * height))
+    return max(1, floor(width * ratio)), max(1, floor(height * ratio))
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A picture that was encoded anew."""
+
+    data: bytes
+    format: str
+    width: int
+    height: int
+    resized: bool
+
+
+def reencode(
+    data: bytes, what: str, *, box: tuple[int, int, int, int] | None = None, max_pixels: int | None = None
+) -> Encoded:
+    """Decode the first frame, cut `box` out, shrink to `max_pixels`, and save in a format that can be sent.
+
+    JPEG stays JPEG (quality 95) and a resized WebP stays WebP; everything else becomes PNG.
+    """
+    name, picture = _open(data, what)
+    is_animated = False
+    with quiet():
+        is_animated = bool(getattr(picture, "is_animated", False))
+    _decode(picture, what)
+    orientation = _orientation(picture)
+    profile = picture.info.get("icc_profile")
+    if box is not None:
+        picture = picture.crop(_clipped(box, picture.size, what))
+    size = fitted(*picture.size, max_pixels)
+    resized = size != picture.size
+    if resized:
+        from PIL.Image import Resampling
+
+        picture = _smooth(picture).resize(size, Resampling.LANCZOS)
+    target = name if name == "JPEG" or (name == "WEBP" and not is_animated and box is None) else "PNG"
+    return Encoded(_save(picture, target, orientation, profile), target, *picture.size, resized)
+
+
+def _clipped(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:
+    x, y, width, height = box
+    left, top = max(0, x), max(0, y)
+    right, bottom = min(size[0], x + width), min(size[1], y + height)
+    if left >= right or top >= bottom:
+        raise ImageError(
+            f"{what}: the crop {box} (x, y, width, height) lies outside the picture of {size[0]} x {size[1]}",
+            hint="is the box in pixels of this picture, and not in corners?",
+        )
+    return left, top, right, bottom
+
+
+def _orientation(picture: Picture) -> int:
+    """The EXIF turn. We never turn pixels: a resized picture shows as the original file would."""
+    try:
+        with quiet():
+            turn = picture.getexif().get(_ORIENTATION, 1)
+    except Exception:  # broken EXIF is no reason to lose the picture
+        return 1
+    return turn if isinstance(turn, int) and 1 < turn <= 8 else 1
+
+
+def _smooth(picture: Picture) -> Picture:
+    """A mode in which neighbouring pixels can be mixed."""
+    if picture.mode == "P":
+        return picture.convert("RGBA" if "transparency" in picture.info else "RGB")
+    if picture.mode == "1":
+        return picture.convert("L")
+    if picture.mode.startswith("I"):  # 16-bit grey, of which a model sees 8
+        return picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    return picture
+
+
+def _save(picture: Picture, format: str, orientation: int, profile: Any) -> bytes:
+    from PIL.Image import Exif
+
+    extra: dict[str, Any] = {"icc_profile": profile} if profile else {}
+    if orientation != 1:
+        exif = Exif()
+        exif[_ORIENTATION] = orientation
+        extra["exif"] = exif.tobytes()
+    if picture.mode not in (_JPEG_MODES if format == "JPEG" else _PNG_MODES):
+        picture = picture.convert("RGBA" if "A" in picture.getbands() and format != "JPEG" else "RGB")
+    if format != "PNG":
+        extra["quality"] = _JPEG_QUALITY
+    out = BytesIO()
+    picture.save(out, format, **extra)
+    return out.getvalue()

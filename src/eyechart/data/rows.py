@@ -1,0 +1,100 @@
+"""What every reader hands on: a row of named values, and the place it came from.
+
+A value is text (delimited files), a JSON value, or, in columns that may hold pictures, a `Blob`: bytes
+that know where they lie in the file, so that a picture can be left there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from eyechart.errors import DataError
+
+# A row longer than this is a quote that never closes, not a row: the largest published picture cells
+# are a tenth of it.
+MAX_ROW_BYTES = 256 * 1024 * 1024
+
+# Enough of a picture to find it by: the first characters of a base64 text hold size and tables.
+_HEAD_BYTES = 96
+
+OnProblem = Callable[[DataError], None]
+
+
+def raise_problem(error: DataError) -> NoReturn:
+    """The usual answer to a malformed row: stop."""
+    raise error
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A value that may hold a picture. `raw` is how it stands in the file, from byte `offset` on.
+
+    >>> blob = Blob(b"['abc', 'xyz']", offset=100)
+    >>> blob.find(b"xyz")
+    109
+    """
+
+    data: bytes
+    offset: int = -1  # -1: not at one place of a file
+    raw: bytes = b""  # where quoting or escapes make it differ from `data`
+    column: str = ""  # set for a column that is read by row number, not by byte
+
+    def find(self, part: bytes) -> int:
+        """Byte offset of `part` in the file, or -1 when it is written differently there."""
+        if self.offset < 0 or not part:
+            return -1
+        raw = self.raw or self.data
+        at = raw.find(part[:_HEAD_BYTES])
+        while at >= 0:
+            if raw.startswith(part, at):
+                return self.offset + at
+            at = raw.find(part[:_HEAD_BYTES], at + 1)
+        return -1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row. `number` counts data rows from 1, `line` lines of the file from 1 (0: no lines there)."""
+
+    number: int
+    line: int
+    values: dict[str, Any]
+
+
+class Reader(Protocol):
+    """One file, read row by row as often as wanted."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        ...
+
+    @property
+    def format(self) -> str:
+        """tsv, csv, jsonl, json or parquet."""
+        ...
+
+    @property
+    def encoding(self) -> str:
+        """How text is written."""
+        ...
+
+    def columns(self) -> tuple[str, ...]:
+        """Names of a header; empty where each row names its own values."""
+        ...
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        """All rows; values of the columns `blobs` come as `Blob` (or as references to pictures)."""
+        ...
+
+
+def place(path: Path, number: int, line: int = 0) -> str:
+    """How messages name a row.
+
+    >>> place(Path("demo.tsv"), 3, 4)
+    'demo.tsv: row 3 (line 4)'
+    """
+    return f"{path.name}: row {number}" + (f" (line {line})" if line else "")
