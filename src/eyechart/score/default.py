@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from eyechart.registry import scorer
 from eyechart.score.choice import score_choice
-from eyechart.score.number import parse_number, score_number
+from eyechart.score.number import score_number
+from eyechart.score.numerals import parse_number
 from eyechart.score.text import score_text
 from eyechart.score.yesno import polarity, score_yes_no
 from eyechart.types import Reply, Sample, Score

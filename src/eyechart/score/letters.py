@@ -73,8 +73,8 @@ _STRONG_AFTER = re.compile(
     r"选项|项|以|此|故)"
     rf"[\s(*\[\"']{{0,5}}{_LETTER}{_CLOSERS}(?:option |choice |选项|项)?"
     r"(?:(?:is|must be|would be|should be)\s+(?:clearly |definitely |indeed |therefore |obviously )?"
-    r"(?:the |my )?(?:(?:only |most |best |final )*(?:correct\b|right\b(?!\s*(?:next|side|hand|of|above|below|"
-    r"there|in|on|at|behind|beside|-)))|(?:final )?answer\b|"
+    r"(?:the |my )?(?:(?:only |most |best |final )*(?:correct\b|right\b(?!\s*(?:next|side|hand|of|above|"
+    r"below|there|in|on|at|behind|beside|-)))|(?:final )?answer\b|"
     r"best (?:answer|choice|option|match|fit|description)\b)"
     r"|(?:是|为)?(?:最)?(?:正确|对的|合适))",
     re.IGNORECASE,
