@@ -55,7 +55,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("eyechart: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # The reader has gone (`| head`): leave quietly, and keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as err:
+        if isinstance(err, BrokenPipeError):
+            return _leave_quietly()
+        print(f"eyechart: {err.filename or 'the system'}: {err.strerror or err}", file=sys.stderr)
+        return 2
+    except Exception as err:
+        if os.environ.get("EYECHART_TRACEBACK"):
+            raise
+        print(f"eyechart: a mistake of ours: {type(err).__name__}: {err}", file=sys.stderr)
+        print("  hint: EYECHART_TRACEBACK=1 shows where; please report it", file=sys.stderr)
+        return 2
+
+
+def _leave_quietly() -> int:
+    """The reader of our output has gone (`| head`): keep Python from complaining at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Any
 
 
 def print_json(value: Any) -> None:
     """One JSON value, nothing else."""
-    import msgspec
+    import json
 
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
-    sys.stdout.buffer.flush()
+    from eyechart.report.record import to_json_text
+
+    print(json.dumps(json.loads(to_json_text(value)), indent=2, ensure_ascii=not _speaks_unicode()))
+    sys.stdout.flush()
 
 
 def print_rich(*renderables: Any) -> None:
     """Tables and panels, as wide as the terminal."""
     from rich.console import Console
 
+    if not _speaks_unicode() and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a dash that cannot be shown is no reason to fail
     # Into a file or a pipe: wide enough for any table of ours, no colours.
     console = Console(width=None if sys.stdout.isatty() else 120)
     for renderable in renderables:
@@ -27,3 +32,7 @@ def print_rich(*renderables: Any) -> None:
 def note(text: str) -> None:
     """A remark for people, on stderr."""
     print(text, file=sys.stderr)
+
+
+def _speaks_unicode() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

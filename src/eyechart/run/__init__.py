@@ -75,11 +75,11 @@ def evaluate(plan: Plan) -> Run:
 
 def _load(plan: Plan, journal: Journal) -> int:
     """Read the whole source into the journal before anything is spent on it."""
-    from eyechart.data.select import select
-
     options = plan.options
     samples: Iterable[Sample] = plan.benchmark.source
     if options.selection():
+        from eyechart.data.select import select
+
         samples = select(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)
     n_samples = journal.replace_samples(samples)
     if n_samples == 0:

@@ -26,7 +26,7 @@ class Options:
     seed: int | None = None
     params: dict[str, Any] = field(default_factory=dict)  # further parameters of the model
     # the data
-    format: str | None = None
+    format: Literal["tsv", "csv", "jsonl", "json", "parquet"] | None = None
     fields: dict[str, str] = field(default_factory=dict)
     encoding: str | None = None
     cells: Literal["text", "pandas"] = "text"

@@ -1,0 +1,125 @@
+"""``eyechart data``: the catalogue, a look at a source, a check of a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from eyechart.cli.arguments import Verbs, add_data_flags, add_verb
+from eyechart.cli.output import print_json, print_rich
+from eyechart.cli.run import options_of
+from eyechart.errors import UsageError
+
+
+def add_parser(verbs: Verbs) -> None:
+    """Declare the verb and its three actions."""
+    group = add_verb(verbs, "data", execute_list, help="list, show and check benchmarks and files")
+    actions = group.add_subparsers(title="actions", metavar="ACTION", required=True)
+    add_verb(actions, "list", execute_list, help="the catalogue of benchmarks").add_argument(
+        "--json", action="store_true", help="one JSON object on stdout"
+    )
+    show = add_verb(
+        actions,
+        "show",
+        execute_show,
+        help="what a source was detected as, and its first sample",
+        examples="  eyechart data show demo\n  eyechart data show mine.tsv --sample 17 --prompt\n",
+    )
+    show.add_argument("source", metavar="NAME", help="a file, a folder or a name from the catalogue")
+    show.add_argument("--sample", metavar="ID", help="this one instead of the first")
+    show.add_argument("--prompt", action="store_true", help="the exact messages that would be sent")
+    add_data_flags(show)
+    check = add_verb(
+        actions,
+        "check",
+        execute_check,
+        help="what a file was detected as and why, and what is wrong with it",
+        description="Reads the whole file and looks at every picture. Exit code 1 when there are errors.",
+        examples="  eyechart data check mine.tsv\n  eyechart data check mine.tsv --field question=ask\n",
+    )
+    check.add_argument("source", metavar="FILE", help="a file, a folder or a name from the catalogue")
+    check.add_argument("--no-images", action="store_true", help="do not look at the pictures")
+    check.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    add_data_flags(check)
+
+
+def execute_list(args: argparse.Namespace) -> int:
+    """Print the catalogue."""
+    from eyechart.registry import benchmarks
+
+    known = {name: benchmarks.get(name)().about for name in benchmarks.names()}
+    if args.json:
+        print_json(known)
+    else:
+        print_rich(_two_columns(known))
+    return 0
+
+
+def execute_show(args: argparse.Namespace) -> int:
+    """Describe a source by what it was detected as and by one sample."""
+    from eyechart.run.options import Options
+    from eyechart.run.plan import find_benchmark
+
+    benchmark = find_benchmark(args.source, Options.of(options_of(args)))
+    samples = (one for one in benchmark.source if args.sample in (None, one.id))
+    sample = next(samples, None)
+    if sample is None:
+        raise UsageError(f"{args.source} has no sample {args.sample!r}")
+    if args.prompt:
+        turns = {
+            f"{turn.role}": "\n".join(str(part) for part in turn.parts) for turn in benchmark.prompt(sample)
+        }
+        print_rich(_two_columns(turns))
+        return 0
+    facts = {
+        "name": benchmark.name,
+        "from": benchmark.source.origin,
+        "scorer": benchmark.scorer,
+        **{f"why ({n})": reason for n, reason in enumerate(_reasons(benchmark.source), start=1)},
+        "sample": sample.id,
+        "question": sample.question,
+        **{f"option {letter}": text for letter, text in sample.choices.items()},
+        "gold": " | ".join(sample.golds) or "(not public)",
+        "pictures": "\n".join(str(image) for image in sample.images) or "(none)",
+        **{str(name): str(value) for name, value in sample.meta.items()},
+    }
+    print_rich(_two_columns(facts))
+    return 0
+
+
+def execute_check(args: argparse.Namespace) -> int:
+    """Lint a source."""
+    from eyechart.data.images import ImageLoader
+    from eyechart.data.lint import check
+    from eyechart.run.options import Options
+    from eyechart.run.plan import find_benchmark
+
+    options = Options.of(options_of(args))
+    source = find_benchmark(args.source, options).source
+    loader = ImageLoader(allow_private_urls=options.allow_private_urls)
+    report = check(source, loader, look_at_images=not args.no_images)
+    if args.json:
+        print_json({"source": source.origin, "reasons": list(_reasons(source)), **report.to_json()})
+    else:
+        from rich.text import Text
+
+        print_rich(Text("\n".join(report.lines())))
+    return 1 if report.has_errors else 0
+
+
+def _reasons(source: object) -> tuple[str, ...]:
+    return tuple(getattr(getattr(source, "detection", None), "reasons", ()))
+
+
+def _two_columns(facts: dict[str, str]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.report.visible import visible
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, value in facts.items():
+        table.add_row(Text(visible(name)), Text(visible(value)))
+    return table

@@ -1,0 +1,114 @@
+"""``eyechart score``: score stored replies again, or replies that another tool collected."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from eyechart.cli.arguments import Verbs, add_data_flags, add_verb, find_run
+from eyechart.cli.output import print_json, print_rich
+from eyechart.cli.run import options_of, tell
+from eyechart.errors import UsageError
+
+if TYPE_CHECKING:
+    from eyechart.run.rescore import Change
+
+DESCRIPTION = """\
+Score the replies of a run again, with its own scorer or another one, and tell which verdicts moved.
+Asks no model. Or score a file of replies that something else collected: one row a reply, with an id
+(id, index or question_id) and a text (reply, prediction or response).
+"""
+
+
+def add_parser(verbs: Verbs) -> None:
+    """Declare the verb."""
+    parser = add_verb(
+        verbs,
+        "score",
+        execute,
+        help="score stored replies again, or a file of replies",
+        description=DESCRIPTION,
+        examples="  eyechart score runs/mine/openai-m-1a2b3c4d --scorer choice-vlmevalkit\n"
+        "  eyechart score --benchmark mine.tsv --replies replies.jsonl\n",
+    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder")
+    parser.add_argument("--scorer", metavar="NAME", help="instead of the benchmark's own")
+    parser.add_argument("--list", action="store_true", help="the scorers there are")
+    parser.add_argument(
+        "--benchmark", metavar="NAME", help="what the replies answer: a file or a catalogue name"
+    )
+    parser.add_argument("--replies", metavar="FILE", help="JSONL, JSON, CSV or TSV")
+    parser.add_argument("--out", metavar="DIR", help="where run folders are kept (default: runs)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    add_data_flags(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Score a run or a file."""
+    if args.list:
+        return _list(as_json=args.json)
+    if args.replies or args.benchmark:
+        return _score_file(args)
+    if args.run is None:
+        raise UsageError("nothing to score", hint="give a run folder, or --benchmark NAME --replies FILE")
+    from eyechart.run.rescore import rescore
+
+    done, changes = rescore(find_run(args.run), args.scorer)
+    if args.json:
+        print_json({**done.summary.to_json(), "changed": [_as_json(change) for change in changes]})
+    else:
+        tell([done], as_json=False)
+        print_rich(_changes(changes))
+    return done.exit_code
+
+
+def _score_file(args: argparse.Namespace) -> int:
+    from eyechart.run.options import Options
+    from eyechart.run.replies import score_replies
+
+    if not args.replies or not args.benchmark:
+        raise UsageError(
+            "--benchmark and --replies go together", hint="eyechart score --help shows an example"
+        )
+    done = score_replies(args.benchmark, args.replies, Options.of(options_of(args)))
+    tell([done], as_json=args.json)
+    return done.exit_code
+
+
+def _list(*, as_json: bool) -> int:
+    from eyechart.registry import scorers
+
+    known = {name: scorers.get(name).version for name in scorers.names()}
+    if as_json:
+        print_json(known)
+    else:
+        print_rich("\n".join(f"{name}  (version {version})" for name, version in known.items()))
+    return 0
+
+
+def _changes(changes: list[Change]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.report.visible import one_line
+
+    if not changes:
+        return Text("no verdict moved")
+    shown = 20
+    table = Table(
+        title=f"{len(changes)} verdicts moved" + (f", the first {shown}:" if len(changes) > shown else ":"),
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for heading in ("sample", "before", "after"):
+        table.add_column(heading)
+    for change in changes[:shown]:
+        name = change.sample if not change.trial else f"{change.sample} (trial {change.trial})"
+        before = f"{change.before} {change.value_before:g}"
+        table.add_row(Text(one_line(name)), before, f"{change.after} {change.value_after:g}")
+    return table
+
+
+def _as_json(change: Change) -> dict[str, Any]:
+    return {name: getattr(change, name) for name in change.__dataclass_fields__}

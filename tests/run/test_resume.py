@@ -1,0 +1,195 @@
+"""Runs that are killed, interrupted or let down by the server, and what the next start makes of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+import sqlite3
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command import eyechart, start
+from support.files import choice_tsv
+from support.server import Answer, Asked, Server
+
+N = 120
+
+
+def number_in(asked: Asked) -> int:
+    found = re.search(r"Question (\d+)\?", asked.text)
+    assert found is not None
+    return int(found[1])
+
+
+def mostly_right(asked: Asked) -> Answer:
+    """Every fifth question is answered wrongly, every eleventh unreadably; each after a moment."""
+    number = number_in(asked)
+    letter = "ABCD"[number % 4]
+    if number % 11 == 0:
+        letter = "I see a picture."
+    elif number % 5 == 0:
+        letter = "ABCD"[(number + 1) % 4]
+    return Answer(letter, delay_s=0.02)
+
+
+def committed(folder: Path) -> set[str]:
+    """Ids of the samples whose reply is on disk."""
+    path = folder / "run.sqlite"
+    if not path.exists():
+        return set()
+    with sqlite3.connect(path) as db:
+        try:
+            return {row[0] for row in db.execute("SELECT sample FROM replies")}
+        except sqlite3.OperationalError:  # killed before the tables were laid out
+            return set()
+
+
+def comparable(summary: dict[str, Any]) -> dict[str, Any]:
+    """What must not depend on how often a run was disturbed."""
+    changing = ("run", "requests", "seconds")
+    return {name: value for name, value in summary.items() if name not in changing}
+
+
+def run_arguments(server: Server, out: str) -> list[str]:
+    flags = ["--base-url", server.base_url, "--concurrency", "8", "--out", out, "--json", "-q"]
+    return ["run", "q.tsv", "-m", "openai/m", *flags]
+
+
+def folder_in(out: Path) -> Path:
+    [folder] = out.glob("*/*")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", N)
+    rng = random.Random(2026)
+    kills_mid_run = 0
+    with Server(mostly_right) as server:
+        undisturbed = eyechart(*run_arguments(server, "calm"), cwd=tmp_path).json
+        for attempt in range(20):
+            out = tmp_path / f"kill{attempt}"
+            arguments = run_arguments(server, out.name)
+            for _ in range(2):
+                process = start(*arguments, cwd=tmp_path)
+                # From before the first request to after the last one: a run takes about 0.8 s.
+                time.sleep(rng.uniform(0.25, 0.9))
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+            kept = {name for folder in out.glob("*/*") for name in committed(folder)}
+            kills_mid_run += 0 < len(kept) < N
+            before = len(server.asked)
+            resumed = eyechart(*arguments, cwd=tmp_path)
+            asked = Counter(str(number_in(one)) for one in server.asked[before:])
+            assert resumed.code == 0
+            assert not kept & asked.keys(), "a committed reply was asked for again"
+            assert kept | asked.keys() == {str(number) for number in range(N)}, "a question was lost"
+            assert set(asked.values()) <= {1}
+            assert committed(folder_in(out)) == {str(number) for number in range(N)}
+            assert comparable(resumed.json) == comparable(undisturbed)
+    assert kills_mid_run >= 5, "the kills came too early or too late to prove anything"
+
+
+def test_the_same_command_again_asks_nothing(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 12)
+    with Server(mostly_right) as server:
+        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        assert len(server.asked) == 12
+    assert first.code == second.code == 0
+    assert comparable(first.json) == comparable(second.json)
+
+
+def test_fresh_starts_over(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 5)
+    with Server(mostly_right) as server:
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        again = eyechart(*run_arguments(server, "out"), "--fresh", cwd=tmp_path)
+        assert len(server.asked) == 10
+    assert again.json["requests"]["sent"] == 5
+
+
+def test_an_edited_question_is_asked_again_and_only_that_one(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 6)
+    with Server(mostly_right) as server:
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        file.write_text(file.read_text().replace("Question 3?", "Question 3? Look well."))
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        assert [number_in(asked) for asked in server.asked[6:]] == [3]
+
+
+def test_touched_but_unchanged_pictures_are_not_asked_again(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 6)
+    with Server(mostly_right) as server:
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        file.write_text(file.read_text() + "")
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        assert len(server.asked) == 6
+
+
+def test_ctrl_c_stops_cleanly_and_the_next_start_goes_on(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", N)
+    with Server(mostly_right) as server:
+        process = start(*run_arguments(server, "out"), cwd=tmp_path)
+        while len(server.asked) < 20:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert "Traceback" not in err
+        assert "start the same command again" in err
+        assert json.loads(out)["pending"] > 0
+        kept = committed(folder_in(tmp_path / "out"))
+        # What the server had answered before the end is not lost: the grace period waits for it.
+        assert len(kept) == sum(server.answered.values())
+        before = len(server.asked)
+        resumed = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        assert resumed.code == 0
+        assert len(server.asked) - before == N - len(kept)
+
+
+def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 12)
+    is_broken = True
+
+    def answer(asked: Asked) -> Answer:
+        if is_broken and number_in(asked) % 4 == 1:
+            return Answer(status=400, body=b'{"error": {"message": "no such luck"}}')
+        return mostly_right(asked)
+
+    with Server(answer) as server:
+        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        assert first.code == 1
+        assert first.json["outcomes"]["failed"] == 3
+        assert first.json["coverage"] == pytest.approx(9 / 12)
+        assert "no such luck" in first.err
+        folder = folder_in(tmp_path / "out")
+        assert len(committed(folder)) == 9
+        worst, best = first.json["bounds"]
+        assert worst < first.json["score"] < best
+        is_broken = False
+        before = len(server.asked)
+        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        assert second.code == 0
+        assert sorted(number_in(asked) for asked in server.asked[before:]) == [1, 5, 9]
+        assert second.json["outcomes"]["failed"] == 0
+
+
+def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", N)
+    with Server(mostly_right) as server:
+        process = start(*run_arguments(server, "out"), cwd=tmp_path)
+        while len(server.asked) < 5:
+            time.sleep(0.01)
+        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        process.communicate(timeout=30)
+    assert second.code == 2
+    assert "in use by another run" in second.err
+    assert process.returncode == 0

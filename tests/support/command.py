@@ -1,0 +1,57 @@
+"""The command as a user runs it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# What a user's environment may hold, and a test must not depend on.
+_FOREIGN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "LMUData")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        value = json.loads(self.out)
+        assert isinstance(value, dict)
+        return value
+
+
+def environment(**changes: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    return {**kept, "NO_COLOR": "1", **changes}
+
+
+def eyechart(*arguments: object, cwd: Path, timeout: float = 60, **changes: str) -> Outcome:
+    done = subprocess.run(
+        [sys.executable, "-m", "eyechart", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**changes),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def start(*arguments: object, cwd: Path, **changes: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "eyechart", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**changes),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

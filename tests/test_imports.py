@@ -1,0 +1,45 @@
+"""Importing is free: no heavy library comes along with `import eyechart` or `eyechart --help`."""
+
+import subprocess
+import sys
+from importlib.metadata import requires
+
+import pytest
+
+HEAVY = {
+    "aiohttp", "cv2", "datasets", "jinja2", "msgspec", "numpy", "onnxruntime", "pandas", "PIL", "pyarrow",
+    "rapidocr", "ray", "rich", "sqlite3", "torch", "transformers", "xlsxwriter", "yaml",
+}  # fmt: skip
+
+
+def modules_after(code: str) -> set[str]:
+    """The top-level names in sys.modules once `code` has run in a fresh interpreter."""
+    script = (
+        f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in done.stderr.split()}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import eyechart",
+        "import eyechart.cli.main",
+        "from eyechart.cli.main import main; main(['--help'])",
+        "from eyechart.cli.main import main; main(['run', '--help'])",
+    ],
+)
+def test_nothing_heavy_is_imported(code: str) -> None:
+    assert not modules_after(code) & HEAVY
+
+
+def test_scoring_alone_needs_little() -> None:
+    light = modules_after("import eyechart.score.choice, eyechart.score.text, eyechart.score.number")
+    assert not light & (HEAVY - {"msgspec"})
+
+
+def test_the_core_brings_no_heavy_dependency() -> None:
+    core = [line.partition(" ")[0] for line in requires("eyechart") or [] if "extra ==" not in line]
+    names = {line.partition(">")[0].partition("=")[0].strip() for line in core}
+    assert not names & {"torch", "transformers", "pandas", "datasets", "onnxruntime", "rapidocr", "pyarrow"}
