@@ -28,6 +28,10 @@ _BLANKS = b" \t\r\n\v\f"
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]")
 
 
+class MissingImage(ImageError):
+    """The file is not there; nothing is known of the picture."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Raw:
     """A picture's file: its bytes, the base64 text if that is how it is kept, the path if it has one."""
@@ -138,7 +142,7 @@ def _status(ref: ImageRef) -> os.stat_result:
         status = os.stat(path)  # noqa: PTH116 - a path as the file wrote it, NUL bytes and all
     except FileNotFoundError as err:
         hint = "pictures are looked for beside the data file, then in --image-root"
-        raise ImageError(f"{path}: no such file", hint=hint) from err
+        raise MissingImage(f"{path}: no such file", hint=hint) from err
     except (OSError, ValueError) as err:
         raise ImageError(f"{path!r}: cannot be read: {getattr(err, 'strerror', None) or err}") from err
     if stat.S_ISDIR(status.st_mode):

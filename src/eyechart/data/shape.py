@@ -217,7 +217,7 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
                 return value
         return None
 
-    sample_id = _text(take("id")) if "id" in fields else str(row.number)
+    sample_id = as_text(take("id")) if "id" in fields else str(row.number)
     if not sample_id:
         raise DataError(f"{where}: nothing in {fields['id'][0]!r}", hint="every row needs its own id")
     image_column = next(
@@ -226,12 +226,12 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
     choices, choices_text = _choices(detection, values, take, where)
     parts = Fields(
         id=sample_id,
-        question=_text(take("question")),
+        question=as_text(take("question")),
         golds=_as_letters(_golds(take("answer")), choices),
         choices=choices,
         choices_text=choices_text,
-        hint=_text(take("hint")),
-        meta={group: text for group in GROUPS if (text := _text(take(group)))},
+        hint=as_text(take("hint")),
+        meta={group: text for group in GROUPS if (text := as_text(take(group)))},
         image=values.get(image_column),
         image_column=image_column,
     )
@@ -248,7 +248,7 @@ def _choices(
     detection: Detection, values: Mapping[str, Any], take: Callable[[str], Any], where: str
 ) -> tuple[dict[str, str], str]:
     """Options by letter, and the block they stand in if the file prints its own letters."""
-    lettered = {letter: _text(values.get(column)) for letter, column in detection.letters.items()}
+    lettered = {letter: as_text(values.get(column)) for letter, column in detection.letters.items()}
     lettered = {letter: text for letter, text in lettered.items() if text}
     if lettered:
         return lettered, ""
@@ -258,8 +258,8 @@ def _choices(
             return _block_choices(value, where)
         value = literal
     if isinstance(value, list):
-        return _list_choices([_text(item) for item in value], where), ""
-    return (choices_from_dict(value, _text) if isinstance(value, dict) else {}), ""
+        return _list_choices([as_text(item) for item in value], where), ""
+    return (choices_from_dict(value, as_text) if isinstance(value, dict) else {}), ""
 
 
 def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
@@ -282,8 +282,8 @@ def _golds(value: Any) -> tuple[str, ...]:
         if isinstance(literal, list) and all(isinstance(item, str | int | float) for item in literal):
             value = literal
     if isinstance(value, list):
-        return tuple(text for item in value if (text := _text(item)))
-    return (text,) if (text := _text(value)) else ()
+        return tuple(text for item in value if (text := as_text(item)))
+    return (text,) if (text := as_text(value)) else ()
 
 
 def _as_letters(golds: tuple[str, ...], choices: Mapping[str, str]) -> tuple[str, ...]:
@@ -297,7 +297,7 @@ def _as_letters(golds: tuple[str, ...], choices: Mapping[str, str]) -> tuple[str
     return tuple(letters)
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A value as text: 3 is "3", true is "true", null is nothing, a list is its JSON."""
     if value is None:
         return ""

@@ -1,0 +1,282 @@
+"""Looking a benchmark file over before money is spent on it.
+
+One pass, row by row; only ids and the references of pictures already looked at are kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Literal
+
+from eyechart.data.images import ImageLoader, MissingImage
+from eyechart.data.rows import OnProblem
+from eyechart.data.shape import REPEATING_IDS
+from eyechart.data.source import DuplicateId, FileSource
+from eyechart.errors import DataError, ImageError
+from eyechart.types import ImageRef, Sample, Source
+
+Severity = Literal["error", "warning", "note"]
+Progress = Callable[[int], None]
+
+LARGE_BYTES = 20_000_000  # endpoints commonly refuse request bodies above this
+LARGE_PIXELS = 50_000_000
+_EXAMPLES = 5
+_BALANCE_MIN_GOLDS = 20  # below, a lopsided count of letters says nothing
+
+_SEVERITY: dict[str, Severity] = {
+    "stopped": "error",
+    "malformed-row": "error",
+    "duplicate-id": "error",
+    "no-images": "error",
+    "missing-image": "error",
+    "bad-image": "error",
+    "answer-not-an-option": "error",
+    "empty-question": "error",
+    "answer-case": "warning",
+    "no-answer": "note",
+    "one-option": "warning",
+    "repeated-option": "warning",
+    "unread-options": "warning",
+    "no-image": "warning",
+    "large-image": "warning",
+    "letter-balance": "note",
+    "repeated-id": "note",
+}
+_ABOUT = {
+    "stopped": "the file cannot be read further",
+    "malformed-row": "rows that cannot be read",
+    "duplicate-id": "rows whose id was used before",
+    "no-images": "none of the pictures is there",
+    "missing-image": "pictures that are not there",
+    "bad-image": "pictures that cannot be sent",
+    "answer-not-an-option": "answers that are none of the options",
+    "empty-question": "rows without a question",
+    "answer-case": "answers in small letters where the options are capital",
+    "no-answer": "rows without an answer; they will be asked but not scored",
+    "one-option": "rows with a single option",
+    "repeated-option": "rows with two options of the same text",
+    "unread-options": "option texts in which no letters were found",
+    "no-image": "rows without a picture, asked as text only",
+    "large-image": "pictures over 20 MB or 50 million pixels",
+    "letter-balance": "one letter is the answer unusually often",
+    "repeated-id": "repeated ids, told apart by a number",
+}
+
+
+@dataclass(slots=True)
+class Finding:
+    """One kind of trouble: how often, and where first."""
+
+    severity: Severity
+    code: str
+    about: str
+    count: int = 0
+    rows: list[int] = field(default_factory=list)  # the first few
+    examples: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a look through a file found."""
+
+    name: str
+    origin: str
+    n_rows: int = 0
+    n_images: int = 0
+    presence: Counter[str] = field(default_factory=Counter)  # rows that have a question, answer, ...
+    letters: Counter[str] = field(default_factory=Counter)  # gold letters
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing needs to be mended before a run."""
+        return all(finding.severity != "error" for finding in self.findings)
+
+    def lines(self) -> list[str]:
+        """The report as plain text."""
+        lines = [f"{self.name}: {self.n_rows} rows, {self.n_images} pictures ({self.origin})"]
+        lines += [f"  {name}: {count} of {self.n_rows}" for name, count in self.presence.items()]
+        if self.letters:
+            total = self.letters.total()
+            counts = ", ".join(f"{letter} {count}" for letter, count in sorted(self.letters.items()))
+            top, most = self.letters.most_common(1)[0]
+            lines.append(f"  answers by letter: {counts} (always {top}: {most / total:.1%})")
+        for finding in self.findings:
+            where = f"; rows {', '.join(map(str, finding.rows))}" if finding.rows else ""
+            more = ", ..." if finding.count > len(finding.rows) > 0 else ""
+            lines.append(
+                f"{finding.severity}: {finding.about}: {finding.count}{where}{more} [{finding.code}]"
+            )
+            lines += [f"    {example}" for example in finding.examples]
+        return lines if self.findings else [*lines, "nothing to complain about"]
+
+
+def check(
+    source: Source, loader: ImageLoader, *, look_at_images: bool = True, progress: Progress | None = None
+) -> Report:
+    """Read all of a source, decode all of its pictures, and say what was found."""
+    lint = _Lint(source)
+    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+        pictures = _Pictures(loader, pool, lint) if look_at_images else None
+        for sample in lint.samples():
+            lint.look_at(sample)
+            if pictures is not None:
+                pictures.look_at(sample)
+            if progress is not None:
+                progress(lint.report.n_rows)
+        if pictures is not None:
+            pictures.finish()
+    return lint.finished()
+
+
+class _Lint:
+    """The findings so far."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.report = Report(source.name, source.origin)
+        self.found: dict[str, Finding] = {}
+        fields = source.detection.fields if isinstance(source, FileSource) else {}
+        self.expects_images = "image" in fields
+        self.ids_may_repeat = fields.get("id", ("",))[0].lower() in REPEATING_IDS
+        self.by_chance = 0.0  # expected hits of a random letter, over the rows counted in `letters`
+
+    def add(self, code: str, row: int, example: str = "") -> None:
+        finding = self.found.setdefault(code, Finding(_SEVERITY[code], code, _ABOUT[code]))
+        finding.count += 1
+        if len(finding.rows) < _EXAMPLES and row:
+            finding.rows.append(row)
+        if len(finding.examples) < _EXAMPLES and example:
+            finding.examples.append(example)
+
+    def samples(self) -> Iterator[Sample]:
+        """All samples that can be read; what cannot becomes a finding."""
+        try:
+            for sample in _readable(self.source, self._problem):
+                self.report.n_rows += 1
+                yield sample
+        except DataError as stop:
+            self.add("stopped", 0, stop.message)
+
+    def _problem(self, problem: DataError) -> None:
+        self.report.n_rows += 1
+        code = "duplicate-id" if isinstance(problem, DuplicateId) else "malformed-row"
+        self.add(code, self.report.n_rows, problem.message)
+
+    def look_at(self, sample: Sample) -> None:
+        presence = {
+            "question": sample.question.strip(),
+            "picture": sample.images,
+            "answer": sample.golds,
+            "options": sample.choices,
+            "hint": sample.hint,
+            **{name: sample.meta.get(name) for name in ("category", "l2-category", "split")},
+        }
+        self.report.presence.update(name for name, value in presence.items() if value)
+        self.report.n_images += len(sample.images)
+        if not sample.question.strip():
+            self.add("empty-question", sample.row)
+        if not sample.images and self.expects_images:
+            self.add("no-image", sample.row)
+        if not sample.golds:
+            self.add("no-answer", sample.row)
+        if self.ids_may_repeat and "#" in sample.id:
+            self.add("repeated-id", sample.row, sample.id)
+        if sample.choices_text and not sample.choices:
+            self.add("unread-options", sample.row, repr(sample.choices_text[:80]))
+        if sample.choices:
+            self._look_at_choices(sample)
+
+    def _look_at_choices(self, sample: Sample) -> None:
+        if len(sample.choices) == 1:
+            self.add("one-option", sample.row)
+        texts = Counter(text.strip() for text in sample.choices.values())
+        if texts and (twice := texts.most_common(1)[0])[1] > 1:
+            self.add("repeated-option", sample.row, repr(twice[0][:80]))
+        for gold in sample.golds:
+            letter = gold.strip()
+            if letter and all(part in sample.choices for part in _letters(letter, sample)):
+                self.report.letters.update([letter])
+                self.by_chance += 1 / len(sample.choices)
+            elif letter.upper() in sample.choices:
+                self.add("answer-case", sample.row, repr(gold))
+            else:
+                known = ", ".join(sample.choices)
+                self.add(
+                    "answer-not-an-option", sample.row, f"row {sample.row}: {gold[:40]!r} (options: {known})"
+                )
+
+    def finished(self) -> Report:
+        report = self.report
+        total = report.letters.total()
+        if total >= _BALANCE_MIN_GOLDS and len(report.letters) > 1:
+            letter, most = report.letters.most_common(1)[0]
+            if most > 1.5 * self.by_chance:
+                self.add("letter-balance", 0, f"always {letter} would score {most / total:.1%}")
+        missing = self.found.get("missing-image")
+        if missing is not None and missing.count == report.n_images:
+            self.found.pop("missing-image")
+            missing.code, missing.about = "no-images", _ABOUT["no-images"]
+            missing.examples = missing.examples[:1]
+            self.found["no-images"] = missing
+        order = list(_SEVERITY)
+        report.findings = sorted(
+            self.found.values(),
+            key=lambda finding: (
+                ("error", "warning", "note").index(finding.severity),
+                order.index(finding.code),
+            ),
+        )
+        return report
+
+
+def _letters(gold: str, sample: Sample) -> Iterable[str]:
+    """The letters of a gold; ``ACD`` is a question with several right options."""
+    return [gold] if gold in sample.choices else gold
+
+
+def _readable(source: Source, on_problem: OnProblem) -> Iterator[Sample]:
+    return source.read(on_problem) if isinstance(source, FileSource) else iter(source)
+
+
+class _Pictures:
+    """Decodes pictures in a few threads, each picture once, with a bounded number under way."""
+
+    def __init__(self, loader: ImageLoader, pool: ThreadPoolExecutor, lint: _Lint) -> None:
+        self.loader = loader
+        self.pool = pool
+        self.lint = lint
+        self.results: dict[ImageRef, ImageError | None] = {}
+        self.under_way: deque[tuple[int, ImageRef, Future[tuple[int, int, int]] | None]] = deque()
+
+    def look_at(self, sample: Sample) -> None:
+        for ref in sample.images:
+            is_new = ref not in self.results
+            self.results.setdefault(ref, None)
+            future = self.pool.submit(self.loader.check, ref) if is_new else None
+            self.under_way.append((sample.row, ref, future))
+        while len(self.under_way) > 32:
+            self._take_one()
+
+    def finish(self) -> None:
+        while self.under_way:
+            self._take_one()
+
+    def _take_one(self) -> None:
+        row, ref, future = self.under_way.popleft()
+        if future is not None:
+            try:
+                width, height, n_bytes = future.result()
+            except ImageError as error:
+                self.results[ref] = error
+            else:
+                if n_bytes > LARGE_BYTES or width * height > LARGE_PIXELS:
+                    self.lint.add("large-image", row, f"{ref}: {width} x {height}, {n_bytes / 1e6:.1f} MB")
+        error_before = self.results[ref]
+        if error_before is not None:
+            code = "missing-image" if isinstance(error_before, MissingImage) else "bad-image"
+            self.lint.add(code, row, error_before.message)

@@ -1,0 +1,111 @@
+"""Which samples to ask: the first so many, some by id, some by category."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from eyechart.data.shape import as_text
+from eyechart.errors import UsageError
+from eyechart.registry import near_names
+from eyechart.types import Sample
+
+_VALUES_REMEMBERED = 200
+_VALUES_SHOWN = 12
+
+
+def select(
+    samples: Iterable[Sample],
+    *,
+    limit: int | None = None,
+    ids: Collection[str] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> Iterator[Sample]:
+    """Samples that fit `ids` and `where`, in order, at most `limit` of them.
+
+    `where` compares text: ``{"category": "map,chart"}`` keeps both categories. A name that no sample
+    has is found out at the end of the pass, and so is a selection of nothing.
+
+    >>> two = [Sample(id="1", question="?", meta={"category": "map"}), Sample(id="2", question="?")]
+    >>> [sample.id for sample in select(two, where={"category": "map"})]
+    ['1']
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit {limit} selects nothing", hint="leave it out to ask everything")
+    return _Selection(limit, None if ids is None else frozenset(ids), dict(where or {})).of(samples)
+
+
+class _Selection:
+    """One pass, and what it saw: needed only to explain a selection that cannot be meant."""
+
+    def __init__(self, limit: int | None, ids: frozenset[str] | None, where: Mapping[str, str]) -> None:
+        self.limit = limit
+        self.ids = ids
+        self.where = {key: frozenset({value, *_parts(value)}) for key, value in where.items()}
+        self.seen_ids: set[str] = set()
+        self.known_ids: list[str] = []
+        self.known_keys: set[str] = set()
+        self.known_values: dict[str, set[str]] = {key: set() for key in where}
+
+    def of(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        count = 0
+        for sample in samples:
+            if not self._fits(sample):
+                continue
+            yield sample
+            count += 1
+            if count == self.limit:
+                return
+        self._explain(count)
+
+    def _fits(self, sample: Sample) -> bool:
+        if self.ids is not None:
+            if len(self.known_ids) < _VALUES_REMEMBERED:
+                self.known_ids.append(sample.id)
+            if sample.id not in self.ids:
+                return False
+            self.seen_ids.add(sample.id)
+        if not self.where:
+            return True
+        self.known_keys.update(sample.meta)
+        fits = True
+        for key, wanted in self.where.items():
+            text = as_text(sample.meta.get(key))
+            if text and len(self.known_values[key]) < _VALUES_REMEMBERED:
+                self.known_values[key].add(text)
+            fits &= text in wanted
+        return fits
+
+    def _explain(self, count: int) -> None:
+        """Complain, now that all samples were seen."""
+        missing = sorted((self.ids or frozenset()) - self.seen_ids)
+        if missing:
+            near = near_names(missing[0], self.known_ids)
+            hint = (
+                f"did you mean {' or '.join(near)}?"
+                if near
+                else f"ids look like {_listed(self.known_ids[:5])}"
+            )
+            raise UsageError(f"--ids: no sample {_listed(missing[:5])}", hint=hint)
+        for key in self.where:
+            if key not in self.known_keys:
+                near = near_names(key, sorted(self.known_keys))
+                known = _listed(sorted(self.known_keys)[:_VALUES_SHOWN]) or "nothing"
+                hint = f"did you mean {' or '.join(near)}?" if near else f"samples have: {known}"
+                raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
+        if count == 0:
+            raise UsageError("nothing is selected", hint=self._values_hint())
+
+    def _values_hint(self) -> str:
+        shown = [
+            f"{key} is one of {_listed(sorted(values)[:_VALUES_SHOWN])}"
+            for key, values in self.known_values.items()
+        ]
+        return "; ".join(shown) or "the source has no samples"
+
+
+def _parts(value: str) -> list[str]:
+    return [part.strip() for part in value.split(",")]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
