@@ -1,20 +1,136 @@
-"""stub."""
+"""baseline/look and baseline/ocr: simple readers that truly look at the picture.
 
+They read text, measure patches of colour, and follow rules written for pictures in general; where no
+rule applies they say "cannot tell". They are no vision-language models and are not meant to be one:
+they show that a benchmark can be answered by looking, and how far plain means go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from eyechart.errors import ModelError
+from eyechart.model.baseline import eyes
+from eyechart.model.baseline.ask import Question, read_question
 from eyechart.model.baseline.base import CANNOT_TELL, Answer, Baseline
-from eyechart.types import Request
+from eyechart.model.baseline.charts import answer_from_chart
+from eyechart.model.baseline.options import match_option
+from eyechart.model.baseline.picture import decode
+from eyechart.model.baseline.sight import Sight
+from eyechart.model.baseline.tables import answer_from_table
+from eyechart.model.baseline.things import answer_about_things
+from eyechart.model.baseline.writing import answer_from_writing
+from eyechart.types import Image, Reply, Request
+
+Rule = Callable[[Question, Sight, Mapping[str, str]], Answer | None]
+REMEMBERED = 8  # pictures kept measured: questions on one picture mostly come one after another
 
 
 class Look(Baseline):
-    """stub."""
+    """Answer by colour, shape, count, place and text."""
 
     kind = "look"
+    rules: tuple[Rule, ...] = (
+        answer_from_chart,
+        answer_about_things,
+        answer_from_table,
+        answer_from_writing,
+    )
+    measures = True
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        self._pool = ThreadPoolExecutor(
+            min(4, os.cpu_count() or 1), thread_name_prefix=f"baseline-{self.kind}"
+        )
+        self._seen: OrderedDict[str, Sight] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Without the reader of text, other answers are given."""
+        return {**super().identity, "ocr": eyes.reader_version()}
+
+    async def reply(self, request: Request) -> Reply:
+        """Answer one request, on a thread of our own: a picture takes up to a second or two."""
+        started = time.perf_counter()
+        answer = await asyncio.get_running_loop().run_in_executor(self._pool, self.answer, request)
+        return self._reply(answer, started)
+
+    async def close(self) -> None:
+        """Let the threads and the pictures go."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._seen.clear()
 
     def answer(self, request: Request) -> Answer:
-        """stub."""
-        return Answer(CANNOT_TELL)
+        """Look at the picture and follow the first rule that leads to an answer."""
+        pictures = [part for message in request.messages for part in message.images]
+        if not pictures:
+            return Answer(CANNOT_TELL, {"rule": "there is no picture"})
+        if not isinstance(pictures[0], Image):
+            raise ModelError("the picture was not loaded before it was sent")
+        sight = self._look_at(pictures[0])
+        sample = request.sample
+        answer = self._follow_rules(read_question(sample.question), sight, sample.choices)
+        return Answer(answer.text, {**answer.evidence, **self._about(sight, len(pictures))})
+
+    def _follow_rules(self, question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer:
+        for rule in self.rules:
+            found = rule(question, sight, choices)
+            if found is None:
+                continue
+            if not choices:
+                return Answer(_spell(found.text, question), found.evidence)
+            letter = match_option(found.text, choices)
+            if letter is not None:
+                return Answer(letter, {**found.evidence, "found": found.text})
+        return Answer(CANNOT_TELL, {"rule": "no rule led to an answer"})
+
+    def _look_at(self, image: Image) -> Sight:
+        with self._lock:
+            if image.sha256 in self._seen:
+                self._seen.move_to_end(image.sha256)
+                return self._seen[image.sha256]
+        sight = Sight(decode(image.data()), measures=self.measures)
+        with self._lock:
+            self._seen[image.sha256] = sight
+            while len(self._seen) > REMEMBERED:
+                self._seen.popitem(last=False)
+        return sight
+
+    def _about(self, sight: Sight, n_pictures: int) -> dict[str, object]:
+        about: dict[str, object] = {}
+        if not sight.reads:
+            about["text"] = "not read: the ocr extra is not installed"
+        if self.measures and not sight.is_drawing:
+            about["shapes"] = (
+                f"not measured: a few colours cover only {sight.patches.flatness:.2f} of the picture"
+            )
+        if n_pictures > 1:
+            about["pictures"] = f"the first of {n_pictures} was looked at"
+        return about
+
+
+def _spell(text: str, question: Question) -> str:
+    """Write as the asker does: who says color says gray."""
+    return "gray" if text == "grey" and re.search(r"\bcolors?\b|\bgray\b", question.text) else text
 
 
 class OcrOnly(Look):
-    """stub."""
+    """Answer by the text alone: no colours, no shapes."""
 
     kind = "ocr"
+    rules = (answer_from_table, answer_from_writing)
+    measures = False
+
+    def __init__(self, seed: int = 0) -> None:
+        eyes.require_reader()
+        super().__init__(seed)

@@ -1,0 +1,280 @@
+"""Charts: bars, slices and lines, with the words beside them, become labelled values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyechart.model.baseline.ask import Question
+from eyechart.model.baseline.base import Answer
+from eyechart.model.baseline.colours import name_colour
+from eyechart.model.baseline.facts import Fact, mentions, reason
+from eyechart.model.baseline.options import number_in
+from eyechart.model.baseline.regions import Patch
+from eyechart.model.baseline.sight import Sight
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A bar or a word, turned so that bars stand upright."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    text: str = ""
+    colour: str = ""
+
+    @property
+    def cx(self) -> float:
+        """Middle across."""
+        return (self.x0 + self.x1) / 2
+
+    @property
+    def cy(self) -> float:
+        """Middle down."""
+        return (self.y0 + self.y1) / 2
+
+    @property
+    def width(self) -> float:
+        """Across."""
+        return self.x1 - self.x0
+
+    def turned(self) -> Box:
+        """The box with what was right now up."""
+        return Box(self.y0, -self.x1, self.y1, -self.x0, self.text, self.colour)
+
+
+def answer_from_chart(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+    """Answer from a chart, if there is one."""
+    if not sight.is_drawing or not sight.words:
+        return None
+    for read in (read_bars, read_pie, read_line):
+        facts = read(sight)
+        if len(facts) < 2:
+            continue
+        if question.asks_colour:
+            return _colour_of(question, facts)
+        return reason(question, facts, choices)
+    return None
+
+
+def _colour_of(question: Question, facts: Sequence[Fact]) -> Answer | None:
+    named = [f for f in facts if max(mentions(f.label, question), mentions(f.series, question)) >= 0.5]
+    names = {fact.colour for fact in named if fact.colour}
+    if len(names) != 1:
+        return None
+    evidence = {"rule": "colour of the labelled part", "read as": facts[0].source, "label": named[0].label}
+    return Answer(names.pop(), evidence)
+
+
+# ---- bars
+
+
+def read_bars(sight: Sight) -> list[Fact]:
+    """Bars on one base line, each with the label below it and its value by print or by the axis."""
+    bars = [
+        Box(p.x0, p.y0, p.x1, p.y1, colour=name_colour(p.rgb))
+        for p in sight.figures
+        if p.fill > 0.9 and min(p.width, p.height) > 4
+    ]
+    words = [Box(w.x0, w.y0, w.x1, w.y1, w.text) for w in sight.words]
+    keys = _legend(sight)
+    upright = _bar_facts(_on_one_line(bars), words, keys)
+    lying = _bar_facts(_on_one_line([b.turned() for b in bars]), [w.turned() for w in words], keys)
+    return max(upright, lying, key=len)
+
+
+def _on_one_line(bars: Sequence[Box]) -> list[Box]:
+    """The largest set of bars that end at one base line and are about equally wide."""
+    best: list[Box] = []
+    for bar in bars:
+        group = [b for b in bars if abs(b.y1 - bar.y1) <= 3 and 0.8 < b.width / bar.width < 1.25]
+        if len(group) > len(best):
+            best = group
+    heights = {round(bar.y0) for bar in best}
+    return sorted(best, key=lambda bar: bar.x0) if len(best) >= 2 and len(heights) > 1 else []
+
+
+def _bar_facts(bars: list[Box], words: list[Box], keys: Mapping[str, str]) -> list[Fact]:
+    if not bars:
+        return []
+    base, wide = bars[0].y1, bars[0].width
+    labels = _first_row([w for w in words if w.y0 > base - 3 or (w.cy > base and number_in(w.text) is None)])
+    to_value = read_axis(words, bars)
+    facts = []
+    for bar in bars:
+        label = min(labels, key=lambda w: abs(w.cx - bar.cx), default=None)
+        is_near = label is not None and abs(label.cx - bar.cx) <= 1.4 * wide
+        name = label.text if label is not None and is_near else ""  # a bar we cannot name still counts
+        printed = _printed_value(bar, words)
+        # Without a scale the height still tells which is larger, but there is no number to say.
+        value = number_in(printed) if printed else to_value(bar.y0) if to_value else base - bar.y0
+        text = printed or (_round(value) if to_value and value is not None else "")
+        series = keys.get(bar.colour, "")
+        facts.append(Fact(name, text, value, series=series, source="bars", colour=bar.colour))
+    if len({fact.label for fact in facts if fact.label}) < 2:
+        return []
+    return facts
+
+
+def _first_row(words: Sequence[Box]) -> list[Box]:
+    """The words side by side that stand nearest to the base line."""
+    first = min(words, key=lambda w: w.y0, default=None)
+    if first is None:
+        return []
+    return [w for w in words if min(w.y1, first.y1) - max(w.y0, first.y0) > 0.5 * (w.y1 - w.y0)]
+
+
+def _printed_value(bar: Box, words: Sequence[Box]) -> str:
+    """The number that stands at the end of a bar."""
+    near = []
+    for word in words:
+        size = min(word.y1 - word.y0, word.width)
+        is_over = abs(word.cx - bar.cx) < bar.width / 2 + 2 and -2 < bar.y0 - word.y1 < 1.2 * size
+        is_within = bar.x0 <= word.cx <= bar.x1 and bar.y0 < word.cy < bar.y1
+        if number_in(word.text) is not None and (is_over or is_within):
+            near.append((abs(bar.y0 - word.cy), word.text))
+    return min(near)[1] if near else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A line through the tick numbers: from a place on the axis to its value."""
+
+    slope: float
+    offset: float
+
+    def __call__(self, y: float) -> float:
+        """Value at a place."""
+        return self.slope * y + self.offset
+
+
+def read_axis(words: Sequence[Box], bars: Sequence[Box]) -> Axis | None:
+    """The scale, from at least three numbers in a column beside the bars that lie on a line."""
+    left, right = min(bar.x0 for bar in bars), max(bar.x1 for bar in bars)
+    ticks = [(w, n) for w in words if (n := number_in(w.text)) is not None and (w.cx < left or w.cx > right)]
+    best: Axis | None = None
+    most = 2
+    for anchor, _ in ticks:
+        column = [(w, n) for w, n in ticks if min(abs(w.x1 - anchor.x1), abs(w.cx - anchor.cx)) < 6]
+        if len(column) <= most:
+            continue
+        ys = np.array([w.cy for w, _ in column])
+        values = np.array([n for _, n in column])
+        slope, offset = np.polyfit(ys, values, 1)
+        spread = float(np.ptp(values))
+        if spread > 0 and float(np.abs(slope * ys + offset - values).max()) < 0.04 * spread:
+            best, most = Axis(float(slope), float(offset)), len(column)
+    return best
+
+
+def _round(value: float) -> str:
+    """A measured value, as one would say it: a pixel is seldom worth more than two digits."""
+    return f"{value:.0f}" if abs(value) >= 5 else f"{value:.1f}".removesuffix(".0")
+
+
+def _legend(sight: Sight) -> dict[str, str]:
+    """Colour name to key: a small filled square with a word just right of it."""
+    keys: dict[str, str] = {}
+    for word in sight.words:
+        for patch in sight.figures:
+            is_beside = (
+                0 < word.x0 - patch.x1 < 1.5 * word.height and abs(patch.cy - word.cy) < 0.5 * word.height
+            )
+            if (
+                is_beside
+                and patch.height < 1.5 * word.height
+                and patch.width < 2.5 * word.height
+                and patch.fill > 0.7
+            ):
+                keys[name_colour(patch.rgb)] = word.text
+    return keys
+
+
+# ---- pie
+
+
+def read_pie(sight: Sight) -> list[Fact]:
+    """Slices of a round whole, each with the nearest word outside it or its legend key."""
+    slices = [p for p in sight.figures if p.area > 0.002 * sight.picture.width * sight.picture.height]
+    disc = _disc_of(slices)
+    if disc is None:
+        return []
+    cx, cy, radius, slices = disc
+    keys = _legend(sight)
+    total = sum(p.area for p in slices)
+    facts = []
+    for patch in slices:
+        colour = name_colour(patch.rgb)
+        label = keys.get(colour) or _word_towards(patch, cx, cy, radius, sight)
+        if label:
+            share = 100 * patch.area / total
+            facts.append(Fact(re.sub(r"[\d.,]+\s*%", "", label).strip(), f"{share:.0f}%", share,
+                              source="pie", colour=colour))  # fmt: skip
+    return facts
+
+
+def _disc_of(slices: list[Patch]) -> tuple[float, float, float, list[Patch]] | None:
+    """Centre and radius if the patches together fill a disc and all reach its middle."""
+    while len(slices) >= 2:
+        x0, x1 = min(p.x0 for p in slices), max(p.x1 for p in slices)
+        y0, y1 = min(p.y0 for p in slices), max(p.y1 for p in slices)
+        wide, tall = x1 - x0, y1 - y0
+        cx, cy, radius = (x0 + x1) / 2, (y0 + y1) / 2, (wide + tall) / 4
+        filled = sum(p.area for p in slices) / (wide * tall)
+        if abs(wide - tall) < 0.06 * wide and 0.68 < filled < 0.82:
+            reach = [p for p in slices if _gap(p, cx, cy) < 0.15 * radius]
+            return (cx, cy, radius, slices) if len(reach) == len(slices) else None
+        slices = sorted(slices, key=lambda p: -p.area)[:-1]  # leave the smallest out: a legend's key
+    return None
+
+
+def _gap(patch: Patch, x: float, y: float) -> float:
+    across = max(patch.x0 - x, 0, x - patch.x1)
+    down = max(patch.y0 - y, 0, y - patch.y1)
+    return math.hypot(across, down)
+
+
+def _word_towards(patch: Patch, cx: float, cy: float, radius: float, sight: Sight) -> str:
+    """The word in the slice's direction, seen from the middle of the disc."""
+    angle = math.atan2(patch.cy - cy, patch.cx - cx)
+    best, text = math.radians(35), ""
+    for word in sight.words:
+        distance = math.hypot(word.cx - cx, word.cy - cy)
+        turn = abs(math.remainder(math.atan2(word.cy - cy, word.cx - cx) - angle, math.tau))
+        if distance < 1.7 * radius and turn < best and re.search(r"[^\W\d]", word.text):
+            best, text = turn, word.text
+    return text
+
+
+# ---- line
+
+
+def read_line(sight: Sight) -> list[Fact]:
+    """A curve across the picture, measured above each label of the bottom row."""
+    wide = 0.4 * sight.picture.width
+    curves = [p for p in sight.figures if p.width > wide and p.height > 8 and p.fill < 0.2]
+    if len(curves) != 1 or len(sight.words) < 5:
+        return []
+    curve = curves[0]
+    words = [Box(w.x0, w.y0, w.x1, w.y1, w.text) for w in sight.words]
+    inside = Box(curve.x0, curve.y0, curve.x1, curve.y1)
+    to_value = read_axis(words, [inside])
+    below = [w for w in words if w.cy > curve.y1 and curve.x0 - 20 < w.cx < curve.x1 + 20]
+    if to_value is None or len(below) < 2:
+        return []
+    first_row = min(w.cy for w in below)
+    mask = sight.patches.mask(curve)
+    facts = []
+    for word in (w for w in below if w.cy - first_row < 0.7 * (w.y1 - w.y0)):
+        column = int(np.clip(round(word.cx) - curve.x0, 0, mask.shape[1] - 1))
+        ys = np.flatnonzero(mask[:, column])
+        if len(ys):
+            value = to_value(curve.y0 + (float(ys.min()) + float(ys.max())) / 2)
+            facts.append(Fact(word.text, _round(value), value, source="line", colour=name_colour(curve.rgb)))
+    return facts

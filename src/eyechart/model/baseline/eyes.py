@@ -1,0 +1,115 @@
+"""Reading the text in a picture, by RapidOCR (the `ocr` extra).
+
+One reader a process, one thread; a picture that several questions ask about is read once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import threading
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from eyechart.model.baseline.picture import Picture
+
+SURE = 0.6  # below, the reader mostly sees letters in marks and dots
+REMEMBERED = 256  # pictures whose words are kept, a few kB each
+
+_lock = threading.Lock()  # the reader keeps state while it reads
+_read: OrderedDict[str, tuple[Word, ...]] = OrderedDict()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A piece of text as it stands in the picture, often several words of one line."""
+
+    text: str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def cx(self) -> float:
+        """Middle from left to right."""
+        return (self.x0 + self.x1) / 2
+
+    @property
+    def cy(self) -> float:
+        """Middle from top to bottom."""
+        return (self.y0 + self.y1) / 2
+
+    @property
+    def height(self) -> float:
+        """Of the box."""
+        return self.y1 - self.y0
+
+
+def can_read() -> bool:
+    """Whether the `ocr` extra is installed."""
+    return all(importlib.util.find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))
+
+
+def require_reader() -> None:
+    """Refuse to go on without the extra."""
+    if not can_read():
+        raise MissingExtra.named("ocr", needed_for="baseline/ocr and reading text in pictures")
+
+
+@cache
+def reader_version() -> str:
+    """The reader and its version, or "none"."""
+    if not can_read():
+        return "none"
+    from importlib.metadata import version
+
+    return f"rapidocr {version('rapidocr')}"
+
+
+@cache
+def _reader() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libraries we do not own, while they load
+        from rapidocr import RapidOCR
+
+        return RapidOCR(
+            params={
+                "Global.log_level": "critical",  # its own logger only
+                "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            }
+        )
+
+
+def read_words(picture: Picture) -> tuple[Word, ...]:
+    """The text in a picture, from top to bottom, with places in the measured picture's pixels."""
+    key = hashlib.sha256(repr(picture.page.shape).encode() + picture.page.tobytes()).hexdigest()
+    with _lock:
+        if key not in _read:
+            _read[key] = _read_page(picture)
+            while len(_read) > REMEMBERED:
+                _read.popitem(last=False)
+        _read.move_to_end(key)
+        return _read[key]
+
+
+def _read_page(picture: Picture) -> tuple[Word, ...]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # libraries we do not own
+        out = _reader()(picture.page[:, :, ::-1])  # it takes blue first
+    if out.boxes is None or out.txts is None:
+        return ()
+    words = []
+    for text, box, score in zip(out.txts, out.boxes, out.scores, strict=True):
+        if score < SURE or not any(character.isalnum() for character in text):
+            continue
+        (x0, y0), (x1, y1) = box.min(axis=0) * picture.scale, box.max(axis=0) * picture.scale
+        words.append(Word(text.strip(), float(x0), float(y0), float(x1), float(y1)))
+    return tuple(sorted(words, key=lambda word: (word.y0, word.x0)))

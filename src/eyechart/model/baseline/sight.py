@@ -1,0 +1,142 @@
+"""What is seen in a picture, found out as it is asked for: patches, things, words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from eyechart.model.baseline import eyes
+from eyechart.model.baseline.colours import RGB, name_colour
+from eyechart.model.baseline.eyes import Word
+from eyechart.model.baseline.picture import Picture
+from eyechart.model.baseline.regions import Patch, Patches, find_patches
+from eyechart.model.baseline.shapes import Outline, fill_holes, name_outline
+
+FLAT = 0.8  # of the picture in a few colours: a drawing. Photographs and noise have less
+MIN_READABLE = 100  # pixels; in a smaller picture there is no text to be read
+MIN_THING = 0.0004  # of the picture's area
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A patch that stands for something: a shape with a colour and a place."""
+
+    patch: Patch
+    colour: str
+    outline: Outline
+
+    @property
+    def shape(self) -> str | None:
+        """Its name, if it has one."""
+        return self.outline.name
+
+    def describe(self) -> dict[str, object]:
+        """For the evidence."""
+        patch = self.patch
+        return {
+            "colour": self.colour,
+            "shape": self.shape,
+            "box": [patch.x0, patch.y0, patch.x1, patch.y1],
+            "fill": self.outline.fill,
+        }
+
+
+class Sight:
+    """One picture, looked at lazily: reading text takes a second, measuring a few milliseconds."""
+
+    def __init__(self, picture: Picture, *, reads: bool = True, measures: bool = True) -> None:
+        self.picture = picture
+        self.reads = reads and eyes.can_read()
+        self.measures = measures
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """Text in the picture; none where it is too small or there is no reader."""
+        if not self.reads or min(self.picture.width, self.picture.height) < MIN_READABLE:
+            return ()
+        return eyes.read_words(self.picture)
+
+    @cached_property
+    def patches(self) -> Patches:
+        """Patches of one colour."""
+        return find_patches(self.picture.pixels)
+
+    @property
+    def is_drawing(self) -> bool:
+        """Whether a few colours make up the picture, so that patches mean something."""
+        return self.measures and self.patches.flatness >= FLAT
+
+    @property
+    def background(self) -> RGB:
+        """Colour of the ground."""
+        return self.patches.background
+
+    @cached_property
+    def figures(self) -> tuple[Patch, ...]:
+        """Patches that are not ground, not scenery at the rim and not too small."""
+        if not self.is_drawing:
+            return ()
+        smallest = max(8, MIN_THING * self.picture.width * self.picture.height)
+        return tuple(
+            patch
+            for patch in self.patches.patches
+            if not patch.is_background and patch.area >= smallest and not self._is_scenery(patch)
+        )
+
+    def _is_scenery(self, patch: Patch) -> bool:
+        sides = (
+            (patch.x0 <= 0) + (patch.y0 <= 0)
+            + (patch.x1 >= self.picture.width) + (patch.y1 >= self.picture.height)
+        )  # fmt: skip
+        return sides >= 3
+
+    @cached_property
+    def things(self) -> tuple[Thing, ...]:
+        """Figures with a shape and a colour; letters, lines and outlines around others are left out."""
+        found = [self._thing(patch) for patch in self.figures]
+        found = _merge_outlines([thing for thing in found if not self._is_line(thing)])
+        if all(thing.shape for thing in found):
+            return tuple(found)
+        return tuple(thing for thing in found if not self._is_letter(thing.patch))
+
+    def _thing(self, patch: Patch) -> Thing:
+        outline = name_outline(fill_holes(self.patches.mask(patch)))
+        return Thing(patch, name_colour(patch.rgb), outline)
+
+    def _is_line(self, thing: Thing) -> bool:
+        """A stroke: an axis, a rule, a curve."""
+        patch = thing.patch
+        thin = max(2.0, 0.006 * max(self.picture.width, self.picture.height))
+        is_straight = min(patch.width, patch.height) <= thin
+        is_winding = thing.outline.fill < 0.15 or thing.outline.solidity < 0.2
+        return is_straight or is_winding
+
+    def _is_letter(self, patch: Patch) -> bool:
+        return any(
+            word.x0 - 2 <= patch.cx <= word.x1 + 2
+            and word.y0 - 2 <= patch.cy <= word.y1 + 2
+            and patch.height <= 1.25 * word.height
+            for word in self.words
+        )
+
+
+def _merge_outlines(things: list[Thing]) -> list[Thing]:
+    """Drop a rim drawn around a filled shape: the filling keeps its colour and takes the rim's outline."""
+    merged = list(things)
+    for rim in things:
+        if rim.patch.area > 0.4 * rim.outline.area:
+            continue
+        inner = [t for t in merged if t is not rim and _is_inside(t.patch, rim.patch)]
+        filling = max(inner, key=lambda thing: thing.outline.area, default=None)
+        if filling is not None and filling.outline.area > 0.55 * rim.outline.area:
+            merged.remove(rim)
+            if filling.shape is None:
+                merged[merged.index(filling)] = replace(filling, outline=rim.outline)
+    return merged
+
+
+def _is_inside(inner: Patch, outer: Patch) -> bool:
+    return (
+        outer.x0 <= inner.x0 and outer.y0 <= inner.y0 and inner.x1 <= outer.x1 and inner.y1 <= outer.y1
+        and inner.area < outer.width * outer.height
+    )  # fmt: skip

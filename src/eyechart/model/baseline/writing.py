@@ -1,0 +1,206 @@
+"""Questions about what is written: signs, names, numbers beside a word, options that can be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from eyechart.model.baseline.ask import Phrase, Question, stem, words_of
+from eyechart.model.baseline.base import Answer
+from eyechart.model.baseline.eyes import Word
+from eyechart.model.baseline.facts import mentions
+from eyechart.model.baseline.options import match_option, squeeze
+from eyechart.model.baseline.sight import Sight
+from eyechart.model.baseline.tables import rows_of
+
+_TEXT = re.compile(r"\b(?:say|says|read|reads|written|text|inscription|spelled|word)\b")
+_WRITTEN_THING = re.compile(r"\b(?:letter|number|digit|word|character|name|symbol)\b")
+_ON_PAPER = re.compile(
+    r"\bon the (?:receipt|bill|sign|menu|list|table|label|ticket|poster|page|chart|board)\b|\bword\b"
+)
+_NUMBER = r"\d+(?:[.,:]\d+)*"
+_WANTS_NUMBER = re.compile(
+    r"\bhow (?:many|much|far|tall|long|old|high|fast|wide|big|deep|heavy)\b"
+    r"|\bwh(?:at|ich) (?:time|number|year|hour)\b|\bnumber\b|\bprice\b|\bcost\b|\blimit\b|\btime\b|\bwhen\b|\byear\b|\bvalue\b|\bamount\b|\bdistance\b"
+)
+
+
+def answer_from_writing(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+    """Answer from the text in the picture."""
+    words = sight.words
+    if not words or question.asks_colour:
+        return None
+    for rule in (_presence, _all_text, _placed_word, _name, _number_beside, _option_read):
+        answer = rule(question, sight, choices)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:
+    return {"rule": rule, "read": [word.text for word in words[:20]]}
+
+
+def _presence(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer | None:
+    """Answer whether a word is there: "is there a saw on the receipt?"."""
+    if not question.is_yes_no or question.relation or not _ON_PAPER.search(question.text):
+        return None
+    match = re.search(
+        r"(?:is there|are there|does .* (?:say|contain|list|show)|is)(?: the word| an?| any| the)? (.*)",
+        question.text,
+    )
+    if not match:
+        return None
+    thing = _ON_PAPER.sub("", match[1]).strip(" ?.'\"")
+    wanted = [stem(word) for word in words_of(thing) if len(word) > 1]
+    read = {stem(token) for word in sight.words for token in words_of(word.text)}
+    if not wanted:
+        return None
+    holds = all(word in read for word in wanted) != question.is_negated
+    return Answer(
+        "yes" if holds else "no", {**_evidence("looked for the words", sight.words), "wanted": wanted}
+    )
+
+
+def _all_text(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+    if not _TEXT.search(question.text) or question.is_yes_no or question.relation or question.asks_count:
+        return None
+    if question.subject.places and not choices:
+        return None
+    text = " ".join(word.text for row in rows_of(sight.words) for word in row)
+    if choices and match_option(text, choices) is None:
+        return None
+    return Answer(text, _evidence("all text, top to bottom", sight.words))
+
+
+def _placed_word(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer | None:
+    """Find the letter in the middle, the word below another."""
+    if not _WRITTEN_THING.search(question.text) or question.is_yes_no or question.asks_count:
+        return None
+    words = list(sight.words)
+    if "letter" in question.tokens:
+        words = [word for word in words if len(word.text) == 1]
+    if question.relation in ("left", "right", "above", "below") and question.anchor is not None:
+        return _beside(question.relation, question.anchor, words)
+    if not question.subject.places or len(words) < 2:
+        return None
+    x0, x1 = min(w.cx for w in words), max(w.cx for w in words)
+    y0, y1 = min(w.cy for w in words), max(w.cy for w in words)
+    places = question.subject.places
+    x = x0 if "left" in places else x1 if "right" in places else (x0 + x1) / 2
+    y = y0 if "top" in places else y1 if "bottom" in places else (y0 + y1) / 2
+    ignore_x = not {"left", "right", "middle"} & set(places)
+    ignore_y = not {"top", "bottom", "middle"} & set(places)
+    found = min(words, key=lambda w: (0 if ignore_x else abs(w.cx - x)) + (0 if ignore_y else abs(w.cy - y)))
+    return Answer(found.text, _evidence(f"word at {' '.join(places)}", [found]))
+
+
+def _beside(relation: str, anchor: Phrase, words: Sequence[Word]) -> Answer | None:
+    wanted = squeeze(anchor.text.removeprefix(" the").strip(" ?"))
+    anchors = [word for word in words if squeeze(word.text) == wanted]
+    if len(anchors) != 1:
+        return None
+    a = anchors[0]
+    fits = []
+    for word in words:
+        dx, dy = word.cx - a.cx, word.cy - a.cy
+        along, off = {"left": (-dx, dy), "right": (dx, dy), "above": (-dy, dx), "below": (dy, dx)}[relation]
+        if along > abs(off) * 1.5 and word is not a:
+            fits.append((along + 2 * abs(off), word))
+    if not fits:
+        return None
+    found = min(fits, key=lambda item: item[0])[1]
+    return Answer(found.text, _evidence(f"nearest word {relation} of {a.text!r}", [found]))
+
+
+def _name(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+    """A name, a title, a headline: what is written largest."""
+    if not re.search(r"\bname\b|\btitle\b|\bheadline\b|\bcalled\b|\blargest (?:text|word)", question.text):
+        return None
+    if question.is_yes_no or question.asks_count:
+        return None
+    largest = max(sight.words, key=lambda word: word.height)
+    rivals = [w for w in sight.words if w is not largest and w.height > 0.9 * largest.height]
+    if rivals or (choices and match_option(largest.text, choices) is None):
+        return None
+    return Answer(largest.text, _evidence("largest writing", [largest]))
+
+
+def _number_beside(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+    """The number after the words the question names: in their line, else just right of or below them."""
+    if not _WANTS_NUMBER.search(question.text) or question.is_yes_no or question.relation:
+        return None
+    if question.subject.extreme or re.search(
+        r"\btogether\b|\bdifference\b|\bthan\b|\bin all\b", question.text
+    ):
+        return None
+    said = {stem(token) for token in question.tokens if len(token) > 2} - {stem("number"), stem("time")}
+    best: tuple[int, str, Word] | None = None
+    for word in sight.words:
+        hits = [m for m in re.finditer(r"[^\W\d_]{3,}", word.text) if stem(m[0]) in said]
+        if not hits:
+            continue
+        number = re.search(_NUMBER, word.text[hits[0].end() :]) or re.search(_NUMBER, word.text)
+        text = number[0] if number else _next_number(word, sight.words)
+        if text and (best is None or len(hits) > best[0]):
+            best = (len(hits), text, word)
+    if best is None or (choices and match_option(best[1], choices) is None):
+        return None
+    return Answer(best[1], _evidence("number beside the named words", [best[2]]))
+
+
+def _next_number(word: Word, words: Sequence[Word]) -> str:
+    near = []
+    for other in words:
+        if not re.fullmatch(rf"\W*{_NUMBER}\W*\w{{0,3}}", other.text):
+            continue
+        is_right = abs(other.cy - word.cy) < 0.6 * word.height and other.x0 > word.x0
+        is_below = abs(other.cx - word.cx) < max(word.x1 - word.x0, other.x1 - other.x0) / 2 and (
+            0 < other.y0 - word.y0 < 2.5 * max(word.height, other.height)
+        )
+        if is_right or is_below:
+            near.append((abs(other.cx - word.cx) + abs(other.cy - word.cy), other.text))
+    return min(near)[1] if near else ""
+
+
+def _option_read(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+    """The only option that can be read in the picture, or in the line the question speaks of."""
+    if not choices or question.subject.extreme or question.asks_count or question.relation:
+        return None
+    read = [text for text in choices.values() if _reads(text, sight.words)]
+    if len(read) == 1:
+        return Answer(read[0], _evidence("the only option that is read", _holding(read[0], sight.words)))
+    lines = [
+        (max(mentions(word.text, question), _shared(word, question)), word)
+        for row in rows_of(sight.words)
+        for word in row
+    ]
+    best = max((score for score, _ in lines), default=0.0)
+    if best < 0.3 or not read:
+        return None
+    line = [word for score, word in lines if score == best]
+    in_line = [text for text in read if _reads(text, line)]
+    return Answer(in_line[0], _evidence("read in the named line", line)) if len(in_line) == 1 else None
+
+
+def _shared(word: Word, question: Question) -> float:
+    said = {stem(token) for token in question.tokens if len(token) > 3}
+    tokens = [token for token in words_of(word.text) if len(token) > 3]
+    return sum(stem(token) in said for token in tokens) / len(tokens) if tokens else 0.0
+
+
+def _reads(option: str, words: Sequence[Word]) -> bool:
+    return bool(_holding(option, words))
+
+
+def _holding(option: str, words: Sequence[Word]) -> list[Word]:
+    """Words that hold the option, whole."""
+    wanted = words_of(option)
+    holding = []
+    for word in words:
+        tokens = words_of(word.text)
+        n = len(wanted)
+        is_part = n and any(tokens[i : i + n] == wanted for i in range(len(tokens) - n + 1))
+        if is_part or (squeeze(option) and squeeze(word.text) == squeeze(option)):
+            holding.append(word)
+    return holding
