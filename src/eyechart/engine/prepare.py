@@ -51,14 +51,16 @@ class Preparer:
         sample = task.sample.without_golds()
         try:
             messages = tuple(self._prompt(sample))
+            if not all(isinstance(turn, Message) for turn in messages):
+                raise TypeError("a prompt makes messages, and nothing else")
         except Exception as err:  # a prompt may be the user's own: its slip is this sample's failure
             return Prepared(task=task, failure=_failure("render", err))
-        recipe = self._recipe(messages, task.trial)
-        if task.recipe == recipe:
-            return Prepared(task=task, is_answered=True)
         try:
+            recipe = self._recipe(messages, task.trial)
+            if task.recipe == recipe:
+                return Prepared(task=task, is_answered=True)
             loaded = tuple(self._with_pictures(turn) for turn in messages)
-        except (EyechartError, OSError) as err:
+        except Exception as err:  # decoders of pictures raise all sorts of errors
             return Prepared(task=task, failure=_failure("load", err))
         written = [_written(turn) for turn in loaded]
         ask = Ask(key=self._key(written, task.trial), recipe=recipe, messages=written)
@@ -66,7 +68,7 @@ class Preparer:
             task=task,
             request=Request(messages=loaded, sample=sample, trial=task.trial),
             ask=ask,
-            is_answered=task.key == ask.key,
+            is_answered=ask.key in task.keys,
             n_bytes=sum(
                 len(part.base64) for turn in loaded for part in turn.parts if isinstance(part, Image)
             ),
@@ -86,18 +88,15 @@ class Preparer:
         return digest.hexdigest()
 
     def _recipe(self, messages: Sequence[Message], trial: int) -> str:
+        asked = [[turn.role, [self._part_identity(part) for part in turn.parts]] for turn in messages]
         digest = hashlib.sha256(self._identity)
-        for turn in messages:
-            digest.update(turn.role.encode())
-            for part in turn.parts:
-                digest.update(b"\x00" + self._part_identity(part).encode())
-        digest.update(str(trial).encode())
+        digest.update(msgspec.json.encode([asked, trial]))
         return digest.hexdigest()[:32]
 
-    def _part_identity(self, part: Part) -> str:
+    def _part_identity(self, part: Part) -> str | list[str]:
         if isinstance(part, str):
             return part
-        return part.sha256 if isinstance(part, Image) else self._pictures.fingerprint(part)
+        return [part.sha256 if isinstance(part, Image) else self._pictures.fingerprint(part)]
 
 
 def _written(turn: Message) -> dict[str, Any]:
