@@ -91,7 +91,9 @@ def gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
 def _official(reply: Reply, sample: Sample, rules: str) -> Score:
     read = infer(reply.text, sample.choices, rules)
     hit = read is not None and read in sample.golds
-    score = official_verdict(reply, sample, value=float(hit), read=read, route=f"choice:{rules}")
+    is_whole = bare(reply.text) == read
+    route = f"choice:{rules}"
+    score = official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
     if (
         score.outcome == "wrong"
         and read == NONE_OF_THEM

@@ -43,6 +43,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
+_LETTER_BESIDE = re.compile(r"[\s\"'*]{0,4}[(\[]([A-Za-z])[)\]]")
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
 
@@ -142,6 +143,9 @@ def _option_in(text: str, place: Statement, options: Options) -> Reading | None:
     if len({mention.letter for mention in mentions}) > 1:
         return _unread("ambiguous", mentions[0].span)
     letter = mentions[0].letter
+    beside = _LETTER_BESIDE.match(text, mentions[-1].span[1])
+    if beside and options.label(beside.group(1)) not in (None, letter):
+        return _unread("contradiction", (mentions[0].span[0], beside.end()))
     return _letter(letter, "stated", mentions[0].span) if letter else _unread("ambiguous", mentions[0].span)
 
 
@@ -174,7 +178,7 @@ def _by_lead(text: str, start: int, end: int, options: Options) -> Reading | Non
         return None  # "I, for one, ..."
     if letter is None:
         return _unread("not-an-option", span) if lead.group(1).isupper() else None
-    if _lists_options(text, start, letter, options) or other_letter(text, lead.end(1), letter, options):
+    if _lists_options(text, lead, letter, options) or other_letter(text, lead.end(1), letter, options):
         return _unread("ambiguous", span)
     named = _named_at(text, lead.end(), options)
     if named is None:
@@ -214,10 +218,13 @@ def _named_at(text: str, position: int, options: Options) -> tuple[str | None, i
     return None
 
 
-def _lists_options(text: str, start: int, letter: str, options: Options) -> bool:
-    """Whether the reply repeats the options line by line, which chooses none."""
-    lines = _LINE_LETTER.finditer(text, start)
-    return any(options.label(line.group(1)) not in (None, letter) for line in lines)
+def _lists_options(text: str, lead: re.Match[str], letter: str, options: Options) -> bool:
+    """Whether the reply repeats the options line by line, which chooses none: after the first, the second."""
+    labels = list(options.labels.values())
+    following = labels[labels.index(letter) + 1 :][:1]
+    line = _LINE_LETTER.search(text, lead.end())
+    is_alone = "\n" in lead.group(2)  # a letter on a line of its own is an answer, whatever follows
+    return line is not None and not is_alone and [options.label(line.group(1))] == following
 
 
 def _by_implication(text: str, start: int, options: Options) -> Reading | None:
@@ -227,6 +234,8 @@ def _by_implication(text: str, start: int, options: Options) -> Reading | None:
     if len({(place.kind, place.letter) for place in found}) > 1:
         return _unread("ambiguous", found[0].span)
     last = found[-1]
+    if options.by_case.get(last.letter or "") not in (None, last.letter):
+        return _unread("ambiguous", last.span)  # "the blood type is A", and A is what option B says
     return Reading(last.letter, "choice:implied" if last.letter else f"choice:{last.kind}", last.span)
 
 

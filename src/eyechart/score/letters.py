@@ -17,7 +17,7 @@ _LETTER = rf"(?<!{WORD})(?<!{WORD}\.)([A-Za-z])(?!{WORD}|'{WORD}|-{WORD}|\+|#|\.
 _WRAPPING = r"[\s*_~`\"'$(\[{<:=>|\\]|\\?(?:text|textbf|mathrm|mathbf)\{"
 _FILLER = re.compile(
     rf"(?:{_WRAPPING}|\b(?:option|choice|letter|answer|simply|just|only|clearly|probably|likely|definitely|indeed|"
-    r"therefore|thus|most|either|both|is|the)\b|选项|选择|选|是|为|应该)*",
+    r"therefore|thus|most|either|both|is|to be|the)\b|选项|选择|选|是|为|应该)*",
     re.IGNORECASE,
 )
 _LETTER_HERE = re.compile(_LETTER)
@@ -57,6 +57,7 @@ _PAIRED_BEFORE = re.compile(
 _STRONG_CUE = re.compile(
     r"\b(?:correct|right|best|final|my|chosen|selected|appropriate|matching)\s+(?:option|choice|letter|selection|pick)"
     r"(?:\*{1,3})?\s{0,3}(?:is\b|would be|should be|must be|:|=)"
+    r"|\b(?:option|choice)\s+is\s|(?:'d|'ll|\bwould|\bwill)\s+answer\s"
     r"|(?:^|\n)\W{0,6}(?:option|choice|selection|final answer)\W{0,4}[:=]"
     r"|\b(?:choose|chose|pick|picked|select|selected|go with|going with|opt for|settle on)\s"
     r"|\b(?:wait|actually|correction|on second thoughts?|scratch that|no|sorry|i mean)\b[\s,.:;!-]{1,6}"
@@ -64,7 +65,7 @@ _STRONG_CUE = re.compile(
     rf"(?=\W{{0,6}}(?:option\s|choice\s)?\W{{0,4}}[A-Za-z](?!{WORD}))"
     rf"|\bnot\s+(?:{_WRAPPING}|option\s|choice\s){{0,4}}{WORD}{{1,24}}[)\]*\"',]{{0,4}}\s+but(?:\s+rather)?\s"
     r"|(?:正确|最佳|合适的?)(?:的)?选项(?:是|为|:|应该是|应为)"
-    r"|(?<![不别没能该要挑])选(?!项|出|中|取|自)择?(?:答案|选项)?(?:是|为|:)?"
+    r"|(?<![不别没挑])(?<!不[能该应要])(?<!不应该)选(?!项|出|中|取|自)择?(?:答案|选项)?(?:是|为|:)?"
     r"|(?:而是|更正为?|应该是|应为)[:,，]?",
     re.IGNORECASE,
 )
@@ -75,6 +76,7 @@ _STRONG_AFTER = re.compile(
     r"(?:(?:is|must be|would be|should be)\s+(?:clearly |definitely |indeed |therefore |obviously )?"
     r"(?:the |my )?(?:(?:only |most |best |final )*(?:correct\b|right\b(?!\s*(?:next|side|hand|of|above|"
     r"below|there|in|on|at|behind|beside|-)))|(?:final )?answer\b|"
+    r"(?:most |best )(?:appropriate|suitable|accurate|likely|fitting|plausible)\b|"
     r"best (?:answer|choice|option|match|fit|description)\b)"
     r"|(?:是|为)?(?:最)?(?:正确|对的|合适))",
     re.IGNORECASE,
@@ -84,6 +86,7 @@ _WEAK_CUE = re.compile(
     r"|\bI(?:'d|\s+would)?\s+(?:think|believe|guess|say|suspect)\s+(?:that\s)?"
     r"|(?:^|[.\n,;]\s?)\W{0,3}(?:so|thus|therefore|hence|finally|in conclusion|conclusion)\b[,:]?\s"
     r"|\b(?:option|choice)\s"
+    r"|(?<!might )(?<!may )(?<!could )\b(?:is|be)\s(?=[(*\[]{0,4}(?-i:[A-Z])(?:[)\]*.:]|\s*$))"
     r"|选项|就是|(?:认为|觉得|判断|看来|推断)应?该?[是选]",
     re.IGNORECASE,
 )

@@ -179,8 +179,10 @@ def _exact(value: float, span: tuple[int, int]) -> Number:
 
 
 def unwrapped(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
-    """Like `bare_span`, without the signs for "about" either."""
+    """Like `bare_span`, without the signs for "about" either; a dollar before digits is money and stays."""
     first, last = bare_span(text, start, end)
+    if first > start and text[first - 1] == "$" and text[first : first + 1].isdigit():
+        return first - 1, last
     while first < last and text[first] in "~≈ ":
         first += 1
     return first, last

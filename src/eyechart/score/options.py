@@ -17,7 +17,7 @@ _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:n't|\b(?:not|no|never|neither|nor|without|than|instead of|except|cannot be|eliminate|exclude|"
     r"rule out))"
-    rf"\s+(?:{WORD}+\s+){{0,2}}?(?:(?:an?|the|option|choice|answer)\s+)*[\"'*(]*$"
+    rf"\s+(?:(?!but\b|rather\b|just\b){WORD}+\s+){{0,2}}?(?:(?:an?|the|option|choice|answer)\s+)*[\"'*(]*$"
     r"|(?:不是|并非|而非|不选|不能选|不应选|排除|没有|没|不|非)[\"'*(\s]*(?:选项)?$",
     re.IGNORECASE,
 )

@@ -30,12 +30,13 @@ _FENCE = re.compile(r"```[a-zA-Z]{0,12}[ \t]*\n?")
 _WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf)\s{0,3}\{")
 
 _ANSWER = re.compile(
-    r"\b(?:answer|solution)(?:\s+(?:to|for)\s+(?:the|this|that)\s+(?:question|problem))?"
+    r"\b(?:answer|solution|ans)(?:\s+(?:to|for)\s+(?:the|this|that)\s+(?:question|problem))?"
     r"(?:\*{1,3}|_{1,2})?\s{0,4}"
-    r"(?:(?:is|are|was|would be|should be|must be|will be|could only be)"
+    r"(?:(?:is|are|was|would be|should be|must be|will be|could only be|has to be|"
+    r"appears to be|seems to be)"
     r"(?:\s+(?:therefore|thus|hence|then|clearly))?(?![a-z])\s{0,4}:?|[:=]|->|=>|→)"
-    r"|(?:最终|正确|最后)?答案(?:应该|应当|应|就|确实|很明显)?(?:是|为|选择|选|:|：)+"
-    r"|答(?:案)?\s{0,2}[:：]",
+    r"|(?:最终|正确|最后)?答案(?:应该|应当|应|就|确实|很明显)?(?:(?:是|为|选择|选)\s?:?|[:\]]:?|\s{0,2}(?=[(*]{0,4}[A-Za-z0-9]))"
+    r"|答\s{0,2}:",
     re.IGNORECASE,
 )
 _HYPOTHETICAL = re.compile(
@@ -130,6 +131,8 @@ def bare_span(text: str, start: int = 0, end: int | None = None) -> tuple[int, i
         before = (start, end)
         while start < end and (text[start].isspace() or text[start] in _OPENING):
             start += 1
+        if text.startswith(_MATHS, start, end):
+            start += 2
         while start < end and _is_wrapping_end(text, start, end):
             end -= 1
         wrapper = _WRAPPER.match(text, start, end)
@@ -148,6 +151,7 @@ def _is_wrapping_end(text: str, start: int, end: int) -> bool:
     return last.isspace() or last in _CLOSING
 
 
+_MATHS = ("\\(", "\\[")
 _PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _OPENING = frozenset("\"'`*_~$([{<#>|,;:!?。，、；：！？")
 _CLOSING = frozenset("\"'`*_~$)]}>|.,;:!?。，、；：！？\\")

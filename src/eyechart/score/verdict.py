@@ -68,17 +68,20 @@ def official_verdict(
     value: float,
     read: str | None,
     route: str,
-    detail: Mapping[str, Any] | None = None,
+    is_whole: bool = False,
 ) -> Score:
-    """The score of a parity scorer: the official value stands; the outcome only names why it is 0."""
+    """The score of a parity scorer: the official value stands; the outcome only names why it is 0.
+
+    `is_whole`: the reply is the answer and nothing else, so that it is wrong rather than cut off.
+    """
     outcome: Outcome
     if not sample.golds:
         outcome, value = "unscored", 0.0
     elif value > 0:
         outcome = by_value(value)
     else:
-        outcome = withheld(reply) or why_unread(reply.text, read) or "wrong"
-    return Score(outcome=outcome, value=value, read=read, route=route, detail=detail or {})
+        outcome = withheld(reply, is_whole=is_whole) or why_unread(reply.text, read) or "wrong"
+    return Score(outcome=outcome, value=value, read=read, route=route)
 
 
 def by_value(value: float) -> Outcome:
@@ -92,11 +95,11 @@ def by_value(value: float) -> Outcome:
     return "partial" if value > 0 else "wrong"
 
 
-def withheld(reply: Reply) -> Outcome | None:
+def withheld(reply: Reply, *, is_whole: bool) -> Outcome | None:
     """What the endpoint itself says about the reply, if that settles it."""
     if reply.finish_reason in WITHHELD:
         return "refused"
-    return "truncated" if reply.finish_reason == CUT_OFF else None
+    return "truncated" if reply.finish_reason == CUT_OFF and not is_whole else None
 
 
 def why_unread(text: str, read: str | None) -> Outcome | None:
@@ -109,8 +112,7 @@ def why_unread(text: str, read: str | None) -> Outcome | None:
 def _outcome(reply: Reply, sample: Sample, reading: Reading, value: float) -> Outcome:
     if not sample.golds:
         return "unscored"
-    stopped = withheld(reply)
-    if stopped and not (stopped == "truncated" and reading.is_whole):
+    if stopped := withheld(reply, is_whole=reading.is_whole):
         return stopped
     if reading.answer is None:
         return why_unread(reply.text, None) or "unparsed"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from eyechart.registry import scorer
 from eyechart.score.abstain import abstains
 from eyechart.score.fold import fold
-from eyechart.score.statement import answer_start, bare_span, containers, stated, whole_json
+from eyechart.score.statement import answer_start, bare, bare_span, containers, stated, whole_json
 from eyechart.score.verdict import Reading, official_verdict, verdict
 from eyechart.score.vqa import strip_vqa_punctuation
 from eyechart.types import Reply, Sample, Score
@@ -105,7 +105,8 @@ def score_yes_no_official(reply: Reply, sample: Sample) -> Score:
     """The official reading; it must equal the gold as written, ``Yes`` or ``No``."""
     read = yes_no(reply.text)
     hit = read is not None and read in sample.golds
-    return official_verdict(reply, sample, value=float(hit), read=read, route="yes-no-vlmevalkit")
+    route, is_whole = "yes-no-vlmevalkit", bare(reply.text).title() == read
+    return official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
 
 
 def polarity(gold: str) -> str | None:

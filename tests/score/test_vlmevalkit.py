@@ -1,0 +1,33 @@
+"""VLMEvalKit's reading of a choice: every golden vector, in each of the three historical forms."""
+
+from typing import Any
+
+import pytest
+
+from eyechart.errors import UsageError
+from eyechart.score.choice import infer
+from score.golden import vectors
+
+FORMS = {
+    "vlmevalkit": "inferred",
+    "vlmevalkit-2026-06": "inferred_to_2026_06",
+    "vlmevalkit-2025-08": "inferred_to_2025_08",
+}
+LINES = [line for line in vectors("mcq_infer") if not line["env_verbose"]]  # that switch is not reproduced
+
+
+@pytest.mark.parametrize("rules", FORMS)
+@pytest.mark.parametrize("line", LINES, ids=lambda line: str(line["id"]))
+def test_every_vector_agrees(line: dict[str, Any], rules: str) -> None:
+    options = dict(line["choices"])
+    assert infer(line["prediction"], options, rules=rules) == (line[FORMS[rules]] or None)
+    assert options == line["choices"]
+
+
+def test_the_default_is_the_form_of_today() -> None:
+    assert infer("The answer is Bob", {"A": "Ann", "B": "Ben"}) == "B"
+
+
+def test_unknown_rules_are_named_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="vlmevalkit-2026-06"):
+        infer("B", {"B": "dog"}, rules="vlmevalkit-1999")
