@@ -38,7 +38,7 @@ def checked_encoding(name: str | None) -> str:
     if name is None:
         return "utf-8"
     try:
-        found = codecs.lookup(name).name
+        found = codecs.lookup(name).name.removesuffix("-sig")  # a mark at the beginning is skipped anyway
         is_ascii_based = '\t\n\r",{}[]:\\'.encode(found) == b'\t\n\r",{}[]:\\'
     except (LookupError, UnicodeError, TypeError) as err:
         hint = "examples: utf-8, gbk, gb18030, latin-1, cp1252, shift_jis"
@@ -48,7 +48,7 @@ def checked_encoding(name: str | None) -> str:
             f"the encoding {name!r} is not based on ASCII, so rows cannot be told apart",
             hint="convert the file: iconv -f ENCODING -t UTF-8 FILE > NEW",
         )
-    return "utf-8" if found == "utf-8-sig" else found
+    return found
 
 
 def undecodable(where: str, column: str, cell: bytes, encoding: str) -> DataError:

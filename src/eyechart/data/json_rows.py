@@ -142,20 +142,23 @@ class JsonReader:
                 yield row
 
     def _open(self) -> BinaryIO:
+        if self.encoding != "utf-8":
+            return self._transcoded()
         file = self.path.open("rb", buffering=_BUFFER_BYTES)
         try:
             _skip_mark(file, self.path)
-            if self.encoding == "utf-8":
-                return file
-            # Structure can only be found in UTF-8: Shift-JIS uses braces as second bytes.
-            data = file.read()
-            try:
-                return BytesIO(data.decode(self.encoding).encode())
-            except UnicodeDecodeError as err:
-                raise undecodable(self.path.name, "any", data[err.start :][:200], self.encoding) from err
         except BaseException:
             file.close()
             raise
+        return file
+
+    def _transcoded(self) -> BinaryIO:
+        """All of the file as UTF-8, the only encoding in which braces are always braces."""
+        data = self.path.read_bytes()
+        try:
+            return BytesIO(data.decode(self.encoding).encode())
+        except UnicodeDecodeError as err:
+            raise undecodable(self.path.name, "?", data[err.start :][:200], self.encoding) from err
 
 
 def _skip_mark(file: BinaryIO, path: Path) -> int:
@@ -185,6 +188,9 @@ def _read_row(
     except msgspec.ValidationError as err:
         on_problem(DataError(f'{where}: a row must be an object like {{"question": ...}} ({err})'))
     except (msgspec.DecodeError, RecursionError) as err:
+        if not _is_text(text):
+            on_problem(undecodable(where, "?", text, reader.encoding))
+            return None
         begin = text[:60].decode("utf-8", "replace").strip()
         hint = (
             "one object per line, closed on the same line" if row.line else "check the file with a JSON tool"
@@ -193,12 +199,18 @@ def _read_row(
     return None
 
 
+def _is_text(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _broken_column(text: bytes) -> str:
     try:
         for name, raw in _RECORD.decode(text).items():
-            try:
-                bytes(raw).decode()
-            except UnicodeDecodeError:
+            if not _is_text(bytes(raw)):
                 return name
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
