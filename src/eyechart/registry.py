@@ -36,13 +36,7 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """The part of that name, importing the module that announces it if need be."""
         if name not in self._parts and (entry := self._announced().get(name)) is not None:
-            try:
-                entry.load()
-            except ImportError as err:
-                raise EyechartError(
-                    f"the {self.kind} {name!r} could not be loaded from {entry.value}: {err}",
-                    hint="install what it needs, or remove the package that announces it",
-                ) from err
+            self._load(entry)
         if name not in self._parts:
             raise UnknownName(f"no {self.kind} named {name!r}", hint=self._advice(name))
         return self._parts[name]
@@ -50,6 +44,23 @@ class Registry(Generic[T]):
     def names(self) -> list[str]:
         """All names, recorded or announced."""
         return sorted({*self._parts, *self._announced()})
+
+    def _load(self, entry: Any) -> None:
+        before = dict(self._parts)
+        try:
+            entry.load()
+        except Exception as err:  # a plug-in's module: anything may go wrong in it
+            raise EyechartError(
+                f"the {self.kind} {entry.name!r} could not be loaded from {entry.value}: "
+                f"{type(err).__name__}: {err}",
+                hint="install what it needs, or remove the package that announces it",
+            ) from err
+        self._parts |= before  # a neighbour in that module must not undo what a user has put in its place
+        if entry.name not in self._parts:
+            raise EyechartError(
+                f"{entry.value} announces the {self.kind} {entry.name!r} but does not record it",
+                hint=f"its module must declare it with @{self.kind}({entry.name!r})",
+            )
 
     def _announced(self) -> dict[str, Any]:
         from importlib.metadata import entry_points

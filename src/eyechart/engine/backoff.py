@@ -23,7 +23,8 @@ class Backoff:
 
     def delay_s(self, attempt: int, asked_s: float | None, rng: random.Random) -> float:
         """Seconds to wait after the `attempt`-th try failed; what the server asked for is obeyed."""
-        wait = rng.uniform(0, min(self.longest_s, self.first_s * 2 ** (attempt - 1)))
+        doublings = min(attempt - 1, 30)  # more would leave the range of a float, and none waits that long
+        wait = rng.uniform(0, min(self.longest_s, self.first_s * 2**doublings))
         if asked_s is not None:
             return min(asked_s, self.longest_asked_s) + wait / 10  # a little apart, never early
         return wait

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 
 from eyechart.engine.prepare import Prepare, Prepared
 from eyechart.store.journal import Task
@@ -29,6 +29,7 @@ class Prefetch:
         self._room = threading.Condition()
         self._n_items = 0
         self._n_bytes = 0
+        self._n_working = n_threads
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Queue[Prepared | BaseException | None] = asyncio.Queue()
@@ -43,7 +44,7 @@ class Prefetch:
             thread.start()
         running = len(threads)
         try:
-            while running:
+            while running and not self._is_stopped:
                 item = await self._ready.get()
                 if item is None:
                     running -= 1
@@ -62,10 +63,9 @@ class Prefetch:
             self._room.notify_all()
 
     def stop(self) -> None:
-        """Prepare nothing more."""
-        with self._room:
-            self._is_stopped = True
-            self._room.notify_all()
+        """Prepare nothing more, and let the loop go at once: a slow disk must not hold it up."""
+        self._close_room()
+        self._hand_over(None)
 
     def _work(self) -> None:
         try:
@@ -77,6 +77,8 @@ class Prefetch:
             self._hand_over(None)
         except BaseException as err:  # whatever it is, it belongs to the loop that waits for us
             self._hand_over(err)
+        finally:
+            self._leave()
 
     def _next(self) -> Task | None:
         with self._room:
@@ -92,6 +94,19 @@ class Prefetch:
                 self._n_items -= 1
         return task
 
+    def _leave(self) -> None:
+        """The last thread out lets go of the source, which may hold a file open."""
+        with self._room:
+            self._n_working -= 1
+            is_last = self._n_working == 0
+        if is_last and isinstance(self._tasks, Generator):
+            self._tasks.close()
+
+    def _close_room(self) -> None:
+        with self._room:
+            self._is_stopped = True
+            self._room.notify_all()
+
     def _has_room(self) -> bool:
         return self._n_items < self._max_items and self._n_bytes < self._max_bytes
 
@@ -99,4 +114,4 @@ class Prefetch:
         try:
             self._loop.call_soon_threadsafe(self._ready.put_nowait, item)
         except RuntimeError:  # the loop is gone: nobody waits any more
-            self.stop()
+            self._close_room()

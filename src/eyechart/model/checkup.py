@@ -34,13 +34,13 @@ class Case:
 
     ability: str
     turns: tuple[tuple[Literal["user", "assistant"], tuple[Part, ...]], ...]
-    expected: str  # a pattern, looked for in the reply
+    expected: str  # a pattern, looked for in the reply as a word: "rendered" is not "red"
     choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """How one case went: `yes` it can, `no` it cannot, `unsure` it answered something else."""
+    """How one case went: `yes` it can, `no` it cannot, `unsure` it answered something else, or not now."""
 
     ability: str
     verdict: Verdict
@@ -66,7 +66,7 @@ def cases() -> list[Case]:
         Case(
             ability="multiple choice",
             turns=(("user", (blue, _CHOICE)),),
-            expected=r"\bB\b|blue",
+            expected="B|blue",
             choices=("red", "blue"),
         ),
         Case(
@@ -107,8 +107,10 @@ async def _put(model: Model, case: Case) -> Finding:
     except ModelError as err:
         if err.is_fatal or err.is_unreachable:
             raise
-        return Finding(ability=case.ability, verdict="no", said=err.message)
-    is_right = re.search(case.expected, reply.text, re.IGNORECASE) is not None
+        # A busy server says nothing about what its model can do.
+        verdict: Verdict = "unsure" if err.is_retryable else "no"
+        return Finding(ability=case.ability, verdict=verdict, said=err.message)
+    is_right = re.search(rf"\b(?:{case.expected})\b", reply.text, re.IGNORECASE) is not None
     said = " ".join(reply.text.split()) or f"(nothing; finish reason {reply.finish_reason})"
     return Finding(ability=case.ability, verdict="yes" if is_right else "unsure", said=said, reply=reply)
 

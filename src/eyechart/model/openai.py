@@ -6,17 +6,19 @@ through a JSON encoder. Retries are the engine's business: here an error is only
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from eyechart.errors import ModelError, UsageError
+from eyechart.model.address import proxy_for, split_address
 from eyechart.model.specs import refuse_unknown
 from eyechart.model.thinking import split_thinking
 from eyechart.registry import model
@@ -56,22 +58,24 @@ class _Usage(msgspec.Struct):
     prompt_tokens_details: _Details | None = None
 
 
+# Only the words decide whether an answer can be read: servers differ in the rest, and an answer that is
+# paid for must not be lost to an odd token count.
 class _Message(msgspec.Struct):
-    content: str | list[dict[str, Any]] | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
+    content: str | list[str | dict[str, Any]] | None = None
+    refusal: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
 
 
 class _Choice(msgspec.Struct):
     message: _Message
-    finish_reason: str | None = None
+    finish_reason: Any = None
 
 
 class _Completion(msgspec.Struct):
     choices: list[_Choice]
-    model: str | None = None
-    usage: _Usage | None = None
+    model: Any = None
+    usage: Any = None
 
 
 _completion = msgspec.json.Decoder(_Completion)
@@ -83,8 +87,8 @@ def openai(name: str, settings: ModelSettings) -> OpenAIModel:
     """An OpenAI-compatible endpoint: ``openai/served-name``, with `base_url` for any but OpenAI's own."""
     given = settings.base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
     base_url = normal_base_url(given or OFFICIAL)
-    api_key = settings.api_key or os.environ.get("OPENAI_API_KEY") or None
-    if api_key is None and base_url == OFFICIAL:
+    api_key = (settings.api_key or os.environ.get("OPENAI_API_KEY") or "").strip() or None
+    if api_key is None and _is_official(base_url):
         raise UsageError(
             "no key for OpenAI's endpoint",
             hint="set OPENAI_API_KEY (a .env file will do), or name your own server with --base-url",
@@ -104,18 +108,20 @@ def normal_base_url(url: str) -> str:
     >>> normal_base_url("http://localhost:8000/v1/chat/completions")
     'http://localhost:8000/v1'
     """
-    base = url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
-    parts = urlsplit(base)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(
-            f"{url!r} is not the address of an endpoint", hint="write it like http://localhost:8000/v1"
-        )
-    if parts.username or parts.password or parts.query:
+    parts = split_address(url.strip())
+    if parts is None:
+        raise UsageError("the endpoint's address is not one", hint="write it like http://localhost:8000/v1")
+    if parts.username is not None or parts.query or parts.fragment:
         raise UsageError(
             "the endpoint's address holds a password or a query",
             hint="addresses are kept in the run folder: give the key as OPENAI_API_KEY or --api-key instead",
         )
-    return base
+    path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def _is_official(base_url: str) -> bool:
+    return urlsplit(base_url).hostname == urlsplit(OFFICIAL).hostname
 
 
 class OpenAIModel:
@@ -129,11 +135,16 @@ class OpenAIModel:
         self._api_key = api_key
         self._parameters = dict(settings.parameters)
         self._session: aiohttp.ClientSession | None = None
-        self._proxy = _proxy_for(base_url)
+        proxy = proxy_for(base_url)
+        self._by_proxy: dict[str, Any] = (
+            {"proxy": proxy.address, "proxy_auth": proxy.auth()} if proxy is not None else {}
+        )
         self._detail = self._parameters.pop("image_detail", None)
-        fields = {"model": name, **self._parameters, **dict(self._parameters.get("extra_body") or {})}
-        fields.pop("extra_body", None)
-        if base_url == OFFICIAL and "max_tokens" in fields:
+        extra = self._parameters.pop("extra_body", None) or {}
+        if not isinstance(extra, Mapping):
+            raise UsageError("extra_body holds names and values", hint="write --param extra_body.NAME=VALUE")
+        fields = {"model": name, **self._parameters, **extra}
+        if _is_official(base_url) and "max_tokens" in fields:
             fields["max_completion_tokens"] = fields.pop("max_tokens")  # what OpenAI calls it today
         self._fields = fields
 
@@ -147,14 +158,14 @@ class OpenAIModel:
         """Ask once."""
         import aiohttp
 
-        body = self._body(request.messages)
+        body = io.BytesIO(self._body(request.messages))  # a stream is sent in pieces, however large it is
         start = time.perf_counter()
         try:
-            async with self._connected().post(self._url, data=body, proxy=self._proxy) as response:
+            async with self._connected().post(self._url, data=body, **self._by_proxy) as response:
                 content = await response.read()
                 if response.status != 200:
                     raise self._refusal(response.status, response.headers, content)
-        except aiohttp.ClientConnectorError as err:
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as err:
             raise ModelError(
                 f"cannot connect to {self._base_url}: {_reason(err)}",
                 hint="is the server running? --base-url names another address",
@@ -211,31 +222,36 @@ class OpenAIModel:
         try:
             completion = _completion.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError) as err:
+            said = _shortened(self._without_key(_error_text(content)))
             raise ModelError(
-                f"{self._base_url} answered with something that is not a chat completion: {err}",
+                f"{self._base_url} answered with something that is not a chat completion ({err}): {said}",
                 hint="does the address point at an OpenAI-compatible server?",
                 is_retryable=True,
             ) from err
         if not completion.choices:
             raise ModelError(f"{self._base_url} answered without any choice", is_retryable=True)
         choice = completion.choices[0]
-        text, thinking = split_thinking(_plain(choice.message.content))
-        finish_reason = choice.finish_reason or "stop"
-        if choice.message.refusal and not text:
-            text, finish_reason = choice.message.refusal, "refusal"
+        message = choice.message
+        text, thinking = split_thinking(_plain(message.content))
+        finish_reason = _text_of(choice.finish_reason) or "stop"
+        refusal = _text_of(message.refusal)
+        if refusal and not text:
+            text, finish_reason = refusal, "refusal"
         return Reply(
             text=text,
-            thinking=choice.message.reasoning_content or choice.message.reasoning or thinking,
+            thinking=_text_of(message.reasoning_content) or _text_of(message.reasoning) or thinking,
             finish_reason=finish_reason,
             usage=_usage(completion.usage),
-            model=completion.model or "",
+            model=_text_of(completion.model),
             latency_s=latency_s,
         )
 
+    def _without_key(self, text: str) -> str:
+        """What a server said, in case it repeats the key to us."""
+        return text.replace(self._api_key, "[key]") if self._api_key else text
+
     def _refusal(self, status: int, headers: Mapping[str, str], content: bytes) -> ModelError:
-        said = _error_text(content)
-        if self._api_key:
-            said = said.replace(self._api_key, "[key]")
+        said = self._without_key(_error_text(content))
         out_of_credit = "insufficient_quota" in said
         hint = {
             401: "check the key (OPENAI_API_KEY or --api-key)",
@@ -243,7 +259,7 @@ class OpenAIModel:
             404: f"check the model's name and the address: requests go to {self._url}",
         }.get(status, "")
         return ModelError(
-            f"HTTP {status} from {self._base_url}: {said}",
+            f"HTTP {status} from {self._base_url}: {_shortened(said)}",
             hint="the account has no credit left" if out_of_credit else hint,
             status=status,
             is_retryable=(status in RETRYABLE or status >= 500) and not out_of_credit,
@@ -252,14 +268,21 @@ class OpenAIModel:
         )
 
 
-def _plain(content: str | list[dict[str, Any]] | None) -> str:
+def _plain(content: str | list[str | dict[str, Any]] | None) -> str:
     if isinstance(content, list):  # some servers answer in parts
-        return "".join(part["text"] for part in content if isinstance(part.get("text"), str))
+        return "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
     return content or ""
 
 
-def _usage(usage: _Usage | None) -> Usage | None:
-    if usage is None:
+def _text_of(said: object) -> str:
+    """A text as it is, and nothing for anything else."""
+    return said if isinstance(said, str) else ""
+
+
+def _usage(said: Any) -> Usage | None:
+    try:
+        usage = msgspec.convert(said, _Usage, strict=False)
+    except msgspec.ValidationError:
         return None
     completion, prompt = usage.completion_tokens_details, usage.prompt_tokens_details
     return Usage(
@@ -271,7 +294,7 @@ def _usage(usage: _Usage | None) -> Usage | None:
 
 
 def _error_text(content: bytes) -> str:
-    """What an error body says, whatever its shape, on one line of bearable length."""
+    """What an error body says, whatever its shape, on one line."""
     try:
         decoded = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -282,7 +305,10 @@ def _error_text(content: bytes) -> str:
             words = [error.get(name) for name in ("message", "code", "detail")]
             error = " / ".join(str(word) for word in words if word) or error
         text = str(error)
-    text = " ".join(text.split())
+    return " ".join(text.split())
+
+
+def _shortened(text: str) -> str:
     return (text[:300] + " …" if len(text) > 300 else text) or "(no explanation)"
 
 
@@ -295,7 +321,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         until = parsedate_to_datetime(said)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if until.tzinfo is None:  # the date's own way of saying UTC
         until = until.replace(tzinfo=UTC)
@@ -304,11 +330,3 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _reason(err: BaseException) -> str:
     return " ".join(str(err).split()) or type(err).__name__
-
-
-def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment asks for; looked up once, since asking costs more than a request."""
-    from urllib.request import getproxies, proxy_bypass
-
-    parts = urlsplit(url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)

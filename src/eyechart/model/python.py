@@ -21,9 +21,12 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.specs import refuse_unknown
@@ -52,35 +55,46 @@ def adapt(thing: Any, name: str, settings: ModelSettings | None = None) -> Model
     """Give the `Model` shape to an object of any of the three kinds."""
     settings = settings or ModelSettings()
     if callable(getattr(thing, "reply", None)):
+        missing = [part for part in ("name", "identity", "close") if not hasattr(thing, part)]
+        if missing:
+            raise UsageError(
+                f"{name} has reply() but no {' and no '.join(missing)}", hint=f"or give it {_SHAPES}"
+            )
         adapted: Model = thing
         return adapted
     if callable(getattr(thing, "generate_answer", None)):
-        return _Adapter(thing, name, settings, thing.generate_answer, _ask_multi)
+        return _Adapter(thing, name, settings, thing.generate_answer, _Shape(_multi_question, _prediction))
     generate = getattr(thing, "generate", None)
     if not callable(generate):
         raise UsageError(f"{name} is not a model", hint=f"it needs a method {_SHAPES}")
-    if inspect.iscoroutinefunction(generate) or _n_positional(generate) == 1:
-        return _Adapter(thing, name, settings, generate, _ask_native)
-    return _Adapter(thing, name, settings, generate, _ask_text_and_images)
+    shape = _Shape(_messages) if _takes_messages(generate) else _Shape(_text_and_images)
+    return _Adapter(thing, name, settings, generate, shape)
 
 
-_Ask = Callable[[Callable[..., Any], Request, Callable[[Image], str]], Any]
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a method is called with, and how its answer is found in what it returns."""
+
+    argument: Callable[
+        [Request, Path], tuple[Any, ...]
+    ]  # the path: a folder for pictures that lie in no file
+    answer: Callable[[Any], Any] = lambda returned: returned
 
 
 class _Adapter:
     """Runs a user's method, off the event loop unless it is async, and reads what it returns."""
 
     def __init__(
-        self, thing: Any, name: str, settings: ModelSettings, method: Callable[..., Any], ask: _Ask
+        self, thing: Any, name: str, settings: ModelSettings, method: Callable[..., Any], shape: _Shape
     ) -> None:
         self.name = name
         self._thing = thing
         self._parameters = dict(settings.parameters)
         self._method = method
-        self._ask = ask
-        self._files: tempfile.TemporaryDirectory[str] | None = None
-        n_threads = int(getattr(thing, "max_concurrency", None) or settings.concurrency)
-        self._threads = ThreadPoolExecutor(max_workers=max(1, n_threads), thread_name_prefix="model")
+        self._shape = shape
+        at_once = max(1, int(getattr(thing, "max_concurrency", None) or settings.concurrency))
+        self._slots = asyncio.Semaphore(at_once)
+        self._threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="model")
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -94,62 +108,65 @@ class _Adapter:
 
     async def reply(self, request: Request) -> Reply:
         """Call the user's method once."""
-        start = time.perf_counter()
         try:
-            if inspect.iscoroutinefunction(self._method):
-                said = await self._ask(self._method, request, self._file_of)
-            else:
-                loop = asyncio.get_running_loop()
-                said = await loop.run_in_executor(
-                    self._threads, self._ask, self._method, request, self._file_of
-                )
+            async with self._slots:
+                start = time.perf_counter()
+                said = self._shape.answer(await self._call(request))
+                latency_s = time.perf_counter() - start
         except ModelError:
             raise
         except Exception as err:  # their code: any exception is that sample's failure, told in full
             raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
-        if isinstance(said, Reply):
-            return said
-        if not isinstance(said, str):
+        if isinstance(said, str):
+            text, thinking = split_thinking(_as_unicode(said))
+            return Reply(text=text, thinking=thinking, latency_s=latency_s)
+        if not isinstance(said, Reply):
             raise ModelError(f"{self.name} returned {type(said).__name__}, not text")
-        text, thinking = split_thinking(said)
-        return Reply(text=text, thinking=thinking, latency_s=time.perf_counter() - start)
+        return self._checked(said)
 
     async def close(self) -> None:
-        """End the threads, remove the pictures written for the model, close the object if it can be."""
+        """End the threads, close the object if it can be."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        if self._files is not None:
-            self._files.cleanup()
         closing = getattr(self._thing, "close", None)
         if callable(closing):
             result = closing()
             if inspect.isawaitable(result):
                 await result
 
-    def _file_of(self, image: Image) -> str:
-        """A path to the picture as it would be sent; written once if it lies in no file of its own."""
-        if image.path is not None:
-            return image.path
-        if self._files is None:
-            self._files = tempfile.TemporaryDirectory(prefix="eyechart-")
-        path = Path(self._files.name) / f"{image.sha256}.{image.mime.rpartition('/')[2]}"
-        if not path.exists():
-            path.write_bytes(image.data())
-        return str(path)
+    async def _call(self, request: Request) -> Any:
+        """What the method returns; the pictures written for it are gone afterwards."""
+        # After a timeout the method may still be writing there: what it leaves must not hide the timeout.
+        with tempfile.TemporaryDirectory(prefix="eyechart-", ignore_cleanup_errors=True) as folder:
+            if inspect.iscoroutinefunction(self._method):
+                returned = self._begin(request, Path(folder))
+            else:
+                loop = asyncio.get_running_loop()
+                returned = await loop.run_in_executor(self._threads, self._begin, request, Path(folder))
+            # A decorator can hide that a method is async.
+            return await returned if inspect.isawaitable(returned) else returned
+
+    def _begin(self, request: Request, folder: Path) -> Any:
+        return self._method(*self._shape.argument(request, folder))
+
+    def _checked(self, reply: Reply) -> Reply:
+        """A reply of their own making, if the journal can hold it."""
+        try:
+            return msgspec.json.decode(msgspec.json.encode(reply), type=Reply)
+        except (TypeError, ValueError) as err:  # an object among the evidence, half a surrogate pair
+            raise ModelError(f"{self.name} returned a reply that cannot be kept: {err}") from err
 
 
-def _ask_native(method: Callable[..., Any], request: Request, file_of: Callable[[Image], str]) -> Any:
-    return method(list(request.messages))
+def _messages(request: Request, folder: Path) -> tuple[Any, ...]:
+    return (list(request.messages),)
 
 
-def _ask_text_and_images(
-    method: Callable[..., Any], request: Request, file_of: Callable[[Image], str]
-) -> Any:
-    return method(_as_one_text(request.messages), [file_of(image) for image in _pictures(request.messages)])
+def _text_and_images(request: Request, folder: Path) -> tuple[Any, ...]:
+    return _as_one_text(request.messages), _files_of(request.messages, folder)
 
 
-def _ask_multi(method: Callable[..., Any], request: Request, file_of: Callable[[Image], str]) -> Any:
-    """MULTI's prompted question in, its answered question out."""
-    pictures = [file_of(image) for image in _pictures(request.messages)]
+def _multi_question(request: Request, folder: Path) -> tuple[Any, ...]:
+    """The question as MULTI prompts it."""
+    pictures = _files_of(request.messages, folder)
     rounds = [turn.text for turn in request.messages if turn.role == "user"]
     system = "\n".join(turn.text for turn in request.messages if turn.role == "system")
     question: dict[str, Any] = {
@@ -163,7 +180,11 @@ def _ask_multi(method: Callable[..., Any], request: Request, file_of: Callable[[
         question["prompted_content_list"] = rounds
     else:
         question["prompted_content"] = rounds[0] if rounds else ""
-    answered = method(question)
+    return (question,)
+
+
+def _prediction(answered: Any) -> Any:
+    """The answer in a question as MULTI's evaluators return it."""
     if not isinstance(answered, Mapping) or "prediction" not in answered:
         raise ModelError("generate_answer must return the question with a 'prediction'")
     prediction = answered["prediction"]
@@ -172,8 +193,21 @@ def _ask_multi(method: Callable[..., Any], request: Request, file_of: Callable[[
     return prediction
 
 
-def _pictures(messages: Sequence[Message]) -> list[Image]:
-    return [image for turn in messages for image in turn.images if isinstance(image, Image)]
+def _files_of(messages: Sequence[Message], folder: Path) -> list[str]:
+    """Paths to the pictures as they would be sent, those that lie in no file of their own written down."""
+    pictures = [image for turn in messages for image in turn.images if isinstance(image, Image)]
+    paths: list[str] = []
+    for number, image in enumerate(pictures, start=1):
+        path = Path(image.path or folder / f"{number}.{image.mime.rpartition('/')[2]}")
+        if image.path is None:
+            path.write_bytes(image.data())
+        paths.append(str(path))
+    return paths
+
+
+def _as_unicode(text: str) -> str:
+    """The text with the halves of surrogate pairs, which no file can hold, marked as unreadable."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _as_one_text(messages: Sequence[Message]) -> str:
@@ -189,10 +223,13 @@ def _load_module(place: str) -> ModuleType:
             return importlib.import_module(place)
         except ImportError as err:
             raise UsageError(f"cannot import {place!r}: {err}", hint="for a file, write its .py too") from err
+        except Exception as err:
+            raise UsageError(f"{place} cannot be loaded: {type(err).__name__}: {err}") from err
     path = Path(place).resolve()
     if not path.is_file():
         raise UsageError(f"there is no file {place}", hint="write python:path/to/file.py:Class")
-    spec = importlib.util.spec_from_file_location(f"eyechart_user_{path.stem}", path)
+    place_sha = hashlib.sha256(str(path).encode()).hexdigest()[:8]  # two folders may hold a model.py each
+    spec = importlib.util.spec_from_file_location(f"eyechart_user_{path.stem}_{place_sha}", path)
     assert spec is not None, "a .py file always has a loader"
     assert spec.loader is not None, "a .py file always has a loader"
     module = importlib.util.module_from_spec(spec)
@@ -201,7 +238,8 @@ def _load_module(place: str) -> ModuleType:
         sys.path.insert(0, str(path.parent))  # the file's neighbours, as when it is run as a script
     try:
         spec.loader.exec_module(module)
-    except Exception as err:
+    except (Exception, SystemExit) as err:  # a script may end itself
+        del sys.modules[spec.name]
         raise UsageError(f"{place} cannot be loaded: {type(err).__name__}: {err}") from err
     return module
 
@@ -209,6 +247,7 @@ def _load_module(place: str) -> ModuleType:
 def _made(found: Any, settings: ModelSettings, *, who: str) -> Any:
     """An instance: of a class, from a factory function, or the object itself."""
     if not (inspect.isclass(found) or inspect.isfunction(found)):
+        refuse_unknown(set(settings.parameters), set(), who=who)  # it is made already
         return found
     wanted = inspect.signature(found).parameters
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in wanted.values())
@@ -223,7 +262,9 @@ def _made(found: Any, settings: ModelSettings, *, who: str) -> Any:
         ) from err
 
 
-def _n_positional(function: Callable[..., Any]) -> int:
+def _takes_messages(generate: Callable[..., Any]) -> bool:
+    """Whether the method has our shape: one argument, or the first of several by its name."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
-    return sum(1 for parameter in parameters if parameter.kind in kinds)
+    parameters = inspect.signature(generate).parameters.values()
+    names = [parameter.name for parameter in parameters if parameter.kind in kinds]
+    return len(names) == 1 or names[:1] == ["messages"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -17,6 +18,7 @@ from eyechart.errors import StoreError
 from eyechart.store.journal import FILE_NAME
 
 LOCK_NAME = "run.lock"
+_NAME_BYTES = 100  # file systems allow 255 of them, however many letters they spell
 
 
 def folder_for(root: Path, benchmark: str, model: str, identity: Mapping[str, Any]) -> Path:
@@ -35,7 +37,8 @@ def file_safe(name: str) -> str:
     >>> file_safe("openai/Qwen/Qwen2.5-VL:7b"), file_safe("../..")
     ('openai-Qwen-Qwen2.5-VL-7b', 'unnamed')
     """
-    return re.sub(r"[^\w.-]+", "-", name).strip(".-")[:100] or "unnamed"
+    safe = re.sub(r"[^\w.-]+", "-", name).encode()[:_NAME_BYTES].decode(errors="ignore")
+    return safe.strip(".-") or "unnamed"
 
 
 def make(folder: Path, *, fresh: bool = False) -> None:
@@ -97,8 +100,8 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     except OSError as err:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
-        free = shutil.disk_usage(path.parent).free
-        hint = "free some space" if free < len(text) else "choose a folder you can write to with --out"
+        is_full = err.errno == errno.ENOSPC
+        hint = "free some space" if is_full else "choose a folder you can write to with --out"
         raise StoreError(f"{path}: {err.strerror or err}", hint=hint) from err
 
 

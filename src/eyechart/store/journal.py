@@ -7,6 +7,7 @@ one transaction. The disk itself sets the pace, so a slow one gets larger groups
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import sqlite3
 import threading
@@ -34,13 +35,16 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One trial of one sample, with what was asked if its reply is already in the journal."""
+    """One trial of one sample, with the keys of every reply to it that is already in the journal.
+
+    `recipe` is that of what was asked last, if it has a reply.
+    """
 
     position: int
     sample: Sample
     trial: int
     recipe: str | None = None
-    key: str | None = None
+    keys: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +80,11 @@ class Journal:
         journal = cls(path)
         with _store_errors(path), contextlib.closing(_connect(path)) as db:
             is_new = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            if not is_new:
+                schema.check_version(db, str(path))  # before anything is changed in a file that is not ours
             db.execute("PRAGMA journal_mode = WAL")
             if is_new:
                 schema.create(db)
-        with journal._reading():
-            pass
         journal._writer = threading.Thread(target=journal._write, name="eyechart-journal", daemon=True)
         journal._writer.start()
         return journal
@@ -109,6 +113,8 @@ class Journal:
             for count, sample in enumerate(samples, start=1):
                 try:
                     db.execute(insert, (count - 1, sample.id, _encode(sample)))
+                except UnicodeEncodeError as err:  # half of a surrogate pair, as JSON can hold
+                    raise DataError(f"row {sample.row}: the text is not valid Unicode: {err.reason}") from err
                 except sqlite3.IntegrityError:
                     raise DataError(
                         f"row {sample.row}: the id {sample.id!r} stands twice",
@@ -154,9 +160,14 @@ class Journal:
             ]
         )
 
-    def renew_recipe(self, sample: str, trial: int, recipe: str) -> None:
-        """A file was touched but asks the same: remember its new name, size and time."""
-        self._put([("UPDATE asks SET recipe = ? WHERE sample = ? AND trial = ?", (recipe, sample, trial))])
+    def renew_ask(self, sample: str, trial: int, ask: Ask) -> None:
+        """The same is asked as once before: its reply, kept all along, counts again.
+
+        A failure to load or to answer what was asked in between is over; one to score is not.
+        """
+        clear = """DELETE FROM failures WHERE sample = ? AND trial = ?
+                   AND json_extract(CAST(body AS TEXT), '$.stage') <> 'score'"""
+        self._put([self._ask_row(sample, trial, ask), (clear, (sample, trial))])
 
     def start_session(self) -> None:
         """Begin to count requests and seconds of this start of the run."""
@@ -204,9 +215,9 @@ class Journal:
     def _write(self) -> None:
         """The writer thread: take what has gathered, commit it, tell those who wait."""
         waiting: list[_Flush] = []
+        is_open = True
         try:
             with _store_errors(self.path), contextlib.closing(_connect(self.path)) as db:
-                is_open = True
                 while is_open:
                     group = [self._queue.get()]
                     with contextlib.suppress(queue.Empty):
@@ -221,10 +232,12 @@ class Journal:
                                 db.execute(sql, row)
                     db.execute("COMMIT")
                     _release(waiting)
-        except StoreError as err:
-            self._trouble = err
+        except Exception as err:  # whatever it is, those who append must hear of it
+            other = f"{self.path}: {type(err).__name__}: {err}"
+            self._trouble = err if isinstance(err, StoreError) else StoreError(other)
             _release(waiting)
-            while (item := self._queue.get()) is not None:  # nobody may wait for ever
+            # Nobody may wait for ever; `close` may have spoken its last word already.
+            while is_open and (item := self._queue.get()) is not None:
                 _release([item] if isinstance(item, _Flush) else [])
 
     # -- reading -----------------------------------------------------------------------------------
@@ -237,28 +250,30 @@ class Journal:
 
     def samples(self) -> Iterator[Sample]:
         """The source as it was read, in order."""
-        for row in self._pages(
-            "SELECT position, body FROM samples WHERE position > ? ORDER BY position LIMIT ?"
-        ):
-            yield _sample.decode(row[1])
+        sql = "SELECT body FROM samples WHERE position > ?1 AND position <= ?2 ORDER BY position"
+        for row in self._pages(sql):
+            yield _sample.decode(row[0])
 
     def tasks(self, trials: int = 1) -> Iterator[Task]:
         """Every trial of every sample, saying which have a reply."""
         sql = """
-            SELECT s.position, s.body, a.trial, a.recipe, a.key FROM samples s
-            LEFT JOIN asks a ON a.sample = s.id AND a.trial < {trials} AND EXISTS (
-              SELECT 1 FROM replies r WHERE r.sample = a.sample AND r.trial = a.trial AND r.key = a.key)
-            WHERE s.position IN (SELECT position FROM samples WHERE position > ? ORDER BY position LIMIT ?)
+            SELECT s.position, s.body, r.trial, r.key, a.recipe FROM samples s
+            LEFT JOIN replies r ON r.sample = s.id AND r.trial < ?3
+            LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
+            WHERE s.position > ?1 AND s.position <= ?2
             ORDER BY s.position"""
-        position, sample = -1, None
-        answered: dict[int, tuple[str, str]] = {}
-        for row in self._pages(sql.format(trials=int(trials))):
-            if row[0] != position:
-                yield from _trials(position, sample, answered, trials)
-                position, sample, answered = row[0], _sample.decode(row[1]), {}
-            if row[2] is not None:
-                answered[row[2]] = (row[3], row[4])
-        yield from _trials(position, sample, answered, trials)
+        for _, replies in itertools.groupby(self._pages(sql, trials), key=lambda row: row[0]):
+            rows = list(replies)
+            sample = _sample.decode(rows[0][1])
+            for trial in range(trials):
+                mine = [row for row in rows if row[2] == trial]
+                yield Task(
+                    position=rows[0][0],
+                    sample=sample,
+                    trial=trial,
+                    recipe=next((row[4] for row in mine if row[4] is not None), None),
+                    keys=frozenset(row[3] for row in mine),
+                )
 
     def results(self, scorer: str, *, trials: int = 1, sample: str | None = None) -> Iterator[Result]:
         """How each trial of each sample ended, with the verdict of `scorer`."""
@@ -270,8 +285,7 @@ class Journal:
             LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
                               AND c.scorer = ?4
             LEFT JOIN failures f ON f.sample = s.id AND f.trial = t.value
-            WHERE s.position IN (SELECT position FROM samples WHERE position > ?1
-                                 AND (?5 IS NULL OR id = ?5) ORDER BY position LIMIT ?2)
+            WHERE s.position > ?1 AND s.position <= ?2 AND (?5 IS NULL OR s.id = ?5)
             ORDER BY s.position, t.value"""
         numbers = _encode(list(range(trials))).decode()
         for row in self._pages(sql, numbers, scorer, sample):
@@ -290,16 +304,15 @@ class Journal:
     def unscored(self, scorer: Scorer, *, trials: int = 1) -> Iterator[tuple[Sample, int, str, Reply]]:
         """Replies that have no verdict of this version of `scorer` yet."""
         sql = """
-            SELECT s.position, s.body, r.trial, r.key, r.body FROM samples s
+            SELECT s.body, r.trial, r.key, r.body FROM samples s
             JOIN asks a ON a.sample = s.id AND a.trial < ?3
             JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
             LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
                               AND c.scorer = ?4 AND c.version = ?5
-            WHERE c.sample IS NULL AND s.position IN
-              (SELECT position FROM samples WHERE position > ?1 ORDER BY position LIMIT ?2)
+            WHERE c.sample IS NULL AND s.position > ?1 AND s.position <= ?2
             ORDER BY s.position, r.trial"""
         for row in self._pages(sql, trials, scorer.name, scorer.version):
-            yield _sample.decode(row[1]), row[2], row[3], _reply.decode(row[4])
+            yield _sample.decode(row[0]), row[1], row[2], _reply.decode(row[3])
 
     def asked(self, sample: str, trial: int = 0) -> list[dict[str, Any]]:
         """The messages as they were sent; empty when nothing was."""
@@ -321,19 +334,18 @@ class Journal:
         return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
 
     def _pages(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Rows of a query over samples, a page of samples at a time.
-
-        `?1` is the last position seen and `?2` the page size; the first column is the position.
-        """
+        """Rows of a query over samples, a page of samples at a time: those after `?1`, up to `?2`."""
+        page = """SELECT max(position) FROM
+                  (SELECT position FROM samples WHERE position > ? ORDER BY position LIMIT ?)"""
         with self._reading() as db:
             last = -1
-            while rows := db.execute(sql, (last, PAGE, *values)).fetchall():
-                yield from rows
-                last = rows[-1][0]
+            while (end := db.execute(page, (last, PAGE)).fetchone()[0]) is not None:
+                yield from db.execute(sql, (last, end, *values)).fetchall()
+                last = end
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with _store_errors(self.path), contextlib.closing(_connect(self.path)) as db:
+        with _store_errors(self.path), contextlib.closing(_connect_to_read(self.path)) as db:
             schema.check_version(db, str(self.path))
             yield db
 
@@ -342,6 +354,28 @@ def _connect(path: Path) -> sqlite3.Connection:
     # Iterators are handed from thread to thread, never used by two at once.
     db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
     db.execute("PRAGMA synchronous = FULL")  # a reply counts as done when it is on disk
+    return db
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that also works in a folder where nothing may be written, such as a colleague's."""
+    where = path.absolute().as_uri()
+    db = sqlite3.connect(
+        f"{where}?mode=rw", uri=True, isolation_level=None, timeout=30, check_same_thread=False
+    )
+    try:
+        db.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.OperationalError as err:
+        db.close()
+        if "readonly" not in str(err) or path.with_name(f"{path.name}-wal").exists():
+            raise
+        # No log lies beside it, and none can be made: the file is all there is.
+        return sqlite3.connect(
+            f"{where}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error:
+        db.close()
+        raise
     return db
 
 
@@ -366,16 +400,6 @@ def _store_errors(path: Path) -> Iterator[None]:
 def _release(flushes: list[_Flush]) -> None:
     for flush in flushes:
         flush.done.set()
-
-
-def _trials(
-    position: int, sample: Sample | None, answered: Mapping[int, tuple[str, str]], trials: int
-) -> Iterator[Task]:
-    if sample is None:
-        return
-    for trial in range(trials):
-        recipe, key = answered.get(trial, (None, None))
-        yield Task(position=position, sample=sample, trial=trial, recipe=recipe, key=key)
 
 
 def _image_records(asked: bytes | None) -> Iterator[Mapping[str, Any]]:

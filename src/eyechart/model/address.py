@@ -1,0 +1,60 @@
+"""Addresses of endpoints and proxies: taken apart once, refused where no request could be sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from eyechart.errors import UsageError
+
+if TYPE_CHECKING:
+    import aiohttp
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy, its password apart from its address: error messages name the address."""
+
+    address: str
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+    def auth(self) -> aiohttp.BasicAuth | None:
+        """What the proxy wants to be told, if anything."""
+        import aiohttp
+
+        return aiohttp.BasicAuth(self.user, self.password) if self.user else None
+
+
+def split_address(url: str) -> SplitResult | None:
+    """The parts of an address that a request can be sent to; None when none can.
+
+    >>> split_address("http://localhost:8000/v1").port, split_address("localhost:8000"), split_address("http://a:b")
+    (8000, None, None)
+    """
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        return None
+    is_plain = all(mark.isprintable() and not mark.isspace() for mark in url)
+    return parts if is_address and is_plain else None
+
+
+def proxy_for(url: str) -> Proxy | None:
+    """The proxy that the environment asks for. Ask once: it costs more than a request."""
+    from urllib.request import getproxies, proxy_bypass
+
+    target = urlsplit(url)
+    said = None if proxy_bypass(target.netloc) else getproxies().get(target.scheme)
+    if not said:
+        return None
+    parts = split_address(said if "://" in said else f"http://{said}")
+    if parts is None:
+        raise UsageError(
+            f"the proxy that {target.scheme}_proxy names cannot be used",
+            hint="write it like http://proxy:3128, or exempt the endpoint with no_proxy",
+        )
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    return Proxy(address, unquote(parts.username or ""), unquote(parts.password or ""))
