@@ -81,7 +81,7 @@ def words_of(text: str) -> tuple[str, ...]:
     """The words, in small letters.
 
     >>> words_of("What's the Bus's colour?")
-    ("what's", "the", "bus's", 'colour')
+    ("what's", 'the', "bus's", 'colour')
     """
     return tuple(word.casefold() for word in _WORD.findall(text))
 

@@ -51,7 +51,7 @@ class Box:
 
 def answer_from_chart(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     """Answer from a chart, if there is one."""
-    if not sight.is_drawing or not sight.words:
+    if not sight.is_drawing:
         return None
     for read in (read_bars, read_pie, read_line):
         facts = read(sight)
@@ -82,11 +82,13 @@ def read_bars(sight: Sight) -> list[Fact]:
         for p in sight.figures
         if p.fill > 0.9 and min(p.width, p.height) > 4
     ]
+    standing, lying = _on_one_line(bars), _on_one_line([bar.turned() for bar in bars])
+    if not standing and not lying:
+        return []  # before any text is read, which takes far longer
     words = [Box(w.x0, w.y0, w.x1, w.y1, w.text) for w in sight.words]
     keys = _legend(sight)
-    upright = _bar_facts(_on_one_line(bars), words, keys)
-    lying = _bar_facts(_on_one_line([b.turned() for b in bars]), [w.turned() for w in words], keys)
-    return max(upright, lying, key=len)
+    facts = _bar_facts(standing, words, keys), _bar_facts(lying, [word.turned() for word in words], keys)
+    return max(facts, key=len)
 
 
 def _on_one_line(bars: Sequence[Box]) -> list[Box]:

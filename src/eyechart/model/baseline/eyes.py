@@ -60,14 +60,12 @@ def can_read() -> bool:
 def require_reader() -> None:
     """Refuse to go on without the extra."""
     if not can_read():
-        raise MissingExtra.named("ocr", needed_for="baseline/ocr and reading text in pictures")
+        raise MissingExtra.named("ocr", needed_for="readers of text in pictures (baseline/ocr)")
 
 
 @cache
 def reader_version() -> str:
-    """The reader and its version, or "none"."""
-    if not can_read():
-        return "none"
+    """The reader and its version: another one may read otherwise."""
     from importlib.metadata import version
 
     return f"rapidocr {version('rapidocr')}"

@@ -23,6 +23,13 @@ class Fact:
     colour: str = ""  # of the bar or slice
 
 
+_DIFFERS = re.compile(r"\bdifference\b|\b(?:more|less|fewer|higher|lower|longer|taller)\b.*\bthan\b")
+_SUMS = re.compile(r"\btogether\b|\bsum\b|\bcombined\b|\bin total\b|\bin all\b|\btotal of\b")
+_COMBINES = re.compile(f"{_DIFFERS.pattern}|{_SUMS.pattern}")
+_BEYOND = re.compile(
+    r"\b(?:(?P<up>more|higher|taller|above|over|larger|longer|greater)"
+    r"|less|fewer|lower|shorter|below|under|smaller)\b(?: than)? (?P<limit>\d+(?:\.\d+)?)"
+)
 _SMALL_WORDS = frozenset(
     {"a", "an", "the", "to", "of", "in", "on", "at", "by", "is", "it", "for", "and", "or", "no"}
 )
@@ -123,14 +130,8 @@ def _combine(
     values = [value for value, fact in _numbers(named) if fact.text]
     if len(values) < 2 or question.is_yes_no:
         return None
-    if re.search(
-        r"\bdifference\b|\b(?:more|less|fewer|higher|lower|longer|taller)\b.*\bthan\b", question.text
-    ):
-        return (
-            Answer(_format(abs(values[0] - values[1]), named), _evidence("difference", named))
-            if len(values) == 2
-            else None
-        )
+    if _DIFFERS.search(question.text) and len(values) == 2:
+        return Answer(_format(abs(values[0] - values[1]), named), _evidence("difference", named))
     if _SUMS.search(question.text):
         return Answer(_format(sum(values), named), _evidence("sum", named))
     return None
@@ -139,14 +140,10 @@ def _combine(
 def _count_beyond(
     question: Question, facts: Sequence[Fact], _: Sequence[Fact], __: Mapping[str, str]
 ) -> Answer | None:
-    match = re.search(r"\b(?:more|less|fewer|higher|lower|taller|shorter|above|below|over|under|larger|smaller|longer)\b"
-                      r"(?: than)? (\d+(?:\.\d+)?)", question.text)  # fmt: skip
-    if not (question.asks_count and match):
+    match = _BEYOND.search(question.text)
+    if not (question.asks_count and match) or not all(fact.text for fact in facts):
         return None
-    limit = float(match[1])
-    upward = not re.match(r"less|fewer|lower|shorter|below|under|smaller", match[0])
-    if not all(fact.text for fact in facts):
-        return None
+    limit, upward = float(match["limit"]), match["up"] is not None
     beyond = [fact for value, fact in _numbers(facts) if (value > limit if upward else value < limit)]
     return Answer(str(len(beyond)), _evidence(f"counted those beyond {limit:g}", facts))
 

@@ -46,8 +46,9 @@ class Look(Baseline):
     )
     measures = True
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, *, reads: bool = True) -> None:
         super().__init__(seed)
+        self.reads = reads and eyes.can_read()
         self._pool = ThreadPoolExecutor(
             min(4, os.cpu_count() or 1), thread_name_prefix=f"baseline-{self.kind}"
         )
@@ -57,7 +58,7 @@ class Look(Baseline):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Without the reader of text, other answers are given."""
-        return {**super().identity, "ocr": eyes.reader_version()}
+        return {**super().identity, "ocr": eyes.reader_version() if self.reads else "none"}
 
     async def reply(self, request: Request) -> Reply:
         """Answer one request, on a thread of our own: a picture takes up to a second or two."""
@@ -99,7 +100,7 @@ class Look(Baseline):
             if image.sha256 in self._seen:
                 self._seen.move_to_end(image.sha256)
                 return self._seen[image.sha256]
-        sight = Sight(decode(image.data()), measures=self.measures)
+        sight = Sight(decode(image.data()), reads=self.reads, measures=self.measures)
         with self._lock:
             self._seen[image.sha256] = sight
             while len(self._seen) > REMEMBERED:

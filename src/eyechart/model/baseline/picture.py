@@ -73,9 +73,8 @@ def _rescale(image: Any) -> Any:
     from PIL import Image
 
     values = np.asarray(image, dtype=np.float64)
-    low, high = float(values.min()), float(values.max())
-    span = high - low if high > 255 or low < 0 else 255.0
-    scaled = (values - min(low, 0.0)) / (span or 1.0) * 255
+    low, high = min(0.0, float(values.min())), max(255.0, float(values.max()))
+    scaled = (values - low) / (high - low) * 255
     return Image.fromarray(np.clip(scaled, 0, 255).astype(np.uint8)).convert("RGB")
 
 

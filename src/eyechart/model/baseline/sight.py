@@ -44,14 +44,14 @@ class Thing:
 class Sight:
     """One picture, looked at lazily: reading text takes a second, measuring a few milliseconds."""
 
-    def __init__(self, picture: Picture, *, reads: bool = True, measures: bool = True) -> None:
+    def __init__(self, picture: Picture, *, reads: bool, measures: bool = True) -> None:
         self.picture = picture
-        self.reads = reads and eyes.can_read()
+        self.reads = reads
         self.measures = measures
 
     @cached_property
     def words(self) -> tuple[Word, ...]:
-        """Text in the picture; none where it is too small or there is no reader."""
+        """Text in the picture; none where it is too small or nobody reads."""
         if not self.reads or min(self.picture.width, self.picture.height) < MIN_READABLE:
             return ()
         return eyes.read_words(self.picture)

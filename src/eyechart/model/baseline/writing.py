@@ -21,7 +21,8 @@ _ON_PAPER = re.compile(
 _NUMBER = r"\d+(?:[.,:]\d+)*"
 _WANTS_NUMBER = re.compile(
     r"\bhow (?:many|much|far|tall|long|old|high|fast|wide|big|deep|heavy)\b"
-    r"|\bwh(?:at|ich) (?:time|number|year|hour)\b|\bnumber\b|\bprice\b|\bcost\b|\blimit\b|\btime\b|\bwhen\b|\byear\b|\bvalue\b|\bamount\b|\bdistance\b"
+    r"|\bwh(?:at|ich) (?:time|number|year|hour)\b"
+    r"|\bnumber\b|\bprice\b|\bcost\b|\blimit\b|\btime\b|\bwhen\b|\byear\b|\bvalue\b|\bamount\b|\bdistance\b"
 )
 
 
