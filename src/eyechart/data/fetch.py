@@ -114,12 +114,13 @@ class Fetcher:
         except (ValueError, UnicodeError) as err:
             raise ImageError(f"{url}: not a valid address ({err})") from err
         address = self._checked_address(url, host, port)
-        connection = _connection(parts.scheme, host, port, address, max(0.1, deadline - time.monotonic()))
+        connection = _connection(parts.scheme, host, port, max(0.1, deadline - time.monotonic()))
         target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
             "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?") if parts.query else ""
         )
         try:
-            with _cut_off_at(connection, deadline):
+            _connect(connection, address)
+            with _cut_off_at(connection.sock, deadline):
                 connection.request("GET", target, headers={"Accept": "image/*", "User-Agent": "eyechart"})
                 return self._answer(url, connection.getresponse())
         except (OSError, http.client.HTTPException) as err:
@@ -136,8 +137,8 @@ class Fetcher:
             raise _Transient(f"the server answered {response.status} {response.reason}")
         if response.status != 200:
             raise ImageError(f"{url}: the server answered {response.status} {response.reason}")
-        kind = response.headers.get_content_type()
-        if kind.startswith("text/"):
+        kind = response.headers.get("Content-Type", "")
+        if kind.startswith("text/html"):
             raise ImageError(f"{url}: a page ({kind}), not a picture", hint="give the picture's own address")
         body = bytearray()
         while chunk := response.read1(_CHUNK_BYTES):
@@ -181,36 +182,37 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
-def _connection(
-    scheme: str, host: str, port: int, address: str, timeout_s: float
-) -> http.client.HTTPConnection:
-    """A connection to `address` that speaks to `host`."""
-    connection: http.client.HTTPConnection
+def _connection(scheme: str, host: str, port: int, timeout_s: float) -> http.client.HTTPConnection:
     if scheme == "https":
+        return http.client.HTTPSConnection(host, port, timeout=timeout_s)
+    return http.client.HTTPConnection(host, port, timeout=timeout_s)
+
+
+def _connect(connection: http.client.HTTPConnection, address: str) -> None:
+    """Connect to the address that was checked, while speaking to the host that was named."""
+    plain = socket.create_connection((address, connection.port), connection.timeout)
+    if isinstance(connection, http.client.HTTPSConnection):
         import ssl
 
-        context = ssl.create_default_context()
-        connection = http.client.HTTPSConnection(host, port, timeout=timeout_s, context=context)
-        plain = socket.create_connection((address, port), timeout_s)
-        connection.sock = context.wrap_socket(plain, server_hostname=host)
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
-        connection.sock = socket.create_connection((address, port), timeout_s)
-    return connection
+        connection.sock = plain  # closed with the connection if the handshake fails
+        plain = ssl.create_default_context().wrap_socket(plain, server_hostname=connection.host)
+    connection.sock = plain
 
 
 @contextmanager
-def _cut_off_at(connection: http.client.HTTPConnection, deadline: float) -> Iterator[None]:
+def _cut_off_at(connected: socket.socket, deadline: float) -> Iterator[None]:
     """End a download that drips: socket timeouts only see silence."""
 
     def cut() -> None:
-        with suppress(OSError, AttributeError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            connected.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(max(0.0, deadline - time.monotonic()), cut)
     timer.daemon = True
     timer.start()
     try:
         yield
+        if time.monotonic() >= deadline:
+            raise _Transient("the answer took too long")
     finally:
         timer.cancel()

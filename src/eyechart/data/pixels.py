@@ -26,7 +26,7 @@ MIME = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp", "GIF": "
 
 _JPEG_QUALITY = 95
 _ORIENTATION = 0x0112
-_PNG_MODES = frozenset({"1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"})
+_PNG_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _JPEG_MODES = frozenset({"L", "RGB", "CMYK"})
 
 
@@ -277,6 +277,8 @@ def _save(picture: Picture, format: str, orientation: int, profile: Any) -> byte
         exif = Exif()
         exif[_ORIENTATION] = orientation
         extra["exif"] = exif.tobytes()
+    if picture.mode == "I" and format == "PNG":
+        picture = picture.convert("I;16")
     if picture.mode not in (_JPEG_MODES if format == "JPEG" else _PNG_MODES):
         picture = picture.convert("RGBA" if "A" in picture.getbands() and format != "JPEG" else "RGB")
     if format != "PNG":

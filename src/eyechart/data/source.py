@@ -81,13 +81,17 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     path = found.path
     encoding = checked_encoding(options.encoding)
     format, why = (options.format, "as asked") if options.format else guess_format(path)
-    reader = _reader(path, format, encoding, options)
+    reader = open_reader(path, format, encoding, options)
     problems: list[DataError] = []
     by_user = {column for name, column in options.fields.items() if resolve_target(name) == "image"}
     blobs = {*ALIASES["image"], *by_user}
     # The first rows are read as plain text: types are inferred only when the rows are wanted.
-    looker = _reader(path, format, encoding, SourceOptions())
-    first = list(islice(looker.rows(blobs, problems.append), _ROWS_LOOKED_AT))
+    looker = open_reader(path, format, encoding, SourceOptions())
+    first: list[Row] = []
+    try:
+        first.extend(islice(looker.rows(blobs, problems.append), _ROWS_LOOKED_AT))
+    except DataError as problem:  # if some rows were read, it comes up again when they are wanted
+        problems.append(problem)
     if not first:
         raise problems[0] if problems else DataError(f"{path.name}: no rows", hint="only a header was found")
     columns = looker.columns() or tuple(dict.fromkeys(name for row in first for name in row.values))
@@ -96,7 +100,8 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     return FileSource(found.name, path, detection, options, reader)
 
 
-def _reader(path: Path, format: str, encoding: str, options: SourceOptions) -> Reader:
+def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) -> Reader:
+    """The reader of rows for a format."""
     if options.cells == "pandas" and format not in ("tsv", "csv"):
         raise UsageError(f"{path.name}: cells='pandas' is a way to read TSV and CSV, not {format}")
     if format in ("tsv", "csv"):

@@ -1,0 +1,97 @@
+from pathlib import Path
+
+import pytest
+
+from eyechart.data.formats import find_file, guess_format
+from eyechart.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("a.tsv", b"x", "tsv"),
+        ("a.TSV", b"x", "tsv"),
+        ("a.csv", b"x", "csv"),
+        ("a.jsonl", b'{"a": 1}', "jsonl"),
+        ("a.ndjson", b'{"a": 1}', "jsonl"),
+        ("a.json", b'[{"a": 1}]', "json"),
+        ("a.json", b'{"a": 1}\n{"a": 2}\n', "jsonl"),
+        ("a.json", b'{\n"a": {}}', "json"),
+        ("a.jsonl", b'\xef\xbb\xbf[{"a": 1}]', "json"),
+        ("a.parquet", b"PAR1", "parquet"),
+        ("a", b"PAR1", "parquet"),
+        ("a.txt", b"index\tquestion\n", "tsv"),
+        ("a.txt", b"index,question\n", "csv"),
+        ("a.txt", b'{"a": 1}\n{"a": 2}\n', "jsonl"),
+        ("a.data", b'{"a": {}}', "json"),
+        ("a.data", b"[]", "json"),
+    ],
+)
+def test_formats(tmp_path: Path, name: str, data: bytes, format: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    found, why = guess_format(tmp_path / name)
+    assert found == format
+    assert why
+
+
+@pytest.mark.parametrize(
+    ("data", "message"), [(b"", "empty"), (b"hello", "what kind"), (b"\x89PNG\0", "what kind")]
+)
+def test_unknown_content(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "a.bin").write_bytes(data)
+    with pytest.raises(DataError, match=message):
+        guess_format(tmp_path / "a.bin")
+
+
+def test_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    with pytest.raises(DataError, match="it holds: nothing"):
+        find_file(folder)
+    (folder / "images").mkdir()
+    (folder / "notes.md").touch()
+    with pytest.raises(DataError, match=r"it holds: images/, notes.md"):
+        find_file(folder)
+    (folder / "test.csv").touch()
+    assert find_file(folder).path == folder / "test.csv"
+    (folder / "dev.tsv").touch()
+    with pytest.raises(DataError, match=r"2 data files and no metadata.jsonl \(dev.tsv, test.csv\)"):
+        find_file(folder)
+    (folder / "metadata.csv").touch()
+    assert find_file(folder).path == folder / "metadata.csv"
+    (folder / "metadata.jsonl").touch()
+    found = find_file(str(folder))
+    assert (found.path, found.name) == (folder / "metadata.jsonl", "bench")
+
+
+def test_names_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lmu, home = tmp_path / "lmu", tmp_path / "home"
+    (home / "LMUData").mkdir(parents=True)
+    lmu.mkdir()
+    monkeypatch.setenv("LMUData", str(lmu))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    (home / "LMUData/MyBench.tsv").touch()
+    assert find_file("MyBench").path == home / "LMUData/MyBench.tsv"
+    (lmu / "MyBench.jsonl").touch()
+    assert find_file("MyBench").path == lmu / "MyBench.jsonl"
+    with pytest.raises(DataError, match="no file of that name") as caught:
+        find_file("Other")
+    assert str(lmu) in caught.value.message
+    assert str(home / "LMUData") in caught.value.message
+    with pytest.raises(DataError, match=r"did you mean MyBench.jsonl\?"):
+        find_file("MyBnch")
+    (tmp_path / "MyBench").touch()
+    assert find_file("MyBench").path == tmp_path / "MyBench"
+
+
+def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "data.tsv").touch()
+    with pytest.raises(DataError, match=r"no such file\n  hint: did you mean data.tsv"):
+        find_file(tmp_path / "dat.tsv")
+    with pytest.raises(DataError, match="there is no folder"):
+        find_file(tmp_path / "nowhere/a.tsv")
+    with pytest.raises(DataError, match="cannot be opened"):
+        find_file("x" * 5000)
+    with pytest.raises(DataError):
+        find_file("a\0b")

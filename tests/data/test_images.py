@@ -1,0 +1,185 @@
+import base64
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.data import images
+from eyechart.data.images import ImageLoader, MissingImage
+from eyechart.errors import ImageError
+from eyechart.types import ImageRef
+from support.files import picture
+
+LOADER = ImageLoader()
+
+
+def data_ref(data: bytes | str) -> ImageRef:
+    return ImageRef(kind="data", location=data if isinstance(data, str) else base64.b64encode(data).decode())
+
+
+def file_ref(path: Path, data: bytes) -> ImageRef:
+    path.write_bytes(data)
+    return ImageRef(kind="file", location=str(path))
+
+
+@pytest.mark.parametrize(
+    ("kind", "mime"), [("JPEG", "jpeg"), ("PNG", "png"), ("WEBP", "webp"), ("GIF", "gif")]
+)
+def test_good_base64_goes_through_unchanged(kind: str, mime: str) -> None:
+    data = picture(kind=kind)
+    ref = data_ref(data)
+    image = LOADER.load(ref)
+    assert image.base64 == ref.location.encode()
+    assert (image.mime, image.width, image.height, image.n_bytes) == (f"image/{mime}", 32, 24, len(data))
+    assert image.sha256 == hashlib.sha256(data).hexdigest()
+    assert (image.resized, image.reencoded, image.path) == (False, False, None)
+    assert image.data() == data
+
+
+def test_blanks_and_escaped_slashes_are_taken_out() -> None:
+    data = picture(kind="JPEG")
+    text = base64.b64encode(data).decode()
+    wrapped = "\n".join(text[at : at + 76] for at in range(0, len(text), 76))
+    for form in (
+        wrapped,
+        wrapped.replace("\n", "\r\n") + "\n",
+        text.replace("/", "\\/"),
+        wrapped.replace("\n", "\\n"),
+    ):
+        assert LOADER.load(data_ref(form)).base64.decode() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("iVBO*w0K", "character b'\\*' at position 4"),
+        ("iVBORw0", "7 characters, not a multiple of 4"),
+        ("iVBO=w0K", "'=' at position 4, before the end"),
+        ("iV-_", "URL-safe"),
+        ("", "0 bytes"),
+        ("é", "character"),
+        ("cm9vdDp4OjA6MDo=", "not a picture"),
+    ],
+)
+def test_broken_base64(text: str, message: str) -> None:
+    with pytest.raises(ImageError, match=message):
+        LOADER.load(data_ref(text))
+
+
+@given(st.binary(max_size=64) | st.binary(max_size=64).map(lambda tail: picture()[:40] + tail))
+def test_whatever_is_sent_decodes_as_a_picture(data: bytes) -> None:
+    with pytest.raises(ImageError):
+        LOADER.load(data_ref(data))
+
+
+def test_files_keep_their_path(tmp_path: Path) -> None:
+    ref = file_ref(tmp_path / "a.png", picture())
+    image = LOADER.load(ref)
+    assert image.path == str(tmp_path / "a.png")
+    assert image.data() == picture()
+    assert image.origin == str(tmp_path / "a.png")
+    assert LOADER.load(replace(ref, box=(0, 0, 5, 5))).path is None
+    assert ImageLoader(max_pixels=10).load(ref).path is None
+
+
+def test_cells_of_files(tmp_path: Path) -> None:
+    text = base64.b64encode(picture())
+    (tmp_path / "a.tsv").write_bytes(b"index\timage\n1\t" + text + b"\n")
+    ref = ImageRef(kind="cell", location=str(tmp_path / "a.tsv"), offset=14, length=len(text))
+    assert LOADER.load(ref).base64 == text
+    with pytest.raises(ImageError, match="has become shorter"):
+        LOADER.load(replace(ref, length=len(text) + 100))
+
+
+def test_pictures_are_shrunk_only_when_asked() -> None:
+    data = picture(size=(400, 300), kind="JPEG")
+    small = ImageLoader(max_pixels=30_000).load(data_ref(data))
+    assert (small.width, small.height, small.mime) == (200, 150, "image/jpeg")
+    assert (small.resized, small.reencoded) == (True, True)
+    assert small.sha256 == hashlib.sha256(small.data()).hexdigest()
+    same = ImageLoader(max_pixels=120_000).load(data_ref(data))
+    assert (same.resized, same.data()) == (False, data)
+
+
+def test_a_crop_and_other_formats_are_reencoded() -> None:
+    crop = LOADER.load(replace(data_ref(picture()), box=(1, 1, 4, 4)))
+    assert (crop.width, crop.resized, crop.reencoded, crop.mime) == (4, False, True, "image/png")
+    bmp = LOADER.load(data_ref(picture(kind="BMP")))
+    assert (bmp.reencoded, bmp.resized, bmp.mime) == (True, False, "image/png")
+
+
+def test_files_that_cannot_be_sent(tmp_path: Path) -> None:
+    with pytest.raises(MissingImage, match="no such file"):
+        LOADER.load(ImageRef(kind="file", location=str(tmp_path / "none.jpg")))
+    with pytest.raises(ImageError, match="a folder, not a picture"):
+        LOADER.load(ImageRef(kind="file", location=str(tmp_path)))
+    with pytest.raises(ImageError, match="0 bytes"):
+        LOADER.load(file_ref(tmp_path / "a.jpg", b""))
+    with pytest.raises(ImageError, match="not a picture"):
+        LOADER.load(ImageRef(kind="file", location="/etc/passwd"))
+    with pytest.raises(ImageError, match="not a regular file"):
+        LOADER.load(ImageRef(kind="file", location="/dev/zero"))
+    with pytest.raises(ImageError, match="cannot be read"):
+        LOADER.load(ImageRef(kind="file", location="a\0b"))
+    with pytest.raises(ImageError, match="cannot be read"):
+        LOADER.load(ImageRef(kind="file", location="x" * 5000))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_files(tmp_path: Path) -> None:
+    ref = file_ref(tmp_path / "a.png", picture())
+    (tmp_path / "a.png").chmod(0)
+    with pytest.raises(ImageError, match="cannot be read"):
+        LOADER.load(ref)
+
+
+def test_files_too_large_to_be_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "MAX_FILE_BYTES", 10)
+    with pytest.raises(ImageError, match="more than a picture can have"):
+        LOADER.load(file_ref(tmp_path / "a.png", picture()))
+
+
+def test_fingerprints_move_with_everything_that_matters(tmp_path: Path) -> None:
+    ref = file_ref(tmp_path / "a.png", picture())
+    first = LOADER.fingerprint(ref)
+    assert LOADER.fingerprint(ref) == first
+    others = {
+        ImageLoader(max_pixels=5).fingerprint(ref),
+        LOADER.fingerprint(replace(ref, box=(0, 0, 1, 1))),
+        LOADER.fingerprint(ImageRef(kind="url", location="http://example.org/a.png")),
+        LOADER.fingerprint(ImageRef(kind="url", location="http://example.org/b.png")),
+        LOADER.fingerprint(data_ref(picture())),
+    }
+    os.utime(tmp_path / "a.png", ns=(1, 1))
+    others.add(LOADER.fingerprint(ref))
+    assert len(others | {first}) == 7
+    with pytest.raises(ImageError, match="no such file"):
+        LOADER.fingerprint(ImageRef(kind="file", location=str(tmp_path / "none")))
+
+
+def test_addresses_are_refused_when_not_allowed() -> None:
+    with pytest.raises(ImageError, match="not allowed"):
+        ImageLoader(allow_urls=False).load(ImageRef(kind="url", location="http://example.org/a.png"))
+
+
+def test_check_decodes_everything() -> None:
+    data = bytearray(picture(size=(200, 200), kind="PNG"))
+    assert LOADER.check(data_ref(bytes(data))) == (200, 200, len(data))
+    data[60:70] = b"\0" * 10  # damage that header and trailer do not show
+    assert LOADER.load(data_ref(bytes(data))).width == 200
+    with pytest.raises(ImageError, match="truncated or broken"):
+        LOADER.check(data_ref(bytes(data)))
+
+
+def test_threads_may_share_a_loader() -> None:
+    refs = [
+        data_ref(picture(size=(20 + k, 20), kind=kind)) for k in range(10) for kind in ("PNG", "JPEG", "TIFF")
+    ]
+    with ThreadPoolExecutor(8) as pool:
+        widths = list(pool.map(lambda ref: LOADER.load(ref).width, refs))
+    assert widths == [20 + k for k in range(10) for _ in range(3)]

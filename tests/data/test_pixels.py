@@ -1,0 +1,161 @@
+import io
+import zlib
+from typing import Any
+
+import pytest
+from PIL import Image as PillowImage
+
+from eyechart.data import pixels
+from eyechart.data.pixels import decode_fully, fitted, inspect, reencode
+from eyechart.errors import ImageError
+from support.files import picture
+
+
+def noisy(kind: str, size: tuple[int, int] = (64, 48), mode: str = "RGB", **options: Any) -> bytes:
+    out = io.BytesIO()
+    base = PillowImage.effect_noise(size, 80).convert(mode)
+    base.save(out, kind, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF"])
+def test_headers(kind: str) -> None:
+    header = inspect(noisy(kind), "x")
+    assert (header.format, header.width, header.height, header.is_animated) == (kind, 64, 48, False)
+    assert decode_fully(noisy(kind), "x") == header
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_truncated_files_are_refused(kind: str, share: float) -> None:
+    data = noisy(kind)
+    with pytest.raises(ImageError, match=r"x: (the picture is truncated|a broken)"):
+        inspect(data[: int(len(data) * share)], "x")
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF"])
+def test_bytes_behind_the_end_are_tolerated(kind: str) -> None:
+    assert inspect(noisy(kind) + b"\0\0trailing", "x").width == 64
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "0 bytes"),
+        (b"root:x:0:0:root:/root:/bin/sh\n", "not a picture"),
+        (b"<svg></svg>", "not a picture"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n", "not a picture"),
+        (b"\x89PNG\r\n\x1a\n", "broken PNG"),
+        (b"\xff\xd8\xff", "broken JPEG"),
+        (b"GIF89a", "broken GIF"),
+        (b"RIFF\0\0\0\0WEBP", "broken WEBP"),
+        (b"II*\0", "broken TIFF"),
+        (b"BM", "broken BMP"),
+    ],
+)
+def test_what_is_no_picture(data: bytes, message: str) -> None:
+    with pytest.raises(ImageError, match=message):
+        inspect(data, "x")
+
+
+def test_bombs_are_refused_by_their_header() -> None:
+    bomb = bytearray(picture())
+    bomb[16:24] = (20_000).to_bytes(4, "big") * 2
+    bomb[29:33] = zlib.crc32(bomb[12:29]).to_bytes(4, "big")
+    with pytest.raises(ImageError, match="20000 x 20000 pixels, more than 178 million"):
+        inspect(bytes(bomb), "x")
+
+
+def test_large_pictures_below_the_limit_do_not_warn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PillowImage, "MAX_IMAGE_PIXELS", 100)
+    data = noisy("JPEG")
+    assert inspect(data, "x").width == 64
+    monkeypatch.setattr(pixels, "MAX_DECODED_PIXELS", 100)
+    with pytest.raises(ImageError, match="64 x 48 pixels"):
+        inspect(data, "x")
+
+
+def test_sizes() -> None:
+    assert fitted(8000, 5125, 12_250_000) == (4372, 2801)
+    assert fitted(3, 10_000, 1000) == (1, 1825)
+    assert fitted(100, 100, 10_000) == (100, 100)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "expected"),
+    [
+        ("JPEG", "RGB", "JPEG"), ("JPEG", "L", "JPEG"), ("JPEG", "CMYK", "JPEG"), ("PNG", "RGB", "PNG"),
+        ("PNG", "RGBA", "PNG"), ("PNG", "P", "PNG"), ("PNG", "1", "PNG"), ("PNG", "I;16", "PNG"),
+        ("GIF", "P", "PNG"), ("WEBP", "RGB", "WEBP"), ("TIFF", "CMYK", "PNG"), ("TIFF", "F", "PNG"), ("TIFF", "I", "PNG"),
+        ("BMP", "RGB", "PNG"),
+    ],
+)  # fmt: skip
+def test_resizing_keeps_the_format(kind: str, mode: str, expected: str) -> None:
+    new = reencode(noisy(kind, mode=mode), "x", max_pixels=300)
+    assert (new.format, new.width, new.height, new.resized) == (expected, 20, 15, True)
+    assert inspect(new.data, "x").format == expected
+
+
+def test_other_formats_become_png() -> None:
+    for kind in ("BMP", "TIFF", "PPM", "JPEG2000"):
+        new = reencode(noisy(kind), "x")
+        assert (new.format, new.resized) == ("PNG", False)
+
+
+def test_lossless_formats_keep_their_pixels() -> None:
+    data = noisy("BMP")
+    again = reencode(data, "x").data
+    assert (
+        PillowImage.open(io.BytesIO(again)).tobytes()
+        == PillowImage.open(io.BytesIO(data)).convert("RGB").tobytes()
+    )
+
+
+def test_the_first_frame_of_a_film() -> None:
+    frames = [PillowImage.new("RGB", (10, 10), colour) for colour in ("red", "blue")]
+    for kind in ("GIF", "WEBP", "PNG", "TIFF"):
+        out = io.BytesIO()
+        frames[0].save(out, kind, save_all=True, append_images=frames[1:])
+        assert inspect(out.getvalue(), "x").is_animated
+        new = reencode(out.getvalue(), "x")
+        assert new.format == "PNG"
+        pixel = PillowImage.open(io.BytesIO(new.data)).convert("RGB").getpixel((5, 5))
+        assert isinstance(pixel, tuple)
+        assert pixel[0] > 200
+        assert pixel[2] < 60
+
+
+def test_crops() -> None:
+    whole = PillowImage.new("RGB", (100, 50), "white")
+    whole.paste((255, 0, 0), (10, 20, 30, 40))
+    for kind, expected in (("PNG", "PNG"), ("JPEG", "JPEG"), ("WEBP", "PNG")):
+        out = io.BytesIO()
+        whole.save(out, kind, quality=100)
+        new = reencode(out.getvalue(), "x", box=(10, 20, 20, 20))
+        assert (new.format, new.width, new.height, new.resized) == (expected, 20, 20, False)
+        pixel = PillowImage.open(io.BytesIO(new.data)).convert("RGB").getpixel((10, 10))
+        assert isinstance(pixel, tuple)
+        assert pixel[0] > 240
+        assert pixel[1] < 20
+
+
+def test_crops_are_clipped_and_never_empty() -> None:
+    new = reencode(picture(size=(100, 50)), "x", box=(-10, 40, 30, 30))
+    assert (new.width, new.height) == (20, 10)
+    for box in ((100, 0, 5, 5), (0, 0, 0, 5), (0, 0, -5, 5), (-9, 0, 9, 9)):
+        with pytest.raises(ImageError, match="outside the picture of 100 x 50"):
+            reencode(picture(size=(100, 50)), "x", box=box)
+
+
+def test_a_resized_picture_keeps_its_turn() -> None:
+    exif = PillowImage.Exif()
+    exif[0x0112] = 6
+    new = reencode(noisy("JPEG", exif=exif.tobytes()), "x", max_pixels=300)
+    assert (new.width, new.height) == (20, 15)
+    assert PillowImage.open(io.BytesIO(new.data)).getexif()[0x0112] == 6
+
+
+def test_broken_exif_does_not_matter() -> None:
+    data = noisy("JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff")
+    assert inspect(data, "x").width == 64
+    assert reencode(data, "x", max_pixels=300).width == 20
