@@ -1,0 +1,182 @@
+"""The documentation is true: commands run, examples print what they show, links lead somewhere."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docs.markdown import PAGES, ROOT, anchors, blocks, commands, flat, is_shown, links
+from docs.workspace import answer, prepare
+from eyechart.cli.main import build_parser
+from support.command import environment, eyechart
+from support.server import Server
+
+ADDRESS = "http://localhost:8000/v1"
+SECONDS = 60
+
+# Runs the Python blocks of a page in one namespace, as a reader would paste them one after the other.
+DRIVER = """
+import doctest, json, sys, warnings
+warnings.simplefilter("error")
+names = {"__name__": "page"}
+for place, text in json.load(sys.stdin):
+    if ">>> " in text:
+        test = doctest.DocTestParser().get_doctest(text, names, place, place, 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+        if runner.run(test, clear_globs=False).failed:
+            sys.exit(1)
+        names.update(test.globs)
+    else:
+        exec(compile(text, place, "exec"), names)
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(answer) as running:
+        yield running
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, tmp_path: Path, server: Server) -> Path:
+    """A folder with the files that the page takes as given, and those that it spells out."""
+    prepare(tmp_path)
+    for block in blocks(request.getfixturevalue("page")):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text.replace(ADDRESS, server.base_url), encoding="utf-8")
+    return tmp_path
+
+
+def named(pages: list[Path]) -> list[object]:
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages]
+
+
+def needs_ocr(words: list[str]) -> bool:
+    return words[1:2] == ["demo"] or {"baseline/look", "baseline/ocr"} & set(words) != set()
+
+
+@pytest.mark.parametrize("page", named([page for page in PAGES if list(commands(page))]))
+def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server) -> None:
+    for command in commands(page):
+        if needs_ocr(command.words):
+            continue  # tested below
+        words = [word.replace(ADDRESS, server.base_url) for word in command.words[1:]]
+        done = eyechart(*words, cwd=folder, timeout=SECONDS, HOME=str(folder), COLUMNS="120")
+        where = f"{page.name}:{command.line}: {' '.join(command.words)}"
+        printed = done.out + done.err
+        assert done.code == command.code, f"{where}: exit code {done.code}\n{printed}"
+        seen = flat(printed.replace(server.base_url, ADDRESS))
+        missing = [line for line in command.shown if not is_shown(line, seen)]
+        assert not missing, f"{where}: not printed: {missing}\n{printed}"
+
+
+def python_blocks(page: Path) -> list[tuple[str, str]]:
+    return [
+        (f"{page.name}:{block.line}", block.text)
+        for block in blocks(page)
+        if block.language == "python" and not block.file
+    ]
+
+
+@pytest.mark.parametrize("page", named([page for page in PAGES if python_blocks(page)]))
+def test_python_examples_run(page: Path, folder: Path, server: Server) -> None:
+    import json
+
+    script = [(place, text.replace(ADDRESS, server.base_url)) for place, text in python_blocks(page)]
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER],
+        input=json.dumps(script),
+        cwd=folder,
+        env=environment(HOME=str(folder)),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.ocr
+@pytest.mark.timeout(300)
+def test_the_demo_and_the_figures_that_the_pages_quote(tmp_path: Path) -> None:
+    """`eyechart demo`, and every line of its table that a page or the picture shows."""
+    done = eyechart("demo", "-q", cwd=tmp_path, timeout=240)
+    assert done.code == 0, done.err
+    printed = flat(done.out)
+    for page in PAGES:
+        for command in commands(page):
+            if command.words == ["eyechart", "demo"]:
+                missing = [line for line in command.shown if not is_shown(line, printed)]
+                assert not missing, f"{page.name}: {missing}\n{done.out}"
+    picture = flat((ROOT / "docs" / "demo.svg").read_text(encoding="utf-8").replace("&#160;", " "))
+    for line in printed.splitlines():
+        for figure in line.split() if line.startswith(("baseline/", "(chance)")) else []:
+            assert figure in picture, f"docs/demo.svg lacks {figure}: draw it again with tools/draw_readme.py"
+
+
+@pytest.mark.parametrize("page", named([*PAGES, ROOT / "CHANGELOG.md"]))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{page.name} links to {link}"
+        assert target.is_relative_to(ROOT), f"{page.name} links out of the repository: {link}"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{page.name} links to {link}"
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in set(action.choices.values()):
+                yield from parsers(below)
+
+
+def test_every_verb_and_flag_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    verbs = list(parsers(build_parser()))
+    assert len(verbs) > 10
+    missing = {
+        f"{parser.prog} {flag}"
+        for parser in verbs
+        for action in parser._actions
+        for flag in action.option_strings
+        if f"`{flag}" not in page and f"{flag}`" not in page and f", {flag}" not in page
+    }
+    missing |= {parser.prog for parser in verbs if f"`{parser.prog}" not in page}
+    assert not missing
+
+
+def test_every_option_of_a_run_is_on_the_page() -> None:
+    from eyechart.run.options import Options
+
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    names = set(Options.__dataclass_fields__) - {"api_key"}
+    assert not {name for name in names if f"`{name}`" not in page}
+
+
+def test_every_scorer_column_and_finding_is_on_its_page() -> None:
+    from eyechart.data.lint import _SEVERITY
+    from eyechart.data.shape import ALIASES
+    from eyechart.registry import scorers
+
+    scoring = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")
+    data = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    ours = {name for name in scorers.names() if name != "same-length"}
+    assert not {name for name in ours if f"`{name}`" not in scoring}
+    assert not {alias for names in ALIASES.values() for alias in names if f"`{alias}`" not in data}
+    assert not {code for code in _SEVERITY if f"`{code}`" not in data}
+
+
+def test_nothing_of_this_machine_is_in_the_pages() -> None:
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "docs" / "demo.svg"]:
+        text = page.read_text(encoding="utf-8")
+        assert str(ROOT) not in text, page
+        assert str(Path.home()) + "/" not in text, page
