@@ -25,6 +25,8 @@ class Answer:
     delay_s: float = 0.0
     finish_reason: str = "stop"
     drop: bool = False  # close the connection without an answer
+    cut: bool = False  # close it in the middle of the answer
+    after: threading.Event | None = None  # answer when this happens, or after ten seconds
     message: dict[str, Any] = field(default_factory=dict)  # further fields of the message
 
 
@@ -60,6 +62,7 @@ class Server:
         self.asked: list[Asked] = []
         self.answered: Counter[str] = Counter()  # by the words of the last turn: full answers given
         self.most_at_once = 0
+        self.connections: set[object] = set()
         self._at_once = 0
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
@@ -95,6 +98,8 @@ class Server:
     async def _reply(self, request: web.Request) -> web.StreamResponse:
         asked = Asked(json.loads(await request.read()), dict(request.headers), request.path)
         self.asked.append(asked)
+        assert request.transport is not None
+        self.connections.add(request.transport.get_extra_info("peername"))
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
@@ -102,17 +107,27 @@ class Server:
             answer = Answer(said) if isinstance(said, str) else said
             if answer.delay_s:
                 await asyncio.sleep(answer.delay_s)
+            if answer.after is not None:
+                await asyncio.to_thread(answer.after.wait, 10)
         finally:
             self._at_once -= 1
-        if answer.drop:
-            assert request.transport is not None
-            request.transport.abort()
+        if answer.cut:
+            await self._cut(request)
+        if answer.drop or answer.cut:
+            if request.transport is not None:
+                request.transport.abort()
         elif answer.status == 200 and answer.body is None:
             self.answered[asked.text] += 1
         body = answer.body if answer.body is not None else self._completion(answer)
         return web.Response(
             status=answer.status, body=body, headers=answer.headers, content_type="application/json"
         )
+
+    @staticmethod
+    async def _cut(request: web.Request) -> None:
+        response = web.StreamResponse(headers={"Content-Length": "1000"})
+        await response.prepare(request)
+        await response.write(b'{"choices": [{"message": {"content": "A"')
 
     @staticmethod
     def _completion(answer: Answer) -> bytes:
