@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data.choices import LETTERS, choices_from_list, parse_choices
@@ -8,6 +8,7 @@ WORDS = st.text(alphabet="abcdefgh ijkl0123456789", min_size=1, max_size=15).map
 STYLES = ["({}) ", "{}. ", "{}.", "{}) ", "{}: ", "{}、", "（{}）", "[{}] "]
 
 
+@settings(deadline=None)
 @given(
     texts=st.lists(WORDS, min_size=2, max_size=10),
     style=st.sampled_from(STYLES),
@@ -20,12 +21,14 @@ def test_blocks_come_back(texts: list[str], style: str, indent: str) -> None:
     assert parse_choices(block) == dict(zip(LETTERS, texts, strict=False))
 
 
+@settings(deadline=None)
 @given(texts=st.lists(WORDS, min_size=2, max_size=6))
 def test_one_line_comes_back(texts: list[str]) -> None:
     block = " ".join(f"{letter}. {text}" for letter, text in zip(LETTERS, texts, strict=False))
     assert parse_choices(block) == dict(zip(LETTERS, texts, strict=False))
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ABC. ()\n:ab", max_size=60))
 def test_any_block_gives_letters_in_order(block: str) -> None:
     letters = list(parse_choices(block))

@@ -6,7 +6,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data import delimited
@@ -33,6 +33,7 @@ def reader(path: Path, data: bytes, *, as_pandas: bool = False) -> DelimitedRead
     return DelimitedReader(path, path.suffix[1:], as_pandas=as_pandas)
 
 
+@settings(deadline=None)
 @given(table=tables(), separator=st.sampled_from("\t,"), newline=st.sampled_from(["\r\n", "\n"]))
 def test_what_the_csv_module_writes_is_read_back(
     table: list[list[str]], separator: str, newline: str
@@ -44,6 +45,7 @@ def test_what_the_csv_module_writes_is_read_back(
     assert cells_of(out.getvalue().encode(), separator.encode()) == table
 
 
+@settings(deadline=None)
 @given(text=st.text(alphabet='ab"\t\n', max_size=30))
 def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
     expected = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter="\t") if row]
@@ -56,6 +58,7 @@ def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
     assert found == expected
 
 
+@settings(deadline=None)
 @given(table=tables(), quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), with_bom=st.booleans())
 def test_offsets_point_at_the_cell(table: list[list[str]], quoting: int, with_bom: bool) -> None:
     out = io.StringIO()

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data.image_cells import ImageCells, RowReference
@@ -44,6 +44,8 @@ def kinds(value: Any) -> list[str]:
         (b"['" + BASE64 + b"', 'AAAA']", ["cell", "cell"]),
         (b"['" + BASE64 + b"']", ["cell"]),
         (b"[]", []),
+        (b"  ", []),
+        (b"url_safe-" * 1000, ["cell"]),
     ],
 )
 def test_cells(cell: bytes, expected: list[str]) -> None:
@@ -94,6 +96,7 @@ def test_addresses_can_be_marked_as_not_allowed() -> None:
     assert read(Blob(b"https://example.org/a.jpg"), allow_urls=False)[0].column == "urls"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes_mean_something_or_are_refused(data: bytes) -> None:
     try:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data import images
@@ -71,6 +71,7 @@ def test_broken_base64(text: str, message: str) -> None:
         LOADER.load(data_ref(text))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=64) | st.binary(max_size=64).map(lambda tail: picture()[:40] + tail))
 def test_whatever_is_sent_decodes_as_a_picture(data: bytes) -> None:
     with pytest.raises(ImageError):

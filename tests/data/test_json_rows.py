@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data import json_window
@@ -109,6 +109,7 @@ def test_encodings(tmp_path: Path) -> None:
         list(listed(tmp_path / "a.json", b"[\xff]", encoding="shift_jis").rows(()))
 
 
+@settings(deadline=None)
 @given(rows=ROWS, indent=st.sampled_from([None, 2]), chunk=st.integers(1, 50))
 def test_json_lists_come_back(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], indent: int | None, chunk: int

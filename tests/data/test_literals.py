@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data.literals import MAX_LITERAL_CHARS, read_list_items, read_literal
@@ -6,18 +6,21 @@ from eyechart.data.literals import MAX_LITERAL_CHARS, read_list_items, read_lite
 TEXTS = st.lists(st.text(max_size=20), max_size=5)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_python_lists_come_back(texts: list[str]) -> None:
     assert read_literal(repr(texts)) == texts
     assert read_literal(f"  {texts!r}\n") == texts
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_items_as_bytes_come_back(texts: list[str]) -> None:
     clean = [text.encode("utf-8", "replace").decode() for text in texts]
     assert read_list_items(repr(clean).encode()) == [text.encode() for text in clean]
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="[]{}()'\",\\a1 \n", max_size=40))
 def test_no_text_makes_it_fail(text: str) -> None:
     assert read_literal(text) is None or isinstance(read_literal(text), list | dict)

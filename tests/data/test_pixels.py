@@ -86,8 +86,8 @@ def test_sizes() -> None:
     [
         ("JPEG", "RGB", "JPEG"), ("JPEG", "L", "JPEG"), ("JPEG", "CMYK", "JPEG"), ("PNG", "RGB", "PNG"),
         ("PNG", "RGBA", "PNG"), ("PNG", "P", "PNG"), ("PNG", "1", "PNG"), ("PNG", "I;16", "PNG"),
-        ("GIF", "P", "PNG"), ("WEBP", "RGB", "WEBP"), ("TIFF", "CMYK", "PNG"), ("TIFF", "F", "PNG"), ("TIFF", "I", "PNG"),
-        ("BMP", "RGB", "PNG"),
+        ("GIF", "P", "PNG"), ("WEBP", "RGB", "WEBP"), ("TIFF", "CMYK", "PNG"), ("TIFF", "F", "PNG"),
+        ("TIFF", "I", "PNG"), ("BMP", "RGB", "PNG"),
     ],
 )  # fmt: skip
 def test_resizing_keeps_the_format(kind: str, mode: str, expected: str) -> None:

@@ -27,7 +27,7 @@ def test_a_repeated_id_names_both_rows(tmp_path: Path) -> None:
 
 def test_missing_columns_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("index\tanswer\n1\tB\n")
-    with pytest.raises(DataError, match="reply, prediction, response .found: index, answer"):
+    with pytest.raises(DataError, match=r"reply, prediction, response \(found: index, answer"):
         read_replies(tmp_path / "a.tsv")
 
 

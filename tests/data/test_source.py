@@ -119,6 +119,21 @@ def test_rows_without_ids_are_numbered(tmp_path: Path) -> None:
     assert [sample.id for sample in source] == ["1", "2"]
 
 
+def test_values_that_only_later_rows_have(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(picture())
+    late = {"question": "?", "image": "a.png", "hint": "h", "A": "x", "B": "y", "subset": "map"}
+    source = open_source(jsonl(tmp_path / "a.jsonl", [{"question": "?"}] * 30 + [late]))
+    sample = list(source)[-1]
+    assert (len(sample.images), sample.hint, sample.choices) == (1, "h", {"A": "x", "B": "y"})
+    assert sample.meta == {"category": "map"}
+
+
+def test_the_wrong_separator_is_recognised(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("index,question\n1,x\n")
+    with pytest.raises(DataError, match="--format csv"):
+        open_source(tmp_path / "a.tsv")
+
+
 def test_missing_pictures_are_the_samples_problem(tmp_path: Path) -> None:
     source = open_source(
         jsonl(tmp_path / "a.jsonl", [{"question": "?", "image": f"{k}.jpg"} for k in range(3)])
@@ -203,7 +218,7 @@ def test_options_of_reading(tmp_path: Path) -> None:
         ("a.jsonl", "\n\n", "no rows"),
         ("a.jsonl", "nonsense\n", "row 1"),
         ("a.json", "[]", "no rows"),
-        ("a.tsv", "a,b\n1,2\n", "no column 'question'"),
+        ("a.tsv", "a\tb\n1\t2\n", "no column 'question'"),
         ("a.tsv", "index\tquestion\timage\n1\tx\t['a', 3]\n", None),
     ],
 )

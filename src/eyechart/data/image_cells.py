@@ -8,7 +8,8 @@ The rules, in this order, for a cell without its outer blanks:
 3. An ending such as ``.jpg`` makes it a path: base64 has no dot.
 4. Up to 64 characters is the index of another row, as in MMBench's files, unless it begins like an encoded
    picture (a one-pixel GIF fits) or holds a character no index would, such as a slash.
-5. Anything longer is base64 if its first characters are of that alphabet, else a path.
+5. Anything longer is base64 if its first characters are of that alphabet or if it is longer than any path
+   can be, else a path.
 
 A column that can only hold paths (`image_path`, `file_name`) skips rules 4 and 5.
 """
@@ -36,6 +37,7 @@ PICTURE_SUFFIXES = (
 _PICTURE_HEADS = (b"/9j/", b"iVBORw0KGgo", b"R0lGOD", b"UklGR", b"SUkqA", b"TU0AK")
 _BASE64_HEAD = re.compile(rb"[A-Za-z0-9+/=\s]*")
 _HEAD_BYTES = 256
+_MAX_PATH_BYTES = 4096  # what operating systems allow
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
 _DATA_URL = re.compile(rb"data:[^,]{0,200};base64,", re.IGNORECASE)
 
@@ -60,6 +62,8 @@ class ImageCells:
         """The pictures of one value, in order; ValueError says why it cannot be one."""
         if isinstance(value, str):
             value = Blob(value.encode(self.encoding, "surrogatepass"))
+        if isinstance(value, Blob) and not value.data.strip():
+            return []
         if isinstance(value, Blob) and (items := _items(value)) is not None:
             return [self._one(item, row, True, only_paths) for item in items if item.data.strip()]
         if isinstance(value, list):
@@ -98,7 +102,7 @@ class ImageCells:
         if only_paths or data[-5:].lower().endswith(PICTURE_SUFFIXES):
             return self.to_file(self._decoded(data))
         if len(data) > REFERENCE_CHARS or data.startswith(_PICTURE_HEADS):
-            is_base64 = _BASE64_HEAD.fullmatch(data, 0, _HEAD_BYTES) is not None
+            is_base64 = len(data) > _MAX_PATH_BYTES or _BASE64_HEAD.fullmatch(data, 0, _HEAD_BYTES)
             return self._base64(blob, data, row) if is_base64 else self.to_file(self._decoded(data))
         if not in_list and not set(b"/\\").intersection(data):
             return RowReference(self._decoded(data))

@@ -96,6 +96,7 @@ class ImageLoader:
 
     def fingerprint(self, ref: ImageRef) -> str:
         """Which picture this is, without reading it: changes when the file, the crop or our options do."""
+        _refuse(ref)
         parts = [ref.kind, ref.location, ref.offset, ref.length, ref.column, ref.box, self.max_pixels]
         if ref.kind in ("file", "cell", "parquet"):
             status = _status(ref)
@@ -111,9 +112,7 @@ class ImageLoader:
         )
 
     def _read(self, ref: ImageRef) -> _Raw:
-        if ref.column in REFUSALS and ref.kind in ("file", "url"):
-            why, hint = REFUSALS[ref.column]
-            raise ImageError(f"{ref}: {why}", hint=hint)
+        _refuse(ref)
         if ref.kind == "cell":
             return _from_base64(_read_file(ref), str(ref))
         if ref.kind == "data":
@@ -134,6 +133,13 @@ class ImageLoader:
         fetcher = self._fetcher()
         kept = fetcher.kept(url)
         return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
+
+
+def _refuse(ref: ImageRef) -> None:
+    """A reference that was marked when it was read, because its path or address must not be followed."""
+    if ref.kind in ("file", "url") and ref.column in REFUSALS:
+        why, hint = REFUSALS[ref.column]
+        raise ImageError(f"{ref}: {why}", hint=hint)
 
 
 def _status(ref: ImageRef) -> os.stat_result:

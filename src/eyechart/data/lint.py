@@ -9,8 +9,8 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.rows import OnProblem
@@ -95,6 +95,19 @@ class Report:
     def is_clean(self) -> bool:
         """Whether nothing needs to be mended before a run."""
         return all(finding.severity != "error" for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "name": self.name,
+            "origin": self.origin,
+            "n_rows": self.n_rows,
+            "n_images": self.n_images,
+            "is_clean": self.is_clean,
+            "presence": dict(self.presence),
+            "letters": dict(self.letters),
+            "findings": [asdict(finding) for finding in self.findings],
+        }
 
     def lines(self) -> list[str]:
         """The report as plain text."""

@@ -20,7 +20,7 @@ from eyechart.errors import DataError, ImageError, MissingExtra
 from eyechart.types import ImageRef
 
 _BATCH_ROWS = 64
-_CACHED_GROUPS = 4
+_CACHED_BYTES = 256 * 1024 * 1024  # of row groups besides the last one used
 _ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second picture of a list column
 
 
@@ -147,7 +147,9 @@ class ParquetCells:
         key = (path, group, column)
         if key not in self._groups:
             self._groups[key] = file.read_row_group(group, columns=[column]).column(0)
-            while len(self._groups) > _CACHED_GROUPS:
+            while (
+                len(self._groups) > 1 and sum(kept.nbytes for kept in self._groups.values()) > _CACHED_BYTES
+            ):
                 self._groups.popitem(last=False)
         self._groups.move_to_end(key)
         return self._groups[key]

@@ -217,23 +217,39 @@ def reencode(
 
     JPEG stays JPEG (quality 95) and a resized WebP stays WebP; everything else becomes PNG.
     """
+    header = inspect(data, what)
     name, picture = _open(data, what)
-    is_animated = False
-    with quiet():
-        is_animated = bool(getattr(picture, "is_animated", False))
     _decode(picture, what)
+    corners = None if box is None else _clipped(box, picture.size, what)
+    try:
+        return _cut_and_saved(picture, corners, max_pixels, _target(header, corners))
+    except (OSError, ValueError, MemoryError) as err:  # a pixel format that Pillow reads but cannot change
+        raise ImageError(
+            f"{what}: a {name} of mode {picture.mode} that cannot be cut, shrunk or saved ({_reason(err)})",
+            hint="convert it to an RGB PNG or JPEG",
+        ) from err
+
+
+def _target(header: Header, corners: tuple[int, int, int, int] | None) -> str:
+    is_webp = header.format == "WEBP" and not header.is_animated and corners is None
+    return header.format if header.format == "JPEG" or is_webp else "PNG"
+
+
+def _cut_and_saved(
+    picture: Picture, corners: tuple[int, int, int, int] | None, max_pixels: int | None, format: str
+) -> Encoded:
     orientation = _orientation(picture)
     profile = picture.info.get("icc_profile")
-    if box is not None:
-        picture = picture.crop(_clipped(box, picture.size, what))
+    if corners is not None:
+        with quiet():  # Pillow warns about crops above half of our limit
+            picture = picture.crop(corners)
     size = fitted(*picture.size, max_pixels)
     resized = size != picture.size
     if resized:
         from PIL.Image import Resampling
 
         picture = _smooth(picture).resize(size, Resampling.LANCZOS)
-    target = name if name == "JPEG" or (name == "WEBP" and not is_animated and box is None) else "PNG"
-    return Encoded(_save(picture, target, orientation, profile), target, *picture.size, resized)
+    return Encoded(_save(picture, format, orientation, profile), format, *picture.size, resized)
 
 
 def _clipped(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:

@@ -6,7 +6,7 @@ to the user before anything is spent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ class Detection:
     encoding: str = "utf-8"
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # target to columns, first wins
     letters: Mapping[str, str] = field(default_factory=dict)  # option letter to column
+    tried: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # as `fields`, and what may come later
     columns: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  # columns that mean nothing to us; they stay in the sample's meta
     reasons: tuple[str, ...] = ()
@@ -120,6 +121,11 @@ def detect(
     fields, letters = map_columns(path, columns, overrides)
     if "question" not in fields:
         near = near_names("question", list(columns), at_most=1)
+        if len(columns) == 1 and any(mark in columns[0] for mark in "\t,;"):
+            raise DataError(
+                f"{path.name}: read as {format} it has a single column ({columns[0][:60]!r})",
+                hint="columns are separated by tabs (--format tsv) or commas (--format csv)",
+            )
         raise DataError(
             f"{path.name}: no column 'question' (found: {', '.join(columns)})",
             hint=f"name the column that holds it: --field question={near[0] if near else columns[0]}",
@@ -133,10 +139,26 @@ def detect(
         encoding=encoding,
         fields=fields,
         letters=letters,
+        tried=_tried(fields, {resolve_target(name) for name in overrides}) if _is_json(format) else fields,
         columns=tuple(columns),
         kept=tuple(column for column in columns if column not in used),
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields)),
     )
+
+
+def _is_json(format: str) -> bool:
+    return format in ("json", "jsonl")
+
+
+def _tried(fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Rows that name their own values may have one that the first rows had not."""
+    found = {target: fields.get(target, ()) for target in ALIASES}
+    return {
+        target: names
+        if target in by_user or target == "id"
+        else tuple(dict.fromkeys((*names, *ALIASES[target])))
+        for target, names in found.items()
+    }
 
 
 def _shape(
@@ -148,7 +170,7 @@ def _shape(
         what = "multiple choice with pictures" if pictures else "multiple choice without pictures"
         reason = f"columns {' and '.join(list(letters.values())[:2])}, {seen}: {what}, as VLMEvalKit reads it"
         return ("vlmeval-mcq" if pictures else "vlmeval-text-mcq"), [reason]
-    is_json = format in ("json", "jsonl")
+    is_json = _is_json(format)
     first = _first_value(rows, fields.get("options", ()))
     if first is not None:
         column = fields["options"][0]
@@ -206,8 +228,11 @@ class Fields:
 def take_apart(row: Row, detection: Detection, where: str) -> Fields:
     """The parts of a sample out of one row; `where` names the row in messages."""
     values = row.values
-    fields = detection.fields
-    used = set(detection.letters.values())
+    fields = detection.tried
+    letters = detection.letters
+    if not letters and _is_json(detection.format) and "A" in values and "B" in values:
+        letters = {letter: letter for letter in LETTERS if letter in values}
+    used = set(letters.values())
 
     def take(target: str) -> Any:
         for column in fields.get(target, ()):
@@ -217,13 +242,13 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
                 return value
         return None
 
-    sample_id = as_text(take("id")) if "id" in fields else str(row.number)
+    sample_id = as_text(take("id")) if fields.get("id") else str(row.number)
     if not sample_id:
         raise DataError(f"{where}: nothing in {fields['id'][0]!r}", hint="every row needs its own id")
     image_column = next(
         (name for name in fields.get("image", ()) if values.get(name) not in (None, "", [])), ""
     )
-    choices, choices_text = _choices(detection, values, take, where)
+    choices, choices_text = _choices(letters, values, take, where)
     parts = Fields(
         id=sample_id,
         question=as_text(take("question")),
@@ -245,10 +270,10 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
 
 
 def _choices(
-    detection: Detection, values: Mapping[str, Any], take: Callable[[str], Any], where: str
+    letters: Mapping[str, str], values: Mapping[str, Any], take: Callable[[str], Any], where: str
 ) -> tuple[dict[str, str], str]:
     """Options by letter, and the block they stand in if the file prints its own letters."""
-    lettered = {letter: as_text(values.get(column)) for letter, column in detection.letters.items()}
+    lettered = {letter: as_text(values.get(column)) for letter, column in letters.items()}
     lettered = {letter: text for letter, text in lettered.items() if text}
     if lettered:
         return lettered, ""

@@ -145,7 +145,7 @@ class _Reading:
         self.ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read on the first need
 
     def samples(self) -> Iterator[Sample]:
-        blobs = self.detection.fields.get("image", ())
+        blobs = self.detection.tried.get("image", ())
         for row in self.reader.rows(blobs, self.on_problem):
             try:
                 sample = self._sample(row)
@@ -225,13 +225,13 @@ class _Reading:
         """One more pass: the rows that have a picture of their own, by id."""
         found: dict[str, tuple[ImageRef, ...]] = {}
         id_column = self.detection.fields.get("id", ("",))[0]
-        blobs = self.detection.fields["image"]
+        blobs = self.detection.tried["image"]
         for row in self.reader.rows(blobs, lambda problem: None):
-            value = row.values.get(blobs[0])
-            if value is None:
+            column = next((name for name in blobs if row.values.get(name)), "")
+            if not column:
                 continue
             try:
-                refs = self.cells.read(value, row.number, only_paths=blobs[0] in ONLY_PATHS)
+                refs = self.cells.read(row.values[column], row.number, only_paths=column in ONLY_PATHS)
             except ValueError:
                 continue
             own = tuple(ref for ref in refs if isinstance(ref, ImageRef))
