@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase
 
 # The compatibility forms Unicode does not unify, but that people type for the same mark.
 _ALIKE = {
@@ -32,6 +33,18 @@ def fold(text: str) -> str:
     if text.isascii():
         return text
     return text.translate({ord(char): plain for char in set(text) if (plain := _plain(char)) != char})
+
+
+def lower(text: str) -> str:
+    """The text with A to Z in lower case, nothing moved. Patterns over it need no flag, which is much faster.
+
+    >>> lower("The Ｂ in İzmir")
+    'the Ｂ in İzmir'
+    """
+    return text.lower() if text.isascii() else text.translate(_LOWER)
+
+
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 @lru_cache(maxsize=8192)

@@ -7,87 +7,47 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from eyechart.score.options import WORD, Options, is_negated
-from eyechart.score.statement import MAX_STATEMENTS, is_hypothetical, stated
+from eyechart.score.cues import CLOSERS, LETTER, WRAPPING, strong_cues, strong_predicates, weak_cues
+from eyechart.score.options import Options, is_negated
+from eyechart.score.statement import is_hypothetical, stated
 
 Kind = Literal["letter", "ambiguous", "not-an-option"]
 
-# Not "B-flat", "C++", "A's", "a.m.", nor the last letter of "U.S.".
-_LETTER = rf"(?<!{WORD})(?<!{WORD}\.)([A-Za-z])(?!{WORD}|'{WORD}|-{WORD}|\+|#|\.[A-Za-z]\.)"
-_WRAPPING = r"[\s*_~`\"'$(\[{<:=>|\\]|\\?(?:text|textbf|mathrm|mathbf)\{"
 _FILLER = re.compile(
-    rf"(?:{_WRAPPING}|\b(?:option|choice|letter|answer|simply|just|only|clearly|probably|likely|definitely|indeed|"
+    rf"(?:{WRAPPING}|\b(?:option|choice|letter|answer|simply|just|only|clearly|probably|likely|definitely|indeed|"
     r"therefore|thus|most|either|both|is|to be|the)\b|选项|选择|选|是|为|应该)*",
     re.IGNORECASE,
 )
-_LETTER_HERE = re.compile(_LETTER)
+_LETTER_HERE = re.compile(LETTER)
 _CONNECTOR = re.compile(
     r"\s*(?:$|[^\w\s]|_|[\u2e80-\u9fff]|(?:because|since|as|for|and|or|which|with|from|based|due|given|but|"
     r"rather|not|so|is|was|in this|according|by|if|when|instead|option|choice|answer)\b)",
     re.IGNORECASE,
 )
 _CLOSED = re.compile(r"\s*(?:$|[.):\]}*\"'`>$\n。：，、；])")
-_CLOSERS = r"[)\]*\"'`>$}_.]{0,6}\s{0,3}"
 _SUBJECT = re.compile(
-    rf"{_CLOSERS}(?:is|was|isn't|wasn't|are|were|has|have|had|shows?|seems?|looks?|appears?|cannot|can't|can|could|would|"
+    rf"{CLOSERS}(?:is|was|isn't|wasn't|are|were|has|have|had|shows?|seems?|looks?|appears?|cannot|can't|can|could|would|"
     r"will|may|might|does|doesn't|did|didn't|refers?|describes?|says?|represents?|depicts?|mentions?|also|shares?|"
     r"matches|contains?)\b|(?:选项|项)?[是为的描显表看]",
     re.IGNORECASE,
 )
 _REJECTED = re.compile(
-    rf"{_CLOSERS}(?:(?:is|was|are|seems?|looks?|appears?|would be|must be|can be)\s+"
+    rf"{CLOSERS}(?:(?:is|was|are|seems?|looks?|appears?|would be|must be|can be)\s+"
     r"(?:clearly |definitely |also )?"
     r"(?:not\b|wrong|incorrect|false|out\b|excluded|eliminated|ruled|invalid|impossible|unlikely)"
     r"|(?:is|was|does|do)n't\b|can(?:not|'t)\b)"
     r"|(?:选项|项)?(?:是|为)?(?:错|不|有误|排除)",
     re.IGNORECASE,
 )
-_DOUBTED = re.compile(rf"{_CLOSERS}[?？]")
+_DOUBTED = re.compile(rf"{CLOSERS}[?？]")
 _PAIRED = re.compile(
     r"[)\]*\"'`$}_\s]{0,6}(?:,|/|&|\+|、|，|\band\b|\bor\b|和|或者?|与|及|还是)\s{0,3}(?:and\b|or\b)?\s{0,3}(?:both\b)?"
-    r"\s{0,3}(?:option|choice|选项)?[\s(\[*\"'$]{0,5}" + _LETTER,
+    r"\s{0,3}(?:option|choice|选项)?[\s(\[*\"'$]{0,5}" + LETTER,
     re.IGNORECASE,
 )
 _PAIRED_BEFORE = re.compile(
-    _LETTER + r"[)\]*\"'`$\s]{0,5}(?:,|/|&|、|，|\band\b|\bor\b|\bnor\b|和|或者?|与|及|还是)\s{0,3}"
+    LETTER + r"[)\]*\"'`$\s]{0,5}(?:,|/|&|、|，|\band\b|\bor\b|\bnor\b|和|或者?|与|及|还是)\s{0,3}"
     r"(?:option|choice|选项)?[\s(\[*\"'$]{0,5}$",
-    re.IGNORECASE,
-)
-
-_STRONG_CUE = re.compile(
-    r"\b(?:correct|right|best|final|my|chosen|selected|appropriate|matching)\s+(?:option|choice|letter|selection|pick)"
-    r"(?:\*{1,3})?\s{0,3}(?:is\b|would be|should be|must be|:|=)"
-    r"|\b(?:option|choice)\s+is\s|(?:'d|'ll|\bwould|\bwill)\s+answer\s"
-    r"|(?:^|\n)\W{0,6}(?:option|choice|selection|final answer)\W{0,4}[:=]"
-    r"|\b(?:choose|chose|pick|picked|select|selected|go with|going with|opt for|settle on)\s"
-    r"|\b(?:wait|actually|correction|on second thoughts?|scratch that|no|sorry|i mean)\b[\s,.:;!-]{1,6}"
-    r"(?:no\b[\s,.]{1,4})?(?:(?:it's|it is|it should be|it must be|i mean|make that|that's|that is)\s)?"
-    rf"(?=\W{{0,6}}(?:option\s|choice\s)?\W{{0,4}}[A-Za-z](?!{WORD}))"
-    rf"|\bnot\s+(?:{_WRAPPING}|option\s|choice\s){{0,4}}{WORD}{{1,24}}[)\]*\"',]{{0,4}}\s+but(?:\s+rather)?\s"
-    r"|(?:正确|最佳|合适的?)(?:的)?选项(?:是|为|:|应该是|应为)"
-    r"|(?<![不别没挑])(?<!不[能该应要])(?<!不应该)选(?!项|出|中|取|自)择?(?:答案|选项)?(?:是|为|:)?"
-    r"|(?:而是|更正为?|应该是|应为)[:,，]?",
-    re.IGNORECASE,
-)
-_STRONG_AFTER = re.compile(
-    r"(?:^|[.\n;:,(*!?。，；：\"'\[]|\b(?:option|choice|answer|so|therefore|thus|hence|that|believe|think|conclude|only)\s|"
-    r"选项|项|以|此|故)"
-    rf"[\s(*\[\"']{{0,5}}{_LETTER}{_CLOSERS}(?:option |choice |选项|项)?"
-    r"(?:(?:is|must be|would be|should be)\s+(?:clearly |definitely |indeed |therefore |obviously )?"
-    r"(?:the |my )?(?:(?:only |most |best |final )*(?:correct\b|right\b(?!\s*(?:next|side|hand|of|above|"
-    r"below|there|in|on|at|behind|beside|-)))|(?:final )?answer\b|"
-    r"(?:most |best )(?:appropriate|suitable|accurate|likely|fitting|plausible)\b|"
-    r"best (?:answer|choice|option|match|fit|description)\b)"
-    r"|(?:是|为)?(?:最)?(?:正确|对的|合适))",
-    re.IGNORECASE,
-)
-_WEAK_CUE = re.compile(
-    r"\b(?:it|this|that)(?:'s|\s+is|\s+must be|\s+should be|\s+would be|\s+has to be)\s"
-    r"|\bI(?:'d|\s+would)?\s+(?:think|believe|guess|say|suspect)\s+(?:that\s)?"
-    r"|(?:^|[.\n,;]\s?)\W{0,3}(?:so|thus|therefore|hence|finally|in conclusion|conclusion)\b[,:]?\s"
-    r"|\b(?:option|choice)\s"
-    r"|(?<!might )(?<!may )(?<!could )\b(?:is|be)\s(?=[(*\[]{0,4}(?-i:[A-Z])(?:[)\]*.:]|\s*$))"
-    r"|选项|就是|(?:认为|觉得|判断|看来|推断)应?该?[是选]",
     re.IGNORECASE,
 )
 
@@ -138,12 +98,12 @@ def strong(text: str, start: int, options: Options) -> Iterator[Found]:
     for place in stated(text, start):
         if found := letter_after(text, place.start, place.end, options, may_be_subject=True):
             yield found
-    for cue in list(_STRONG_CUE.finditer(text, start))[-MAX_STATEMENTS:]:
+    for cue in strong_cues(text, start):
         if is_negated(text, cue.start()) or is_hypothetical(text, cue.start()):
             continue
         if found := letter_after(text, cue.end(), len(text), options, may_be_subject=False):
             yield found
-    for cue in list(_STRONG_AFTER.finditer(text, start))[-MAX_STATEMENTS:]:
+    for cue in strong_predicates(text, start):
         at, letter = cue.start(1), options.label(cue.group(1))
         is_denied = is_negated(text, at) or is_hypothetical(text, at)
         if letter is None or is_denied or text[cue.end() : cue.end() + 1] in ("?", "？", "吗"):
@@ -155,7 +115,7 @@ def strong(text: str, start: int, options: Options) -> Iterator[Found]:
 
 def weak(text: str, start: int, options: Options) -> Iterator[Found]:
     """Letters that are only spoken of in passing: "it is B", "so B", "option B"."""
-    for cue in list(_WEAK_CUE.finditer(text, start))[-MAX_STATEMENTS:]:
+    for cue in weak_cues(text, start):
         if is_negated(text, cue.start()) or is_negated(text, cue.end()) or is_hypothetical(text, cue.start()):
             continue
         if found := letter_after(text, cue.end(), len(text), options, may_be_subject=False):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from eyechart.registry import scorer
 from eyechart.score.abstain import abstains
+from eyechart.score.fold import lower
 from eyechart.score.numerals import Number, chinese_number, fold_numbers, numbers_in, parse_number, unwrapped
 from eyechart.score.statement import answer_start, containers, sentence_end, stated, whole_json
 from eyechart.score.verdict import Reading, verdict
@@ -14,6 +15,7 @@ from eyechart.types import Reply, Sample, Score
 
 TOLERANCE = 1e-9  # relative: 0.1 + 0.2 is 0.3, and nothing else is forgiven
 MAX_NUMBERS = 2_000  # a reply with more numbers than this states none of them
+MAX_PLAIN_CHARS = 20_000  # nor is the only number of so long a reply its answer
 
 _CLAUSE_END = re.compile(
     r"[,;(（，；。、]|\b(?:because|since|as|which|with|from|based|after|where|if|so)\b", re.IGNORECASE
@@ -21,8 +23,7 @@ _CLAUSE_END = re.compile(
 _CONCLUSION = re.compile(
     r"\b(?:so|therefore|thus|hence|in total|total(?: of| is|:)?|altogether|in all|overall|sum is|gives|"
     r"equals|makes)\b"
-    r"|因此|所以|总共|一共|共有|共计|合计",
-    re.IGNORECASE,
+    r"|因此|所以|总共|一共|共有|共计|合计"
 )
 
 
@@ -102,7 +103,7 @@ def _statements(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
 
 def _conclusions(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
     """The last "so ...", "in total ...", "= ..."."""
-    cues = [cue.end() for cue in _CONCLUSION.finditer(text, begin)]
+    cues = [cue.end() for cue in _CONCLUSION.finditer(lower(text), begin)]
     equals = text.rfind("=", begin)
     if equals >= 0:
         cues.append(equals + 1)
@@ -127,10 +128,10 @@ def _stated_in(text: str, start: int, end: int) -> Number | str | None:
 
 
 def _only_one(text: str, start: int, end: int) -> tuple[Reading, Number | None]:
-    values = _distinct(text, start, end)
+    values = _distinct(text, start, min(end, start + MAX_PLAIN_CHARS))
     if len(values) > 1:
         return Reading(None, "number:ambiguous"), None
-    if not values or abstains(text[start:end]):
+    if not values or end - start > MAX_PLAIN_CHARS or abstains(text[start:end]):
         return Reading(None, "number:unread"), None
     return _reading(values[0], "only-number", values[0].span), values[0]
 

@@ -12,6 +12,7 @@ from eyechart.score.fold import fold
 from eyechart.score.statement import bare_span
 
 MAX_DIGITS = 400
+MAX_CHARS = 500  # of a text that is one number
 
 _UNITS = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -80,6 +81,8 @@ def parse_number(text: str) -> Number | None:
     """
     plain = fold_numbers(text)
     start, end = unwrapped(plain)
+    if end - start > MAX_CHARS:
+        return None
     if re.fullmatch(r"\d{1,3}(?: \d{3})+", plain[start:end]):
         return _exact(float(plain[start:end].replace(" ", "")), (start, end))
     found = list(numbers_in(plain, start, end))

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from eyechart.score.fold import fold, lower
+
 MAX_SLOT_CHARS = 300  # of what follows "the answer is"
 MAX_BOX_CHARS = 2_000
 MAX_JSON_CHARS = 100_000
@@ -32,12 +34,13 @@ _WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|oper
 _ANSWER = re.compile(
     r"\b(?:answer|solution|ans)(?:\s+(?:to|for)\s+(?:the|this|that)\s+(?:question|problem))?"
     r"(?:\*{1,3}|_{1,2})?\s{0,4}"
-    r"(?:(?:is|are|was|would be|should be|must be|will be|could only be|has to be|"
-    r"appears to be|seems to be)"
+    r"(?:(?:is|are|was|would be|should be|must be|will be|could only be|has to be|appears to be|seems to be)"
     r"(?:\s+(?:therefore|thus|hence|then|clearly))?(?![a-z])\s{0,4}:?|[:=]|->|=>|→)"
-    r"|(?:最终|正确|最后)?答案(?:应该|应当|应|就|确实|很明显)?(?:(?:是|为|选择|选)\s?:?|[:\]]:?|\s{0,2}(?=[(*]{0,4}[A-Za-z0-9]))"
-    r"|答\s{0,2}:",
-    re.IGNORECASE,
+)
+_ANSWER_CHINESE = re.compile(
+    r"答案(?:应该|应当|应|就|确实|很明显)?"
+    r"(?:(?:是|为|选择|选)\s?:?|[:\]]:?|\s{0,2}(?=[(*]{0,4}[A-Za-z0-9]))"
+    r"|答\s{0,2}:"
 )
 _HYPOTHETICAL = re.compile(
     r"(?:\b(?:if|whether|suppose|assuming|unless|had|were)\b[^.!?\n,;]{0,24}|如果|假如|若|假设)$",
@@ -89,10 +92,12 @@ def stated(text: str, start: int = 0) -> list[Statement]:
     >>> [found.text(text) for found in stated(text)]
     ['4']
     """
-    cues = list(_ANSWER.finditer(text, start))[-MAX_STATEMENTS:]
+    cues = list(_ANSWER.finditer(lower(text), start))
+    if not text.isascii():
+        cues += _ANSWER_CHINESE.finditer(fold(text), start)
     return [
         Statement("stated", cue.end(), sentence_end(text, cue.end()))
-        for cue in cues
+        for cue in sorted(cues, key=re.Match.start)[-MAX_STATEMENTS:]
         if not is_hypothetical(text, cue.start())
     ]
 
