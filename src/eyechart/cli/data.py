@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from eyechart.cli.arguments import Verbs, add_data_flags, add_verb
-from eyechart.cli.output import print_json, print_rich
+from eyechart.cli.output import counting, print_json, print_rich
 from eyechart.cli.run import options_of
 from eyechart.errors import UsageError
 
@@ -97,14 +97,23 @@ def execute_check(args: argparse.Namespace) -> int:
     options = Options.of(options_of(args))
     source = find_benchmark(args.source, options).source
     loader = ImageLoader(allow_private_urls=options.allow_private_urls)
-    report = check(source, loader, look_at_images=not args.no_images)
+    report = check(source, loader, look_at_images=not args.no_images, progress=counting("rows checked"))
+    reasons = _reasons(source)
     if args.json:
-        print_json({"source": source.origin, "reasons": list(_reasons(source)), **report.to_json()})
+        print_json({**report.to_json(), "reasons": list(reasons)})
     else:
         from rich.text import Text
 
-        print_rich(Text("\n".join(report.lines())))
-    return 1 if report.has_errors else 0
+        from eyechart.report.visible import visible
+
+        print_rich(
+            Text(
+                visible(
+                    "\n".join([*report.lines()[:1], *(f"  {why}" for why in reasons), *report.lines()[1:]])
+                )
+            )
+        )
+    return 0 if report.is_clean else 1
 
 
 def _reasons(source: object) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
 
@@ -32,6 +34,21 @@ def print_rich(*renderables: Any) -> None:
 def note(text: str) -> None:
     """A remark for people, on stderr."""
     print(text, file=sys.stderr)
+
+
+def counting(what: str) -> Callable[[int], None] | None:
+    """Something to call with a growing count: shown on a terminal, at a readable pace."""
+    if not sys.stderr.isatty():
+        return None
+    shown_at_s = 0.0
+
+    def show(count: int) -> None:
+        nonlocal shown_at_s
+        if time.monotonic() - shown_at_s > 0.2:
+            shown_at_s = time.monotonic()
+            print(f"\r{count:,} {what}", end="\r", file=sys.stderr, flush=True)
+
+    return show
 
 
 def _speaks_unicode() -> bool:

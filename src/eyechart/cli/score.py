@@ -95,14 +95,15 @@ def _changes(changes: list[Change]) -> Any:
     if not changes:
         return Text("no verdict moved")
     shown = 20
+    heading = f"{len(changes)} verdict{'s' * (len(changes) != 1)} moved"
     table = Table(
-        title=f"{len(changes)} verdicts moved" + (f", the first {shown}:" if len(changes) > shown else ":"),
+        title=f"{heading}, the first {shown}:" if len(changes) > shown else f"{heading}:",
         title_justify="left",
         box=None,
         pad_edge=False,
     )
-    for heading in ("sample", "before", "after"):
-        table.add_column(heading)
+    for name in ("sample", "before", "after"):
+        table.add_column(name)
     for change in changes[:shown]:
         name = change.sample if not change.trial else f"{change.sample} (trial {change.trial})"
         before = f"{change.before} {change.value_before:g}"
