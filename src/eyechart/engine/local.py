@@ -71,6 +71,8 @@ class LocalExecutor:
         try:
             try:
                 async for item in prefetch:
+                    if self._stopping.is_set():
+                        break
                     if item.request is None or item.is_answered:
                         self._settle_unasked(item)
                         prefetch.release(item)
@@ -78,8 +80,6 @@ class LocalExecutor:
                         task = asyncio.create_task(self._ask(item, slots, prefetch))
                         asking.add(task)
                         task.add_done_callback(asking.discard)
-                    if self._stopping.is_set():
-                        break
             except Exception as err:  # the source or the journal gave out: answers under way may still come
                 self._give_up(err)
             await self._drain(asking)
