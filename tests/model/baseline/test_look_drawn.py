@@ -299,11 +299,49 @@ def plate(rng: random.Random) -> Drawing:
     ])  # fmt: skip
 
 
+def wheel(rng: random.Random) -> Drawing:
+    """A pie with its names in a legend at the right."""
+    picture = Pillow.new("RGB", (640, 380), "white")
+    pen = ImageDraw.Draw(picture)
+    names, tints = rng.sample(NAMES, 4), rng.sample(["red", "blue", "green", "yellow", "purple", "brown"], 4)
+    shares = rng.sample((10, 18, 31, 41), 4)
+    start = 20.0
+    for i, share in enumerate(shares):
+        pen.pieslice((30, 40, 330, 340), start, start + 3.6 * share, fill=PALETTE[tints[i]])
+        start += 3.6 * share
+        pen.rectangle((400, 82 + 60 * i, 424, 106 + 60 * i), fill=PALETTE[tints[i]])
+        letter(picture, (440, 94 + 60 * i), names[i], "#222222")
+    return Drawing(picture, [
+        Question("Which part is the biggest?", names[shares.index(41)], tuple(names)),
+        Question("Which has the smallest share?", names[shares.index(10)], tuple(names)),
+        Question(f"What colour is used for {names[0]}?", tints[0]),
+    ])  # fmt: skip
+
+
+def curve(rng: random.Random) -> Drawing:
+    """A thin line without marks on a grey page."""
+    picture = Pillow.new("RGB", (680, 420), (240, 240, 240))
+    pen = ImageDraw.Draw(picture)
+    years = ["1990", "1995", "2000", "2005", "2010"]
+    values = rng.sample(range(20, 200, 20), 5)
+    for tick in range(0, 201, 50):
+        letter(picture, (20, 340 - 1.5 * tick), str(tick), "#222222")
+    points = [(130 + 120 * i, 340 - 1.5 * value) for i, value in enumerate(values)]
+    pen.line(points, fill=PALETTE["green"], width=3)
+    for (x, _), year in zip(points, years, strict=True):
+        letter(picture, (x - width_of(year) / 2, 385), year, "#222222")
+    return Drawing(picture, [
+        Question("In which year was it highest?", years[values.index(max(values))], tuple(years)),
+        Question("Which year has the minimum?", years[values.index(min(values))], tuple(years)),
+        Question("What was the value in 2000?", str(values[2]), tuple(map(str, sorted(values)))),
+    ])  # fmt: skip
+
+
 @pytest.mark.ocr
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("draw", "n"),
-    [(columns, 3), (rails, 3), (ledger, 3), (bill, 3), (plate, 3)],
+    [(columns, 3), (rails, 3), (ledger, 3), (bill, 3), (plate, 3), (wheel, 2), (curve, 2)],
     ids=lambda v: getattr(v, "__name__", v),
 )
 def test_pictures_with_text(look: Look, draw: Callable[[random.Random], Drawing], n: int) -> None:

@@ -118,7 +118,8 @@ def _bar_facts(bars: list[Box], words: list[Box], keys: Mapping[str, str]) -> li
         value = number_in(printed) if printed else to_value(bar.y0) if to_value else base - bar.y0
         text = printed or (_round(value) if to_value and value is not None else "")
         series = keys.get(bar.colour, "")
-        facts.append(Fact(name, text, value, series=series, source="bars", colour=bar.colour))
+        error = to_value.error if to_value and not printed else 0.0
+        facts.append(Fact(name, text, value, series=series, source="bars", colour=bar.colour, error=error))
     if len({fact.label for fact in facts if fact.label}) < 2:
         return []
     return facts
@@ -150,6 +151,11 @@ class Axis:
 
     slope: float
     offset: float
+
+    @property
+    def error(self) -> float:
+        """What three pixels are worth: the reader's boxes are no better."""
+        return 3 * abs(self.slope)
 
     def __call__(self, y: float) -> float:
         """Value at a place."""
@@ -278,5 +284,14 @@ def read_line(sight: Sight) -> list[Fact]:
         ys = np.flatnonzero(mask[:, column])
         if len(ys):
             value = to_value(curve.y0 + (float(ys.min()) + float(ys.max())) / 2)
-            facts.append(Fact(word.text, _round(value), value, source="line", colour=name_colour(curve.rgb)))
+            facts.append(
+                Fact(
+                    word.text,
+                    _round(value),
+                    value,
+                    source="line",
+                    colour=name_colour(curve.rgb),
+                    error=to_value.error,
+                )
+            )
     return facts

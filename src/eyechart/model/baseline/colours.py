@@ -53,7 +53,7 @@ def name_colour(rgb: RGB) -> str:
     name = next(name for end, name in _HUES if hue * 360 <= end)
     if name in ("red", "orange") and hue * 360 < 60 and light < (0.42 if name == "orange" else 0.22):
         return "brown"
-    if name in ("orange", "yellow") and light > 0.72 and saturation < 0.7:
+    if name in ("orange", "yellow") and light > 0.72 and saturation < 0.8:
         return "beige"
     if name == "red" and light < 0.45 and saturation < 0.65:
         return "brown"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eyechart.model.baseline.picture import Picture
 
 SURE = 0.6  # below, the reader mostly sees letters in marks and dots
+MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip until memory ends
 REMEMBERED = 256  # pictures whose words are kept, a few kB each
 
 _lock = threading.Lock()  # the reader keeps state while it reads
@@ -74,7 +75,7 @@ def reader_version() -> str:
 @cache
 def _reader() -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of libraries we do not own, while they load
+        warnings.simplefilter("ignore")  # of libraries we do not own, while they load; the lock is held
         from rapidocr import RapidOCR
 
         return RapidOCR(
@@ -88,6 +89,9 @@ def _reader() -> Any:
 
 def read_words(picture: Picture) -> tuple[Word, ...]:
     """The text in a picture, from top to bottom, with places in the measured picture's pixels."""
+    short, long = sorted(picture.page.shape[:2])
+    if short < MIN_SIDE or long > MAX_ASPECT * short:
+        return ()
     key = hashlib.sha256(repr(picture.page.shape).encode() + picture.page.tobytes()).hexdigest()
     with _lock:
         if key not in _read:
@@ -99,9 +103,7 @@ def read_words(picture: Picture) -> tuple[Word, ...]:
 
 
 def _read_page(picture: Picture) -> tuple[Word, ...]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # libraries we do not own
-        out = _reader()(picture.page[:, :, ::-1])  # it takes blue first
+    out = _reader()(picture.page[:, :, ::-1])  # it takes blue first
     if out.boxes is None or out.txts is None:
         return ()
     words = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from eyechart.model.baseline.ask import Question, stem, words_of
 from eyechart.model.baseline.base import Answer
-from eyechart.model.baseline.options import match_option, squeeze
+from eyechart.model.baseline.options import match_option, number_in, squeeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Fact:
     series: str = ""  # the column, or the legend's key
     source: str = ""  # "bars", "table", ...
     colour: str = ""  # of the bar or slice
+    error: float = 0.0  # how far a measured value may be off
 
 
 _DIFFERS = re.compile(r"\bdifference\b|\b(?:more|less|fewer|higher|lower|longer|taller)\b.*\bthan\b")
@@ -187,6 +188,8 @@ def _value(
     meant = [fact for fact in named if mentions(fact.label, question) == best]
     if len(meant) == 1 and meant[0].text and (not choices or match_option(meant[0].text, choices)):
         return Answer(meant[0].text, _evidence("the value of the named label", meant))
+    if len(meant) == 1 and choices and (near := _within_error(meant[0], choices)):
+        return Answer(near, _evidence("the one option within the error of what was measured", meant))
     # The other way round: which label has the named value?
     valued = [
         f
@@ -196,3 +199,14 @@ def _value(
     if len(valued) == 1 and choices and match_option(valued[0].label, choices):
         return Answer(valued[0].label, _evidence("the label of the named value", valued))
     return None
+
+
+def _within_error(fact: Fact, choices: Mapping[str, str]) -> str:
+    """The one option as near to a measured value as measuring allows, or nothing."""
+    if fact.value is None or not fact.error:
+        return ""
+    value, error = fact.value, fact.error
+    near = [
+        text for text in choices.values() if (n := number_in(text)) is not None and abs(n - value) <= error
+    ]
+    return near[0] if len(near) == 1 else ""

@@ -86,4 +86,6 @@ def _nearest_colour(found: str, choices: Mapping[str, str]) -> str | None:
         named = [n for word in words_of(text) if (n := colours.as_named(word))]
         if len(named) == 1 and (distance := colours.likeness(name, named[0])) >= 0:
             ranked.append((distance, letter))
-    return min(ranked)[1] if ranked else None
+    ranked.sort()
+    is_tied = len(ranked) > 1 and ranked[0][0] == ranked[1][0]
+    return ranked[0][1] if ranked and not is_tied else None

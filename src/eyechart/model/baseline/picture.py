@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,12 +42,10 @@ def decode(data: bytes) -> Picture:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # sizes are checked at the door
-            with Image.open(io.BytesIO(data)) as opened:
-                opened.draft("RGB", (READ_SIDE, READ_SIDE))  # JPEG: decode at half size or less
-                image = _flatten(ImageOps.exif_transpose(opened))
-    except (UnidentifiedImageError, OSError, ValueError) as err:
+        with Image.open(io.BytesIO(data)) as opened:
+            opened.draft("RGB", (READ_SIDE, READ_SIDE))  # JPEG: decode at half size or less
+            image = _flatten(ImageOps.exif_transpose(opened))
+    except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError) as err:
         raise ModelError(f"the picture cannot be decoded: {err}") from err
     page = _shrink(image, READ_SIDE)
     pixels = _shrink(page, LOOK_SIDE)

@@ -13,7 +13,7 @@ from eyechart.model.baseline.regions import Patch, Patches, find_patches
 from eyechart.model.baseline.shapes import Outline, fill_holes, name_outline
 
 FLAT = 0.8  # of the picture in a few colours: a drawing. Photographs and noise have less
-MIN_READABLE = 100  # pixels; in a smaller picture there is no text to be read
+MIN_READABLE = 80  # pixels of the longer side; in a smaller picture there is no text to be read
 MIN_THING = 0.0004  # of the picture's area
 
 
@@ -52,7 +52,7 @@ class Sight:
     @cached_property
     def words(self) -> tuple[Word, ...]:
         """Text in the picture; none where it is too small or nobody reads."""
-        if not self.reads or min(self.picture.width, self.picture.height) < MIN_READABLE:
+        if not self.reads or max(self.picture.width, self.picture.height) < MIN_READABLE:
             return ()
         return eyes.read_words(self.picture)
 

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 
 from eyechart.model.baseline import colours
-from eyechart.model.baseline.ask import ANYTHING, Phrase, Question, read_phrase, words_of
+from eyechart.model.baseline.ask import ANYTHING, Question, read_phrase, words_of
 from eyechart.model.baseline.base import Answer
+from eyechart.model.baseline.pick import Things, find, select, stands
 from eyechart.model.baseline.shapes import SIDES
-from eyechart.model.baseline.sight import Sight, Thing
+from eyechart.model.baseline.sight import Sight
 
-Things = list[Thing]
 MAX_THINGS = 120  # more patches than that are texture, not things to be counted
 
 
@@ -39,128 +39,6 @@ def answer_about_things(question: Question, sight: Sight, choices: Mapping[str, 
         if answer is not None:
             return answer
     return None
-
-
-# ---- which things are meant
-
-
-def select(phrase: Phrase, things: Things) -> Things:
-    """The things a description fits; all of them for "shapes"."""
-    if phrase.colours:
-        things = [t for t in things if t.colour in phrase.colours]
-    if phrase.shapes:
-        exact = [t for t in things if t.shape in phrase.shapes]
-        # A square is a rectangle and a circle an ellipse, unless there are others that fit better.
-        wider = {"rectangle": "square", "ellipse": "circle", "square": "diamond"}
-        things = exact or [t for t in things if t.shape in {wider.get(name) for name in phrase.shapes}]
-    return things
-
-
-def narrow(phrase: Phrase, things: Things, sight: Sight) -> Things:
-    """Of the things that fit, those at the place or of the size the description names."""
-    if len(things) < 2:
-        return things
-    if (rank := _rank_from_side(phrase)) is not None:
-        side, position = rank
-        ordered = sorted(things, key=_ORDERS[side])
-        return [ordered[position - 1]] if position <= len(ordered) else []
-    if phrase.places:
-        return _at(phrase, things, sight)
-    if phrase.extreme:
-        ordered = sorted(things, key=lambda t: -phrase.extreme * t.outline.area)
-        return [ordered[phrase.rank - 1]] if phrase.rank <= len(ordered) else []
-    return things
-
-
-_ORDERS = {
-    "left": lambda t: t.patch.cx,
-    "right": lambda t: -t.patch.cx,
-    "top": lambda t: t.patch.cy,
-    "bottom": lambda t: -t.patch.cy,
-}
-
-
-def _rank_from_side(phrase: Phrase) -> tuple[str, int] | None:
-    """Read "the second shape from the left"."""
-    match = re.search(r"from the (left|right|top|bottom)", phrase.text)
-    ranks = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
-    position = next((ranks[word] for word in phrase.words if word in ranks), 1)
-    return (match[1], position) if match else None
-
-
-def _at(phrase: Phrase, things: Things, sight: Sight) -> Things:
-    """The thing furthest to the named side, corner or middle."""
-    width, height = sight.picture.width, sight.picture.height
-    x = 0.0 if "left" in phrase.places else width if "right" in phrase.places else None
-    y = 0.0 if "top" in phrase.places else height if "bottom" in phrase.places else None
-    if x is None and y is None:
-        x, y = width / 2, height / 2
-    if "middle" in phrase.places:
-        x, y = (width / 2 if x is None else x), (height / 2 if y is None else y)
-
-    def distance(thing: Thing) -> float:
-        across = abs(thing.patch.cx - x) / width if x is not None else 0.0
-        down = abs(thing.patch.cy - y) / height if y is not None else 0.0
-        return across + down
-
-    return [min(things, key=distance)]
-
-
-def related(question: Question, subjects: Things, anchors: Things) -> Things:
-    """Those subjects that stand as asked to the anchor, the nearest first."""
-    if question.relation == "between":
-        return _between(subjects, anchors)
-    if not anchors:
-        return []
-    anchor = anchors[0]
-    fit = [t for t in subjects if t is not anchor and stands(question.relation, t, anchor)]
-    return sorted(
-        fit, key=lambda t: (t.patch.cx - anchor.patch.cx) ** 2 + (t.patch.cy - anchor.patch.cy) ** 2
-    )
-
-
-def stands(relation: str, thing: Thing, anchor: Thing) -> bool:
-    """Whether a thing is left of, right of, above, below or inside another."""
-    a, b = thing.patch, anchor.patch
-    if relation == "inside":
-        return b.x0 <= a.x0 and b.y0 <= a.y0 and a.x1 <= b.x1 and a.y1 <= b.y1
-    dx, dy = a.cx - b.cx, a.cy - b.cy
-    return {
-        "left": dx < -abs(dy) * 0.3,
-        "right": dx > abs(dy) * 0.3,
-        "above": dy < -abs(dx) * 0.3,
-        "below": dy > abs(dx) * 0.3,
-    }.get(relation, False)
-
-
-def _between(subjects: Things, anchors: Things) -> Things:
-    if len(anchors) != 2:
-        return []
-    (a, b) = (t.patch for t in anchors)
-    inner = []
-    for thing in subjects:
-        p = thing.patch
-        along = (p.cx - a.cx) * (b.cx - a.cx) + (p.cy - a.cy) * (b.cy - a.cy)
-        length = (b.cx - a.cx) ** 2 + (b.cy - a.cy) ** 2
-        if thing not in anchors and 0.1 * length < along < 0.9 * length:
-            inner.append(thing)
-    return inner
-
-
-def find(question: Question, sight: Sight, things: Things) -> Things:
-    """The things the question is about."""
-    subjects = select(question.subject, things)
-    if question.relation and question.anchor is not None:
-        anchors = select(question.anchor, things) if question.anchor.is_of_things else []
-        if question.relation == "between" and len(question.anchor.shapes) + len(question.anchor.colours) < 2:
-            return []
-        if question.relation != "between" and len(anchors) != 1:
-            anchors = narrow(question.anchor, anchors, sight)[:1] if anchors else []
-        nearest = related(question, subjects, anchors)
-        return nearest if question.asks_count else nearest[:1]
-    if re.search(r"\b(?:inner|inside)\b", question.subject.text):
-        return [t for t in subjects if any(o is not t and stands("inside", t, o) for o in things)]
-    return narrow(question.subject, subjects, sight)
 
 
 def _evidence(rule: str, things: Things) -> dict[str, object]:
