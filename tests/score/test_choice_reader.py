@@ -111,6 +111,7 @@ EXPLICIT = [
     "B选项正确", "B是正确的", "B项正确。", "选项B是正确的", "不是A，而是B", "A是错误的，所以选B", "答案应该是B", "答案就是 B 。",
     "Based on the image, the correct answer is:\n\n**B. dog**\n\nA. is a cat.", "The answer is likely to be B.", "Ans: B",
     "**Answer: B. dog**\n\nExplanation: Option A is a cat.", "Among the options, B is the most appropriate.", "The option is B",
+    "Comparing A and B, B is the correct answer.", "I don't think the answer is A. I think the answer is B.",
     "The answer is dog (B).", "I'd answer B.", "The answer seems to be B", "【答案】B", "【答案】（B）", "根据图片，答案 B",
     "因为它会叫，所以答案是B，不是A。", "综上所述，本题选B",
 ]  # fmt: skip
@@ -209,6 +210,7 @@ UNREAD = [
     ("horse", ANIMALS, "unread"), ("The answer is clear from the picture.", ANIMALS, "unread"), ("Vitamin B12", ANIMALS, "unread"),
     ("same", {"A": "same", "B": "same"}, None), ("Plan B-side", ANIMALS, "unread"), ("看不清", CHINESE, "unread"),
     ("It might be A. It might be B.", ANIMALS, "unread"), ("I think A. I think B.", ANIMALS, "ambiguous"),
+    (r"\boxed{A} or \boxed{B}", ANIMALS, "ambiguous"), ("I don't think the answer is B.", ANIMALS, "unread"), ("选项A：左边。选项C：右边。", ANIMALS, "ambiguous"),
     ("AB", ANIMALS, "unread"), ("BAD", ANIMALS, "unread"), ("The answer is fish (B)", ANIMALS, "contradiction"),
     ("The blood type is A.", {"A": "O", "B": "A"}, "ambiguous"), ("不应该选B", ANIMALS, "unread"), ("不能选B", ANIMALS, "unread"),
     ("It is a quiet day with a dog. " * 40, ANIMALS, "unread"),  # long, and merely speaks of one

@@ -43,6 +43,10 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
+_JOINED = re.compile(r"\b(?:or|and)\b|[或和与]", re.IGNORECASE)
+_OPTION_WORD = re.compile(
+    r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
+)
 _LETTER_BESIDE = re.compile(r"[\s\"'*]{0,4}[(\[]([A-Za-z])[)\]]")
 _ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
@@ -109,7 +113,7 @@ def _by_statement(text: str, start: int, end: int, options: Options) -> Reading 
     readings = [*_contained(text, start, options), *_stated(text, start, options)]
     if last := _last_line(text, start, end, options):
         readings.append(last)
-    return max(readings, key=lambda reading: reading.span) if readings else None
+    return sorted(readings, key=lambda reading: reading.span[0])[-1] if readings else None
 
 
 def _contained(text: str, start: int, options: Options) -> list[Reading]:
@@ -119,7 +123,15 @@ def _contained(text: str, start: int, options: Options) -> list[Reading]:
         if inner.letter or inner.rule in ("choice:ambiguous", "choice:not-an-option"):
             rule = f"choice:{place.kind}" if inner.letter else inner.rule
             readings.append(Reading(inner.letter, rule, (place.start, place.end)))
+    if len(readings) > 1 and _offers_both(text, *readings[-2:]):
+        readings.append(_unread("ambiguous", readings[-1].span))
     return readings
+
+
+def _offers_both(text: str, first: Reading, second: Reading) -> bool:
+    r"""Whether two boxes are joined to one answer: ``\boxed{A} or \boxed{B}``."""
+    between = text[first.span[1] : second.span[0]]
+    return first.letter != second.letter and len(between) < 30 and _JOINED.search(between) is not None
 
 
 def _stated(text: str, start: int, options: Options) -> list[Reading]:
@@ -222,6 +234,10 @@ def _lists_options(text: str, lead: re.Match[str], letter: str, options: Options
     """Whether the reply repeats the options line by line, which chooses none: after the first, the second."""
     labels = list(options.labels.values())
     following = labels[labels.index(letter) + 1 :][:1]
+    if not lead.group().startswith(lead.group(1)) and _OPTION_WORD.match(text, lead.start()):
+        others = (found.group(1) or found.group(2) for found in _OPTION_WORD.finditer(text, lead.end()))
+        if any(options.label(other) not in (None, letter) for other in others):
+            return True
     line = _LINE_LETTER.search(text, lead.end())
     is_alone = "\n" in lead.group(2)  # a letter on a line of its own is an answer, whatever follows
     return line is not None and not is_alone and [options.label(line.group(1))] == following

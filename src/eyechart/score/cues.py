@@ -39,8 +39,8 @@ _PREDICATE = re.compile(
     r"(?:^|[.\n;:,(*!?\"'\[。，；：]|\b(?:option|choice|answer|so|therefore|thus|hence|that|believe|think|"
     rf"conclude|only)\s)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}(?:option |choice )?"
     r"(?:is|must be|would be|should be)\s+(?:clearly |definitely |indeed |therefore |obviously )?"
-    r"(?:the |my )?(?:(?:only |most |best |final )*(?:correct\b|right\b(?!\s*(?:next|side|hand|of|above|below|"
-    r"there|in|on|at|behind|beside|-)))|(?:final )?answer\b"
+    r"(?:the |my )?(?:(?:only |most |best |final )*(?:correct\b|right\b(?!\s*(?:next|side|hand|of|above|"
+    r"below|there|in|on|at|behind|beside|-)))|(?:final )?answer\b"
     r"|(?:most |best )(?:appropriate|suitable|accurate|likely|fitting|plausible)\b"
     r"|best (?:answer|choice|option|match|fit|description)\b)"
 )

@@ -54,4 +54,4 @@ def _plain(char: str) -> str:
     if unicodedata.decomposition(char).startswith(_KEPT_FORMS):
         return char
     plain = unicodedata.normalize("NFKC", char)
-    return plain if len(plain) == 1 else char
+    return _ALIKE.get(plain, plain) if len(plain) == 1 else char

@@ -46,7 +46,7 @@ _PAIRED = re.compile(
     re.IGNORECASE,
 )
 _PAIRED_BEFORE = re.compile(
-    LETTER + r"[)\]*\"'`$\s]{0,5}(?:,|/|&|、|，|\band\b|\bor\b|\bnor\b|和|或者?|与|及|还是)\s{0,3}"
+    LETTER + r"[)\]*\"'`$\s]{0,5}(?:/|&|、|\band\b|\bor\b|\bnor\b|和|或者?|与|及|还是)\s{0,3}"
     r"(?:option|choice|选项)?[\s(\[*\"'$]{0,5}$",
     re.IGNORECASE,
 )

@@ -43,7 +43,8 @@ _ANSWER_CHINESE = re.compile(
     r"|答\s{0,2}:"
 )
 _HYPOTHETICAL = re.compile(
-    r"(?:\b(?:if|whether|suppose|assuming|unless|had|were)\b[^.!?\n,;]{0,24}|如果|假如|若|假设)$",
+    r"(?:\b(?:if|whether|suppose|assuming|unless|had|were|doubt)\b[^.!?\n,;]{0,24}"
+    r"|(?:n't|\bnot)\s+(?:think|believe|say|sure)\b[^.!?\n,;]{0,16}|如果|假如|若|假设)$",
     re.IGNORECASE,
 )
 _END_OF_SENTENCE = re.compile(r"[。！？!?\n]|\.(?=\s|$|\*|\"|')")
