@@ -32,6 +32,7 @@ class ImageRef:
     length: int = 0
     column: str = ""
     box: tuple[int, int, int, int] | None = None  # crop: x, y, width, height in pixels
+    refused: str = ""  # why it is not followed; loading it fails with this reason
 
     def __str__(self) -> str:
         """Say where the picture lies, for messages to people."""

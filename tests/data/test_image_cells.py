@@ -93,7 +93,7 @@ def test_path_columns_hold_no_rows_and_no_base64() -> None:
 
 
 def test_addresses_can_be_marked_as_not_allowed() -> None:
-    assert read(Blob(b"https://example.org/a.jpg"), allow_urls=False)[0].column == "urls"
+    assert read(Blob(b"https://example.org/a.jpg"), allow_urls=False)[0].refused == "urls"
 
 
 @settings(deadline=None)

@@ -15,7 +15,7 @@ def test_the_first_root_that_has_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["../x.jpg", "a/../../x.jpg", "..", "./../x.jpg"])
 def test_paths_that_lead_out_are_marked(path: str) -> None:
-    assert PathRules(["/data"]).to_ref(path).column == "outside"
+    assert PathRules(["/data"]).to_ref(path).refused == "outside"
 
 
 @pytest.mark.parametrize("path", ["a/../x.jpg", "..x.jpg", "./x.jpg"])
@@ -25,9 +25,9 @@ def test_dots_inside_are_fine(path: str) -> None:
 
 
 def test_absolute_paths() -> None:
-    assert PathRules(["/data"]).to_ref("/x/a.jpg").column == ""
-    assert PathRules(["/data"], allow_absolute=False).to_ref("/x/a.jpg").column == "absolute"
-    assert PathRules(["/data"], allow_absolute=False).to_ref("~/a.jpg").column == "absolute"
+    assert PathRules(["/data"]).to_ref("/x/a.jpg").refused == ""
+    assert PathRules(["/data"], allow_absolute=False).to_ref("/x/a.jpg").refused == "absolute"
+    assert PathRules(["/data"], allow_absolute=False).to_ref("~/a.jpg").refused == "absolute"
 
 
 def test_a_path_with_a_nul_is_just_missing() -> None:

@@ -87,6 +87,13 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
         "--image-root", metavar="DIR", help="where relative image paths start, besides the file"
     )
     group.add_argument(
+        "--no-urls",
+        action="store_false",
+        default=None,
+        dest="allow_urls",
+        help="do not fetch pictures from web addresses (default: fetched once, then kept)",
+    )
+    group.add_argument(
         "--allow-private-urls",
         action="store_true",
         default=None,

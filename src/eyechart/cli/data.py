@@ -89,15 +89,15 @@ def execute_show(args: argparse.Namespace) -> int:
 
 def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
-    from eyechart.data.images import ImageLoader
     from eyechart.data.lint import check
     from eyechart.run.options import Options
-    from eyechart.run.plan import find_benchmark
+    from eyechart.run.plan import find_benchmark, make_loader
 
     options = Options.of(options_of(args))
     source = find_benchmark(args.source, options).source
-    loader = ImageLoader(allow_private_urls=options.allow_private_urls)
-    report = check(source, loader, look_at_images=not args.no_images, progress=counting("rows checked"))
+    report = check(
+        source, make_loader(options), look_at_images=not args.no_images, progress=counting("rows checked")
+    )
     reasons = _reasons(source)
     if args.json:
         print_json({**report.to_json(), "reasons": list(reasons)})

@@ -99,8 +99,8 @@ def add_parser(verbs: Verbs) -> None:
 # Flags whose values are options of the run under the same name.
 _PLAIN = (
     "base_url", "api_key", "temperature", "max_tokens", "seed", "timeout_s", "format", "encoding", "cells",
-    "image_root", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels", "scorer",
-    "concurrency", "retries", "out", "fresh",
+    "image_root", "allow_urls", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels",
+    "scorer", "concurrency", "retries", "out", "fresh",
 )  # fmt: skip
 
 

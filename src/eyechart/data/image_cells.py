@@ -98,7 +98,7 @@ class ImageCells:
         if match := _DATA_URL.match(data):
             return self._base64(blob, data[match.end() :], row)
         if _SCHEME.match(data[:40]):
-            return ImageRef(kind="url", location=self._decoded(data), column="" if self.allow_urls else URLS)
+            return ImageRef(kind="url", location=self._decoded(data), refused="" if self.allow_urls else URLS)
         if only_paths or data[-5:].lower().endswith(PICTURE_SUFFIXES):
             return self.to_file(self._decoded(data))
         if len(data) > REFERENCE_CHARS or data.startswith(_PICTURE_HEADS):

@@ -24,6 +24,7 @@ from eyechart.types import Image, ImageRef
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
 
+_LONGEST_SHOWN = 200  # characters of a path in a message
 _BLANKS = b" \t\r\n\v\f"
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]")
 
@@ -127,9 +128,7 @@ class ImageLoader:
 
     def _download(self, url: str) -> _Raw:
         if not self.allow_urls:
-            raise ImageError(
-                f"{url}: pictures at web addresses are not allowed", hint="allow it with --allow-urls"
-            )
+            raise ImageError(f"{url}: pictures at web addresses are not allowed", hint="leave out --no-urls")
         fetcher = self._fetcher()
         kept = fetcher.kept(url)
         return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
@@ -137,8 +136,8 @@ class ImageLoader:
 
 def _refuse(ref: ImageRef) -> None:
     """A reference that was marked when it was read, because its path or address must not be followed."""
-    if ref.kind in ("file", "url") and ref.column in REFUSALS:
-        why, hint = REFUSALS[ref.column]
+    if ref.refused:
+        why, hint = REFUSALS[ref.refused]
         raise ImageError(f"{ref}: {why}", hint=hint)
 
 
@@ -148,6 +147,9 @@ def _status(ref: ImageRef) -> os.stat_result:
         status = os.stat(path)  # noqa: PTH116 - a path as the file wrote it, NUL bytes and all
     except FileNotFoundError as err:
         hint = "pictures are looked for beside the data file, then in --image-root"
+        if len(path) > _LONGEST_SHOWN:  # hardly a path: more likely base64 that went wrong
+            shown = f"{path[:_LONGEST_SHOWN]}…"
+            raise MissingImage(f"{shown}: neither base64 nor the path of a file", hint=hint) from err
         raise MissingImage(f"{path}: no such file", hint=hint) from err
     except (OSError, ValueError) as err:
         raise ImageError(f"{path!r}: cannot be read: {getattr(err, 'strerror', None) or err}") from err

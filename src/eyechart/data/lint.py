@@ -31,7 +31,7 @@ _SEVERITY: dict[str, Severity] = {
     "stopped": "error",
     "malformed-row": "error",
     "duplicate-id": "error",
-    "no-images": "error",
+    "no-images": "warning",  # the annotations alone are a usual thing to have
     "missing-image": "error",
     "bad-image": "error",
     "answer-not-an-option": "error",
@@ -50,7 +50,7 @@ _ABOUT = {
     "stopped": "the file cannot be read further",
     "malformed-row": "rows that cannot be read",
     "duplicate-id": "rows whose id was used before",
-    "no-images": "none of the pictures is there",
+    "no-images": "none of the pictures is there (if they lie elsewhere: --image-root)",
     "missing-image": "pictures that are not there",
     "bad-image": "pictures that cannot be sent",
     "answer-not-an-option": "answers that are none of the options",

@@ -3,7 +3,7 @@
 A relative path is looked for below the data file's folder, then `image_root`, then the image folder of the
 VLMEvalKit data directory, then the current directory; the first that exists is taken, and the first of all
 when none does, so that a missing picture is its sample's problem and no one else's. For the same reason a
-path that is not followed becomes a reference that the loader refuses: its `column` says why.
+path that is not followed becomes a reference that the loader refuses: it says why itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REFUSALS: Mapping[str, tuple[str, str]] = {
         "absolute paths are not followed in data that is not your own file",
         "save the data set as a file of your own if you trust it",
     ),
-    URLS: ("pictures at web addresses are not fetched for this data set", "allow it with --allow-urls"),
+    URLS: ("pictures at web addresses are not fetched for this data set", "leave out --no-urls"),
 }
 
 
@@ -41,10 +41,10 @@ class PathRules:
     def to_ref(self, path: str) -> ImageRef:
         """The picture at `path`, or a reference that will be refused with a reason."""
         if os.path.isabs(path) or path.startswith("~"):  # noqa: PTH117 - no Path objects, this is per row
-            return ImageRef(kind="file", location=path, column="" if self.allow_absolute else ABSOLUTE)
+            return ImageRef(kind="file", location=path, refused="" if self.allow_absolute else ABSOLUTE)
         inside = os.path.normpath(path)
         if inside == ".." or inside.startswith(".." + os.sep):
-            return ImageRef(kind="file", location=path, column=OUTSIDE)
+            return ImageRef(kind="file", location=path, refused=OUTSIDE)
         candidates = [os.path.join(root, inside) for root in self.roots]  # noqa: PTH118
         found = next(filter(os.path.exists, candidates), candidates[0])
         return ImageRef(kind="file", location=found)

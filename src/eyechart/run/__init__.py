@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError, EyechartError, ModelError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, find_benchmark, make_plan
+from eyechart.run.plan import Plan, find_benchmark, make_loader, make_plan
 from eyechart.run.record import Run
 from eyechart.types import Benchmark, Sample, Source
 
@@ -98,7 +98,6 @@ class _Session:
 
 def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     """Ask for what is missing, showing how it goes."""
-    from eyechart.data.images import ImageLoader
     from eyechart.engine.backoff import Backoff
     from eyechart.engine.local import LocalExecutor, Settings
     from eyechart.engine.prepare import Preparer
@@ -109,8 +108,7 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     options, model = plan.options, plan.model
     if isinstance(model, Studious):
         model.study(journal.samples())
-    pictures = ImageLoader(max_pixels=options.max_pixels, allow_private_urls=options.allow_private_urls)
-    preparer = Preparer(plan.prompt, pictures, {"model": model.name, **model.identity})
+    preparer = Preparer(plan.prompt, make_loader(options), {"model": model.name, **model.identity})
     settings = Settings(
         concurrency=options.concurrency,
         timeout_s=options.timeout_s,

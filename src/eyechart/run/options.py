@@ -31,6 +31,7 @@ class Options:
     encoding: str | None = None
     cells: Literal["text", "pandas"] = "text"
     image_root: str | None = None
+    allow_urls: bool = True
     allow_private_urls: bool = False
     limit: int | None = None
     ids: tuple[str, ...] = ()

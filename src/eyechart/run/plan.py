@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eyechart.run.options import Options
 from eyechart.types import Benchmark, Model, Prompt, Scorer, Source
+
+if TYPE_CHECKING:
+    from eyechart.data.images import ImageLoader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +104,24 @@ def _open_file(source: str | Path, options: Options) -> Source:
     from eyechart.data.source import SourceOptions, open_source
 
     chosen = SourceOptions(
-        format=options.format, fields=options.fields, encoding=options.encoding, cells=options.cells
+        format=options.format,
+        fields=options.fields,
+        encoding=options.encoding,
+        cells=options.cells,
+        image_root=options.image_root,
+        allow_urls=options.allow_urls,
     )
-    if options.image_root is not None:
-        chosen = replace(chosen, image_root=Path(options.image_root))
     return open_source(source, chosen)
+
+
+def make_loader(options: Options) -> ImageLoader:
+    """What loads the pictures of a run; those fetched from the web are kept for the next one."""
+    from eyechart.data.images import ImageLoader
+    from eyechart.store.folder import cache_home
+
+    return ImageLoader(
+        max_pixels=options.max_pixels,
+        allow_urls=options.allow_urls,
+        allow_private_urls=options.allow_private_urls,
+        cache_dir=cache_home() / "images",
+    )

@@ -41,6 +41,14 @@ def file_safe(name: str) -> str:
     return safe.strip(".-") or "unnamed"
 
 
+def cache_home() -> Path:
+    """Where things that can be had again are kept between runs: `$EYECHART_CACHE`, or the user's cache."""
+    named = os.environ.get("EYECHART_CACHE")
+    if named:
+        return Path(named).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eyechart"
+
+
 def make(folder: Path, *, fresh: bool = False) -> None:
     """Make the folder; with `fresh`, without whatever an earlier run left of itself there."""
     try:
