@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,15 +53,26 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, server: Server) -> Pa
     return tmp_path
 
 
-def named(pages: list[Path]) -> list[object]:
-    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages]
+def named(pages: list[Path], *, fast: tuple[str, ...] = ()) -> list[object]:
+    """Pages as parameters; of those whose commands are run, only a few are among the fast tests."""
+    return [
+        pytest.param(
+            page,
+            id=str(page.relative_to(ROOT)),
+            marks=[pytest.mark.slow] if fast and page.name not in fast else [],
+        )
+        for page in pages
+    ]
 
 
 def needs_ocr(words: list[str]) -> bool:
     return words[1:2] == ["demo"] or {"baseline/look", "baseline/ocr"} & set(words) != set()
 
 
-@pytest.mark.parametrize("page", named([page for page in PAGES if list(commands(page))]))
+WITH_COMMANDS = [page for page in PAGES if list(commands(page))]
+
+
+@pytest.mark.parametrize("page", named(WITH_COMMANDS, fast=("README.md", "runs.md")))
 def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server) -> None:
     for command in commands(page):
         if needs_ocr(command.words):
@@ -85,8 +97,6 @@ def python_blocks(page: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", named([page for page in PAGES if python_blocks(page)]))
 def test_python_examples_run(page: Path, folder: Path, server: Server) -> None:
-    import json
-
     script = [(place, text.replace(ADDRESS, server.base_url)) for place, text in python_blocks(page)]
     done = subprocess.run(
         [sys.executable, "-c", DRIVER],

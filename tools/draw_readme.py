@@ -1,0 +1,49 @@
+"""Draws docs/demo.svg, the picture in the README: the tables of a real `eyechart demo`.
+
+    .venv/bin/python tools/draw_readme.py
+
+Needs the [ocr] extra, as the demo does. The figures are those of the run that this script makes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+import eyechart as ec
+from eyechart.cli.demo import BASELINES
+from eyechart.report.table import run_table, runs_table
+
+TARGET = Path(__file__).parents[1] / "docs" / "demo.svg"
+WIDTH = 96
+
+
+def main() -> int:
+    """Run the demo in a folder of its own and draw what it prints."""
+    with tempfile.TemporaryDirectory() as out:
+        runs = [ec.run("demo", name, out=out) for name in BASELINES]
+        if any(done.exit_code for done in runs):
+            print("some samples failed: nothing was drawn", file=sys.stderr)
+            return 1
+        summaries = [done.summary for done in runs]
+        console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+        console.print(Text("$ eyechart demo", style="bold"))
+        console.print(runs_table(summaries))
+        console.print(Text("\n$ eyechart report runs/demo/baseline-look-…", style="bold"))
+        console.print(run_table(summaries[-1]))
+    drawn = console.export_svg(title="eyechart", unique_id="eyechart")
+    # The page must not fetch anything to be seen: the system's own fixed-width font will do.
+    drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)
+    TARGET.write_text("\n".join(line.rstrip() for line in drawn.splitlines()) + "\n", encoding="utf-8")
+    print(f"wrote {TARGET}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
