@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -38,7 +38,7 @@ class Options:
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
     by_case: Mapping[str, str | None]  # text as written -> letter; None when two options share it
     by_text: Mapping[str, str | None]  # the same without case
-    pattern: re.Pattern[str] | None
+    findable: tuple[str, ...]  # texts that can be found inside a sentence
     n_chars: int
 
     def label(self, text: str) -> str | None:
@@ -60,14 +60,18 @@ class Options:
         >>> [m.letter for m in options_of({"A": "red", "B": "dark red"}).mentions("not red, it is dark red")]
         ['B']
         """
-        if self.pattern is None:
-            return []
         end = len(text) if end is None else end
-        return [
-            Mention(self._letter_of(found.group()), found.span())
-            for found in self.pattern.finditer(text, start, end)
-            if not is_negated(text, found.start())
-        ]
+        lower = text[start:end].lower()
+        # Most options are not there at all, which costs less to see than to compile a pattern for.
+        likely = (words for words in self.findable if words.partition(" ")[0].lower() in lower)
+        spans = [span for words in likely for span in _spans(words, text, start, end)]
+        mentions, free_from = [], start
+        for begin, stop in sorted(spans, key=lambda span: (span[0], -span[1])):
+            if begin >= free_from:  # the longest of those that begin there: "dark red", not "red"
+                free_from = stop
+                if not is_negated(text, begin):
+                    mentions.append(Mention(self._letter_of(text[begin:stop]), (begin, stop)))
+        return mentions
 
     def _letter_of(self, words: str) -> str | None:
         words = " ".join(words.split())
@@ -97,7 +101,8 @@ def _prepared(choices: tuple[tuple[str, str], ...]) -> Options:
         labels={letter.strip().upper(): letter for letter, _ in choices},
         by_case=by_case,
         by_text=by_text,
-        pattern=_pattern(list(by_case)),
+        # Without a letter or digit ("+", "≥") there is no word to find; such options are whole answers.
+        findable=tuple(words for words in by_case if any(map(str.isalnum, words))),
         n_chars=sum(len(text) for text in by_case),
     )
 
@@ -108,20 +113,44 @@ def _words(text: str) -> str:
     return _ARTICLE.sub("", words, count=1) if _ARTICLE.match(words) else words
 
 
-def _pattern(texts: list[str]) -> re.Pattern[str] | None:
-    # Without a letter or digit ("+", "≥") there is no word to find; such options must be the whole answer.
-    findable = sorted((text for text in texts if any(map(str.isalnum, text))), key=len, reverse=True)
-    if not findable:
-        return None
-    return re.compile("|".join(_bounded(text) for text in findable), re.IGNORECASE)
+def _spans(words: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where `words` stand in `text` as whole words, in any case and with any spaces between them."""
+    find = _finder(words).search
+    while found := find(text, start, end):
+        begin, stop = found.span()
+        is_whole = _begins_word(words, text, begin) and _ends_word(words, text, stop)
+        if is_whole:
+            yield begin, stop
+        start = stop if is_whole else begin + 1
 
 
-def _bounded(text: str) -> str:
-    inner = r"\s+".join(re.escape(word) for word in text.split())
-    before = rf"(?<!{WORD})" if re.match(WORD, text[0]) else ""
-    after = rf"(?!{WORD})" if re.match(WORD, text[-1]) else ""
-    if text[0].isdigit():  # "5" is not in "2.5", "1,5", "3/5" or "-5"
-        before += r"(?<!\d[.,:/])(?<![-.])"
-    if text[-1].isdigit():  # nor in "5.2", "5,000", "5:30", "5/6" or "5%"
-        after += r"(?![.,:/]\d)(?!\s?%)"
-    return f"{before}{inner}{after}"
+@lru_cache(maxsize=16384)
+def _finder(words: str) -> re.Pattern[str]:
+    # Edges are checked by hand: a class of letters in the pattern costs 10 ms to compile, for every option.
+    return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+
+
+def _begins_word(words: str, text: str, at: int) -> bool:
+    before = text[at - 1] if at else ""
+    if _is_letter(words[0]) and _is_letter(before):
+        return False
+    if not words[0].isdecimal():
+        return True
+    # "5" is not in "2.5", "1,5", "3/5" or "-5"
+    return before not in ("-", ".") and not (before in tuple(",:/") and text[at - 2 : at - 1].isdecimal())
+
+
+def _ends_word(words: str, text: str, at: int) -> bool:
+    after = text[at : at + 1]
+    if _is_letter(words[-1]) and _is_letter(after):
+        return False
+    if not words[-1].isdecimal():
+        return True
+    # nor in "5.2", "5,000", "5:30", "5/6" or "5%"
+    is_percent = after == "%" or (after.isspace() and text[at + 1 : at + 2] == "%")
+    return not is_percent and not (after in tuple(".,:/") and text[at + 1 : at + 2].isdecimal())
+
+
+def _is_letter(char: str) -> bool:
+    """A character that `WORD` matches."""
+    return char.isalnum() and not ("\u2e80" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7af")
