@@ -56,8 +56,16 @@ def test_an_unknown_name_is_answered_with_near_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"temperature": 0}, {"max_tokens": 10, "seed": 1}, {"seed": "x"}, {"seed": True}]
+    "parameters", [{"top_p": 0.5}, {"stop": "x", "seed": 1}, {"seed": "x"}, {"seed": True}]
 )
 def test_other_parameters_are_refused(parameters: dict[str, object]) -> None:
     with pytest.raises(UsageError, match="seed"):
         make("random", **parameters)
+
+
+def test_what_a_command_says_to_all_models_changes_nothing() -> None:
+    settings = ModelSettings(parameters={"temperature": 0, "max_tokens": 10, "seed": 3})
+    assert (
+        make_baseline("random", settings).identity
+        == make_baseline("random", ModelSettings(parameters={"seed": 3})).identity
+    )

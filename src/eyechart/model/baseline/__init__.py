@@ -15,15 +15,17 @@ from eyechart.registry import model, near_names
 from eyechart.types import ModelSettings
 
 NAMES = ("random", "majority", "ocr", "look")
+# Said once for all models of a command: a baseline beside a real model takes note and goes on.
+COMMON = frozenset({"temperature", "max_tokens"})
 
 
 @model("baseline")
 def make_baseline(name: str, settings: ModelSettings) -> Baseline:
-    """Make the baseline of that name. The only parameter is `seed`, a whole number."""
+    """Make the baseline of that name. Its one parameter is `seed`, a whole number."""
     if name not in NAMES:
         near = near_names(name, list(NAMES)) or list(NAMES)
         raise UnknownName(f"no baseline named {name!r}", hint=f"did you mean {' or '.join(near)}?")
-    refused = sorted(set(settings.parameters) - {"seed"})
+    refused = sorted(set(settings.parameters) - {"seed"} - COMMON)
     if refused:
         raise UsageError(
             f"baseline/{name} takes no {', '.join(refused)}",
