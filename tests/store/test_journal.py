@@ -18,7 +18,7 @@ from eyechart.errors import DataError, StoreError
 from eyechart.store import journal as journals
 from eyechart.store.journal import Ask, Journal, Task
 from eyechart.types import Failure, Reply, Result, Sample, Score
-from support.parts import SameText, no_thread_left, sample, samples
+from support.parts import SameText, do_not_wait_for_the_disk, no_thread_left, sample, samples
 
 GENERATE = Failure(stage="generate", reason="HTTP 503", status=503, retryable=True, attempts=6)
 LOAD = Failure(stage="load", reason="there is no such picture")
@@ -31,7 +31,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def journal(path: Path) -> Iterator[Journal]:
+def journal(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal]:
+    do_not_wait_for_the_disk(monkeypatch)
     made = Journal.create(path)
     yield made
     made.close()
@@ -563,6 +564,19 @@ def test_trouble_of_any_kind_in_the_writer_reaches_those_who_append(journal: Jou
         journal.close()
     assert no_thread_left(within_s=0)
     journal._trouble = None  # for the fixture, which closes once more
+
+
+def test_a_commit_waits_for_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[sqlite3.Connection] = []
+    connect = journals._connect
+    monkeypatch.setattr(journals, "_connect", lambda place: made.append(connect(place)) or made[-1])
+    journal = Journal.create(path)
+    journal.set_meta("x", 1)
+    journal.flush()
+    FULL = 2
+    assert made[-1].execute("PRAGMA synchronous").fetchone() == (FULL,)
+    assert made[-1].execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    journal.close()
 
 
 def test_a_limit_on_file_size_in_a_real_process_is_an_error_not_a_hang(path: Path) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.local import LocalExecutor, Settings
 from eyechart.engine.prepare import Preparer
 from eyechart.errors import ImageError
+from eyechart.store import journal as journals
 from eyechart.store.journal import Journal
 from eyechart.types import Image, ImageRef, Message, Model, Reply, Request, Sample, Score
 from support.files import picture
@@ -154,3 +159,15 @@ def no_thread_left(within_s: float = 5.0) -> bool:
     while our_threads() and time.monotonic() < until:
         time.sleep(0.005)
     return not our_threads()
+
+
+def do_not_wait_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests in which nobody pulls the plug: hand what is written to the system and go on."""
+    connect = journals._connect
+
+    def quick(path: Path) -> sqlite3.Connection:
+        db = connect(path)
+        db.execute("PRAGMA synchronous = OFF")
+        return db
+
+    monkeypatch.setattr(journals, "_connect", quick)

@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, unquote, urlsplit
+import re
+from urllib.parse import SplitResult, urlsplit
 
 from eyechart.errors import UsageError
-
-if TYPE_CHECKING:
-    import aiohttp
-
-
-@dataclass(frozen=True, slots=True)
-class Proxy:
-    """A proxy, its password apart from its address: error messages name the address."""
-
-    address: str
-    user: str = field(default="", repr=False)
-    password: str = field(default="", repr=False)
-
-    def auth(self) -> aiohttp.BasicAuth | None:
-        """What the proxy wants to be told, if anything."""
-        import aiohttp
-
-        return aiohttp.BasicAuth(self.user, self.password) if self.user else None
 
 
 def split_address(url: str) -> SplitResult | None:
@@ -42,7 +23,7 @@ def split_address(url: str) -> SplitResult | None:
     return parts if is_address and is_plain else None
 
 
-def proxy_for(url: str) -> Proxy | None:
+def proxy_for(url: str) -> str | None:
     """The proxy that the environment asks for. Ask once: it costs more than a request."""
     from urllib.request import getproxies, proxy_bypass
 
@@ -50,11 +31,19 @@ def proxy_for(url: str) -> Proxy | None:
     said = None if proxy_bypass(target.netloc) else getproxies().get(target.scheme)
     if not said:
         return None
-    parts = split_address(said if "://" in said else f"http://{said}")
-    if parts is None:
+    proxy = said if "://" in said else f"http://{said}"
+    if split_address(proxy) is None:
         raise UsageError(
             f"the proxy that {target.scheme}_proxy names cannot be used",
             hint="write it like http://proxy:3128, or exempt the endpoint with no_proxy",
         )
-    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    return Proxy(address, unquote(parts.username or ""), unquote(parts.password or ""))
+    return proxy
+
+
+def without_password(text: str) -> str:
+    """A message without what stands before the @ of an address in it.
+
+    >>> without_password("407, url='http://me:secret@proxy:3128'")
+    "407, url='http://proxy:3128'"
+    """
+    return re.sub(r"://[^/\s'\"]*@", "://", text)

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from eyechart.errors import ModelError, UsageError
-from eyechart.model.address import proxy_for, split_address
+from eyechart.model.address import proxy_for, split_address, without_password
 from eyechart.model.specs import refuse_unknown
 from eyechart.model.thinking import split_thinking
 from eyechart.registry import model
@@ -135,10 +135,7 @@ class OpenAIModel:
         self._api_key = api_key
         self._parameters = dict(settings.parameters)
         self._session: aiohttp.ClientSession | None = None
-        proxy = proxy_for(base_url)
-        self._by_proxy: dict[str, Any] = (
-            {"proxy": proxy.address, "proxy_auth": proxy.auth()} if proxy is not None else {}
-        )
+        self._proxy = proxy_for(base_url)
         self._detail = self._parameters.pop("image_detail", None)
         extra = self._parameters.pop("extra_body", None) or {}
         if not isinstance(extra, Mapping):
@@ -161,7 +158,7 @@ class OpenAIModel:
         body = io.BytesIO(self._body(request.messages))  # a stream is sent in pieces, however large it is
         start = time.perf_counter()
         try:
-            async with self._connected().post(self._url, data=body, **self._by_proxy) as response:
+            async with self._connected().post(self._url, data=body, proxy=self._proxy) as response:
                 content = await response.read()
                 if response.status != 200:
                     raise self._refusal(response.status, response.headers, content)
@@ -329,4 +326,4 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _reason(err: BaseException) -> str:
-    return " ".join(str(err).split()) or type(err).__name__
+    return without_password(" ".join(str(err).split())) or type(err).__name__

@@ -249,10 +249,9 @@ def _made(found: Any, settings: ModelSettings, *, who: str) -> Any:
     if not (inspect.isclass(found) or inspect.isfunction(found)):
         refuse_unknown(set(settings.parameters), set(), who=who)  # it is made already
         return found
-    wanted = inspect.signature(found).parameters
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in wanted.values())
-    if not takes_any:
-        refuse_unknown(set(settings.parameters), set(wanted), who=who)
+    known = _known_parameters(found)
+    if known is not None:
+        refuse_unknown(set(settings.parameters), known, who=who)
     try:
         return found(**settings.parameters)
     except Exception as err:
@@ -260,6 +259,16 @@ def _made(found: Any, settings: ModelSettings, *, who: str) -> Any:
             f"{who} could not be made: {type(err).__name__}: {err}",
             hint="give its arguments with --param NAME=VALUE",
         ) from err
+
+
+def _known_parameters(maker: Callable[..., Any]) -> set[str] | None:
+    """The parameters that a class or a function takes; None when it takes any, or does not say."""
+    try:
+        wanted = inspect.signature(maker).parameters
+    except ValueError:  # written in C
+        return None
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in wanted.values())
+    return None if takes_any else set(wanted)
 
 
 def _takes_messages(generate: Callable[..., Any]) -> bool:
