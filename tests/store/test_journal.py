@@ -569,12 +569,17 @@ def test_trouble_of_any_kind_in_the_writer_reaches_those_who_append(journal: Jou
 def test_a_commit_waits_for_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[sqlite3.Connection] = []
     connect = journals._connect
-    monkeypatch.setattr(journals, "_connect", lambda place: made.append(connect(place)) or made[-1])
+
+    def watched(place: Path) -> sqlite3.Connection:
+        made.append(connect(place))
+        return made[-1]
+
+    monkeypatch.setattr(journals, "_connect", watched)
     journal = Journal.create(path)
     journal.set_meta("x", 1)
     journal.flush()
-    FULL = 2
-    assert made[-1].execute("PRAGMA synchronous").fetchone() == (FULL,)
+    full = 2
+    assert made[-1].execute("PRAGMA synchronous").fetchone() == (full,)
     assert made[-1].execute("PRAGMA journal_mode").fetchone() == ("wal",)
     journal.close()
 

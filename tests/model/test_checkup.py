@@ -1,0 +1,140 @@
+"""The checkup tells models that see from models that do not."""
+
+import asyncio
+import io
+
+import pytest
+from PIL import Image as Pictures
+
+from eyechart.errors import ModelError
+from eyechart.model.checkup import Finding, cases, check_model
+from eyechart.types import Image, Reply, Request
+from support.parts import ScriptedModel
+
+COLOURS = {(255, 0, 0): "red", (0, 0, 255): "blue", (0, 128, 0): "green"}
+ABILITIES = [
+    "text only",
+    "one picture",
+    "multiple choice",
+    "several pictures",
+    "multi-round",
+    "very large picture",
+]
+
+
+def check(model: ScriptedModel) -> list[Finding]:
+    async def work() -> list[Finding]:
+        return [finding async for finding in check_model(model)]
+
+    return asyncio.run(work())
+
+
+def colours_in(request: Request) -> list[str]:
+    found = []
+    for turn in request.messages:
+        for picture in turn.images:
+            assert isinstance(picture, Image)
+            with Pictures.open(io.BytesIO(picture.data())) as opened:
+                corner = opened.crop((0, 0, 1, 1)).convert("RGB").getpixel((0, 0))
+            assert isinstance(corner, tuple)
+            found.append(COLOURS[corner[0], corner[1], corner[2]])
+    return found
+
+
+def sees(request: Request) -> str:
+    seen = colours_in(request)
+    if not seen:
+        return "Yellow."
+    if request.sample.choices:
+        return next(letter for letter, text in request.sample.choices.items() if text == seen[0])
+    return f"It is {seen[-1]}."
+
+
+def reads_only(request: Request) -> str:
+    if any(turn.images for turn in request.messages):
+        return "The picture was not rendered, so I referred to hundreds of words. I considered none."
+    return "yellow"
+
+
+def refuses_pictures(request: Request) -> str:
+    if any(turn.images for turn in request.messages):
+        raise ModelError("HTTP 400: this model takes no pictures", status=400)
+    return "yellow"
+
+
+def pixels(request: Request) -> int:
+    pictures = [picture for turn in request.messages for picture in turn.images]
+    return max((p.width * p.height for p in pictures if isinstance(p, Image)), default=0)
+
+
+@pytest.fixture(autouse=True)
+def large_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pictures, "MAX_IMAGE_PIXELS", None)
+
+
+def test_a_model_that_sees_can_do_everything() -> None:
+    found = check(ScriptedModel(sees))
+    assert [(one.ability, one.verdict) for one in found] == [(name, "yes") for name in ABILITIES]
+    assert found[3].said == "It is green."
+    assert found[3].reply == Reply(text="It is green.")
+
+
+def test_a_model_that_only_reads_is_never_said_to_see() -> None:
+    verdicts = {one.ability: one.verdict for one in check(ScriptedModel(reads_only))}
+    assert verdicts.pop("text only") == "yes"
+    assert set(verdicts.values()) == {"unsure"}
+
+
+def test_a_model_that_refuses_pictures_cannot_and_says_why() -> None:
+    found = check(ScriptedModel(refuses_pictures))
+    assert [one.verdict for one in found] == ["yes", "no", "no", "no", "no", "no"]
+    assert "takes no pictures" in found[1].said
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_model_that_refuses_large_pictures_cannot_do_those_alone(status: int) -> None:
+    def script(request: Request) -> str:
+        if pixels(request) > 50_000_000:
+            raise ModelError(f"HTTP {status}: too large", status=status)
+        return sees(request)
+
+    verdicts = [one.verdict for one in check(ScriptedModel(script))]
+    assert verdicts == ["yes"] * 5 + ["no"]
+
+
+def test_a_busy_server_says_nothing_about_its_model() -> None:
+    def script(request: Request) -> str:
+        raise ModelError("HTTP 429: slow down", status=429, is_retryable=True)
+
+    assert {one.verdict for one in check(ScriptedModel(script))} == {"unsure"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelError("HTTP 401", is_fatal=True),
+        ModelError("cannot connect", is_unreachable=True, is_retryable=True),
+    ],
+)
+def test_a_model_that_cannot_be_asked_at_all_is_an_error(error: ModelError) -> None:
+    def script(request: Request) -> str:
+        raise error
+
+    with pytest.raises(ModelError, match=error.message):
+        check(ScriptedModel(script))
+
+
+def test_an_empty_answer_is_shown_with_its_reason() -> None:
+    found = check(ScriptedModel(lambda request: Reply(text="", finish_reason="length")))
+    assert {(one.verdict, one.said) for one in found} == {("unsure", "(nothing; finish reason length)")}
+
+
+def test_the_pictures_are_what_they_say_and_small_to_send() -> None:
+    pictures = [
+        part for case in cases() for _, parts in case.turns for part in parts if isinstance(part, Image)
+    ]
+    for one in pictures:
+        with Pictures.open(io.BytesIO(one.data())) as opened:
+            assert opened.size == (one.width, one.height)
+        assert one.n_bytes == len(one.data()) < 100_000
+    assert max(one.width * one.height for one in pictures) > 100_000_000

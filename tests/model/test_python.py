@@ -1,0 +1,533 @@
+"""People's own classes as models: three shapes, plain or async, from files, packages and objects."""
+
+import asyncio
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.errors import ModelError, UsageError
+from eyechart.model.python import adapt
+from eyechart.model.specs import make_model
+from eyechart.types import Message, Model, ModelSettings, Reply, Request
+from support.files import picture
+from support.parts import image, no_thread_left, request, sample
+
+
+def put(model: Model, *requests: Request) -> list[Reply]:
+    """Ask all at once, then close."""
+
+    async def work() -> list[Reply]:
+        try:
+            return await asyncio.gather(*(model.reply(one) for one in requests))
+        finally:
+            await model.close()
+
+    return asyncio.run(work())
+
+
+def answer(thing: Any, one: Request | None = None) -> Reply:
+    return put(adapt(thing, "python:mine"), one or request())[0]
+
+
+def error_of(thing: Any) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        answer(thing)
+    return caught.value
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Write a user's file and return the model's name; what it imports is forgotten afterwards."""
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    monkeypatch.setattr(sys, "modules", sys.modules.copy())
+
+    def written(source: str, what: str = "Mine", file: str = "mine.py") -> str:
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        return f"python:{path}:{what}"
+
+    return written
+
+
+def made(spec: str, **parameters: Any) -> Model:
+    return make_model(spec, ModelSettings(parameters=parameters, concurrency=4))
+
+
+# -- the shapes ------------------------------------------------------------------------------------
+
+
+class Messages:
+    def generate(self, messages: list[Message]) -> str:
+        return f"{len(messages)} {messages[0].role} {messages[0].text}"
+
+
+class AsyncMessages:
+    async def generate(self, messages: list[Message]) -> Reply:
+        return Reply(text=messages[0].text, finish_reason="length")
+
+
+class MessagesAndMore:
+    async def generate(self, messages: list[Message], temperature: float = 0.5) -> str:
+        return f"{messages[0].text} {temperature}"
+
+
+class TextAndImages:
+    def generate(self, text: str, images: list[str]) -> str:
+        return f"{text} {len(images)}"
+
+
+class AsyncTextAndImages:
+    async def generate(self, text: str, images: list[str]) -> str:
+        return f"{text} {len(images)}"
+
+
+class Question:
+    def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        return question | {
+            "prediction": f"{question['prompted_content']} {question['question_image_number']}"
+        }
+
+
+class AsyncQuestion:
+    async def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        return question | {"prediction": question["prompted_content"]}
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        (Messages(), "1 user Why?"),
+        (AsyncMessages(), "Why?"),
+        (MessagesAndMore(), "Why? 0.5"),
+        (TextAndImages(), "Why? 0"),
+        (AsyncTextAndImages(), "Why? 0"),
+        (Question(), "Why? 0"),
+        (AsyncQuestion(), "Why?"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_every_shape_is_understood(thing: Any, text: str) -> None:
+    assert answer(thing, request("Why?")).text == text
+
+
+def test_a_native_model_is_taken_as_it_is() -> None:
+    class Native:
+        name = "native"
+        identity: dict[str, Any] = {}  # noqa: RUF012
+
+        async def reply(self, request: Request) -> Reply:
+            return Reply(text="B")
+
+        async def close(self) -> None: ...
+
+    native = Native()
+    assert adapt(native, "python:native") is native
+
+
+def test_a_native_model_that_lacks_a_part_is_refused() -> None:
+    class Half:
+        name = "half"
+
+        async def reply(self, request: Request) -> Reply:
+            return Reply(text="B")
+
+    with pytest.raises(UsageError, match="no identity and no close"):
+        adapt(Half(), "python:half")
+
+
+def test_what_has_none_of_the_methods_is_refused_with_their_names() -> None:
+    with pytest.raises(UsageError, match="not a model") as caught:
+        adapt(object(), "python:thing")
+    for shape in ("generate(messages)", "generate(text, images)", "generate_answer(question)"):
+        assert shape in caught.value.hint
+
+
+def test_a_decorator_that_hides_async_does_no_harm() -> None:
+    def logged(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def wrapper(*args: Any) -> Any:
+            return function(*args)
+
+        return wrapper
+
+    class Hidden:
+        @logged
+        async def generate(self, text: str, images: list[str]) -> str:
+            found = await asyncio.to_thread(Path(images[0]).read_bytes)
+            return f"{text} {found == picture('red')}"
+
+    assert answer(Hidden(), request("Why?", image("red"))).text == "Why? True"
+
+
+CONVERSATION = Request(
+    messages=(
+        Message("system", ("Be brief.",)),
+        Message("user", (image("red"), "First?")),
+        Message("assistant", ("Yes.",)),
+        Message("user", (image("blue"), "Then?")),
+    ),
+    sample=sample(7),
+)
+
+
+def test_several_rounds_reach_a_multi_style_model_as_a_list() -> None:
+    seen: list[dict[str, Any]] = []
+
+    class Rounds:
+        def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+            seen.append(question)
+            return question | {"prediction": "B"}
+
+    assert answer(Rounds(), CONVERSATION).text == "B"
+    [question] = seen
+    assert question["question_id"] == "q7"
+    assert question["prompted_content_list"] == ["First?", "Then?"]
+    assert question["prompted_system_content"] == "Be brief."
+    assert "prompted_content" not in question
+    assert question["question_image_number"] == len(question["image_list"]) == 2
+
+
+def test_a_conversation_becomes_one_text_with_its_speakers() -> None:
+    text = answer(TextAndImages(), CONVERSATION).text
+    assert text == "system: Be brief.\n\nuser: First?\n\nassistant: Yes.\n\nuser: Then? 2"
+
+
+def test_thinking_is_told_apart() -> None:
+    class Thinking:
+        def generate(self, text: str, images: list[str]) -> str:
+            return "<think>hm</think>B"
+
+    reply = answer(Thinking())
+    assert (reply.text, reply.thinking) == ("B", "hm")
+    assert reply.latency_s > 0
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+class Paths:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.read: list[bytes] = []
+
+    def generate(self, text: str, images: list[str]) -> str:
+        self.seen += images
+        self.read += [Path(path).read_bytes() for path in images]
+        return "B"
+
+
+def test_a_picture_in_a_file_of_its_own_is_given_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.png"
+    path.write_bytes(picture("red"))
+    model = Paths()
+    answer(model, request(image("red", path=str(path)), "?"))
+    assert model.seen == [str(path)]
+    assert path.exists()
+
+
+def test_other_pictures_are_written_for_the_call_and_removed_after_it() -> None:
+    model = Paths()
+    answer(model, request(image("red"), image("blue", mime="image/jpeg"), image("red"), "?"))
+    assert model.read == [picture("red"), picture("blue"), picture("red")]
+    assert [Path(path).suffix for path in model.seen] == [".png", ".jpeg", ".png"]
+    assert not any(Path(path).exists() or Path(path).parent.exists() for path in model.seen)
+
+
+def test_pictures_are_removed_though_the_model_raises() -> None:
+    seen: list[str] = []
+
+    class Broken:
+        def generate(self, text: str, images: list[str]) -> str:
+            seen.extend(images)
+            raise ValueError("no")
+
+    with pytest.raises(ModelError):
+        answer(Broken(), request(image(), "?"))
+    assert not Path(seen[0]).exists()
+
+
+def test_the_same_picture_in_many_threads_is_always_whole() -> None:
+    model = Paths()
+    put(adapt(model, "python:mine"), *[request(image("red"), "?")] * 50)
+    assert model.read == [picture("red")] * 50
+
+
+# -- what comes back -------------------------------------------------------------------------------
+
+
+def returning(value: Any) -> Any:
+    class Returning:
+        def generate(self, text: str, images: list[str]) -> Any:
+            return value
+
+    return Returning()
+
+
+@pytest.mark.parametrize("value", [None, 7, ["B"], b"B"])
+def test_what_is_no_text_is_a_failure_that_names_it(value: Any) -> None:
+    error = error_of(returning(value))
+    assert f"returned {type(value).__name__}, not text" in error.message
+    assert not error.is_fatal
+
+
+def test_half_a_character_is_marked_and_the_answer_kept() -> None:
+    assert answer(returning("B \ud83d!")).text == "B \ufffd!"
+    assert answer(returning("B 😀")).text == "B 😀"
+
+
+def test_a_reply_that_cannot_be_kept_is_a_failure() -> None:
+    error = error_of(returning(Reply(text="B", evidence={"what": object()})))
+    assert "cannot be kept" in error.message
+
+
+def test_any_exception_is_that_samples_failure_told_in_full() -> None:
+    class Raising:
+        def generate(self, text: str, images: list[str]) -> str:
+            raise RuntimeError("CUDA out of memory")
+
+    error = error_of(Raising())
+    assert error.message == "python:mine raised RuntimeError: CUDA out of memory"
+    assert (error.is_retryable, error.is_fatal) == (False, False)
+
+
+def test_a_model_error_of_their_own_passes_as_it_is() -> None:
+    class Busy:
+        async def generate(self, messages: list[Message]) -> str:
+            raise ModelError("busy", is_retryable=True, retry_after_s=3)
+
+    error = error_of(Busy())
+    assert (error.message, error.is_retryable, error.retry_after_s) == ("busy", True, 3)
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ("B", "must return the question"),
+        ({"question_id": "q0"}, "must return the question"),
+        ({"prediction": "", "feedback": "rate limited"}, "rate limited"),
+        ({"prediction": ["A", "B"]}, "returned list"),
+    ],
+)
+def test_a_multi_style_answer_without_a_prediction_is_a_failure(returned: Any, told: str) -> None:
+    class Odd:
+        def generate_answer(self, question: dict[str, Any]) -> Any:
+            return returned
+
+    assert told in error_of(Odd()).message
+
+
+# -- how many at once ------------------------------------------------------------------------------
+
+
+class Counting:
+    def __init__(self, at_once: int) -> None:
+        self.most = self._now = 0
+        self._lock = threading.Lock()
+        self._together = threading.Barrier(at_once, timeout=5)
+
+    def generate(self, text: str, images: list[str]) -> str:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+        self._together.wait()
+        with self._lock:
+            self._now -= 1
+        return "B"
+
+
+def test_plain_methods_run_as_many_at_once_as_the_run_allows() -> None:
+    model = Counting(4)
+    put(adapt(model, "python:mine", ModelSettings(concurrency=4)), *[request()] * 12)
+    assert model.most == 4
+
+
+def test_a_class_may_ask_for_less() -> None:
+    class OneByOne(Counting):
+        max_concurrency = 1
+
+    model = OneByOne(1)
+    put(adapt(model, "python:mine", ModelSettings(concurrency=8)), *[request()] * 8)
+    assert model.most == 1
+
+
+def test_an_async_class_may_ask_for_less_too() -> None:
+    class TwoByTwo:
+        max_concurrency = 2
+        most = now = 0
+
+        async def generate(self, messages: list[Message]) -> str:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await asyncio.sleep(0.001)
+            self.now -= 1
+            return "B"
+
+    model = TwoByTwo()
+    put(adapt(model, "python:mine", ModelSettings(concurrency=8)), *[request()] * 8)
+    assert model.most == 2
+
+
+def test_closing_ends_the_threads_and_closes_the_object() -> None:
+    class Closing(TextAndImages):
+        is_closed = False
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    class AsyncClosing(TextAndImages):
+        is_closed = False
+
+        async def close(self) -> None:
+            self.is_closed = True
+
+    for model in (Closing(), AsyncClosing()):
+        answer(model)
+        assert model.is_closed
+    assert no_thread_left()
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+MINE = """
+    class Mine:
+        def __init__(self, greeting="hello", times=1):
+            self.said = " ".join([greeting] * times)
+
+        def generate(self, text, images):
+            return self.said
+
+    def make(greeting="made"):
+        return Mine(greeting)
+
+    ready = Mine("ready")
+"""
+
+
+def test_a_class_a_factory_and_an_object_can_be_named(write: Callable[..., str]) -> None:
+    for what, said in (("Mine", "hello"), ("make", "made"), ("ready", "ready")):
+        assert put(made(write(MINE, what)), request())[0].text == said
+
+
+def test_parameters_reach_the_class_and_its_identity(write: Callable[..., str]) -> None:
+    model = made(write(MINE), greeting="hi", times=2)
+    assert model.identity["greeting"] == "hi"
+    assert put(model, request())[0].text == "hi hi"
+
+
+@pytest.mark.parametrize("what", ["Mine", "make", "ready"])
+def test_unknown_parameters_are_refused(write: Callable[..., str], what: str) -> None:
+    with pytest.raises(UsageError, match="no parameter 'greting'") as caught:
+        made(write(MINE, what), greting="hi")
+    assert ("did you mean greeting?" in caught.value.hint) == (what != "ready")
+
+
+def test_a_class_that_takes_anything_gets_anything(write: Callable[..., str]) -> None:
+    source = """
+        class Mine:
+            def __init__(self, **options):
+                self.options = options
+            def generate(self, text, images):
+                return str(self.options)
+    """
+    assert put(made(write(source), temperature=0), request())[0].text == "{'temperature': 0}"
+
+
+def test_a_missing_argument_is_told_with_the_flag_that_gives_it(write: Callable[..., str]) -> None:
+    source = """
+        class Mine:
+            def __init__(self, weights):
+                self.weights = weights
+            def generate(self, text, images):
+                return "B"
+    """
+    with pytest.raises(UsageError, match="weights") as caught:
+        made(write(source))
+    assert "--param" in caught.value.hint
+
+
+def test_a_missing_class_is_told_with_what_is_there(write: Callable[..., str]) -> None:
+    with pytest.raises(UsageError, match="has no 'Yours'") as caught:
+        made(write(MINE, "Yours"))
+    assert caught.value.hint == "it holds: Mine, make, ready"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("def broken(:\n", "SyntaxError"),
+        ("import no_such_module\n", "no_such_module"),
+        ("1 / 0\n", "ZeroDivisionError"),
+        ("raise SystemExit(3)\n", "SystemExit"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_a_usage_error(
+    write: Callable[..., str], source: str, told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        made(write(source))
+    assert not [name for name in sys.modules if name.startswith("eyechart_user_mine")]
+
+
+def test_a_missing_file_or_class_name_is_told_with_the_form(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file") as caught:
+        made(f"python:{tmp_path / 'none.py'}:Mine")
+    assert "python:path/to/file.py:Class" in caught.value.hint
+    with pytest.raises(UsageError, match="does not say which class"):
+        made("python:mine.py")
+
+
+def test_neighbours_of_the_file_can_be_imported(write: Callable[..., str]) -> None:
+    write("WORD = 'from next door'\n", file="neighbour_of_mine.py")
+    source = """
+        from neighbour_of_mine import WORD
+
+        class Mine:
+            def generate(self, text, images):
+                return WORD
+    """
+    assert put(made(write(source)), request())[0].text == "from next door"
+
+
+def test_dataclasses_in_the_file_find_themselves(write: Callable[..., str]) -> None:
+    source = """
+        from __future__ import annotations
+        from dataclasses import dataclass
+
+        @dataclass
+        class Mine:
+            word: str = "B"
+            def generate(self, text, images):
+                return self.word
+    """
+    assert put(made(write(source), word="C"), request())[0].text == "C"
+
+
+def test_a_class_in_an_installed_package_can_be_named() -> None:
+    with pytest.raises(UsageError, match="is not a model"):
+        made("python:collections:OrderedDict")
+    with pytest.raises(UsageError, match="cannot import 'no_such_package'"):
+        made("python:no_such_package:Mine")
+
+
+def test_the_identity_changes_when_the_class_is_edited(write: Callable[..., str]) -> None:
+    one = dict(made(write(MINE, file="one.py")).identity)
+    two = dict(made(write(MINE.replace("return self.said", "return 'B'"), file="two.py")).identity)
+    assert one["source_sha256"] != two["source_sha256"]
+
+
+def test_two_files_of_the_same_name_keep_their_own_source(write: Callable[..., str]) -> None:
+    other = MINE.replace("return self.said", "return 'other'")
+    one = made(write(MINE, file="a/model.py"))
+    before = dict(one.identity)
+    two = made(write(other, file="b/model.py"))
+    assert one.identity == before
+    assert one.identity["source_sha256"] != two.identity["source_sha256"]
+    assert put(one, request())[0].text == "hello"
+    assert put(two, request())[0].text == "other"

@@ -1,0 +1,49 @@
+"""From the model a user names to the model that answers."""
+
+import pytest
+
+from eyechart.errors import UnknownName, UsageError
+from eyechart.model.specs import make_model, refuse_unknown, split_spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "provider", "name"),
+    [
+        ("openai/gpt-4o", "openai", "gpt-4o"),
+        ("openai/Qwen/Qwen2.5-VL-7B", "openai", "Qwen/Qwen2.5-VL-7B"),
+        ("python:a/b.py:Mine", "python", "a/b.py:Mine"),
+        ("baseline/random", "baseline", "random"),
+    ],
+)
+def test_a_name_is_taken_apart_at_its_first_slash(spec: str, provider: str, name: str) -> None:
+    assert split_spec(spec) == (provider, name)
+
+
+@pytest.mark.parametrize("spec", ["gpt-4o", "", "/gpt-4o", "openai/"])
+def test_a_name_without_a_provider_is_refused_with_an_example(spec: str) -> None:
+    with pytest.raises(UsageError, match="who provides the model") as caught:
+        split_spec(spec)
+    assert "provider/name" in caught.value.hint
+    assert "openai" in caught.value.hint
+
+
+def test_an_unknown_provider_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="no model named 'opnai'") as caught:
+        make_model("opnai/gpt-4o")
+    assert "did you mean openai?" in caught.value.hint
+
+
+def test_known_parameters_pass() -> None:
+    refuse_unknown({"a"}, {"a", "b"}, who="m")
+
+
+def test_an_unknown_parameter_is_answered_with_the_nearest_or_with_all() -> None:
+    with pytest.raises(UsageError, match="m has no parameter 'temprature'") as caught:
+        refuse_unknown({"temprature"}, {"temperature", "seed"}, who="m", hint="See the manual.")
+    assert caught.value.hint == "did you mean temperature? See the manual."
+    with pytest.raises(UsageError) as caught:
+        refuse_unknown({"xyz"}, {"temperature", "seed"}, who="m")
+    assert caught.value.hint == "it takes: seed, temperature"
+    with pytest.raises(UsageError) as caught:
+        refuse_unknown({"xyz"}, set(), who="m")
+    assert caught.value.hint == "it takes: none"

@@ -1,0 +1,41 @@
+"""The prompt for a user's own file: published frames, to the letter."""
+
+from eyechart.prompt.custom import custom_prompt
+from eyechart.types import ImageRef, Message, Sample
+
+RED, BLUE = ImageRef(kind="file", location="red.png"), ImageRef(kind="file", location="blue.png")
+FRAME = "Please select the correct answer from the options above. \n"
+
+
+def text_of(**fields: object) -> str:
+    [message] = custom_prompt(Sample(id="1", question="Which?", **fields))  # type: ignore[arg-type]
+    return message.text
+
+
+def test_an_open_question_is_asked_as_it_stands() -> None:
+    assert text_of() == "Which?"
+    assert text_of(hint="Look up.") == "Hint: Look up.\nWhich?"
+
+
+def test_options_in_columns_are_framed() -> None:
+    choices = {"A": "cat", "C": "dog"}
+    assert text_of(choices=choices) == f"Question: Which?\nOptions:\nA. cat\nC. dog\n{FRAME}"
+    assert text_of(choices=choices, hint="Look up.").startswith("Hint: Look up.\nQuestion: Which?\n")
+
+
+def test_options_in_one_text_follow_the_question_unchanged() -> None:
+    block = "(A) cat \n(B) dog"
+    assert text_of(choices={"A": "cat", "B": "dog"}, choices_text=block) == f"Which?\n{block}"
+    assert text_of(choices_text=block, hint="Look up.") == f"Hint: Look up.\nWhich?\n{block}"
+
+
+def test_pictures_come_first_in_the_order_of_the_file() -> None:
+    sample = Sample(id="1", question="Which?", images=(BLUE, RED))
+    assert custom_prompt(sample) == [Message("user", (BLUE, RED, "Which?"))]
+
+
+def test_the_golds_are_never_in_the_prompt() -> None:
+    choices = {"A": "cat", "B": "dog"}
+    with_gold = Sample(id="1", question="Which?", choices=choices, golds=("B",), meta={"answer": "B"})
+    without = Sample(id="1", question="Which?", choices=choices)
+    assert custom_prompt(with_gold) == custom_prompt(without)

@@ -1,0 +1,179 @@
+"""Names to parts: plug-ins load on the first look-up, slips are answered, a user's part goes before ours."""
+
+import importlib.metadata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart import registry
+from eyechart.errors import EyechartError, UnknownName
+from eyechart.registry import Registry, near_names
+from eyechart.types import Reply, Sample, Score
+
+
+@dataclass
+class Entry:
+    """An entry point of a package that is not installed."""
+
+    name: str
+    load: Callable[[], object]
+    value: str = "their.module"
+
+
+@dataclass
+class Announced:
+    """What the installed packages announce."""
+
+    entries: list[Entry] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def __call__(self, *, group: str) -> list[Entry]:
+        self.asked.append(group)
+        return self.entries
+
+
+@pytest.fixture
+def announced(monkeypatch: pytest.MonkeyPatch) -> Announced:
+    made = Announced()
+    monkeypatch.setattr(importlib.metadata, "entry_points", made)
+    return made
+
+
+@pytest.fixture
+def parts() -> Registry[str]:
+    return Registry("thing", see="eyechart things")
+
+
+def test_a_recorded_part_is_found_without_looking_further(parts: Registry[str], announced: Announced) -> None:
+    parts.record("a", "mine")
+    assert parts.get("a") == "mine"
+    assert announced.asked == []
+
+
+def test_a_plug_in_is_loaded_on_the_first_look_up_only(parts: Registry[str], announced: Announced) -> None:
+    loads: list[str] = []
+
+    def load() -> None:
+        loads.append("once")
+        parts.record("theirs", "plug-in")
+
+    announced.entries.append(Entry("theirs", load))
+    assert parts.names() == ["theirs"]
+    assert loads == []
+    assert [parts.get("theirs"), parts.get("theirs")] == ["plug-in", "plug-in"]
+    assert loads == ["once"]
+    assert set(announced.asked) == {"eyechart.things"}
+
+
+def test_an_unknown_name_is_answered_with_near_ones_and_the_place_to_look(
+    parts: Registry[str], announced: Announced
+) -> None:
+    parts.record("mmbench-dev-en", "x")
+    announced.entries.append(Entry("o3-bench", lambda: None))
+    with pytest.raises(UnknownName, match="no thing named 'mmbnch-dev-en'") as caught:
+        parts.get("mmbnch-dev-en")
+    assert caught.value.hint == "did you mean mmbench-dev-en? See: eyechart things"
+    with pytest.raises(UnknownName) as caught:
+        parts.get("zzz")
+    assert caught.value.hint == "see: eyechart things"
+
+
+def test_names_are_those_recorded_and_those_announced_each_once(
+    parts: Registry[str], announced: Announced
+) -> None:
+    parts.record("b", "x")
+    announced.entries += [Entry("a", lambda: None), Entry("b", lambda: None)]
+    assert parts.names() == ["a", "b"]
+
+
+@pytest.mark.parametrize("error", [ImportError("No module named 'torch'"), SyntaxError("bad"), KeyError("x")])
+def test_a_plug_in_that_cannot_be_loaded_is_named_with_its_place(
+    parts: Registry[str], announced: Announced, error: Exception
+) -> None:
+    def load() -> None:
+        raise error
+
+    announced.entries.append(Entry("theirs", load))
+    with pytest.raises(EyechartError, match=r"'theirs' could not be loaded from their\.module") as caught:
+        parts.get("theirs")
+    assert type(error).__name__ in caught.value.message
+    assert "install what it needs" in caught.value.hint
+
+
+def test_a_plug_in_that_does_not_keep_its_word_is_told_so(parts: Registry[str], announced: Announced) -> None:
+    announced.entries.append(Entry("theirs", lambda: None))
+    with pytest.raises(EyechartError, match="announces the thing 'theirs' but does not record it"):
+        parts.get("theirs")
+
+
+def test_the_part_recorded_last_wins(parts: Registry[str]) -> None:
+    parts.record("a", "ours")
+    parts.record("a", "the user's")
+    assert parts.get("a") == "the user's"
+
+
+def test_loading_a_neighbour_does_not_undo_what_a_user_put_in_place_of_ours(
+    parts: Registry[str], announced: Announced
+) -> None:
+    def load() -> None:  # one module of ours records both
+        parts.record("a", "ours")
+        parts.record("b", "ours")
+
+    announced.entries += [Entry("a", load), Entry("b", load)]
+    parts.record("a", "the user's")
+    assert parts.get("b") == "ours"
+    assert parts.get("a") == "the user's"
+
+
+@pytest.fixture
+def empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (registry.benchmarks, registry.scorers, registry.models):
+        monkeypatch.setattr(kind, "_parts", {})
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_scorer_is_found_with_its_name_and_version_and_stays_a_function() -> None:
+    @registry.scorer("always", version="3")
+    def always(reply: Reply, sample: Sample) -> Score:
+        return Score(outcome="correct", value=1.0)
+
+    found = registry.scorers.get("always")
+    one = Reply(text="B"), Sample(id="1", question="?")
+    assert (found.name, found.version) == ("always", "3")
+    assert found(*one) == always(*one) == Score(outcome="correct", value=1.0)
+
+
+@pytest.mark.usefixtures("empty")
+def test_decorators_only_record() -> None:
+    def never(*args: object) -> Any:
+        raise AssertionError("called")
+
+    registry.benchmark("b")(never)
+    registry.model("m")(never)
+    assert registry.benchmarks.get("b") is never
+    assert registry.models.get("m") is never
+
+
+def test_our_own_parts_come_through_the_same_door() -> None:
+    assert {"openai", "python", "baseline"} <= set(registry.models.names())
+    assert "demo" in registry.benchmarks.names()
+    assert callable(registry.models.get("openai"))
+
+
+KINDS: list[Registry[Any]] = [registry.models, registry.scorers, registry.benchmarks]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_everything_that_we_announce_can_be_loaded(kind: Registry[Any]) -> None:
+    for name in kind.names():
+        assert kind.get(name) is not None
+
+
+@given(st.text(), st.lists(st.text()))
+def test_near_names_are_known_names(name: str, known: list[str]) -> None:
+    assert set(near_names(name, known)) <= set(known)
+    assert len(near_names(name, known)) <= 2
