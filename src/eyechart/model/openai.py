@@ -155,7 +155,7 @@ class OpenAIModel:
         """Ask once."""
         import aiohttp
 
-        body = self._body(request.messages)  # a stream is sent in pieces, however large it is
+        body = io.BytesIO(self._body(request.messages))  # a stream is sent in pieces, however large it is
         start = time.perf_counter()
         try:
             async with self._connected().post(self._url, data=body, proxy=self._proxy) as response:
