@@ -141,6 +141,72 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(target), f"{page.name} links to {link}"
 
 
+PACKAGE = {
+    "signs.py": """
+import eyechart as ec
+
+@ec.benchmark("my-signs")
+def my_signs():
+    return ec.Benchmark(name="my-signs", source=ec.load("mine.jsonl"), prompt=ask)
+
+def ask(sample):
+    return [ec.Message("user", (sample.question,))]
+""",
+    "scorers.py": """
+import eyechart as ec
+
+@ec.scorer("starts-with", version="1")
+def starts_with(reply, sample):
+    return ec.Score(outcome="wrong", value=0.0, read=reply.text, route="starts-with")
+""",
+    "parrot.py": """
+import eyechart as ec
+
+class Parrot:
+    name, identity = "parrot/B", {}
+
+    async def reply(self, request):
+        return ec.Reply(text="B")
+
+    async def close(self):
+        pass
+
+@ec.model("parrot")
+def parrot(name, settings):
+    return Parrot()
+""",
+}
+
+
+@pytest.mark.parametrize("page", [ROOT / "docs" / "extending.md"], ids=["docs/extending.md"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["my-signs", "-m", "baseline/majority"],
+        ["mine.tsv", "-m", "baseline/majority", "--scorer", "starts-with"],
+        pytest.param(
+            ["mine.tsv", "-m", "parrot/B"],
+            marks=pytest.mark.xfail(reason="the room eyechart.model hides the decorator of that name"),
+        ),
+    ],
+    ids=["benchmark", "scorer", "model"],
+)
+def test_a_package_announces_its_parts_as_the_page_says(
+    page: Path, arguments: list[str], folder: Path
+) -> None:
+    [toml] = [block.text for block in blocks(page) if block.language == "toml"]
+    announced = toml.replace('[project.entry-points."', "[").replace('"]', "]").replace('"', "")
+    (folder / "my_package").mkdir()
+    for name, text in PACKAGE.items():
+        (folder / "my_package" / name).write_text(text, encoding="utf-8")
+    info = folder / "my_package-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(announced, encoding="utf-8")
+    done = eyechart("run", *arguments, "-q", "--json", cwd=folder, PYTHONPATH=str(folder))
+    assert done.code == 0, done.err
+
+
 def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     yield parser
     for action in parser._actions:
