@@ -156,6 +156,18 @@ def test_as_many_are_asked_at_once_as_allowed_and_never_more(journal: Journal) -
     assert most == 6
 
 
+def test_a_model_that_takes_one_at_a_time_is_not_called_silent_while_others_wait(journal: Journal) -> None:
+    class OneByOne(ScriptedModel):
+        max_concurrency = 1
+
+    async def script(request: Request) -> str:
+        await asyncio.sleep(0.02)
+        return "x"
+
+    done = run(journal, OneByOne(script), of=samples(10), concurrency=10, timeout_s=0.1)
+    assert (done.tally.sent, done.tally.failed) == (10, 0)
+
+
 # -- failures --------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """People's own classes as models: three shapes, plain or async, from files, packages and objects."""
 
 import asyncio
+import subprocess
 import sys
 import textwrap
 import threading
@@ -391,6 +392,35 @@ def test_closing_ends_the_threads_and_closes_the_object() -> None:
         answer(model)
         assert model.is_closed
     assert no_thread_left()
+
+
+def test_a_call_that_never_returns_does_not_keep_the_program_from_ending() -> None:
+    script = """
+        import asyncio, threading
+        from eyechart.model.python import adapt
+        from eyechart.types import Message, Request, Sample
+
+        class Hanging:
+            def generate(self, text, images):
+                threading.Event().wait()
+
+        async def work():
+            model = adapt(Hanging(), "python:hanging")
+            request = Request(messages=(Message("user", ("?",)),), sample=Sample(id="1", question="?"))
+            try:
+                async with asyncio.timeout(0.1):
+                    await model.reply(request)
+            except TimeoutError:
+                print("gave up")
+            await model.close()
+
+        asyncio.run(work())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True, text=True, timeout=20, check=True,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("gave up\n", "")
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -50,6 +50,9 @@ class LocalExecutor:
         self._journal = journal
         self._scorer = scorer
         self._settings = settings
+        # A model that takes fewer at once is sent fewer: time spent in its queue would count as its silence.
+        most = getattr(model, "max_concurrency", None) or settings.concurrency
+        self._at_once = min(settings.concurrency, most)
         self._rng = random.Random(settings.seed)  # noqa: S311  (jitter, not secrets)
         self._stopping = asyncio.Event()
         self._trouble: BaseException | None = None
@@ -63,10 +66,10 @@ class LocalExecutor:
             iter(tasks),
             self._preparer.prepare,
             n_threads=settings.prefetch_threads,
-            max_items=2 * settings.concurrency,
+            max_items=2 * self._at_once,
             max_bytes=settings.prefetch_bytes,
         )
-        slots = asyncio.Semaphore(settings.concurrency)
+        slots = asyncio.Semaphore(self._at_once)
         asking: set[asyncio.Task[None]] = set()
         try:
             try:

@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +30,7 @@ import msgspec
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.specs import refuse_unknown
 from eyechart.model.thinking import split_thinking
+from eyechart.model.threads import Threads
 from eyechart.registry import model
 from eyechart.types import Image, Message, Model, ModelSettings, Reply, Request
 
@@ -92,9 +92,9 @@ class _Adapter:
         self._parameters = dict(settings.parameters)
         self._method = method
         self._shape = shape
-        at_once = max(1, int(getattr(thing, "max_concurrency", None) or settings.concurrency))
-        self._slots = asyncio.Semaphore(at_once)
-        self._threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="model")
+        self.max_concurrency = max(1, int(getattr(thing, "max_concurrency", None) or settings.concurrency))
+        self._slots = asyncio.Semaphore(self.max_concurrency)
+        self._threads = Threads(self.max_concurrency)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -126,7 +126,7 @@ class _Adapter:
 
     async def close(self) -> None:
         """End the threads, close the object if it can be."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
         closing = getattr(self._thing, "close", None)
         if callable(closing):
             result = closing()
@@ -140,8 +140,7 @@ class _Adapter:
             if inspect.iscoroutinefunction(self._method):
                 returned = self._begin(request, Path(folder))
             else:
-                loop = asyncio.get_running_loop()
-                returned = await loop.run_in_executor(self._threads, self._begin, request, Path(folder))
+                returned = await self._threads.call(self._begin, request, Path(folder))
             # A decorator can hide that a method is async.
             return await returned if inspect.isawaitable(returned) else returned
 
