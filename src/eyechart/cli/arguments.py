@@ -48,7 +48,7 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--api-key", metavar="KEY", help="default: $OPENAI_API_KEY; never written anywhere")
     group.add_argument("--temperature", type=float, metavar="T", help="default: as the endpoint decides")
     group.add_argument("--max-tokens", type=int, metavar="N", help="default: as the endpoint decides")
-    group.add_argument("--seed", type=int, metavar="N")
+    group.add_argument("--seed", type=int, metavar="N", help="handed to the model; baselines guess by it")
     group.add_argument(
         "--param",
         action="append",
@@ -66,7 +66,7 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
     """How a file is read."""
     group = parser.add_argument_group("the data")
     group.add_argument(
-        "--format", metavar="NAME", help="tsv, csv, jsonl, json, parquet or folder (default: detected)"
+        "--format", choices=["tsv", "csv", "jsonl", "json", "parquet"], help="default: detected"
     )
     group.add_argument(
         "--field",

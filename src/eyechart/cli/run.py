@@ -51,10 +51,17 @@ def add_parser(verbs: Verbs) -> None:
         description=DESCRIPTION,
         examples=EXAMPLES,
     )
-    parser.add_argument("sources", nargs="*", metavar="SOURCE")
+    parser.add_argument("sources", nargs="*", metavar="SOURCE", help="what to ask; several are run in turn")
     parser.add_argument("--data", nargs="+", default=[], metavar="SOURCE", help="the same as SOURCE")
     parser.add_argument(
-        "-m", "--model", action="extend", nargs="+", default=[], metavar="MODEL", dest="models"
+        "-m",
+        "--model",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="MODEL",
+        dest="models",
+        help="whom to ask; several stand side by side in the table",
     )
     add_model_flags(parser)
     add_data_flags(parser)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from eyechart.errors import ModelError
@@ -20,7 +20,8 @@ Verdict = Literal["yes", "unsure", "no"]
 LARGE = (12_000, 9_000)  # 108 megapixels: more than endpoints take, few bytes as a plain PNG
 
 
-_CHOICE = """Question: What colour is this picture?
+_QUESTION = "What colour is this picture?"
+_CHOICE = f"""Question: {_QUESTION}
 Options:
 A. red
 B. blue
@@ -35,7 +36,8 @@ class Case:
     ability: str
     turns: tuple[tuple[Literal["user", "assistant"], tuple[Part, ...]], ...]
     expected: str  # a pattern, looked for in the reply as a word: "rendered" is not "red"
-    choices: tuple[str, ...] = ()
+    question: str = ""  # where the turn says more than that
+    choices: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +62,15 @@ def cases() -> list[Case]:
         ),
         Case(
             ability="one picture",
-            turns=(("user", (red, f"What colour is this picture? {word}")),),
+            turns=(("user", (red, f"{_QUESTION} {word}")),),
             expected="red",
         ),
         Case(
             ability="multiple choice",
             turns=(("user", (blue, _CHOICE)),),
             expected="B|blue",
-            choices=("red", "blue"),
+            question=_QUESTION,
+            choices={"A": "red", "B": "blue"},
         ),
         Case(
             ability="several pictures",
@@ -85,7 +88,7 @@ def cases() -> list[Case]:
         ),
         Case(
             ability="very large picture",
-            turns=(("user", (_plain_picture("blue", LARGE), f"What colour is this picture? {word}")),),
+            turns=(("user", (_plain_picture("blue", LARGE), f"{_QUESTION} {word}")),),
             expected="blue",
         ),
     ]
@@ -99,9 +102,8 @@ async def check_model(model: Model) -> AsyncIterator[Finding]:
 
 async def _put(model: Model, case: Case) -> Finding:
     messages = tuple(Message(role, parts) for role, parts in case.turns)
-    question = next(text for text in reversed(messages[-1].parts) if isinstance(text, str))
-    letters = dict(zip("ABCDEFGH", case.choices, strict=False))
-    sample = Sample(id=f"check:{case.ability}", question=question, choices=letters)
+    question = case.question or messages[-1].text
+    sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices)
     try:
         reply = await model.reply(Request(messages=messages, sample=sample))
     except ModelError as err:

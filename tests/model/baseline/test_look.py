@@ -247,3 +247,15 @@ def test_easy_vqa(unread: Model) -> None:
         for question, answer, picture in zip(questions[:n], answers[:n], pictures[:n], strict=True)
     )
     assert hits / n > 0.9
+
+
+def test_a_plain_picture_has_a_colour(unread: Model) -> None:
+    plain = encode(Pillow.new("RGB", (120, 80), (30, 60, 220)))
+    assert ask(unread, plain, "What colour is this picture?").text == "blue"
+    assert ask(unread, plain, "What color is the circle?").text == "cannot tell"
+
+
+def test_a_hundred_megapixels_bring_no_warning(unread: Model) -> None:
+    vast = Pillow.new("P", (12_000, 9_000), 0)
+    vast.putpalette([200, 30, 30])
+    assert ask(unread, encode(vast), "What colour is this image?").text == "red"

@@ -42,7 +42,7 @@ def decode(data: bytes) -> Picture:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
-        with Image.open(io.BytesIO(data)) as opened:
+        with _open(data) as opened:
             opened.draft("RGB", (READ_SIDE, READ_SIDE))  # JPEG: decode at half size or less
             image = _flatten(ImageOps.exif_transpose(opened))
     except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError) as err:
@@ -50,6 +50,20 @@ def decode(data: bytes) -> Picture:
     page = _shrink(image, READ_SIDE)
     pixels = _shrink(page, LOOK_SIDE)
     return Picture(_array(pixels), _array(page), pixels.width / page.width)
+
+
+def _open(data: bytes) -> Any:
+    """Open what endpoints are sent. `Image.open` would warn about size, which the loader has checked."""
+    from PIL import GifImagePlugin, Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
+
+    openers: dict[bytes, Any] = {
+        b"\x89PNG": PngImagePlugin.PngImageFile,
+        b"\xff\xd8\xff": JpegImagePlugin.JpegImageFile,
+        b"RIFF": WebPImagePlugin.WebPImageFile,
+        b"GIF8": GifImagePlugin.GifImageFile,
+    }
+    opener = next((one for head, one in openers.items() if data.startswith(head)), Image.open)
+    return opener(io.BytesIO(data))
 
 
 def _flatten(image: Any) -> Any:

@@ -48,8 +48,10 @@ def _evidence(rule: str, things: Things) -> dict[str, object]:
 # ---- rules, each an answer or None
 
 
-def _background(question: Question, sight: Sight, _: Things, __: Mapping[str, str]) -> Answer | None:
-    if not (question.asks_colour and re.search(r"\bbackground\b|\bbackdrop\b", question.text)):
+def _background(question: Question, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+    # Of a picture with nothing in it, the background is all that can be meant.
+    meant = r"\bbackground\b|\bbackdrop\b" + ("" if things else r"|\b(?:picture|image|canvas|screen)\b")
+    if not (question.asks_colour and re.search(meant, question.text)):
         return None
     return Answer(
         colours.name_colour(sight.background),
