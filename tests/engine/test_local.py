@@ -164,8 +164,8 @@ def test_a_model_that_takes_one_at_a_time_is_not_called_silent_while_others_wait
         await asyncio.sleep(0.02)
         return "x"
 
-    done = run(journal, OneByOne(script), of=samples(10), concurrency=10, timeout_s=0.1)
-    assert (done.tally.sent, done.tally.failed) == (10, 0)
+    done = run(journal, OneByOne(script), of=samples(30), concurrency=30, timeout_s=0.5)
+    assert (done.tally.sent, done.tally.failed) == (30, 0)
 
 
 # -- failures --------------------------------------------------------------------------------------

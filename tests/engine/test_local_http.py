@@ -179,7 +179,7 @@ def test_a_server_that_asks_for_an_hour_is_answered_with_a_failure(journal: Jour
 def test_a_timeout_is_asked_again(journal: Journal) -> None:
     never = threading.Event()
     with Server(first_then_right(Answer(after=never))) as server:
-        run(journal, model_at(server.base_url), of=samples(1), timeout_s=0.2)
+        run(journal, model_at(server.base_url), of=samples(1), timeout_s=0.5)
         never.set()
     [result] = results(journal)
     assert (result.outcome, result.attempts) == ("correct", 2)
