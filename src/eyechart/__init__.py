@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import eyechart.model  # noqa: F401  (imported later, the package would take the place of the decorator)
 from eyechart.errors import (
     DataError,
     EyechartError,

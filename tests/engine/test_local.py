@@ -509,7 +509,7 @@ def test_a_journal_that_gives_out_midway_ends_the_run_with_its_error(tmp_path: P
 
     def script(request: Request) -> str:
         if request.sample.id == "q20":
-            journal._put([("INSERT INTO no_such_table VALUES (1)", ())])
+            journal._writing.put([("INSERT INTO no_such_table VALUES (1)", ())])
         return "x"
 
     async def slowly(request: Request) -> str:
@@ -538,7 +538,7 @@ def test_a_journal_that_gives_out_at_the_very_end_is_told_too(tmp_path: Path) ->
     journal.replace_samples(samples(1))
 
     def script(request: Request) -> str:
-        journal._put([("INSERT INTO no_such_table VALUES (1)", ())])
+        journal._writing.put([("INSERT INTO no_such_table VALUES (1)", ())])
         with contextlib.suppress(StoreError):
             journal.flush()
         raise BAD

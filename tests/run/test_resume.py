@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import sqlite3
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -183,13 +184,61 @@ def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
 
 
 def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 8)
+    is_held = threading.Event()
+
+    def held(asked: Asked) -> Answer:
+        return Answer("A", delay_s=0 if is_held.is_set() else 30)
+
+    with Server(held) as server:
+        first = start(*run_arguments(server, "out"), "--timeout", "5", cwd=tmp_path)
+        while len(server.asked) < 8:
+            time.sleep(0.01)
+        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        is_held.set()  # the first one's next tries are answered
+        first.communicate(timeout=30)
+    assert second.code == 2
+    assert f"in use by another run (process {first.pid})" in second.err
+    assert first.returncode == 0
+
+
+def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "q.tsv", 40)
+    with Server(lambda asked: Answer("A", delay_s=8)) as server:
+        process = start(*run_arguments(server, "out"), cwd=tmp_path)
+        while len(server.asked) < 8:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        _, err = process.communicate(timeout=20)
+        assert time.monotonic() - started < 5
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_an_edited_gold_is_judged_anew_without_asking(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 4)
+    with Server(lambda asked: "ABCD"[number_in(asked) % 4]) as server:
+        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        file.write_text(
+            file.read_text().replace("four\tD\t", "four\tA\t", 1).replace("four\tA\teven", "four\tB\teven", 1)
+        )
+        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        assert len(server.asked) == 4
+    assert first.json["score"] == 1.0
+    assert second.json["score"] == 0.5
+
+
+def test_the_requests_of_killed_starts_are_counted(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", N)
     with Server(mostly_right) as server:
         process = start(*run_arguments(server, "out"), cwd=tmp_path)
-        while len(server.asked) < 5:
+        while len(server.asked) < 40:
             time.sleep(0.01)
-        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
-        process.communicate(timeout=30)
-    assert second.code == 2
-    assert "in use by another run" in second.err
-    assert process.returncode == 0
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        done = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        # What was under way at the kill was never written down, nor were its requests.
+        assert N <= done.json["requests"]["sent"] <= len(server.asked)

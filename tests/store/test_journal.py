@@ -1,5 +1,7 @@
 """The journal: what is written is there, what is asked for is what counts now, and nobody waits for ever."""
 
+import contextlib
+import dataclasses
 import functools
 import os
 import sqlite3
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import DataError, StoreError
+from eyechart.store import database, writer
 from eyechart.store import journal as journals
 from eyechart.store.journal import Ask, Journal, Task
 from eyechart.types import Failure, Reply, Result, Sample, Score
@@ -514,6 +517,11 @@ def test_a_full_disk_is_told_once_clearly_and_loses_nothing_that_was_committed(
     assert [r.reply.text for r in Journal.open(path).results("same-text") if r.reply] == ["kept"]
 
 
+def close_quietly(journal: Journal) -> None:
+    with contextlib.suppress(StoreError):
+        journal.close()
+
+
 def test_a_disk_that_is_full_at_closing_time_does_not_hang_the_end(
     path: Path, disk_is_full: threading.Event
 ) -> None:
@@ -522,12 +530,12 @@ def test_a_disk_that_is_full_at_closing_time_does_not_hang_the_end(
     holder.execute("BEGIN IMMEDIATE")  # so that the last reply and the closing word share one commit
     disk_is_full.set()
     journal.append_reply("q1", 0, ask(), BIG)
-    journal._queue.put(None)
+    closing = threading.Thread(target=close_quietly, args=(journal,))
+    closing.start()
     holder.execute("COMMIT")
     holder.close()
-    assert journal._writer is not None
-    journal._writer.join(timeout=10)
-    assert not journal._writer.is_alive()
+    closing.join(timeout=10)
+    assert not closing.is_alive()
     with pytest.raises(StoreError, match="full"):
         journal.close()
 
@@ -563,18 +571,18 @@ def test_trouble_of_any_kind_in_the_writer_reaches_those_who_append(journal: Jou
     with pytest.raises(StoreError):
         journal.close()
     assert no_thread_left(within_s=0)
-    journal._trouble = None  # for the fixture, which closes once more
+    journal._writing._trouble = None  # for the fixture, which closes once more
 
 
 def test_a_commit_waits_for_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[sqlite3.Connection] = []
-    connect = journals._connect
+    connect = database.connect
 
     def watched(place: Path) -> sqlite3.Connection:
         made.append(connect(place))
         return made[-1]
 
-    monkeypatch.setattr(journals, "_connect", watched)
+    monkeypatch.setattr(writer, "connect", watched)
     journal = Journal.create(path)
     journal.set_meta("x", 1)
     journal.flush()
@@ -642,3 +650,37 @@ def test_a_killed_process_loses_nothing_that_was_flushed(path: Path) -> None:
         process.kill()
     found = list(Journal.open(path).tasks(trials=20))
     assert all(task.keys == {"k"} for task in found)
+
+
+def test_a_changed_gold_takes_the_verdict_away_but_not_the_reply(journal: Journal) -> None:
+    scorer, right = SameText(), Score(outcome="correct", value=1.0)
+    first, second = sample(1), sample(2)
+    journal.replace_samples([first, second])
+    for one in (first, second):
+        journal.append_reply(one.id, 0, ask(), Reply(text="B"))
+        journal.append_score(one.id, 0, "k1", scorer, right)
+    journal.flush()
+    moved = dataclasses.replace(second, row=17)
+    journal.replace_samples([moved, dataclasses.replace(first, golds=("another",))])
+    assert [(one.id, reply.text) for one, _, _, reply in journal.unscored(scorer)] == [("q1", "B")]
+    assert journal.score_so_far(scorer) == (1.0, 1)
+
+
+def test_totals_of_a_killed_start_are_those_of_its_last_commit(path: Path) -> None:
+    script = """
+        import os, sys
+        from pathlib import Path
+        from eyechart.store.journal import Ask, Journal
+        from eyechart.types import Reply, Sample
+
+        journal = Journal.create(Path(sys.argv[1]))
+        journal.replace_samples([Sample(id="q0", question="?")])
+        journal.start_session()
+        journal.count_requests(sent=3, retried=2, cached=0)
+        journal.append_reply("q0", 0, Ask(key="k", recipe="r", messages=[]), Reply(text="kept"))
+        journal.flush()
+        os._exit(9)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(path)], check=False)
+    totals = Journal.open(path).totals()
+    assert (totals["sent"], totals["retried"]) == (3, 2)

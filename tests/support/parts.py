@@ -19,6 +19,7 @@ from eyechart.engine.backoff import Backoff
 from eyechart.engine.local import LocalExecutor, Settings
 from eyechart.engine.prepare import Preparer
 from eyechart.errors import ImageError
+from eyechart.store import database, writer
 from eyechart.store import journal as journals
 from eyechart.store.journal import Journal
 from eyechart.types import Image, ImageRef, Message, Model, Reply, Request, Sample, Score
@@ -163,11 +164,12 @@ def no_thread_left(within_s: float = 5.0) -> bool:
 
 def do_not_wait_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests in which nobody pulls the plug: hand what is written to the system and go on."""
-    connect = journals._connect
+    connect = database.connect
 
     def quick(path: Path) -> sqlite3.Connection:
         db = connect(path)
         db.execute("PRAGMA synchronous = OFF")
         return db
 
-    monkeypatch.setattr(journals, "_connect", quick)
+    for room in (journals, writer):
+        monkeypatch.setattr(room, "connect", quick)

@@ -93,7 +93,16 @@ class Server:
         self._started.set()
         self._loop.run_forever()
         self._loop.run_until_complete(runner.cleanup())
+        self._loop.run_until_complete(self._end_all())
         self._loop.close()
+
+    @staticmethod
+    async def _end_all() -> None:
+        """Requests that nobody waits for any more."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     async def _reply(self, request: web.Request) -> web.StreamResponse:
         asked = Asked(json.loads(await request.read()), dict(request.headers), request.path)

@@ -7,6 +7,7 @@ known because the pictures are drawn by tools/draw_demo.py. Parity: none, it is 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from eyechart.data.source import open_source
@@ -22,7 +23,7 @@ def demo() -> Benchmark:
     """Return the questions that come with the package."""
     return Benchmark(
         name="demo",
-        source=open_source(QUESTIONS),
+        source=replace(open_source(QUESTIONS), name="demo"),
         prompt=custom_prompt,
         scorer="default",
         group_by=("category",),

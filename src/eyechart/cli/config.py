@@ -47,11 +47,11 @@ def is_config(path: str) -> bool:
         if opened.read(1024).lstrip()[:1] != b"{":
             return False
     content = _load(file)
-    return isinstance(content, Mapping) and bool(content.keys() & set(_MODELS))
+    return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2]})
 
 
 def read_config(path: str) -> Config:
-    """Read a configuration. Unknown names are refused when the run is made."""
+    """Read a configuration. Unknown names are refused when the run is made; so is one without a model."""
     content = _load(Path(path))
     if not isinstance(content, Mapping):
         raise UsageError(
@@ -64,7 +64,7 @@ def read_config(path: str) -> Config:
             f"{path} holds a key", hint="keys do not belong into files that are shared: set OPENAI_API_KEY"
         )
     sources = _names(options, _SOURCES, path)
-    models = _names(options, _MODELS, path)
+    models = _names(options, _MODELS, path) if options.keys() & set(_MODELS) else ()
     return Config(sources=sources, models=models, options=options)
 
 

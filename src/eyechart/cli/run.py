@@ -180,8 +180,9 @@ def tell(runs: Sequence[Run], *, as_json: bool) -> None:
         if done.is_interrupted:
             note(f"interrupted; start the same command again to go on ({done.folder})")
         elif done.summary.outcomes["failed"]:
-            note(f"{done.summary.outcomes['failed']} samples failed; start the same command again to ask "
-                 f"only for those ({first_failure(done)})")  # fmt: skip
+            n_failed = done.summary.outcomes["failed"]
+            note(f"{n_failed} sample{'s' * (n_failed != 1)} failed; start the same command again to ask "
+                 f"only for what failed\n  {first_failure(done)}")  # fmt: skip
         if not as_json:
             note(f"run folder: {done.folder}")
 
@@ -198,8 +199,8 @@ def first_failure(done: Run) -> str:
     """The reason of the first failed sample, as an example."""
     for result in done.samples():
         if result.outcome == "failed" and result.failure is not None:
-            return f"e.g. {result.sample.id}: {result.failure.reason.splitlines()[0]}"
-    return "none"
+            return f"e.g. {result.sample.id}: {result.failure.reason}"
+    return ""
 
 
 def worst(codes: Sequence[int]) -> int:

@@ -15,7 +15,7 @@ def add_parser(verbs: Verbs) -> None:
         "show",
         execute,
         help="one sample in full: prompt, pictures, reply, why this score",
-        examples="  eyechart show runs/demo/baseline-look-1a2b3c4d chart-01-q1\n"
+        examples="  eyechart show runs/demo/baseline-look-1a2b3c4d charts-cups-1\n"
         "  eyechart show runs/demo/baseline-look-1a2b3c4d '#3'      the third one\n",
     )
     parser.add_argument("run", metavar="RUN", help="a run folder")

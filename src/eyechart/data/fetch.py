@@ -53,7 +53,7 @@ class Fetcher:
         if self.cache_dir is None:
             return None
         try:
-            return self._place(self.cache_dir, url).read_bytes()
+            return self._place(url).read_bytes()
         except OSError:
             return None
 
@@ -61,7 +61,7 @@ class Fetcher:
         """Keep a download for the next time. A full disk is no reason to lose the picture at hand."""
         if self.cache_dir is None:
             return
-        target = self._place(self.cache_dir, url)
+        target = self._place(url)
         with suppress(OSError):
             target.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=target.parent, prefix=".part-")
@@ -89,10 +89,11 @@ class Fetcher:
                 time.sleep(_PAUSE_S * attempt)
         raise AssertionError("unreachable")
 
-    @staticmethod
-    def _place(folder: Path, url: str) -> Path:
+    def _place(self, url: str) -> Path:
+        """Where a download is kept; what a private address gave is not served where none may be reached."""
+        assert self.cache_dir is not None
         digest = hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
-        return folder / digest[:2] / digest
+        return self.cache_dir / ("private" if self.allow_private else "public") / digest[:2] / digest
 
     def _follow(self, url: str, deadline: float) -> bytes:
         current = url

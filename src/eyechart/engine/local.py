@@ -151,8 +151,7 @@ class LocalExecutor:
             answered = await self._answer(item)
             if answered is not None:
                 self._keep(item, *answered)
-            if self.tally.sent % 50 == 0:
-                self._count_requests()
+            self._count_requests()
         except Exception as err:  # the journal's, or our own mistake: going on helps nobody
             self._give_up(err)
         finally:

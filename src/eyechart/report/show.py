@@ -51,6 +51,8 @@ def why(result: Result) -> str:
         return _why_failed(failure) if failure else "not asked yet; run the same command again to go on"
     by = f" by rule {score.route}" if score.route else ""
     match score.outcome:
+        case "unscored" if golds:
+            return f"the published answer {golds} cannot be used{by}; no part of the score"
         case "unscored":
             return "no public answer to compare with; no part of the score"
         case "unparsed":

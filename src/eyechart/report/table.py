@@ -246,7 +246,8 @@ def _spent(summary: Summary) -> Iterator[str]:
     requests, tokens = summary.requests, summary.tokens
     if any(requests.values()):
         extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]
-        yield f"{requests.get('sent', 0):,} requests" + (f" ({', '.join(extras)})" if extras else "")
+        sent = requests.get("sent", 0)
+        yield f"{sent:,} request{'s' * (sent != 1)}" + (f" ({', '.join(extras)})" if extras else "")
     if any(tokens.values()):
         yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out"
     if summary.cost is not None:

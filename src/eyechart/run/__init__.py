@@ -6,6 +6,7 @@ inside the functions, so that importing eyechart costs nothing.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from eyechart.errors import DataError, EyechartError, ModelError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, find_benchmark, make_loader, make_plan
 from eyechart.run.record import Run
-from eyechart.types import Benchmark, Sample, Source
+from eyechart.types import Benchmark, Failure, Sample, Source
 
 if TYPE_CHECKING:
     from eyechart.store.journal import Journal
@@ -38,11 +39,11 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
     return evaluate(make_plan(source, model, Options.of(options)))
 
 
-def load(source: str | Path, **options: Any) -> Iterable[Sample]:
+def load(source: str | Path, **options: Any) -> Source:
     """The samples of a file, a folder or a benchmark, read lazily.
 
     >>> next(iter(load("demo"))).question
-    'What is the title of the chart?'
+    'Which drink was sold most?'
     """
     return find_benchmark(source, Options.of(options)).source
 
@@ -64,8 +65,9 @@ def evaluate(plan: Plan) -> Run:
         except BaseException:
             with contextlib.suppress(EyechartError):
                 journal.close()
-            if is_new and journal.count_samples() == 0:
-                folders.discard(plan.folder)  # nothing was read, so nothing is worth keeping
+            with contextlib.suppress(EyechartError):
+                if is_new and journal.count_samples() == 0:
+                    folders.discard(plan.folder)  # nothing was read, so nothing is worth keeping
             raise
         journal.close()
         done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
@@ -119,11 +121,15 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     async def drive() -> None:
         executor = LocalExecutor(model, preparer, journal, plan.scorer, settings)
         executor.tally.total = n_samples * options.trials
+        executor.tally.score_sum, executor.tally.n_scored = journal.score_so_far(plan.scorer)
         label = f"{plan.benchmark.name} · {model.name}"
         line = LiveLine(executor.tally.snapshot, label=label, quiet=not options.progress)
         try:
             with line, interruptible(executor, line.say):
                 await executor.run(journal.tasks(options.trials))
+        except asyncio.CancelledError:
+            if not executor.is_interrupted:
+                raise  # not by Ctrl-C, so not ours to swallow
         except ModelError as err:
             if executor.tally.answered == 0:
                 raise
@@ -141,5 +147,10 @@ def _score_the_rest(plan: Plan, journal: Journal) -> None:
     """Score replies that an earlier start left without a verdict of today's scorer."""
     journal.flush()
     for sample, trial, key, reply in journal.unscored(plan.scorer, trials=plan.options.trials):
-        with contextlib.suppress(Exception):  # told as a failure when it was first scored
-            journal.append_score(sample.id, trial, key, plan.scorer, plan.scorer(reply, sample))
+        try:
+            score = plan.scorer(reply, sample)
+        except Exception as err:  # a scorer may be the user's own; the reply stays
+            reason = f"{plan.scorer.name}: {type(err).__name__}: {err}"
+            journal.append_failure(sample.id, trial, Failure(stage="score", reason=reason))
+        else:
+            journal.append_score(sample.id, trial, key, plan.scorer, score)

@@ -92,12 +92,14 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options | N
 def find_model(model: str | object, options: Options | None = None) -> Model:
     """The model that a user means: by name, or an object of their own."""
     from eyechart.model.python import adapt
-    from eyechart.model.specs import make_model
+    from eyechart.model.specs import make_model, refuse_unknown
 
     settings = (options or Options()).model_settings()
     if isinstance(model, str):
         return make_model(model, settings)
-    return adapt(model, f"python:{type(model).__name__}", settings)
+    name = f"python:{type(model).__name__}"
+    refuse_unknown(set(settings.parameters), set(), who=name, hint="It is made already: give it them there.")
+    return adapt(model, name, settings)
 
 
 def _open_file(source: str | Path, options: Options) -> Source:

@@ -81,6 +81,8 @@ class Run:
     def sample(self, name: str, trial: int = 0) -> Result:
         """One sample by its id, or by its position as ``#3``."""
         scorer, trials = self.manifest.get("scorer", ""), self.manifest.get("trials", 1)
+        if not 0 <= trial < trials:
+            raise UsageError(f"{self.folder} has no trial {trial}", hint=f"it has {trials}, counted from 0")
         for result in self.journal.results(scorer, trials=trials, sample=name):
             if result.trial == trial:
                 return result

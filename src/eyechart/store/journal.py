@@ -1,16 +1,10 @@
-"""The journal: one SQLite file, one writer thread, commits in groups.
-
-Whoever appends does not wait: rows go to a queue, and the writer takes whatever has gathered there into
-one transaction. The disk itself sets the pace, so a slow one gets larger groups, not a slower run.
-"""
+"""The journal: all that is known of a run, in one SQLite file."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import queue
 import sqlite3
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +15,8 @@ import msgspec
 
 from eyechart.errors import DataError, StoreError
 from eyechart.store import schema
+from eyechart.store.database import connect, connect_to_read, store_errors
+from eyechart.store.writer import Statement, Writer
 from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer
 
 FILE_NAME = "run.sqlite"
@@ -31,6 +27,13 @@ _reply = msgspec.json.Decoder(Reply)
 _failure = msgspec.json.Decoder(Failure)
 _score = msgspec.json.Decoder(Score)
 _encode = msgspec.json.Encoder().encode
+
+
+_FORGET_OLD_VERDICTS = """
+    DELETE FROM scores WHERE sample IN (
+      SELECT before.id FROM before JOIN samples USING (id) WHERE samples.body <> before.body
+      AND json_remove(CAST(samples.body AS TEXT), '$.images', '$.row')
+       <> json_remove(CAST(before.body AS TEXT), '$.images', '$.row'))"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,37 +59,26 @@ class Ask:
     messages: list[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Flush:
-    done: threading.Event
-
-
-_Statement = tuple[str, tuple[Any, ...]]
-
-
 class Journal:
     """All that is known of a run. Reading is safe at any time, from any thread."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._queue: queue.SimpleQueue[list[_Statement] | _Flush | None] = queue.SimpleQueue()
-        self._writer: threading.Thread | None = None
-        self._trouble: StoreError | None = None
+        self._writer: Writer | None = None
         self._session: tuple[int, float] | None = None
 
     @classmethod
     def create(cls, path: Path) -> Journal:
         """Open the journal at `path` for writing, laying it out if it is new."""
         journal = cls(path)
-        with _store_errors(path), contextlib.closing(_connect(path)) as db:
+        with store_errors(path), contextlib.closing(connect(path)) as db:
             is_new = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             if not is_new:
                 schema.check_version(db, str(path))  # before anything is changed in a file that is not ours
             db.execute("PRAGMA journal_mode = WAL")
             if is_new:
                 schema.create(db)
-        journal._writer = threading.Thread(target=journal._write, name="eyechart-journal", daemon=True)
-        journal._writer.start()
+        journal._writer = Writer(path)
         return journal
 
     @classmethod
@@ -104,11 +96,16 @@ class Journal:
     # -- writing -----------------------------------------------------------------------------------
 
     def replace_samples(self, samples: Iterable[Sample]) -> int:
-        """Keep the source as it was read, all or nothing. Replies of samples that are gone stay."""
+        """Keep the source as it was read, all or nothing. Replies of samples that are gone stay.
+
+        A sample that changed in anything but its place and its pictures loses its verdict: it was given by
+        another gold.
+        """
         insert = "INSERT INTO samples VALUES (?, ?, ?)"
         count = 0
-        with _store_errors(self.path), contextlib.closing(_connect(self.path)) as db, db:
+        with store_errors(self.path), contextlib.closing(connect(self.path)) as db, db:
             db.execute("BEGIN IMMEDIATE")
+            db.execute("CREATE TEMP TABLE before AS SELECT id, body FROM samples")
             db.execute("DELETE FROM samples")
             for count, sample in enumerate(samples, start=1):
                 try:
@@ -120,15 +117,16 @@ class Journal:
                         f"row {sample.row}: the id {sample.id!r} stands twice",
                         hint="ids must be unique: they name the sample in the run and on resume",
                     ) from None
+            db.execute(_FORGET_OLD_VERDICTS)
         return count
 
     def set_meta(self, name: str, value: Any) -> None:
         """Keep a fact about the whole run."""
-        self._put([("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, _encode(value).decode()))])
+        self._writing.put([("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, _encode(value).decode()))])
 
     def append_reply(self, sample: str, trial: int, ask: Ask, reply: Reply, *, attempts: int = 1) -> None:
         """Keep a reply. It clears an earlier failure of the same sample."""
-        self._put(
+        self._writing.put(
             [
                 self._ask_row(sample, trial, ask),
                 (
@@ -142,18 +140,18 @@ class Journal:
     def append_failure(self, sample: str, trial: int, failure: Failure, *, ask: Ask | None = None) -> None:
         """Keep the reason why there is no reply (or, for stage "score", no score)."""
         row = (sample, trial, _encode(failure), time.time())
-        statements: list[_Statement] = [("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)]
+        statements: list[Statement] = [("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)]
         if ask is not None:
             statements.append(self._ask_row(sample, trial, ask))
         elif failure.stage != "score":
             # What was asked before is not what is meant now: its old reply must not stand in.
             statements.append(("DELETE FROM asks WHERE sample = ? AND trial = ?", (sample, trial)))
-        self._put(statements)
+        self._writing.put(statements)
 
     def append_score(self, sample: str, trial: int, key: str, scorer: Scorer, score: Score) -> None:
         """Keep a verdict. It clears an earlier failure to score."""
         row = (sample, trial, key, scorer.name, scorer.version, score.outcome, score.value, _encode(score))
-        self._put(
+        self._writing.put(
             [
                 ("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row),
                 ("DELETE FROM failures WHERE sample = ? AND trial = ?", (sample, trial)),
@@ -167,11 +165,11 @@ class Journal:
         """
         clear = """DELETE FROM failures WHERE sample = ? AND trial = ?
                    AND json_extract(CAST(body AS TEXT), '$.stage') <> 'score'"""
-        self._put([self._ask_row(sample, trial, ask), (clear, (sample, trial))])
+        self._writing.put([self._ask_row(sample, trial, ask), (clear, (sample, trial))])
 
     def start_session(self) -> None:
         """Begin to count requests and seconds of this start of the run."""
-        with _store_errors(self.path), contextlib.closing(_connect(self.path)) as db, db:
+        with store_errors(self.path), contextlib.closing(connect(self.path)) as db, db:
             cursor = db.execute("INSERT INTO sessions VALUES (NULL, ?, 0, 0, 0, 0)", (time.time(),))
             self._session = (int(cursor.lastrowid or 0), time.monotonic())
 
@@ -180,65 +178,32 @@ class Journal:
         assert self._session is not None, "start_session comes first"
         number, since = self._session
         row = (time.monotonic() - since, sent, retried, cached, number)
-        self._put([("UPDATE sessions SET seconds = ?, sent = ?, retried = ?, cached = ? WHERE id = ?", row)])
+        sql = "UPDATE sessions SET seconds = ?, sent = ?, retried = ?, cached = ? WHERE id = ?"
+        self._writing.put_latest((sql, row))
 
     def flush(self) -> None:
         """Return when all that was appended is on disk; raise if it cannot be."""
-        flush = _Flush(threading.Event())
-        self._put(flush)
-        flush.done.wait()
-        self.raise_trouble()
+        self._writing.flush()
 
     def close(self) -> None:
-        """Write what is left and stop the writer."""
+        """Write what is left and stop writing."""
         if self._writer is not None:
-            self._queue.put(None)
-            self._writer.join()
-            self._writer = None
-        self.raise_trouble()
+            self._writer.close()
 
     def raise_trouble(self) -> None:
         """Raise what stopped the writer, if anything did."""
-        if self._trouble is not None:
-            raise self._trouble
+        if self._writer is not None:
+            self._writer.raise_trouble()
 
-    def _put(self, what: list[_Statement] | _Flush) -> None:
-        self.raise_trouble()
+    @property
+    def _writing(self) -> Writer:
         assert self._writer is not None, "opened for reading"
-        self._queue.put(what)
+        return self._writer
 
     @staticmethod
-    def _ask_row(sample: str, trial: int, ask: Ask) -> _Statement:
+    def _ask_row(sample: str, trial: int, ask: Ask) -> Statement:
         row = (sample, trial, ask.key, ask.recipe, _encode(ask.messages))
         return ("INSERT OR REPLACE INTO asks VALUES (?, ?, ?, ?, ?)", row)
-
-    def _write(self) -> None:
-        """The writer thread: take what has gathered, commit it, tell those who wait."""
-        waiting: list[_Flush] = []
-        is_open = True
-        try:
-            with _store_errors(self.path), contextlib.closing(_connect(self.path)) as db:
-                while is_open:
-                    group = [self._queue.get()]
-                    with contextlib.suppress(queue.Empty):
-                        while True:
-                            group.append(self._queue.get_nowait())
-                    waiting = [item for item in group if isinstance(item, _Flush)]
-                    is_open = None not in group
-                    db.execute("BEGIN IMMEDIATE")
-                    for item in group:
-                        if isinstance(item, list):
-                            for sql, row in item:
-                                db.execute(sql, row)
-                    db.execute("COMMIT")
-                    _release(waiting)
-        except Exception as err:  # whatever it is, those who append must hear of it
-            other = f"{self.path}: {type(err).__name__}: {err}"
-            self._trouble = err if isinstance(err, StoreError) else StoreError(other)
-            _release(waiting)
-            # Nobody may wait for ever; `close` may have spoken its last word already.
-            while is_open and (item := self._queue.get()) is not None:
-                _release([item] if isinstance(item, _Flush) else [])
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -314,6 +279,17 @@ class Journal:
         for row in self._pages(sql, trials, scorer.name, scorer.version):
             yield _sample.decode(row[0]), row[1], row[2], _reply.decode(row[3])
 
+    def score_so_far(self, scorer: Scorer) -> tuple[float, int]:
+        """Sum and number of the verdicts that stand already."""
+        sql = """
+            SELECT total(c.value), count(*) FROM samples s
+            JOIN asks a ON a.sample = s.id
+            JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
+            WHERE c.scorer = ? AND c.version = ? AND c.outcome <> 'unscored'"""
+        with self._reading() as db:
+            total, count = db.execute(sql, (scorer.name, scorer.version)).fetchone()
+        return float(total), int(count)
+
     def asked(self, sample: str, trial: int = 0) -> list[dict[str, Any]]:
         """The messages as they were sent; empty when nothing was."""
         with self._reading() as db:
@@ -345,61 +321,9 @@ class Journal:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with _store_errors(self.path), contextlib.closing(_connect_to_read(self.path)) as db:
+        with store_errors(self.path), contextlib.closing(connect_to_read(self.path)) as db:
             schema.check_version(db, str(self.path))
             yield db
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # Iterators are handed from thread to thread, never used by two at once.
-    db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-    db.execute("PRAGMA synchronous = FULL")  # a reply counts as done when it is on disk
-    return db
-
-
-def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that also works in a folder where nothing may be written, such as a colleague's."""
-    where = path.absolute().as_uri()
-    db = sqlite3.connect(
-        f"{where}?mode=rw", uri=True, isolation_level=None, timeout=30, check_same_thread=False
-    )
-    try:
-        db.execute("SELECT 1 FROM sqlite_master")
-    except sqlite3.OperationalError as err:
-        db.close()
-        if "readonly" not in str(err) or path.with_name(f"{path.name}-wal").exists():
-            raise
-        # No log lies beside it, and none can be made: the file is all there is.
-        return sqlite3.connect(
-            f"{where}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
-        )
-    except sqlite3.Error:
-        db.close()
-        raise
-    return db
-
-
-@contextlib.contextmanager
-def _store_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as err:
-        hints: Mapping[str, str] = {
-            "full": "free some space and start the same command again: all answers on disk are kept",
-            "readonly": "the folder must be writable; choose another with --out",
-            "unable to open": "the folder must exist and be writable; choose another with --out",
-            "disk I/O": "check the disk; start the same command again: all answers on disk are kept",
-            "not a database": "the file is damaged or not ours; start over with --fresh or another --out",
-            "malformed": "the file is damaged; start over with --fresh or another --out",
-            "locked": "another process holds the run; wait for it or choose another --out",
-        }
-        hint = next((text for word, text in hints.items() if word in str(err)), "")
-        raise StoreError(f"{path}: {err}", hint=hint) from err
-
-
-def _release(flushes: list[_Flush]) -> None:
-    for flush in flushes:
-        flush.done.set()
 
 
 def _image_records(asked: bytes | None) -> Iterator[Mapping[str, Any]]:

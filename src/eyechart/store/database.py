@@ -1,0 +1,59 @@
+"""SQLite as we use it: durable commits, readers anywhere, errors that say what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from eyechart.errors import StoreError
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that writes."""
+    # Iterators are handed from thread to thread, never used by two at once.
+    db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    db.execute("PRAGMA synchronous = FULL")  # a reply counts as done when it is on disk
+    return db
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that also works in a folder where nothing may be written, such as a colleague's."""
+    where = path.absolute().as_uri()
+    db = sqlite3.connect(
+        f"{where}?mode=rw", uri=True, isolation_level=None, timeout=30, check_same_thread=False
+    )
+    try:
+        db.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.OperationalError as err:
+        db.close()
+        if "readonly" not in str(err) or path.with_name(f"{path.name}-wal").exists():
+            raise
+        # No log lies beside it, and none can be made: the file is all there is.
+        return sqlite3.connect(
+            f"{where}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+@contextlib.contextmanager
+def store_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as err:
+        hints: Mapping[str, str] = {
+            "full": "free some space and start the same command again: all answers on disk are kept",
+            "readonly": "the folder must be writable; choose another with --out",
+            "unable to open": "the folder must exist and be writable; choose another with --out",
+            "disk I/O": "check the disk; start the same command again: all answers on disk are kept",
+            "not a database": "the file is damaged or not ours; start over with --fresh or another --out",
+            "malformed": "the file is damaged; start over with --fresh or another --out",
+            "locked": "another process holds the run; wait for it or choose another --out",
+        }
+        hint = next((text for word, text in hints.items() if word in str(err)), "")
+        raise StoreError(f"{path}: {err}", hint=hint) from err
