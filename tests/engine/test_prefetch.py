@@ -208,8 +208,10 @@ def test_the_source_is_closed_when_the_run_stops_early() -> None:
             closed.set()
 
     async def drive(ahead_of: Iterator[Task]) -> None:
-        async for _ in prefetch(ahead_of, sized(0)):
+        ahead = prefetch(ahead_of, sized(0))
+        async for _ in ahead:
             break
+        ahead.stop()
 
     held = source()
     asyncio.run(drive(held))

@@ -7,9 +7,8 @@ knows which benchmark or which model it drives.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from eyechart.engine.backoff import Backoff
@@ -69,30 +68,17 @@ class LocalExecutor:
             max_items=2 * self._at_once,
             max_bytes=settings.prefetch_bytes,
         )
-        slots = asyncio.Semaphore(self._at_once)
-        asking: set[asyncio.Task[None]] = set()
+        if self._stopping.is_set():  # before it began
+            prefetch.stop()
+        workers = [asyncio.create_task(self._work(prefetch)) for _ in range(self._at_once)]
         try:
-            try:
-                async for item in prefetch:
-                    if self._stopping.is_set():
-                        break
-                    if item.request is None or item.is_answered:
-                        self._settle_unasked(item)
-                        prefetch.release(item)
-                    elif await self._has_slot(slots):
-                        task = asyncio.create_task(self._ask(item, slots, prefetch))
-                        asking.add(task)
-                        task.add_done_callback(asking.discard)
-            except Exception as err:  # the source or the journal gave out: answers under way may still come
-                self._give_up(err)
-            await self._drain(asking)
+            await self._finish(workers)
         finally:
             prefetch.stop()
-            for task in asking:
-                task.cancel()
-            await asyncio.gather(*asking, return_exceptions=True)
-            with contextlib.suppress(StoreError):  # raised below, unless something else comes first
-                self._count_requests()
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            self._count_requests()
         if self._trouble is not None:
             raise self._trouble
         self._journal.raise_trouble()
@@ -111,27 +97,29 @@ class LocalExecutor:
         if self._prefetch is not None:
             self._prefetch.stop()
 
-    async def _drain(self, asking: set[asyncio.Task[None]]) -> None:
-        """Wait for what is in flight; once stopped, only for the grace period."""
+    async def _finish(self, workers: Sequence[asyncio.Task[None]]) -> None:
+        """Wait until all is asked; once stopped, only for the grace period."""
+        done = asyncio.create_task(asyncio.wait(workers))
         stopped = asyncio.create_task(self._stopping.wait())
-        while asking and not self._stopping.is_set():
-            await asyncio.wait([*asking, stopped], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([done, stopped], return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        if asking and not isinstance(self._trouble, StoreError):  # which could keep no answer any more
-            await asyncio.wait(set(asking), timeout=self._settings.grace_s)
+        if not isinstance(self._trouble, StoreError):  # which could keep no answer any more
+            await asyncio.wait([done], timeout=self._settings.grace_s)
+        done.cancel()
 
-    async def _has_slot(self, slots: asyncio.Semaphore) -> bool:
-        """Wait until one more may be asked; False when the run is stopped first."""
-        if not slots.locked():
-            return await slots.acquire()
-        acquiring = asyncio.create_task(slots.acquire())
-        stopped = asyncio.create_task(self._stopping.wait())
+    async def _work(self, prefetch: Prefetch) -> None:
+        """One of many workers: take what is ready, ask, and take the next."""
         try:
-            await asyncio.wait([acquiring, stopped], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            acquiring.cancel()
-            stopped.cancel()
-        return not self._stopping.is_set()
+            async for item in prefetch:
+                try:
+                    if item.request is None or item.is_answered:
+                        self._settle_unasked(item)
+                    else:
+                        await self._ask(item)
+                finally:
+                    prefetch.release(item)
+        except Exception as err:  # the source's, the journal's or our own mistake: going on helps nobody
+            self._give_up(err)
 
     def _settle_unasked(self, item: Prepared) -> None:
         task = item.task
@@ -144,7 +132,7 @@ class LocalExecutor:
         self.tally.failed += 1
         self._journal.append_failure(task.sample.id, task.trial, item.failure)
 
-    async def _ask(self, item: Prepared, slots: asyncio.Semaphore, prefetch: Prefetch) -> None:
+    async def _ask(self, item: Prepared) -> None:
         """One sample's way: ask, append, score; in this order, so that no answer is ever lost to a scorer."""
         self.tally.in_flight += 1
         try:
@@ -152,12 +140,8 @@ class LocalExecutor:
             if answered is not None:
                 self._keep(item, *answered)
             self._count_requests()
-        except Exception as err:  # the journal's, or our own mistake: going on helps nobody
-            self._give_up(err)
         finally:
             self.tally.in_flight -= 1
-            slots.release()
-            prefetch.release(item)
 
     async def _answer(self, item: Prepared) -> tuple[Reply, int] | None:
         """The reply and the tries it took; None when there is none, and the journal says why."""

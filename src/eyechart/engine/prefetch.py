@@ -15,7 +15,7 @@ from eyechart.store.journal import Task
 
 
 class Prefetch:
-    """Prepares tasks in `n_threads` threads; the event loop takes them as an async iterator."""
+    """Prepares tasks in `n_threads` threads; workers in the event loop take them as an async iterator."""
 
     def __init__(
         self, tasks: Iterator[Task], prepare: Prepare, *, n_threads: int, max_items: int, max_bytes: int
@@ -30,30 +30,26 @@ class Prefetch:
         self._n_items = 0
         self._n_bytes = 0
         self._n_working = n_threads
+        self._is_started = False
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Queue[Prepared | BaseException | None] = asyncio.Queue()
 
     async def __aiter__(self) -> AsyncIterator[Prepared]:
-        """Prepared tasks, in about the order they came. Each must be released when it is done with."""
-        threads = [
-            threading.Thread(target=self._work, name=f"eyechart-prefetch-{n}", daemon=True)
-            for n in range(self._n_threads)
-        ]
-        for thread in threads:
-            thread.start()
-        running = len(threads)
-        try:
-            while running and not self._is_stopped:
-                item = await self._ready.get()
-                if item is None:
-                    running -= 1
-                elif isinstance(item, BaseException):
-                    raise item
-                else:
-                    yield item
-        finally:
-            self.stop()
+        """Prepared tasks, in about the order they came; each must be released when it is done with.
+
+        Several may iterate at once: each task goes to one of them, the end to all.
+        """
+        self._start()
+        while not self._is_stopped:
+            item = await self._ready.get()
+            if item is None:
+                self._ready.put_nowait(None)  # the others wait for it too
+                return
+            if isinstance(item, BaseException):
+                self.stop()
+                raise item
+            yield item
 
     def release(self, item: Prepared) -> None:
         """Give back the room that an item took."""
@@ -67,6 +63,13 @@ class Prefetch:
         self._close_room()
         self._hand_over(None)
 
+    def _start(self) -> None:
+        if self._is_started or self._is_stopped:
+            return
+        self._is_started = True
+        for n in range(self._n_threads):
+            threading.Thread(target=self._work, name=f"eyechart-prefetch-{n}", daemon=True).start()
+
     def _work(self) -> None:
         try:
             while (task := self._next()) is not None:
@@ -74,7 +77,6 @@ class Prefetch:
                 with self._room:
                     self._n_bytes += item.n_bytes
                 self._hand_over(item)
-            self._hand_over(None)
         except BaseException as err:  # whatever it is, it belongs to the loop that waits for us
             self._hand_over(err)
         finally:
@@ -95,12 +97,14 @@ class Prefetch:
         return task
 
     def _leave(self) -> None:
-        """The last thread out lets go of the source, which may hold a file open."""
+        """The last thread out lets go of the source, which may hold a file open, and says so."""
         with self._room:
             self._n_working -= 1
             is_last = self._n_working == 0
-        if is_last and isinstance(self._tasks, Generator):
-            self._tasks.close()
+        if is_last:
+            if isinstance(self._tasks, Generator):
+                self._tasks.close()
+            self._hand_over(None)
 
     def _close_room(self) -> None:
         with self._room:
