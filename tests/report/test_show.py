@@ -75,12 +75,18 @@ def test_an_empty_reply_is_said_to_be_empty() -> None:
         ("unparsed", "no answer could be read out of the reply by rule choice:letter; counts 0"),
         ("refused", "the model declined to answer by rule choice:letter; counts 0"),
         ("truncated", "the reply was cut off before an answer by rule choice:letter; counts 0"),
-        ("unscored", "no public answer to compare with; no part of the score"),
+        ("unscored", "the published answer 'B' cannot be used by rule choice:letter; no part of the score"),
         (None, "not asked yet; run the same command again to go on"),
     ],
 )
 def test_every_outcome_has_a_reason(outcome: Outcome | None, expected: str) -> None:
     assert why(result(0, outcome)) == expected
+
+
+def test_an_answer_that_was_never_published_is_no_answer_that_cannot_be_used() -> None:
+    hidden = result(0, "unscored")
+    hidden = replace(hidden, sample=replace(hidden.sample, golds=()))
+    assert why(hidden) == "no public answer to compare with; no part of the score"
 
 
 def test_what_a_rule_kept_is_shown() -> None:

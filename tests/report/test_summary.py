@@ -178,6 +178,7 @@ def test_requests_are_what_the_engine_counted() -> None:
     assert summary.requests == {"sent": 7, "retried": 1, "cached": 3}
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_results_take_seconds() -> None:
     rng = random.Random(0)
     some = [

@@ -191,7 +191,7 @@ def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
         return Answer("A", delay_s=0 if is_held.is_set() else 30)
 
     with Server(held) as server:
-        first = start(*run_arguments(server, "out"), "--timeout", "5", cwd=tmp_path)
+        first = start(*run_arguments(server, "out"), "--timeout", "2", cwd=tmp_path)
         while len(server.asked) < 8:
             time.sleep(0.01)
         second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)

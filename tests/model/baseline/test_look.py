@@ -255,6 +255,7 @@ def test_a_plain_picture_has_a_colour(unread: Model) -> None:
     assert ask(unread, plain, "What color is the circle?").text == "cannot tell"
 
 
+@pytest.mark.slow
 def test_a_hundred_megapixels_bring_no_warning(unread: Model) -> None:
     vast = Pillow.new("P", (12_000, 9_000), 0)
     vast.putpalette([200, 30, 30])
