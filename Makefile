@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast check format wheel clean
+.PHONY: help demo test fast check format wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -30,6 +30,13 @@ format: $(VENV)/.dev  ## write the code the way ruff writes it
 
 wheel: $(VENV)/.dev   ## build the package
 	$(BIN)/python -m build --wheel --outdir dist .
+
+core: wheel      ## install the wheel alone into a fresh environment, and use it
+	rm -rf dist/venv && $(PYTHON) -m venv dist/venv
+	dist/venv/bin/pip install --quiet --disable-pip-version-check dist/eyechart-*.whl
+	@! dist/venv/bin/pip list --disable-pip-version-check 2>/dev/null \
+	  | grep -iE '^(torch|transformers|pandas|datasets|onnxruntime|pyarrow) ' || (echo "the core is not light"; exit 1)
+	cd dist && venv/bin/eyechart run demo -m baseline/random -m baseline/look --limit 12 -q
 
 clean:           ## remove what was built
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
