@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eyechart.data.literals import MAX_LITERAL_CHARS, read_list_items, read_literal
@@ -8,6 +8,7 @@ TEXTS = st.lists(st.text(max_size=20), max_size=5)
 
 @settings(deadline=None)
 @given(TEXTS)
+@example(["(["] * 4)  # brackets in a text nest nothing
 def test_python_lists_come_back(texts: list[str]) -> None:
     assert read_literal(repr(texts)) == texts
     assert read_literal(f"  {texts!r}\n") == texts
@@ -35,6 +36,7 @@ def test_nothing_is_evaluated() -> None:
 
 def test_limits() -> None:
     assert read_literal("[" * 5000 + "]" * 5000) is None
+    assert read_literal("['" + "\\'" * (MAX_LITERAL_CHARS // 2 - 2) + "]") is None  # in one pass
     assert read_literal("['" + "x" * MAX_LITERAL_CHARS + "']") is None
     assert read_list_items(b"['" + b"x" * MAX_LITERAL_CHARS + b"']") == [b"x" * MAX_LITERAL_CHARS]
 

@@ -14,6 +14,8 @@ from eyechart.data.quiet import quiet
 MAX_LITERAL_CHARS = 1_000_000
 _MAX_DEPTH = 8
 
+# An unclosed one is taken to the end of its line: no parser reads it, and looking for its end takes one pass.
+_STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?""")
 _ITEM = re.compile(rb"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*""")
 
 
@@ -29,7 +31,7 @@ def read_literal(text: str) -> Any:
         return None
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         value = _python_literal(text)
     return value if isinstance(value, list | dict) else None
 
@@ -43,9 +45,9 @@ def _python_literal(text: str) -> Any:
 
 
 def _depth(text: str) -> int:
-    """An upper bound of the nesting: brackets inside strings count too."""
+    """How deep brackets are nested; those inside strings nest nothing."""
     depth = deepest = 0
-    for mark in re.findall(r"[\[\](){}]", text):
+    for mark in re.findall(r"[\[\](){}]", _STRING.sub("", text)):
         depth += 1 if mark in "[({" else -1
         deepest = max(deepest, depth)
     return deepest
