@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from eyechart.errors import EyechartError, UnknownName
 from eyechart.types import Benchmark, Model, ModelSettings, Reply, Sample, Score, Scorer
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -38,14 +41,16 @@ class Registry(Generic[T]):
         if name not in self._parts and (entry := self._announced().get(name)) is not None:
             self._load(entry)
         if name not in self._parts:
-            raise UnknownName(f"no {self.kind} named {name!r}", hint=self._advice(name))
+            raise UnknownName(
+                f"no {self.kind} named {name!r}", hint=did_you_mean(name, self.names(), see=self.see)
+            )
         return self._parts[name]
 
     def names(self) -> list[str]:
         """All names, recorded or announced."""
         return sorted({*self._parts, *self._announced()})
 
-    def _load(self, entry: Any) -> None:
+    def _load(self, entry: EntryPoint) -> None:
         before = dict(self._parts)
         try:
             entry.load()
@@ -62,14 +67,10 @@ class Registry(Generic[T]):
                 hint=f"its module must declare it with @{self.kind}({entry.name!r})",
             )
 
-    def _announced(self) -> dict[str, Any]:
+    def _announced(self) -> dict[str, EntryPoint]:
         from importlib.metadata import entry_points
 
         return {entry.name: entry for entry in entry_points(group=f"eyechart.{self.kind}s")}
-
-    def _advice(self, name: str) -> str:
-        near = near_names(name, self.names())
-        return f"did you mean {' or '.join(near)}? See: {self.see}" if near else f"see: {self.see}"
 
 
 def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
@@ -81,6 +82,20 @@ def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
     from rapidfuzz import process
 
     return [match for match, _, _ in process.extract(name, known, limit=at_most, score_cutoff=70)]
+
+
+def did_you_mean(name: str, known: list[str], *, otherwise: str = "", see: str = "", at_most: int = 2) -> str:
+    """The hint for a name that is not known: those that look like it, or else what to do instead.
+
+    >>> did_you_mean("mmbnch", ["mmbench", "o3-bench"], see="eyechart data list")
+    'did you mean mmbench? See: eyechart data list'
+    >>> did_you_mean("pope", ["mmbench"], otherwise="known: mmbench")
+    'known: mmbench'
+    """
+    near = near_names(name, known, at_most=at_most)
+    if not near:
+        return otherwise or (f"see: {see}" if see else "")
+    return f"did you mean {' or '.join(near)}?" + (f" See: {see}" if see else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eyechart.data.paths import lmu_roots
 from eyechart.errors import DataError
-from eyechart.registry import near_names
+from eyechart.registry import did_you_mean
 
 SUFFIXES = {
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
@@ -58,8 +58,7 @@ def _near_file(folder: Path, name: str) -> str:
     if not folder.is_dir():
         return f"there is no folder {folder} either" if folder != Path() else ""
     known = [entry.name for entry in folder.iterdir() if entry.suffix.lower() in SUFFIXES]
-    near = near_names(name, known)
-    return f"did you mean {' or '.join(near)}?" if near else ""
+    return did_you_mean(name, known)
 
 
 def _in_folder(folder: Path) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from eyechart.data.shape import as_text
 from eyechart.errors import UsageError
-from eyechart.registry import near_names
+from eyechart.registry import did_you_mean
 from eyechart.types import Sample
 
 _VALUES_REMEMBERED = 200
@@ -79,18 +79,14 @@ class _Selection:
         """Complain, now that all samples were seen."""
         missing = sorted((self.ids or frozenset()) - self.seen_ids)
         if missing:
-            near = near_names(missing[0], self.known_ids)
-            hint = (
-                f"did you mean {' or '.join(near)}?"
-                if near
-                else f"ids look like {_listed(self.known_ids[:5])}"
-            )
+            alike = f"ids look like {_listed(self.known_ids[:5])}"
+            hint = did_you_mean(missing[0], self.known_ids, otherwise=alike)
             raise UsageError(f"--ids: no sample {_listed(missing[:5])}", hint=hint)
         for key in self.where:
             if key not in self.known_keys:
-                near = near_names(key, sorted(self.known_keys))
-                known = _listed(sorted(self.known_keys)[:_VALUES_SHOWN]) or "nothing"
-                hint = f"did you mean {' or '.join(near)}?" if near else f"samples have: {known}"
+                known = sorted(self.known_keys)
+                have = f"samples have: {_listed(known[:_VALUES_SHOWN]) or 'nothing'}"
+                hint = did_you_mean(key, known, otherwise=have)
                 raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
         if count == 0:
             raise UsageError("nothing is selected", hint=self._values_hint())

@@ -17,7 +17,7 @@ from eyechart.data.choices import LETTERS, choices_from_dict, choices_from_list,
 from eyechart.data.literals import read_literal
 from eyechart.data.rows import Blob, Row
 from eyechart.errors import DataError, UsageError
-from eyechart.registry import near_names
+from eyechart.registry import did_you_mean, near_names
 from eyechart.types import ImageRef
 
 # What a sample needs, and the columns that give it; of several the first wins.
@@ -54,11 +54,6 @@ class Detection:
     reasons: tuple[str, ...] = ()
 
 
-def targets() -> list[str]:
-    """The names that ``--field NAME=COLUMN`` accepts, apart from the option letters."""
-    return list(ALIASES)
-
-
 def resolve_target(name: str) -> str:
     """A target, also by the name of one of its usual columns.
 
@@ -70,9 +65,9 @@ def resolve_target(name: str) -> str:
     for target, aliases in ALIASES.items():
         if name in aliases:
             return target
-    near = near_names(name, [*ALIASES, *(alias for names in ALIASES.values() for alias in names)])
-    known = ", ".join(targets())
-    hint = f"did you mean {' or '.join(near)}? Known: {known}" if near else f"known: {known}, A to Z"
+    known = [*ALIASES, *(alias for names in ALIASES.values() for alias in names)]
+    targets = f"known: {', '.join(ALIASES)}, A to Z"
+    hint = f"{did_you_mean(name, known)} {targets}".strip()
     raise UsageError(f"--field {name}=...: a sample has no {name!r}", hint=hint)
 
 
@@ -83,11 +78,10 @@ def map_columns(
     by_user = {resolve_target(name): column for name, column in overrides.items()}
     for name, column in by_user.items():
         if column not in columns:
-            near = near_names(column, list(columns))
-            hint = f"did you mean {' or '.join(near)}? " if near else ""
+            near = did_you_mean(column, list(columns))
             raise UsageError(
                 f"--field {name}={column}: {path.name} has no column {column!r}",
-                hint=f"{hint}It has: {', '.join(columns)}",
+                hint=f"{near} It has: {', '.join(columns)}".strip(),
             )
     folded = {column.lower(): column for column in reversed(columns)}
     taken = set(by_user.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyechart.errors import UsageError
-from eyechart.registry import models
+from eyechart.registry import did_you_mean, models
 from eyechart.types import Model, ModelSettings
 
 
@@ -33,9 +33,7 @@ def split_spec(spec: str) -> tuple[str, str]:
 
 def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = "") -> None:
     """Refuse parameters that `who` does not know, naming the nearest known one."""
-    from eyechart.registry import near_names
-
     for name in sorted(given - known):
-        near = near_names(name, sorted(known), at_most=1)
-        advice = f"did you mean {near[0]}?" if near else f"it takes: {', '.join(sorted(known)) or 'none'}"
+        takes = f"it takes: {', '.join(sorted(known)) or 'none'}"
+        advice = did_you_mean(name, sorted(known), otherwise=takes, at_most=1)
         raise UsageError(f"{who} has no parameter {name!r}", hint=f"{advice} {hint}".strip())

@@ -101,8 +101,7 @@ class Run:
 
 
 def _near_samples(name: str, results: Iterable[Result]) -> str:
-    from eyechart.registry import near_names
+    from eyechart.registry import did_you_mean
 
     known = [result.sample.id for result in results]
-    near = near_names(name, known)
-    return f"did you mean {' or '.join(near)}?" if near else f"ids look like: {', '.join(known[:3])}"
+    return did_you_mean(name, known, otherwise=f"ids look like: {', '.join(known[:3])}")

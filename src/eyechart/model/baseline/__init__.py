@@ -11,7 +11,7 @@ from eyechart.errors import UnknownName, UsageError
 from eyechart.model.baseline.base import Baseline
 from eyechart.model.baseline.majority import Majority
 from eyechart.model.baseline.random_guess import RandomGuess
-from eyechart.registry import model, near_names
+from eyechart.registry import did_you_mean, model
 from eyechart.types import ModelSettings
 
 NAMES = ("random", "majority", "ocr", "look")
@@ -23,8 +23,8 @@ COMMON = frozenset({"temperature", "max_tokens"})
 def make_baseline(name: str, settings: ModelSettings) -> Baseline:
     """Make the baseline of that name. Its one parameter is `seed`, a whole number."""
     if name not in NAMES:
-        near = near_names(name, list(NAMES)) or list(NAMES)
-        raise UnknownName(f"no baseline named {name!r}", hint=f"did you mean {' or '.join(near)}?")
+        hint = did_you_mean(name, list(NAMES), otherwise=f"there are: {', '.join(NAMES)}")
+        raise UnknownName(f"no baseline named {name!r}", hint=hint)
     refused = sorted(set(settings.parameters) - {"seed"} - COMMON)
     if refused:
         raise UsageError(
