@@ -1,6 +1,6 @@
 """Encoded pictures: what they are, whether they are whole, and how to cut, shrink and save them.
 
-Only formats in `_OPENERS` are read at all. The classes are called directly, not through `Image.open`, which
+Only formats in `_FORMATS` are read at all. The classes are called directly, not through `Image.open`, which
 would try every format Pillow knows (some start other programs) and warn about large pictures.
 """
 
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from io import BytesIO
 from math import floor, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from eyechart.data.quiet import quiet
 from eyechart.errors import ImageError
@@ -40,91 +41,43 @@ class Header:
     is_animated: bool
 
 
-def _jpeg() -> Callable[[BytesIO], Any]:
-    from PIL.JpegImagePlugin import JpegImageFile
-
-    return JpegImageFile
-
-
-def _png() -> Callable[[BytesIO], Any]:
-    from PIL.PngImagePlugin import PngImageFile
-
-    return PngImageFile
-
-
-def _webp() -> Callable[[BytesIO], Any]:
-    from PIL.WebPImagePlugin import WebPImageFile
-
-    return WebPImageFile
-
-
-def _gif() -> Callable[[BytesIO], Any]:
-    from PIL.GifImagePlugin import GifImageFile
-
-    return GifImageFile
-
-
-def _bmp() -> Callable[[BytesIO], Any]:
-    from PIL.BmpImagePlugin import BmpImageFile
-
-    return BmpImageFile
-
-
-def _tiff() -> Callable[[BytesIO], Any]:
-    from PIL.TiffImagePlugin import TiffImageFile
-
-    return TiffImageFile
-
-
-def _ppm() -> Callable[[BytesIO], Any]:
-    from PIL.PpmImagePlugin import PpmImageFile
-
-    return PpmImageFile
-
-
-def _jpeg2000() -> Callable[[BytesIO], Any]:
-    from PIL.Jpeg2KImagePlugin import Jpeg2KImageFile
-
-    return Jpeg2KImageFile
-
-
-def _avif() -> Callable[[BytesIO], Any]:
-    from PIL.AvifImagePlugin import AvifImageFile
-
-    return AvifImageFile
-
-
-_OPENERS: tuple[tuple[str, Callable[[bytes], bool], Callable[[], Callable[[BytesIO], Any]]], ...] = (
-    ("JPEG", lambda head: head.startswith(b"\xff\xd8\xff"), _jpeg),
-    ("PNG", lambda head: head.startswith(b"\x89PNG\r\n\x1a\n"), _png),
-    ("WEBP", lambda head: head.startswith(b"RIFF") and head[8:12] == b"WEBP", _webp),
-    ("GIF", lambda head: head.startswith((b"GIF87a", b"GIF89a")), _gif),
-    ("BMP", lambda head: head.startswith(b"BM"), _bmp),
-    ("TIFF", lambda head: head.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")), _tiff),
-    ("PPM", lambda head: head[:1] == b"P" and head[1:2] in b"123456" and head[2:3].isspace(), _ppm),
-    ("JPEG2000", lambda head: head.startswith((b"\xff\x4f\xff\x51", b"\0\0\0\x0cjP  ")), _jpeg2000),
-    ("AVIF", lambda head: head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"), _avif),
+# A format's name, whether a file's first bytes are its, and what Pillow's module and class for it begin with.
+_FORMATS: tuple[tuple[str, Callable[[bytes], bool], str], ...] = (
+    ("JPEG", lambda head: head.startswith(b"\xff\xd8\xff"), "Jpeg"),
+    ("PNG", lambda head: head.startswith(b"\x89PNG\r\n\x1a\n"), "Png"),
+    ("WEBP", lambda head: head.startswith(b"RIFF") and head[8:12] == b"WEBP", "WebP"),
+    ("GIF", lambda head: head.startswith((b"GIF87a", b"GIF89a")), "Gif"),
+    ("BMP", lambda head: head.startswith(b"BM"), "Bmp"),
+    ("TIFF", lambda head: head.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")), "Tiff"),
+    ("PPM", lambda head: head[:1] == b"P" and head[1:2] in b"123456" and head[2:3].isspace(), "Ppm"),
+    ("JPEG2000", lambda head: head.startswith((b"\xff\x4f\xff\x51", b"\0\0\0\x0cjP  ")), "Jpeg2K"),
+    ("AVIF", lambda head: head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"), "Avif"),
 )
 
 
-def _sniff(data: bytes, what: str) -> tuple[str, Callable[[], Callable[[BytesIO], Any]]]:
+def _sniff(data: bytes, what: str) -> tuple[str, str]:
     head = data[:32]
-    for name, fits, opener in _OPENERS:
+    for name, fits, stem in _FORMATS:
         if fits(head):
-            return name, opener
+            return name, stem
     if not data:
         raise ImageError(f"{what}: 0 bytes", hint="the picture is empty; fetch or export it again")
-    known = ", ".join(name for name, _, _ in _OPENERS)
+    known = ", ".join(name for name, _, _ in _FORMATS)
     raise ImageError(
         f"{what}: not a picture we can read (it begins {bytes(head[:12])!r})", hint=f"readable: {known}"
     )
 
 
+def _pillow_class(stem: str) -> Callable[[BytesIO], Any]:
+    module = import_module(f"PIL.{stem}ImagePlugin")
+    return cast("Callable[[BytesIO], Any]", getattr(module, f"{stem}ImageFile"))
+
+
 def _open(data: bytes, what: str) -> tuple[str, Picture]:
-    name, opener = _sniff(data, what)
+    name, stem = _sniff(data, what)
     try:
         with quiet():
-            picture = opener()(BytesIO(data))
+            picture: Picture = _pillow_class(stem)(BytesIO(data))
     except Exception as err:  # a hostile header can raise nearly anything; all of it means the same
         raise ImageError(
             f"{what}: a broken {name} file ({_reason(err)})", hint="fetch or export it again"
