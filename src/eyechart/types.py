@@ -16,6 +16,7 @@ OUTCOMES: tuple[Outcome, ...] = (
 )  # fmt: skip
 
 Role = Literal["system", "user", "assistant"]
+Stage = Literal["load", "render", "generate", "score"]  # where a sample can fail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +154,7 @@ class Reply:
 class Failure:
     """Why there is no reply. Never an answer, never cached, asked again on the next run."""
 
-    stage: Literal["load", "render", "generate", "score"]
+    stage: Stage
     reason: str
     retryable: bool = False
     status: int | None = None

@@ -11,7 +11,7 @@ import msgspec
 
 from eyechart.errors import EyechartError
 from eyechart.store.journal import Ask, Task
-from eyechart.types import Failure, Image, ImageRef, Message, Part, Prompt, Request
+from eyechart.types import Failure, Image, ImageRef, Message, Part, Prompt, Request, Stage
 
 
 class Pictures(Protocol):
@@ -113,7 +113,7 @@ def _content_of(part: Mapping[str, Any]) -> object:
     return part["text"] if "text" in part else [part["image"]["sha256"], part["image"]["mime"]]
 
 
-def _failure(stage: Any, err: BaseException) -> Failure:
+def _failure(stage: Stage, err: BaseException) -> Failure:
     text = str(err) if isinstance(err, EyechartError) else f"{type(err).__name__}: {err}"
     return Failure(stage=stage, reason=text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from eyechart.model.baseline import colours, shapes
 
@@ -73,8 +73,7 @@ class Question:
     asks_shape: bool = False
     asks_count: bool = False
     asks_place: bool = False
-    numbers: tuple[float, ...] = ()
-    tokens: tuple[str, ...] = field(default=())
+    tokens: tuple[str, ...] = ()
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -140,7 +139,6 @@ def read_question(text: str) -> Question:
         asks_shape=_asks_shape(body, subject) and not asks_colour,
         asks_count=bool(re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", body)),
         asks_place=bool(re.search(r"^where|in (?:which|what) (?:part|corner|quadrant|half)", body)),
-        numbers=tuple(float(n) for n in re.findall(r"(?<![\w:.])\d+(?:\.\d+)?(?![\w:])", body)),
         tokens=words_of(body),
     )  # fmt: skip
 
