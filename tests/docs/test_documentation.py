@@ -236,8 +236,8 @@ def test_every_option_of_a_run_is_on_the_page() -> None:
 
 
 def test_every_scorer_column_and_finding_is_on_its_page() -> None:
+    from eyechart.data.columns import ALIASES
     from eyechart.data.lint import _SEVERITY
-    from eyechart.data.shape import ALIASES
     from eyechart.registry import scorers
 
     scoring = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")

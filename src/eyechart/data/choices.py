@@ -7,7 +7,7 @@ leading blanks, two options on one line, a line break inside an option, a letter
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -120,7 +120,7 @@ def _without_prefixes(lettered: Mapping[str, str | None]) -> Mapping[str, str | 
     return lettered
 
 
-def choices_from_dict(options: Mapping[str, Any], to_text: Any) -> dict[str, str]:
+def choices_from_dict(options: Mapping[str, Any], to_text: Callable[[Any], str]) -> dict[str, str]:
     """Letters as the file gives them, in its order; missing texts are options that are not there."""
     texts = {str(letter): to_text(text) for letter, text in options.items()}
     return {letter: text for letter, text in texts.items() if text}

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from eyechart.data.encoding import refuse_wide_text, undecodable
+from eyechart.data.encoding import BOM, refuse_wide_text, undecodable
 from eyechart.data.pandas_cells import Kind, as_pandas_reads, infer_kinds
 from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, place, raise_problem
 from eyechart.errors import DataError
 
-_BOM = b"\xef\xbb\xbf"
 _BUFFER_BYTES = 1 << 20  # measured: larger buffers gain nothing, smaller ones cost joins on picture rows
 
 
@@ -56,7 +55,7 @@ def scan(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
     >>> rows[1].cells, rows[1].blob(1).offset
     ([b'1', b'a "b" c'], 8)
     """
-    offset = len(_BOM) if file.read(len(_BOM)) == _BOM else 0
+    offset = len(BOM) if file.read(len(BOM)) == BOM else 0
     file.seek(offset)
     number = line_number = 0
     quoted = separator + b'"'

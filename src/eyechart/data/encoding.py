@@ -8,7 +8,9 @@ from pathlib import Path
 
 from eyechart.errors import DataError, UsageError
 
-_BOMS = (
+BOM = codecs.BOM_UTF8  # which spreadsheets write before the first column's name
+
+_WIDE = (
     (codecs.BOM_UTF32_LE, "UTF-32LE"),
     (codecs.BOM_UTF32_BE, "UTF-32BE"),
     (codecs.BOM_UTF16_LE, "UTF-16LE"),
@@ -21,7 +23,7 @@ _CHINESE_PAIR = re.compile(rb"[\xb0-\xf7][\xa1-\xfe]")
 
 def refuse_wide_text(path: Path, head: bytes) -> None:
     """Refuse UTF-16 and UTF-32, which spreadsheets write as "Unicode text"; say how to convert."""
-    for mark, name in _BOMS:
+    for mark, name in _WIDE:
         if head.startswith(mark):
             raise DataError(
                 f"{path.name}: the text is {name}, which cannot be read row by row",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from eyechart.data.encoding import BOM
 from eyechart.data.paths import lmu_roots
 from eyechart.errors import DataError
 from eyechart.registry import did_you_mean
@@ -89,7 +90,7 @@ def guess_format(path: Path) -> tuple[str, str]:
         raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
     if not head:
         raise DataError(f"{path.name}: the file is empty", hint="was the download or export cut off?")
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = head.removeprefix(BOM).lstrip()
     named = SUFFIXES.get(path.suffix.lower())
     if named in ("json", "jsonl"):
         return _json_or_lines(text, named, path.suffix)

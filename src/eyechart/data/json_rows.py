@@ -16,14 +16,12 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from eyechart.data.encoding import refuse_wide_text, undecodable
+from eyechart.data.columns import ALIASES
+from eyechart.data.encoding import BOM, refuse_wide_text, undecodable
 from eyechart.data.json_window import elements
 from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, place, raise_problem
 from eyechart.errors import DataError
 
-ID_KEYS = ("index", "id", "question_id")
-
-_BOM = b"\xef\xbb\xbf"
 _BUFFER_BYTES = 1 << 20
 _LONG = 4096  # bytes; a shorter string is decoded, it can be a path with escapes in it
 _RECORD = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -89,7 +87,6 @@ class JsonLinesReader:
 
     path: Path
     encoding: str = "utf-8"
-    format: str = "jsonl"
 
     def columns(self) -> tuple[str, ...]:
         """Each row names its own values."""
@@ -120,7 +117,6 @@ class JsonReader:
 
     path: Path
     encoding: str = "utf-8"
-    format: str = "json"
 
     def columns(self) -> tuple[str, ...]:
         """Each row names its own values."""
@@ -137,7 +133,7 @@ class JsonReader:
                 row = _read_row(reader, element, begin, Row(number, 0, {}), blobs, on_problem)
                 if row is None:
                     continue
-                if key is not None and not any(name in row.values for name in ID_KEYS):
+                if key is not None and not any(name in row.values for name in ALIASES["id"]):
                     row = Row(number, 0, {"id": key, **row.values})
                 yield row
 
@@ -164,7 +160,7 @@ class JsonReader:
 def _skip_mark(file: BinaryIO, path: Path) -> int:
     head = file.read(4)
     refuse_wide_text(path, head)
-    offset = len(_BOM) if head.startswith(_BOM) else 0
+    offset = len(BOM) if head.startswith(BOM) else 0
     file.seek(offset)
     return offset
 

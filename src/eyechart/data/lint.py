@@ -12,9 +12,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.rows import OnProblem
-from eyechart.data.shape import REPEATING_IDS
 from eyechart.data.source import DuplicateId, FileSource
 from eyechart.errors import DataError, ImageError
 from eyechart.types import ImageRef, Sample, Source

@@ -42,8 +42,6 @@ class ParquetReader:
     """Rows of a Parquet file."""
 
     path: Path
-    encoding: str = "utf-8"
-    format: str = "parquet"
 
     def columns(self) -> tuple[str, ...]:
         """The schema's names."""

@@ -67,21 +67,6 @@ class Row:
 class Reader(Protocol):
     """One file, read row by row as often as wanted."""
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        ...
-
-    @property
-    def format(self) -> str:
-        """tsv, csv, jsonl, json or parquet."""
-        ...
-
-    @property
-    def encoding(self) -> str:
-        """How text is written."""
-        ...
-
     def columns(self) -> tuple[str, ...]:
         """Names of a header; empty where each row names its own values."""
         ...

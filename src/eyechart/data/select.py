@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from eyechart.data.shape import as_text
+from eyechart.data.fields import as_text
 from eyechart.errors import UsageError
 from eyechart.registry import did_you_mean
 from eyechart.types import Sample

@@ -8,23 +8,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from eyechart.data.columns import ALIASES, ONLY_PATHS, REPEATING_IDS, Detection, detect, resolve_target
 from eyechart.data.delimited import DelimitedReader
 from eyechart.data.encoding import checked_encoding
+from eyechart.data.fields import take_apart
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.image_cells import ImageCells, RowReference
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
 from eyechart.data.parquet import ParquetReader
 from eyechart.data.paths import PathRules, lmu_roots
 from eyechart.data.rows import OnProblem, Reader, Row, place, raise_problem
-from eyechart.data.shape import (
-    ALIASES,
-    ONLY_PATHS,
-    REPEATING_IDS,
-    Detection,
-    detect,
-    resolve_target,
-    take_apart,
-)
 from eyechart.errors import DataError, UsageError
 from eyechart.types import ImageRef, Sample
 

@@ -1,4 +1,4 @@
-"""Row to Sample: which column means what, decided once from the header and the first rows.
+"""Which column means what, decided once from the header and the first rows.
 
 One table of names serves every format. What was decided, and why, is a `Detection` that can be shown
 to the user before anything is spent.
@@ -6,19 +6,16 @@ to the user before anything is spent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from eyechart.data.choices import LETTERS, choices_from_dict, choices_from_list, parse_choices
+from eyechart.data.choices import LETTERS
 from eyechart.data.literals import read_literal
-from eyechart.data.rows import Blob, Row
+from eyechart.data.rows import Row
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import did_you_mean, near_names
-from eyechart.types import ImageRef
 
 # What a sample needs, and the columns that give it; of several the first wins.
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -133,14 +130,15 @@ def detect(
         encoding=encoding,
         fields=fields,
         letters=letters,
-        tried=_tried(fields, {resolve_target(name) for name in overrides}) if _is_json(format) else fields,
+        tried=_tried(fields, {resolve_target(name) for name in overrides}) if is_json(format) else fields,
         columns=tuple(columns),
         kept=tuple(column for column in columns if column not in used),
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields)),
     )
 
 
-def _is_json(format: str) -> bool:
+def is_json(format: str) -> bool:
+    """Whether rows name their own values, so that a later one may have what the first had not."""
     return format in ("json", "jsonl")
 
 
@@ -164,12 +162,11 @@ def _shape(
         what = "multiple choice with pictures" if pictures else "multiple choice without pictures"
         reason = f"columns {' and '.join(list(letters.values())[:2])}, {seen}: {what}, as VLMEvalKit reads it"
         return ("vlmeval-mcq" if pictures else "vlmeval-text-mcq"), [reason]
-    is_json = _is_json(format)
     first = _first_value(rows, fields.get("options", ()))
     if first is not None:
         column = fields["options"][0]
         is_block = isinstance(first, str) and read_literal(first) is None
-        if is_block and pictures and is_json:
+        if is_block and pictures and is_json(format):
             return "insight-mcq", [
                 f"column {column} holds options as one text, {seen}: as InSight-o3 reads it"
             ]
@@ -178,7 +175,7 @@ def _shape(
             f"column {column} holds options as {kind}, {seen}"
         ]
     if pictures:
-        shape = "insight-vqa" if is_json else "vlmeval-vqa"
+        shape = "insight-vqa" if is_json(format) else "vlmeval-vqa"
         return shape, [f"{seen} and no options: open questions on pictures"]
     return "rows-text", ["no picture column and no options: open questions without pictures"]
 
@@ -202,130 +199,3 @@ def _renamed(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
         for target, names in fields.items()
         if names[0] not in ALIASES[target]
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """A row taken apart, pictures still to be read."""
-
-    id: str
-    question: str
-    golds: tuple[str, ...]
-    choices: dict[str, str]
-    choices_text: str
-    hint: str
-    meta: dict[str, Any]
-    image: Any
-    image_column: str
-
-
-def take_apart(row: Row, detection: Detection, where: str) -> Fields:
-    """The parts of a sample out of one row; `where` names the row in messages."""
-    values = row.values
-    fields = detection.tried
-    letters = detection.letters
-    if not letters and _is_json(detection.format) and "A" in values and "B" in values:
-        letters = {letter: letter for letter in LETTERS if letter in values}
-    used = set(letters.values())
-
-    def take(target: str) -> Any:
-        for column in fields.get(target, ()):
-            value = values.get(column)
-            used.add(column)
-            if value is not None and value != "":
-                return value
-        return None
-
-    sample_id = as_text(take("id")) if fields.get("id") else str(row.number)
-    if not sample_id:
-        raise DataError(f"{where}: nothing in {fields['id'][0]!r}", hint="every row needs its own id")
-    image_column = next(
-        (name for name in fields.get("image", ()) if values.get(name) not in (None, "", [])), ""
-    )
-    choices, choices_text = _choices(letters, values, take, where)
-    parts = Fields(
-        id=sample_id,
-        question=as_text(take("question")),
-        golds=_as_letters(_golds(take("answer")), choices),
-        choices=choices,
-        choices_text=choices_text,
-        hint=as_text(take("hint")),
-        meta={group: text for group in GROUPS if (text := as_text(take(group)))},
-        image=values.get(image_column),
-        image_column=image_column,
-    )
-    pictures = fields.get("image", ())
-    for name, value in values.items():
-        if name in used or name in parts.meta or value is None or isinstance(value, Blob | ImageRef):
-            continue
-        if name not in pictures or (name in ONLY_PATHS and name != image_column):
-            parts.meta[name] = value
-    return parts
-
-
-def _choices(
-    letters: Mapping[str, str], values: Mapping[str, Any], take: Callable[[str], Any], where: str
-) -> tuple[dict[str, str], str]:
-    """Options by letter, and the block they stand in if the file prints its own letters."""
-    lettered = {letter: as_text(values.get(column)) for letter, column in letters.items()}
-    lettered = {letter: text for letter, text in lettered.items() if text}
-    if lettered:
-        return lettered, ""
-    value = take("options")
-    if isinstance(value, str):
-        if (literal := read_literal(value)) is None:
-            return _block_choices(value, where)
-        value = literal
-    if isinstance(value, list):
-        return _list_choices([as_text(item) for item in value], where), ""
-    return (choices_from_dict(value, as_text) if isinstance(value, dict) else {}), ""
-
-
-def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
-    if choices := parse_choices(block):
-        return choices, block
-    # Options without letters: ours are printed then, so the block is not sent as it stands.
-    lines = [line.strip() for line in block.splitlines() if line.strip()]
-    return (_list_choices(lines, where), "") if len(lines) > 1 else ({}, block)
-
-
-def _list_choices(texts: list[str], where: str) -> dict[str, str]:
-    if len(texts) > len(LETTERS):
-        raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} can be lettered")
-    return choices_from_list(texts)
-
-
-def _golds(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        literal = read_literal(value)
-        if isinstance(literal, list) and all(isinstance(item, str | int | float) for item in literal):
-            value = literal
-    if isinstance(value, list):
-        return tuple(text for item in value if (text := as_text(item)))
-    return (text,) if (text := as_text(value)) else ()
-
-
-def _as_letters(golds: tuple[str, ...], choices: Mapping[str, str]) -> tuple[str, ...]:
-    """Golds as letters: one that is no letter but the exact text of one option is that option."""
-    if not choices:
-        return golds
-    letters = []
-    for gold in golds:
-        same = [letter for letter, text in choices.items() if text == gold]
-        letters.append(same[0] if gold not in choices and len(same) == 1 else gold)
-    return tuple(letters)
-
-
-def as_text(value: Any) -> str:
-    """A value as text: 3 is "3", true is "true", null is nothing, a list is its JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, Blob):
-        return value.data.decode("utf-8", "replace")
-    return msgspec.json.encode(value, enc_hook=str).decode()

@@ -1,0 +1,67 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.data.columns import Detection, detect
+from eyechart.data.rows import Row
+from eyechart.errors import DataError, UsageError
+
+
+def detected(values: dict[str, Any], format: str = "tsv", **fields: str) -> Detection:
+    return detect(Path("a." + format), format, "utf-8", tuple(values), [Row(1, 2, values)], fields)
+
+
+MCQ = {"index": "1", "question": "?", "A": "x", "B": "y", "answer": "B"}
+
+
+@pytest.mark.parametrize(
+    ("values", "format", "shape"),
+    [
+        (MCQ | {"image": "b64"}, "tsv", "vlmeval-mcq"),
+        (MCQ | {"image_path": "a.jpg"}, "tsv", "vlmeval-mcq"),
+        (MCQ, "csv", "vlmeval-text-mcq"),
+        ({"index": "1", "question": "?", "image": "x", "answer": "3"}, "tsv", "vlmeval-vqa"),
+        ({"index": "1", "question": "?", "A": "x", "image": "b"}, "tsv", "vlmeval-vqa"),
+        ({"question": "?", "image": "a.jpg", "options": "A. x\nB. y"}, "jsonl", "insight-mcq"),
+        ({"question": "?", "file_name": "a.jpg", "answer": "x"}, "jsonl", "insight-vqa"),
+        ({"question": "?", "image": "a.jpg", "options": ["x", "y"]}, "jsonl", "rows-mcq"),
+        ({"question": "?", "choices": "['x', 'y']"}, "tsv", "rows-text-mcq"),
+        ({"question": "?"}, "jsonl", "rows-text"),
+    ],
+)
+def test_shapes(values: dict[str, Any], format: str, shape: str) -> None:
+    found = detected(values, format)
+    assert found.shape == shape
+    assert found.reasons
+
+
+def test_reasons_are_for_people() -> None:
+    assert detected(MCQ | {"image": "b64"}).reasons == (
+        "columns A and B, column image: multiple choice with pictures, as VLMEvalKit reads it",
+        "samples are named by index",
+    )
+
+
+def test_names_in_another_case_are_understood_and_said() -> None:
+    found = detected({"Question": "?", "Answer": "x", "Image": "a.jpg"})
+    assert found.fields == {"question": ("Question",), "answer": ("Answer",), "image": ("Image",)}
+    assert "column Question is taken for question" in found.reasons
+
+
+def test_overrides_that_cannot_be_meant() -> None:
+    with pytest.raises(UsageError, match="did you mean question"):
+        detected({"question": "?"}, qestion="question")
+    with pytest.raises(
+        UsageError, match=r"has no column 'catagory'\n  hint: did you mean category\? It has: question"
+    ):
+        detected({"question": "?", "category": "x"}, category="catagory")
+    with pytest.raises(UsageError, match="known: id, question"):
+        detected({"question": "?"}, zzz="question")
+
+
+def test_no_question() -> None:
+    with pytest.raises(
+        DataError, match=r"no column 'question' \(found: id, questions\)\n.*--field question=questions"
+    ):
+        detected({"id": "1", "questions": "?"})
