@@ -14,9 +14,9 @@ from typing import Any
 
 from eyechart.errors import MissingExtra
 from eyechart.report.record import FRACTIONS, INTEGERS, Cell, to_json_text, to_record, to_rows
-from eyechart.report.replacing import replacing
 from eyechart.report.summary import Summary
 from eyechart.report.xlsx import write_xlsx
+from eyechart.store.replacing import replacing
 from eyechart.types import Result
 
 __all__ = [

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.report.record import Cell, Rows, to_rows
-from eyechart.report.replacing import replacing
 from eyechart.report.summary import Group, Summary
 from eyechart.report.visible import visible
+from eyechart.store.replacing import replacing
 from eyechart.types import OUTCOMES, Result
 
 MAX_ROWS = 1_048_576  # of a sheet, its heading included

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
 import re
@@ -16,6 +15,7 @@ import msgspec
 
 from eyechart.errors import StoreError
 from eyechart.store.journal import FILE_NAME
+from eyechart.store.replacing import replacing
 
 LOCK_NAME = "run.lock"
 _NAME_BYTES = 100  # file systems allow 255 of them, however many letters they spell
@@ -101,16 +101,8 @@ def _opened(path: Path) -> Iterator[int]:
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file whole or not at all."""
     text = msgspec.json.format(msgspec.json.encode(content), indent=2)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(text + b"\n")
-        beside.replace(path)
-    except OSError as err:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
-        is_full = err.errno == errno.ENOSPC
-        hint = "free some space" if is_full else "choose a folder you can write to with --out"
-        raise StoreError(f"{path}: {err.strerror or err}", hint=hint) from err
+    with replacing(path) as place:
+        place.write_bytes(text + b"\n")
 
 
 def discard(folder: Path) -> None:

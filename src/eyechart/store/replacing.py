@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -40,6 +41,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
 def _hint(error: OSError, path: Path) -> str:
     if isinstance(error, FileNotFoundError):
         return f"the folder {path.parent} does not exist: make it, or write elsewhere"
+    if error.errno == errno.ENOSPC:
+        return "free some space"
     if isinstance(error, IsADirectoryError):
         return "name a file inside it"
     return "choose a place where you may write and that has room"
