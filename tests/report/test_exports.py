@@ -20,7 +20,7 @@ from eyechart.report.exports import (
     write_parquet,
     write_xlsx,
 )
-from eyechart.report.summary import summarise
+from eyechart.report.summarise import summarise
 from eyechart.types import OUTCOMES, Result
 from report.examples import result
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.report.summary import Summary, summarise
+from eyechart.report.summarise import summarise
+from eyechart.report.summary import Summary
 from eyechart.report.table import percent, run_table, runs_table, to_text
 from eyechart.types import Outcome, Result
 from report.examples import result

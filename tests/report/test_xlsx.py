@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from openpyxl.utils.escape import unescape
 
 from eyechart.report import xlsx
-from eyechart.report.summary import summarise
+from eyechart.report.summarise import summarise
 from eyechart.report.visible import visible
 from eyechart.report.xlsx import MAX_CHARACTERS, write_xlsx
 from eyechart.types import OUTCOMES, Result

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from eyechart.report.summary import credit
+from eyechart.report.summarise import credit
 from eyechart.types import Result
 
 Cell: TypeAlias = str | int | float | None

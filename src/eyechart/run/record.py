@@ -34,7 +34,7 @@ class Run:
     @cached_property
     def summary(self) -> Summary:
         """All numbers, counted from the journal."""
-        from eyechart.report.summary import summarise
+        from eyechart.report.summarise import summarise
 
         totals = self.journal.totals()
         return summarise(

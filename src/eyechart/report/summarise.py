@@ -1,0 +1,234 @@
+"""Results to numbers, in one pass. summary.py says what each number means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eyechart.report.statistics import Moments, spread
+from eyechart.report.summary import Group, Summary, Trials
+from eyechart.types import OUTCOMES, Outcome, Result, Sample
+
+NO_VALUE = "(none)"  # the group of samples that lack the key
+OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
+MAX_VALUES = 200  # per key: a column of identifiers makes no table
+
+_SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
+_CREDITED = frozenset({"correct", "partial", "wrong"})
+_UNKNOWN = frozenset({"failed", "unparsed", "truncated"})
+
+
+def summarise(
+    results: Iterable[Result],
+    *,
+    benchmark: str,
+    model: str,
+    group_by: Sequence[str] = (),
+    run: str = "",
+    requests: Mapping[str, int] | None = None,
+    cost: float | None = None,
+    seconds: float | None = None,
+    scorer: str = "",
+    parity: str = "",
+    version: str = "",
+) -> Summary:
+    """Read the results once, in any order, and count.
+
+    `requests` (sent, retried, cached) is what the engine counted; without it, sent and retried are added
+    up from the results' attempts.
+
+    >>> from eyechart.types import Score
+    >>> def result(position, outcome):
+    ...     sample = Sample(id=str(position), question="Is it red?", golds=("yes",), meta={"kind": "colour"})
+    ...     value = 1.0 if outcome == "correct" else 0.0
+    ...     return Result(sample=sample, position=position, score=Score(outcome=outcome, value=value))
+    >>> results = [result(0, "correct"), result(1, "correct"), result(2, "wrong"), result(3, "unparsed")]
+    >>> summary = summarise(results, benchmark="demo", model="baseline/random", group_by=["kind", "split"])
+    >>> summary.score, summary.overall.bounds, summary.overall.chance, list(summary.by)
+    (0.5, (0.5, 0.75), 0.5, ['kind'])
+    """
+    count = _Count(group_by)
+    for result in results:
+        count.add(result)
+    count.close()
+    return Summary(
+        benchmark=benchmark,
+        model=model,
+        overall=count.overall.group(),
+        by=count.groups(),
+        run=run,
+        requests={"sent": count.sent, "retried": count.retried, "cached": 0, **(requests or {})},
+        tokens=dict(count.tokens),
+        cost=cost,
+        seconds=seconds,
+        trials=count.trials(),
+        scorer=scorer,
+        parity=parity,
+        version=version,
+    )
+
+
+def credit(result: Result) -> float | None:
+    """What one result adds to the score; None where it is no part of it.
+
+    >>> credit(Result(sample=Sample(id="1", question="?"), position=0)) is None
+    True
+    """
+    if result.score is None or result.score.outcome not in _SCORED:
+        return None
+    return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
+
+
+def chance_of(sample: Sample) -> float:
+    """What guessing gets on one sample.
+
+    >>> chance_of(Sample(id="1", question="Which?", golds=("B",), choices={"A": "cat", "B": "dog"}))
+    0.5
+    """
+    if sample.choices:
+        return 1 / len(sample.choices)
+    is_yes_no = bool(sample.golds) and all(gold.strip().lower() in {"yes", "no"} for gold in sample.golds)
+    return 0.5 if is_yes_no else 0.0
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One sample's trials so far, and the tallies it belongs to."""
+
+    tallies: list[_Tally]
+    chance: float
+    total: float = 0.0
+    scored: int = 0
+    unknown: int = 0  # failed, unparsed, truncated
+    failed: int = 0
+
+
+class _Tally:
+    """The counters of one group."""
+
+    __slots__ = ("chance", "counts", "highest", "lowest", "n", "n_bounded", "pending", "values")
+
+    def __init__(self) -> None:
+        self.counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
+        self.pending = 0
+        self.n = 0
+        self.chance = 0.0
+        self.values = Moments()
+        self.n_bounded = 0
+        self.lowest = 0.0
+        self.highest = 0.0
+
+    def close_sample(self, asked: _Asked) -> None:
+        self.n += 1
+        self.chance += asked.chance
+        if asked.scored:
+            self.values.add(asked.total / asked.scored)
+        if n_trials := asked.scored + asked.failed:
+            self.n_bounded += 1
+            self.lowest += asked.total / n_trials
+            self.highest += (asked.total + asked.unknown) / n_trials
+
+    def group(self) -> Group:
+        n_trials = sum(self.counts.values()) + self.pending
+        n_scored = sum(count for outcome, count in self.counts.items() if outcome in _SCORED)
+        return Group(
+            n=self.n,
+            score=self.values.mean,
+            ci95=self.values.interval(),
+            outcomes=self.counts,
+            pending=self.pending,
+            coverage=n_scored / n_trials if n_trials else None,
+            bounds=(self.lowest / self.n_bounded, self.highest / self.n_bounded) if self.n_bounded else None,
+            chance=self.chance / self.n if self.n else None,
+        )
+
+
+class _Count:
+    """One pass over the results: counters per group, and four numbers per sample.
+
+    The numbers per sample are needed because its trials may come in any order.
+    """
+
+    def __init__(self, group_by: Sequence[str]) -> None:
+        self.overall = _Tally()
+        self.sent = 0
+        self.retried = 0
+        self.tokens = {"prompt": 0, "completion": 0, "reasoning": 0}
+        self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
+        self._asked: dict[tuple[int, str], _Asked] = {}
+        self._by_trial: dict[int, Moments] = {}
+
+    def add(self, result: Result) -> None:
+        self._add_costs(result)
+        key = (result.position, result.sample.id)
+        asked = self._asked.get(key)
+        if asked is None:
+            asked = _Asked(tallies=list(self._tallies(result.sample)), chance=chance_of(result.sample))
+            self._asked[key] = asked
+        outcome = result.outcome
+        if outcome is None:
+            for tally in asked.tallies:
+                tally.pending += 1
+            return
+        for tally in asked.tallies:
+            tally.counts[outcome] += 1
+        asked.unknown += outcome in _UNKNOWN
+        asked.failed += outcome == "failed"
+        value = credit(result)
+        if value is not None:
+            asked.scored += 1
+            asked.total += value
+            self._by_trial.setdefault(result.trial, Moments()).add(value)
+
+    def groups(self) -> dict[str, dict[str, Group]]:
+        """The groups of every key that some sample has: values in the order of text, catch-alls last."""
+        return {
+            key: {value: tallies[value].group() for value in sorted(tallies, key=_last_if_catch_all)}
+            for key, tallies in self._by.items()
+            if tallies.keys() - {NO_VALUE}
+        }
+
+    def close(self) -> None:
+        """All results are in: each sample's trials become its one value.
+
+        Added up in the benchmark's order, so that a resumed run gives the same last digit.
+        """
+        for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
+            for tally in asked.tallies:
+                tally.close_sample(asked)
+
+    def trials(self) -> Trials | None:
+        """Over trials, when there were several."""
+        over = spread(moments.total / moments.n for moments in self._by_trial.values())
+        if over is None or len(self._by_trial) < 2:
+            return None
+        return Trials(k=len(self._by_trial), mean=over[0], std=over[1])
+
+    def _add_costs(self, result: Result) -> None:
+        self.sent += result.attempts
+        self.retried += max(0, result.attempts - 1)
+        usage = result.reply.usage if result.reply else None
+        if usage:
+            self.tokens["prompt"] += usage.prompt_tokens
+            self.tokens["completion"] += usage.completion_tokens
+            self.tokens["reasoning"] += usage.reasoning_tokens
+
+    def _tallies(self, sample: Sample) -> Iterator[_Tally]:
+        yield self.overall
+        for key, tallies in self._by.items():
+            value = _as_text(sample.meta.get(key))
+            if value not in tallies and len(tallies) >= MAX_VALUES and value != NO_VALUE:
+                value = OTHER_VALUES
+            yield tallies.setdefault(value, _Tally())
+
+
+def _as_text(value: Any) -> str:
+    """A group's name. A cell that holds nothing (empty, or a number that is none) lacks the key."""
+    if value is None or value != value:
+        return NO_VALUE
+    return str(value).strip() or NO_VALUE
+
+
+def _last_if_catch_all(value: str) -> tuple[bool, str]:
+    return value in {NO_VALUE, OTHER_VALUES}, value

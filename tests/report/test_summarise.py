@@ -1,0 +1,162 @@
+import random
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.report.statistics import wilson
+from eyechart.report.summarise import MAX_VALUES, NO_VALUE, OTHER_VALUES, chance_of, summarise
+from eyechart.report.summary import Summary
+from eyechart.types import OUTCOMES, Outcome, Result, Sample
+from report.examples import result
+
+
+def summary_of(results: list[Result], **options: Any) -> Summary:
+    return summarise(results, benchmark="demo", model="openai/tiny", **options)
+
+
+def test_failed_unscored_and_pending_are_no_part_of_the_score() -> None:
+    outcomes: list[Outcome | None] = ["correct", "wrong", "failed", "unscored", None]
+    summary = summary_of([result(i, outcome) for i, outcome in enumerate(outcomes)])
+    assert summary.n == 5
+    assert summary.score == 0.5
+    assert summary.ci95 == wilson(1, 2)
+    assert summary.overall.coverage == 2 / 5
+    assert summary.overall.pending == 1
+    assert sum(summary.outcomes.values()) == 4
+
+
+@pytest.mark.parametrize("outcome", ["unparsed", "refused", "truncated"])
+def test_a_reply_without_an_answer_counts_as_nothing(outcome: Outcome) -> None:
+    summary = summary_of([result(0, "correct"), result(1, outcome, value=1.0)])
+    assert summary.score == 0.5
+
+
+def test_bounds_count_the_unknown_as_wrong_and_as_right() -> None:
+    outcomes: list[Outcome | None] = [
+        "correct", "wrong", "unparsed", "truncated", "refused", "failed", "unscored", None,
+    ]  # fmt: skip
+    summary = summary_of([result(i, outcome) for i, outcome in enumerate(outcomes)])
+    assert summary.score == 1 / 5
+    assert summary.overall.bounds == (1 / 6, 4 / 6)
+    assert summary.overall.is_bounded_apart
+
+
+def test_nothing_scored_has_no_headline() -> None:
+    for results in ([], [result(0, None)], [result(0, "unscored")]):
+        overall = summary_of(results).overall
+        assert (overall.score, overall.ci95, overall.bounds) == (None, None, None)
+        assert not overall.is_bounded_apart
+
+
+def test_all_failed_has_bounds_and_no_headline() -> None:
+    overall = summary_of([result(0, "failed"), result(1, "failed")]).overall
+    assert (overall.score, overall.bounds) == (None, (0.0, 1.0))
+    assert overall.is_bounded_apart
+
+
+@pytest.mark.parametrize(
+    ("choices", "golds", "chance"),
+    [
+        ({"A": "1", "B": "2", "C": "3", "D": "4"}, ("A",), 0.25),
+        ({}, ("Yes", "no "), 0.5),
+        ({}, ("yes", "maybe"), 0.0),
+        ({}, (), 0.0),
+        ({}, ("42",), 0.0),
+    ],
+)
+def test_chance(choices: dict[str, str], golds: tuple[str, ...], chance: float) -> None:
+    assert chance_of(Sample(id="1", question="?", choices=choices, golds=golds)) == chance
+
+
+def test_chance_is_a_mean_over_samples() -> None:
+    results = [result(0), result(1, choices={}, golds=("42",))]
+    assert summary_of(results).overall.chance == 0.25
+
+
+def test_trials_are_averaged_within_a_sample_first() -> None:
+    results = [
+        result(0, "correct", trial=0),
+        result(0, "wrong", trial=1),
+        result(1, "correct", trial=0),
+        result(1, "failed", trial=1),
+    ]
+    summary = summary_of(results)
+    assert summary.n == 2
+    assert summary.score == 0.75  # of 0.5 and 1.0: the failed trial says nothing
+    assert summary.outcomes["correct"] == 2
+    assert summary.overall.coverage == 3 / 4
+    assert summary.overall.bounds == (0.5, 0.75)
+    assert summary.trials is not None
+    assert (summary.trials.k, summary.trials.mean, summary.trials.std) == (2, 0.5, 0.5)
+
+
+def test_one_trial_is_not_several() -> None:
+    assert summary_of([result(0)]).trials is None
+
+
+@given(st.permutations([(p, t) for p in range(4) for t in range(3)]))
+def test_the_order_of_results_does_not_matter(order: list[tuple[int, int]]) -> None:
+    def one(position: int, trial: int) -> Result:
+        outcome: Outcome = "correct" if (position + trial) % 2 else "wrong"
+        return result(position, outcome, trial=trial, meta={"kind": str(position % 2)})
+
+    expected = summary_of([one(p, t) for p in range(4) for t in range(3)], group_by=("kind",))
+    assert summary_of([one(p, t) for p, t in order], group_by=("kind",)) == expected
+
+
+def test_groups_are_sorted_and_keep_those_without_a_value() -> None:
+    metas: list[dict[str, Any]] = [
+        {"kind": "map"}, {"kind": "Chart"}, {"kind": 10}, {"kind": ""}, {"kind": float("nan")}, {},
+    ]  # fmt: skip
+    results = [result(i, meta=meta) for i, meta in enumerate(metas)]
+    summary = summary_of(results, group_by=("kind", "split"))
+    assert list(summary.by) == ["kind"]
+    assert list(summary.by["kind"]) == ["10", "Chart", "map", NO_VALUE]
+    assert summary.by["kind"][NO_VALUE].n == 3
+
+
+def test_a_column_of_identifiers_makes_no_endless_table() -> None:
+    results = [result(i, meta={"id": str(i)} if i != 5 else {}) for i in range(MAX_VALUES + 50)]
+    groups = summary_of(results, group_by=("id",)).by["id"]
+    assert MAX_VALUES <= len(groups) <= MAX_VALUES + 2
+    assert list(groups)[-2:] == [NO_VALUE, OTHER_VALUES]
+    assert sum(group.n for group in groups.values()) == len(results)
+
+
+@given(st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(["a", "b", "c"]))))
+def test_groups_add_up_to_the_whole(drawn: list[tuple[Outcome, str]]) -> None:
+    results = [result(i, outcome, meta={"kind": kind}) for i, (outcome, kind) in enumerate(drawn)]
+    summary = summary_of(results, group_by=("kind",))
+    groups = summary.by.get("kind", {}).values()
+    assert sum(group.n for group in groups) == summary.n == len(drawn)
+    for outcome in OUTCOMES:
+        assert sum(group.outcomes[outcome] for group in groups) == summary.outcomes[outcome]
+    if summary.score is not None:
+        assert summary.overall.bounds is not None
+        worst, best = summary.overall.bounds
+        assert worst - 1e-12 <= summary.score <= best + 1e-12
+
+
+def test_requests_are_what_the_engine_counted() -> None:
+    summary = summary_of([result(0)], requests={"sent": 7, "retried": 1, "cached": 3})
+    assert summary.requests == {"sent": 7, "retried": 1, "cached": 3}
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_results_take_seconds() -> None:
+    rng = random.Random(0)
+    some = [
+        result(0, rng.choice(OUTCOMES), meta={"category": str(i % 20), "split": "dev"}) for i in range(1000)
+    ]
+    stream = (
+        Result(sample=r.sample, position=i, score=r.score, failure=r.failure, reply=r.reply)
+        for i in range(100_000)
+        for r in (some[i % 1000],)
+    )
+    start = time.perf_counter()
+    summary = summarise(stream, benchmark="demo", model="m", group_by=("split", "l2-category", "category"))
+    assert summary.n == 100_000
+    assert time.perf_counter() - start < 10  # about one second on a desktop; slow machines get room
