@@ -101,6 +101,26 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
+# Flags whose values are options of the run under the same name.
+_PLAIN = (
+    "base_url", "api_key", "temperature", "max_tokens", "seed", "timeout_s", "format", "encoding", "cells",
+    "image_root", "allow_urls", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels",
+    "scorer", "concurrency", "retries", "out", "fresh",
+)  # fmt: skip
+
+
+def options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The options that flags name; what was not said is left to the defaults."""
+    said: dict[str, Any] = {name: getattr(args, name, None) for name in _PLAIN}
+    said["params"] = parameters(getattr(args, "params", []))
+    said["fields"] = pairs(getattr(args, "fields", []), flag="--field")
+    said["where"] = pairs(getattr(args, "where", []), flag="--where")
+    said["ids"] = id_list(getattr(args, "ids", []))
+    if getattr(args, "quiet", False):
+        said["progress"] = False
+    return {name: value for name, value in said.items() if value not in (None, {}, [])}
+
+
 def pairs(given: Sequence[str], *, flag: str) -> dict[str, str]:
     """Turn ``NAME=VALUE`` texts into a mapping.
 
@@ -159,15 +179,24 @@ def id_list(given: Sequence[str]) -> list[str]:
 
 def find_run(given: str) -> Path:
     """The run folder that a user means: itself, its journal, or the only run below it."""
+    from eyechart.store.journal import FILE_NAME
+
     path = Path(given)
-    if path.name == "run.sqlite":
+    if path.name == FILE_NAME:
         path = path.parent
-    if (path / "run.sqlite").is_file():
+    if (path / FILE_NAME).is_file():
         return path
-    below = sorted(found.parent for found in path.glob("**/run.sqlite")) if path.is_dir() else []
+    below = sorted(found.parent for found in path.glob(f"**/{FILE_NAME}")) if path.is_dir() else []
     if len(below) == 1:
         return below[0]
     if below:
         listed = "\n    ".join(str(one) for one in below[:10])
         raise UsageError(f"{given} holds {len(below)} runs", hint=f"name one of them:\n    {listed}")
-    raise UsageError(f"there is no run in {given}", hint="give the folder that holds run.sqlite")
+    raise UsageError(f"there is no run in {given}", hint=f"give the folder that holds {FILE_NAME}")
+
+
+def load_dotenv() -> None:
+    """Read a .env file of the current folder; what the environment says already stays."""
+    from dotenv import load_dotenv as load
+
+    load(".env")

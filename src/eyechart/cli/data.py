@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from eyechart.cli.arguments import Verbs, add_data_flags, add_verb
+from eyechart.cli.arguments import Verbs, add_data_flags, add_verb, options_of
 from eyechart.cli.output import counting, print_json, print_rich
-from eyechart.cli.run import options_of
 from eyechart.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def add_parser(verbs: Verbs) -> None:
@@ -57,6 +59,7 @@ def execute_list(args: argparse.Namespace) -> int:
 
 def execute_show(args: argparse.Namespace) -> int:
     """Describe a source by what it was detected as and by one sample."""
+    from eyechart.data.source import reasons_of
     from eyechart.run.options import Options
     from eyechart.run.plan import find_benchmark
 
@@ -75,7 +78,7 @@ def execute_show(args: argparse.Namespace) -> int:
         "name": benchmark.name,
         "from": benchmark.source.origin,
         "scorer": benchmark.scorer,
-        **{f"why ({n})": reason for n, reason in enumerate(_reasons(benchmark.source), start=1)},
+        **{f"why ({n})": reason for n, reason in enumerate(reasons_of(benchmark.source), start=1)},
         "sample": sample.id,
         "question": sample.question,
         **{f"option {letter}": text for letter, text in sample.choices.items()},
@@ -98,29 +101,18 @@ def execute_check(args: argparse.Namespace) -> int:
     report = check(
         source, make_loader(options), look_at_images=not args.no_images, progress=counting("rows checked")
     )
-    reasons = _reasons(source)
     if args.json:
-        print_json({**report.to_json(), "reasons": list(reasons)})
+        print_json(report.to_json())
     else:
         from rich.text import Text
 
         from eyechart.report.visible import visible
 
-        print_rich(
-            Text(
-                visible(
-                    "\n".join([*report.lines()[:1], *(f"  {why}" for why in reasons), *report.lines()[1:]])
-                )
-            )
-        )
+        print_rich(Text(visible("\n".join(report.lines()))))
     return 0 if report.is_clean else 1
 
 
-def _reasons(source: object) -> tuple[str, ...]:
-    return tuple(getattr(getattr(source, "detection", None), "reasons", ()))
-
-
-def _two_columns(facts: dict[str, str]) -> Any:
+def _two_columns(facts: dict[str, str]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 

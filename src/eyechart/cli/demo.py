@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from eyechart.cli.arguments import Verbs, add_verb
-from eyechart.cli.output import print_rich
-from eyechart.cli.run import evaluate_all, tell, worst
+from eyechart.cli.output import print_rich, tell
+from eyechart.cli.run import evaluate_all, worst
 
 DESCRIPTION = """\
 Run the benchmark that comes with eyechart: questions on drawn charts, tables, signs, receipts, shapes.

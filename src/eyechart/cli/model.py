@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eyechart.cli.arguments import Verbs, add_model_flags, add_verb
+from eyechart.cli.arguments import Verbs, add_model_flags, add_verb, load_dotenv, options_of
 from eyechart.cli.output import print_json, print_rich
-from eyechart.cli.run import load_dotenv, options_of
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from eyechart.model.checkup import Finding
     from eyechart.types import Model
 
@@ -63,7 +64,7 @@ async def _check(model: Model) -> list[Finding]:
         await model.close()
 
 
-def _table(name: str, findings: list[Finding]) -> Any:
+def _table(name: str, findings: list[Finding]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
@@ -77,7 +78,7 @@ def _table(name: str, findings: list[Finding]) -> Any:
     return table
 
 
-def _conclusion(findings: list[Finding]) -> Any:
+def _conclusion(findings: list[Finding]) -> RenderableType:
     from rich.text import Text
 
     by = {

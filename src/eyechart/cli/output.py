@@ -5,8 +5,13 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from eyechart.run.record import Run
 
 
 def print_json(value: Any) -> None:
@@ -19,7 +24,7 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
-def print_rich(*renderables: Any) -> None:
+def print_rich(*renderables: RenderableType) -> None:
     """Tables and panels, as wide as the terminal."""
     from rich.console import Console
 
@@ -34,6 +39,42 @@ def print_rich(*renderables: Any) -> None:
 def note(text: str) -> None:
     """A remark for people, on stderr."""
     print(text, file=sys.stderr)
+
+
+def tell(runs: Sequence[Run], *, as_json: bool) -> None:
+    """Print the numbers, then what went wrong and what to do next."""
+    if as_json:
+        summaries = [done.summary.to_json() for done in runs]
+        print_json(summaries[0] if len(summaries) == 1 else {"runs": summaries})
+    else:
+        print_rich(*_tables(runs))
+    for done in runs:
+        if done.trouble is not None:
+            note(f"the run was stopped: {done.trouble}")
+        if done.is_interrupted:
+            note(f"interrupted; start the same command again to go on ({done.folder})")
+        elif done.summary.outcomes["failed"]:
+            n_failed = done.summary.outcomes["failed"]
+            note(f"{n_failed} sample{'s' * (n_failed != 1)} failed; start the same command again to ask "
+                 f"only for what failed\n  {_first_failure(done)}")  # fmt: skip
+        if not as_json:
+            note(f"run folder: {done.folder}")
+
+
+def _tables(runs: Sequence[Run]) -> list[RenderableType]:
+    """One run in full, several side by side."""
+    from eyechart.report.table import run_table, runs_table
+
+    summaries = [done.summary for done in runs]
+    return [run_table(summaries[0])] if len(summaries) == 1 else [runs_table(summaries)]
+
+
+def _first_failure(done: Run) -> str:
+    """The reason of the first failed sample, as an example."""
+    for result in done.samples():
+        if result.outcome == "failed" and result.failure is not None:
+            return f"e.g. {result.sample.id}: {result.failure.reason}"
+    return ""
 
 
 def counting(what: str) -> Callable[[int], None] | None:

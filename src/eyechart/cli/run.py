@@ -11,11 +11,10 @@ from eyechart.cli.arguments import (
     add_data_flags,
     add_model_flags,
     add_verb,
-    id_list,
-    pairs,
-    parameters,
+    load_dotenv,
+    options_of,
 )
-from eyechart.cli.output import note, print_json, print_rich
+from eyechart.cli.output import note, tell
 from eyechart.errors import UsageError
 
 if TYPE_CHECKING:
@@ -103,26 +102,6 @@ def add_parser(verbs: Verbs) -> None:
     group.add_argument("-v", "--verbose", action="store_true", help="say which parts were chosen, and why")
 
 
-# Flags whose values are options of the run under the same name.
-_PLAIN = (
-    "base_url", "api_key", "temperature", "max_tokens", "seed", "timeout_s", "format", "encoding", "cells",
-    "image_root", "allow_urls", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels",
-    "scorer", "concurrency", "retries", "out", "fresh",
-)  # fmt: skip
-
-
-def options_of(args: argparse.Namespace) -> dict[str, Any]:
-    """The options that flags name; what was not said is left to the defaults."""
-    said: dict[str, Any] = {name: getattr(args, name, None) for name in _PLAIN}
-    said["params"] = parameters(getattr(args, "params", []))
-    said["fields"] = pairs(getattr(args, "fields", []), flag="--field")
-    said["where"] = pairs(getattr(args, "where", []), flag="--where")
-    said["ids"] = id_list(getattr(args, "ids", []))
-    if getattr(args, "quiet", False):
-        said["progress"] = False
-    return {name: value for name, value in said.items() if value not in (None, {}, [])}
-
-
 def execute(args: argparse.Namespace) -> int:
     """Run every source with every model."""
     from eyechart.cli.config import is_config, read_config
@@ -149,6 +128,7 @@ def evaluate_all(
     sources: Sequence[str], models: Sequence[str], options: Mapping[str, Any], *, is_verbose: bool = False
 ) -> list[Run]:
     """All combinations, one after the other. All are checked before the first one starts."""
+    from eyechart.data.source import reasons_of
     from eyechart.run import evaluate
     from eyechart.run.options import Options
     from eyechart.run.plan import make_plan
@@ -158,7 +138,7 @@ def evaluate_all(
     runs = []
     for plan in plans:
         if is_verbose:
-            for reason in getattr(getattr(plan.benchmark.source, "detection", None), "reasons", ()):
+            for reason in reasons_of(plan.benchmark.source):
                 note(f"{plan.benchmark.source.origin}: {reason}")
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
         runs.append(evaluate(plan))
@@ -167,49 +147,6 @@ def evaluate_all(
     return runs
 
 
-def tell(runs: Sequence[Run], *, as_json: bool) -> None:
-    """Print the numbers, then what went wrong and what to do next."""
-    if as_json:
-        summaries = [done.summary.to_json() for done in runs]
-        print_json(summaries[0] if len(summaries) == 1 else {"runs": summaries})
-    else:
-        print_rich(*tables(runs))
-    for done in runs:
-        if done.trouble is not None:
-            note(f"the run was stopped: {done.trouble}")
-        if done.is_interrupted:
-            note(f"interrupted; start the same command again to go on ({done.folder})")
-        elif done.summary.outcomes["failed"]:
-            n_failed = done.summary.outcomes["failed"]
-            note(f"{n_failed} sample{'s' * (n_failed != 1)} failed; start the same command again to ask "
-                 f"only for what failed\n  {first_failure(done)}")  # fmt: skip
-        if not as_json:
-            note(f"run folder: {done.folder}")
-
-
-def tables(runs: Sequence[Run]) -> list[Any]:
-    """One run in full, several side by side."""
-    from eyechart.report.table import run_table, runs_table
-
-    summaries = [done.summary for done in runs]
-    return [run_table(summaries[0])] if len(summaries) == 1 else [runs_table(summaries)]
-
-
-def first_failure(done: Run) -> str:
-    """The reason of the first failed sample, as an example."""
-    for result in done.samples():
-        if result.outcome == "failed" and result.failure is not None:
-            return f"e.g. {result.sample.id}: {result.failure.reason}"
-    return ""
-
-
 def worst(codes: Sequence[int]) -> int:
     """The exit code of several runs: interrupted before failed before fine."""
     return max(codes, default=0)
-
-
-def load_dotenv() -> None:
-    """Read a .env file of the current folder; what the environment says already stays."""
-    from dotenv import load_dotenv as load
-
-    load(".env")

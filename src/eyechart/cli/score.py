@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.arguments import Verbs, add_data_flags, add_verb, find_run
-from eyechart.cli.output import print_json, print_rich
-from eyechart.cli.run import options_of, tell
+from eyechart.cli.arguments import Verbs, add_data_flags, add_verb, find_run, options_of
+from eyechart.cli.output import print_json, print_rich, tell
 from eyechart.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from eyechart.run.rescore import Change
 
 DESCRIPTION = """\
@@ -86,7 +87,7 @@ def _list(*, as_json: bool) -> int:
     return 0
 
 
-def _changes(changes: list[Change]) -> Any:
+def _changes(changes: list[Change]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 

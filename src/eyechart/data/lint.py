@@ -15,7 +15,7 @@ from typing import Any, Literal
 from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.rows import OnProblem
-from eyechart.data.source import DuplicateId, FileSource
+from eyechart.data.source import DuplicateId, FileSource, reasons_of
 from eyechart.errors import DataError, ImageError
 from eyechart.types import ImageRef, Sample, Source
 
@@ -90,6 +90,7 @@ class Report:
     presence: Counter[str] = field(default_factory=Counter)  # rows that have a question, answer, ...
     letters: Counter[str] = field(default_factory=Counter)  # gold letters
     findings: list[Finding] = field(default_factory=list)
+    reasons: tuple[str, ...] = ()  # why the file was taken for what it is
 
     @property
     def is_clean(self) -> bool:
@@ -107,11 +108,13 @@ class Report:
             "presence": dict(self.presence),
             "letters": dict(self.letters),
             "findings": [asdict(finding) for finding in self.findings],
+            "reasons": list(self.reasons),
         }
 
     def lines(self) -> list[str]:
         """The report as plain text."""
         lines = [f"{self.name}: {self.n_rows} rows, {self.n_images} pictures ({self.origin})"]
+        lines += [f"  {reason}" for reason in self.reasons]
         lines += [f"  {name}: {count} of {self.n_rows}" for name, count in self.presence.items()]
         if self.letters:
             total = self.letters.total()
@@ -151,7 +154,7 @@ class _Lint:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.report = Report(source.name, source.origin)
+        self.report = Report(source.name, source.origin, reasons=reasons_of(source))
         self.found: dict[str, Finding] = {}
         fields = source.detection.fields if isinstance(source, FileSource) else {}
         self.expects_images = "image" in fields

@@ -19,7 +19,7 @@ from eyechart.data.parquet import ParquetReader
 from eyechart.data.paths import PathRules, lmu_roots
 from eyechart.data.rows import OnProblem, Reader, Row, place, raise_problem
 from eyechart.errors import DataError, UsageError
-from eyechart.types import ImageRef, Sample
+from eyechart.types import ImageRef, Sample, Source
 
 Format = Literal["tsv", "csv", "jsonl", "json", "parquet"]
 Cells = Literal["text", "pandas"]
@@ -91,6 +91,11 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     detection = detect(path, format, encoding, columns, first, options.fields)
     detection = replace(detection, reasons=(f"{format}: {why}", *detection.reasons))
     return FileSource(found.name, path, detection, options, reader)
+
+
+def reasons_of(source: Source) -> tuple[str, ...]:
+    """Why a file was taken for what it is; nothing for a source that is no file."""
+    return source.detection.reasons if isinstance(source, FileSource) else ()
 
 
 def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) -> Reader:
