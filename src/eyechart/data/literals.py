@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.quiet import quiet
+from eyechart.quiet import quiet
 
 # Far above any published option list or gold list; the parser's memory grows with a multiple of it.
 MAX_LITERAL_CHARS = 1_000_000

@@ -13,8 +13,8 @@ from io import BytesIO
 from math import floor, sqrt
 from typing import TYPE_CHECKING, Any, cast
 
-from eyechart.data.quiet import quiet
 from eyechart.errors import ImageError
+from eyechart.quiet import quiet
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Sequence
 from typing import TypeAlias
+
+from eyechart.quiet import quiet
+from eyechart.types import Sample
 
 Answers: TypeAlias = str | float | Sequence[object]
 
@@ -29,12 +31,16 @@ def accepted(answers: Answers) -> list[str]:
     return [answers] if listed is None else [str(answer) for answer in listed]
 
 
+def answers_of(sample: Sample) -> Answers:
+    """The golds as the official code gets them: a single one as the cell it was, which may spell a list."""
+    return sample.golds[0] if len(sample.golds) == 1 else sample.golds
+
+
 def _list_literal(cell: str) -> list[object] | None:
     text = cell.strip()
     if not (text.startswith("[") and text.endswith("]") and len(text) <= MAX_CELL_CHARS):
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a stray backslash in somebody's file is not our news
+    with quiet():  # a stray backslash in somebody's file is not our news
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from eyechart.score.abstain import abstains
 from eyechart.score.fold import fold
 from eyechart.score.letters import letter_after, other_letter, strong, weak
-from eyechart.score.options import Options, options_of
+from eyechart.score.options import ARTICLE, Options, options_of
 from eyechart.score.statement import Statement, answer_start, bare_span, containers, stated, whole_json
 from eyechart.score.verdict import Reading
 
@@ -48,7 +48,6 @@ _OPTION_WORD = re.compile(
     r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
 )
 _LETTER_BESIDE = re.compile(r"[\s\"'*]{0,4}[(\[]([A-Za-z])[)\]]")
-_ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
 
 
@@ -221,7 +220,7 @@ def _letter_then_words(text: str, start: int, options: Options) -> Reading | Non
 def _named_at(text: str, position: int, options: Options) -> tuple[str | None, int] | None:
     """The option whose words begin at `position` (wrapping and an article aside), and where they end."""
     begin, _ = bare_span(text, position, min(len(text), position + 40))
-    article = _ARTICLE.match(text, begin)
+    article = ARTICLE.match(text, begin)
     begins = {begin, article.end() if article else begin}
     stop = min(len(text), begin + options.n_chars + 40)
     for mention in options.mentions(text, begin, stop)[:1]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from eyechart.registry import scorer
-from eyechart.score.cells import Answers
+from eyechart.score.cells import Answers, answers_of
 from eyechart.score.verdict import official_verdict
 from eyechart.types import Reply, Sample, Score
 
@@ -25,8 +25,6 @@ M = TypeVar("M", bound=Metric)
 def metric(name: str, *, version: str) -> Callable[[M], M]:
     """Record `function` as the scorer `name`, applied to the reply's text as it came.
 
-    A single gold is handed over as the cell it was, so that a cell which spells a list counts as one.
-
     >>> @metric("same-length", version="1")
     ... def same_length(prediction: str, answers: Answers) -> float:
     ...     return float(any(len(prediction) == len(str(answer)) for answer in answers))
@@ -37,8 +35,7 @@ def metric(name: str, *, version: str) -> Callable[[M], M]:
     def record(function: M) -> M:
         @scorer(name, version=version)
         def score(reply: Reply, sample: Sample) -> Score:
-            answers: Answers = sample.golds[0] if len(sample.golds) == 1 else sample.golds
-            value = function(reply.text, answers) if sample.golds else 0.0
+            value = function(reply.text, answers_of(sample)) if sample.golds else 0.0
             read = reply.text.strip() or None
             return official_verdict(reply, sample, value=value, read=read, route=name)
 

@@ -9,7 +9,7 @@ from eyechart.registry import scorer
 from eyechart.score.abstain import abstains
 from eyechart.score.fold import lower
 from eyechart.score.numerals import Number, chinese_number, fold_numbers, numbers_in, parse_number, unwrapped
-from eyechart.score.statement import answer_start, containers, sentence_end, stated, whole_json
+from eyechart.score.statement import answer_start, sentence_end, statements, whole_json
 from eyechart.score.verdict import Reading, verdict
 from eyechart.types import Reply, Sample, Score
 
@@ -97,8 +97,7 @@ def _find(text: str) -> tuple[Reading, Number | None]:
 
 
 def _statements(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
-    places = sorted([*containers(text, begin), *stated(text, begin)], key=lambda place: place.start)
-    return ((place.kind, place.start, place.end) for place in reversed(places))
+    return ((place.kind, place.start, place.end) for place in statements(text, begin))
 
 
 def _conclusions(text: str, begin: int) -> Iterator[tuple[str, int, int]]:

@@ -7,7 +7,7 @@ Golden vectors: tests/golden/ocrbench.jsonl.
 from __future__ import annotations
 
 from eyechart.registry import scorer
-from eyechart.score.cells import Answers, accepted
+from eyechart.score.cells import Answers, accepted, answers_of
 from eyechart.score.verdict import official_verdict
 from eyechart.types import Reply, Sample, Score
 
@@ -33,9 +33,10 @@ def ocrbench(prediction: str, answers: Answers, category: str = "") -> bool:
 @scorer("ocrbench", version="1")
 def score_ocrbench(reply: Reply, sample: Sample) -> Score:
     """OCRBench's hit, with the category taken from the sample."""
-    answers: Answers = sample.golds[0] if len(sample.golds) == 1 else sample.golds
-    hit = ocrbench(reply.text, answers, str(sample.meta.get("category", "")))
-    return official_verdict(reply, sample, value=float(hit), read=reply.text.strip(), route="ocrbench")
+    hit = ocrbench(reply.text, answers_of(sample), str(sample.meta.get("category", "")))
+    return official_verdict(
+        reply, sample, value=float(hit), read=reply.text.strip() or None, route="ocrbench"
+    )
 
 
 def _without_spaces(text: str) -> str:

@@ -13,7 +13,7 @@ from eyechart.score.statement import bare
 # Letters that need a space between words; in Chinese, Japanese and Korean a word ends without one.
 WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
 
-_ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
+ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:n't|\b(?:not|no|never|neither|nor|without|than|instead of|except|cannot be|eliminate|exclude|"
     r"rule out))"
@@ -110,7 +110,7 @@ def _prepared(choices: tuple[tuple[str, str], ...]) -> Options:
 def _words(text: str) -> str:
     """Text as compared: unwrapped, single spaces, no leading article. Marks that are all there is stay."""
     words = " ".join((bare(text) or text).split())
-    return _ARTICLE.sub("", words, count=1) if _ARTICLE.match(words) else words
+    return ARTICLE.sub("", words, count=1) if ARTICLE.match(words) else words
 
 
 def _spans(words: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -103,6 +103,12 @@ def stated(text: str, start: int = 0) -> list[Statement]:
     ]
 
 
+def statements(text: str, start: int = 0) -> list[Statement]:
+    """All places where an answer is stated, in a container or in words; the last first, for it counts."""
+    found = [*containers(text, start), *stated(text, start)]
+    return sorted(found, key=lambda statement: statement.start)[::-1]
+
+
 def is_hypothetical(text: str, position: int) -> bool:
     """Whether what begins at `position` is only supposed: "if the answer is A"."""
     return _HYPOTHETICAL.search(text[max(0, position - 40) : position]) is not None

@@ -13,7 +13,7 @@ from eyechart.score.fold import fold
 from eyechart.score.ocrbench import ocrbench
 from eyechart.score.options import is_negated
 from eyechart.score.relaxed import relaxed
-from eyechart.score.statement import answer_start, bare, containers, stated, whole_json
+from eyechart.score.statement import answer_start, bare, statements, whole_json
 from eyechart.score.verdict import Reading, verdict
 from eyechart.score.vqa import vqa_accuracy
 from eyechart.score.yesno import read_yes_no, yes_no
@@ -63,8 +63,7 @@ def read_text(text: str) -> Reading:
     value = whole_json(text, begin)
     if isinstance(value, str | int | float):
         return Reading(str(value).strip() or None, "text:json", (begin, len(text)))
-    places = sorted([*containers(text, begin), *stated(text, begin)], key=lambda place: place.start)
-    for place in reversed(places):
+    for place in statements(text, begin):
         if answer := bare(place.text(text)):
             return Reading(answer, f"text:{place.kind}", (place.start, place.end))
     return Reading(text[begin:].strip() or None, "text:whole" if text[begin:].strip() else "text:empty")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from eyechart.score.abstain import abstains
 from eyechart.types import Outcome, Reply, Sample, Score
@@ -35,14 +33,7 @@ class Reading:
         return text[slice(*self.span)]
 
 
-def verdict(
-    reply: Reply,
-    sample: Sample,
-    reading: Reading,
-    value: float,
-    *,
-    detail: Mapping[str, Any] | None = None,
-) -> Score:
+def verdict(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
     """The score of one of our own scorers.
 
     Without golds nothing is scored. A withheld reply is refused and a cut-off one truncated, whatever
@@ -51,13 +42,12 @@ def verdict(
     decline, else unparsed.
     """
     outcome = _outcome(reply, sample, reading, value)
-    found = {"evidence": reading.evidence(reply.text)} if reading.span != (0, 0) else {}
     return Score(
         outcome=outcome,
         value=value if outcome in ("correct", "partial") else 0.0,
         read=reading.answer,
         route=reading.rule,
-        detail={**found, **(detail or {})},
+        detail={"evidence": reading.evidence(reply.text)} if reading.span != (0, 0) else {},
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from eyechart.registry import scorer
 from eyechart.score.abstain import abstains
 from eyechart.score.fold import fold
-from eyechart.score.statement import answer_start, bare, bare_span, containers, stated, whole_json
+from eyechart.score.statement import answer_start, bare, bare_span, statements, whole_json
 from eyechart.score.verdict import Reading, official_verdict, verdict
 from eyechart.score.vqa import strip_vqa_punctuation
 from eyechart.types import Reply, Sample, Score
@@ -137,8 +137,7 @@ def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | No
 
 
 def _by_statement(text: str, start: int, words: dict[str, str]) -> Reading | None:
-    places = sorted([*containers(text, start), *stated(text, start)], key=lambda found: found.start)
-    for place in reversed(places):
+    for place in statements(text, start):
         if reading := _at(text[: place.end], place.start, f"yes-no:{place.kind}", words):
             return reading
     return None

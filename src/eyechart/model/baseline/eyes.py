@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import threading
-import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import MissingExtra
+from eyechart.quiet import quiet
 
 if TYPE_CHECKING:
     from eyechart.model.baseline.picture import Picture
@@ -74,8 +74,7 @@ def reader_version() -> str:
 
 @cache
 def _reader() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of libraries we do not own, while they load; the lock is held
+    with quiet():  # libraries we do not own, while they load
         from rapidocr import RapidOCR
 
         return RapidOCR(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # Python 3.11 keeps warning filters per process: two threads that change them at once can leave the
-# wrong ones behind. Use only around short work that holds the interpreter lock anyway.
+# wrong ones behind, so every room keeps quiet by this one lock. Use it around short work only.
 _LOCK = threading.RLock()
 
 
