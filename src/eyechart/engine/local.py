@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.prefetch import Prefetch
 from eyechart.engine.prepare import Prepared, Preparer
+from eyechart.engine.scoring import score_reply
 from eyechart.engine.tally import Tally
 from eyechart.errors import ModelError, StoreError
 from eyechart.store.journal import Journal, Task
@@ -200,16 +201,10 @@ class LocalExecutor:
         self._journal.append_reply(sample.id, trial, ask, reply, attempts=attempts)
         self._fatal_in_a_row = 0
         self.tally.count_answer()
-        try:
-            score = self._scorer(reply, sample)
-            self._journal.append_score(sample.id, trial, ask.key, self._scorer, score)
-        except StoreError:
-            raise
-        except Exception as err:  # a scorer may be the user's own; the reply is safe in the journal
+        score = score_reply(self._journal, self._scorer, sample, trial, ask.key, reply)
+        if score is None:
             self.tally.answered -= 1
             self.tally.failed += 1
-            failure = Failure(stage="score", reason=f"{self._scorer.name}: {type(err).__name__}: {err}")
-            self._journal.append_failure(sample.id, trial, failure)
         else:
             self.tally.count_score(score)
 

@@ -17,9 +17,10 @@ from eyechart.errors import DataError, EyechartError, ModelError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, find_benchmark, make_loader, make_plan
 from eyechart.run.record import Run
-from eyechart.types import Benchmark, Failure, Sample, Source
+from eyechart.types import Benchmark, Sample, Source
 
 if TYPE_CHECKING:
+    from eyechart.engine.local import LocalExecutor
     from eyechart.store.journal import Journal
 
 
@@ -71,7 +72,7 @@ def evaluate(plan: Plan) -> Run:
             raise
         journal.close()
         done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
-        folders.write_json(plan.folder / "summary.json", done.summary.to_json())
+        done.keep_summary()
     return done
 
 
@@ -100,9 +101,6 @@ class _Session:
 
 def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     """Ask for what is missing, showing how it goes."""
-    from eyechart.engine.backoff import Backoff
-    from eyechart.engine.local import LocalExecutor, Settings
-    from eyechart.engine.prepare import Preparer
     from eyechart.report.live import LiveLine
     from eyechart.run.loop import interruptible, run_async
     from eyechart.types import Studious
@@ -110,18 +108,11 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     options, model = plan.options, plan.model
     if isinstance(model, Studious):
         model.study(journal.samples())
-    preparer = Preparer(plan.prompt, make_loader(options), {"model": model.name, **model.identity})
-    settings = Settings(
-        concurrency=options.concurrency,
-        timeout_s=options.timeout_s,
-        backoff=Backoff(attempts=options.retries + 1),
-    )
     session = _Session()
 
     async def drive() -> None:
-        executor = LocalExecutor(model, preparer, journal, plan.scorer, settings)
+        executor = _make_executor(plan, journal)
         executor.tally.total = n_samples * options.trials
-        executor.tally.score_sum, executor.tally.n_scored = journal.score_so_far(plan.scorer)
         label = f"{plan.benchmark.name} · {model.name}"
         line = LiveLine(executor.tally.snapshot, label=label, quiet=not options.progress)
         try:
@@ -143,14 +134,27 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     return session
 
 
+def _make_executor(plan: Plan, journal: Journal) -> LocalExecutor:
+    from eyechart.engine.backoff import Backoff
+    from eyechart.engine.local import LocalExecutor, Settings
+    from eyechart.engine.prepare import Preparer
+
+    options, model = plan.options, plan.model
+    settings = Settings(
+        concurrency=options.concurrency,
+        timeout_s=options.timeout_s,
+        backoff=Backoff(attempts=options.retries + 1),
+    )
+    preparer = Preparer(plan.prompt, make_loader(options), {"model": model.name, **model.identity})
+    executor = LocalExecutor(model, preparer, journal, plan.scorer, settings)
+    executor.tally.score_sum, executor.tally.n_scored = journal.score_so_far(plan.scorer)
+    return executor
+
+
 def _score_the_rest(plan: Plan, journal: Journal) -> None:
     """Score replies that an earlier start left without a verdict of today's scorer."""
+    from eyechart.engine.scoring import score_reply
+
     journal.flush()
     for sample, trial, key, reply in journal.unscored(plan.scorer, trials=plan.options.trials):
-        try:
-            score = plan.scorer(reply, sample)
-        except Exception as err:  # a scorer may be the user's own; the reply stays
-            reason = f"{plan.scorer.name}: {type(err).__name__}: {err}"
-            journal.append_failure(sample.id, trial, Failure(stage="score", reason=reason))
-        else:
-            journal.append_score(sample.id, trial, key, plan.scorer, score)
+        score_reply(journal, plan.scorer, sample, trial, key, reply)

@@ -26,21 +26,11 @@ class Plan:
 
     def manifest(self) -> dict[str, Any]:
         """What the run folder says of itself. Holds no key."""
-        from eyechart import __version__
-
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
         del options["api_key"]
         return {
-            "eyechart": __version__,
-            "benchmark": self.benchmark.name,
-            "about": self.benchmark.about,
-            "origin": self.benchmark.source.origin,
-            "parity": self.benchmark.parity,
-            "group_by": list(self.benchmark.group_by),
-            "scorer": self.scorer.name,
-            "model": self.model.name,
+            **describe(self.benchmark, self.scorer, self.model.name, trials=self.options.trials),
             "identity": dict(self.model.identity),
-            "trials": self.options.trials,
             "options": options,
         }
 
@@ -75,7 +65,24 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     )
 
 
-def find_benchmark(source: str | Path | Benchmark | Source, options: Options | None = None) -> Benchmark:
+def describe(benchmark: Benchmark, scorer: Scorer, model: str, *, trials: int = 1) -> dict[str, Any]:
+    """What every manifest says, however the replies came about. `Run` reads it."""
+    from eyechart import __version__
+
+    return {
+        "eyechart": __version__,
+        "benchmark": benchmark.name,
+        "about": benchmark.about,
+        "origin": benchmark.source.origin,
+        "parity": benchmark.parity,
+        "group_by": list(benchmark.group_by),
+        "scorer": scorer.name,
+        "model": model,
+        "trials": trials,
+    }
+
+
+def find_benchmark(source: str | Path | Benchmark | Source, options: Options) -> Benchmark:
     """The benchmark that a user means: a declared one by name, or the one that a file makes."""
     from eyechart.benchmarks.custom import custom
     from eyechart.registry import benchmarks
@@ -86,15 +93,15 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options | N
         return custom(source)
     if not Path(source).exists() and str(source) in benchmarks.names():
         return benchmarks.get(str(source))()
-    return custom(_open_file(source, options or Options()))
+    return custom(_open_file(source, options))
 
 
-def find_model(model: str | object, options: Options | None = None) -> Model:
+def find_model(model: str | object, options: Options) -> Model:
     """The model that a user means: by name, or an object of their own."""
     from eyechart.model.python import adapt
     from eyechart.model.specs import make_model, refuse_unknown
 
-    settings = (options or Options()).model_settings()
+    settings = options.model_settings()
     if isinstance(model, str):
         return make_model(model, settings)
     name = f"python:{type(model).__name__}"

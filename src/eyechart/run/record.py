@@ -92,6 +92,12 @@ class Run:
                     return result
         raise UsageError(f"{self.folder} has no sample {name!r}", hint=_near_samples(name, self.samples()))
 
+    def keep_summary(self) -> None:
+        """Write summary.json beside the journal: what ``--json`` prints."""
+        from eyechart.store.folder import SUMMARY_NAME, write_json
+
+        write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
+
     @property
     def exit_code(self) -> int:
         """0 all is well, 1 some samples failed, 130 interrupted."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eyechart.errors import DataError
 from eyechart.run.options import Options
-from eyechart.run.plan import find_benchmark
+from eyechart.run.plan import describe, find_benchmark
 from eyechart.run.record import Run
-from eyechart.types import Benchmark, Failure, Reply, Source
+from eyechart.types import Benchmark, Failure, Reply, Scorer, Source
+
+if TYPE_CHECKING:
+    from eyechart.store.journal import Journal
 
 
 def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, options: Options) -> Run:
     """Make a run out of a file of replies. A sample without one has failed; it is not wrong."""
-    from eyechart import __version__
     from eyechart.data.replies import read_replies
     from eyechart.registry import scorers
     from eyechart.store import folder as folders
-    from eyechart.store.journal import FILE_NAME, Ask, Journal
+    from eyechart.store.journal import FILE_NAME, Journal
 
     benchmark = find_benchmark(source, options)
     scorer = scorers.get(options.scorer or benchmark.scorer)
@@ -32,39 +35,36 @@ def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, 
         journal = Journal.create(folder / FILE_NAME)
         try:
             journal.replace_samples(benchmark.source)
-            for sample in journal.samples():
-                text = said.pop(sample.id, None)
-                if text is None:
-                    failure = Failure(stage="load", reason=f"{replies} holds no reply to it")
-                    journal.append_failure(sample.id, 0, failure)
-                    continue
-                reply = Reply(text=text)
-                key = hashlib.sha256(f"{model}\0{sample.id}\0{text}".encode()).hexdigest()
-                journal.append_reply(sample.id, 0, Ask(key=key, recipe=key[:32], messages=[]), reply)
-                journal.append_score(sample.id, 0, key, scorer, scorer(reply, sample))
-            journal.set_meta(
-                "manifest",
-                {
-                    "eyechart": __version__,
-                    "benchmark": benchmark.name,
-                    "origin": benchmark.source.origin,
-                    "parity": benchmark.parity,
-                    "group_by": list(benchmark.group_by),
-                    "scorer": scorer.name,
-                    "model": model,
-                    "replies": str(replies),
-                    "trials": 1,
-                },
-            )
+            strays = _keep(journal, said, scorer, model=model, file=str(replies))
+            journal.set_meta("manifest", {**describe(benchmark, scorer, model), "replies": str(replies)})
         finally:
             journal.close()
-        if said:
+        if strays:
             folders.discard(folder)
-            names = ", ".join(list(said)[:3])
+            names = ", ".join(strays[:3])
             raise DataError(
-                f"{replies}: {len(said)} replies belong to no sample of {benchmark.name} (e.g. {names})",
+                f"{replies}: {len(strays)} replies belong to no sample of {benchmark.name} (e.g. {names})",
                 hint="are these the replies to this benchmark?",
             )
         done = Run(folder)
-        folders.write_json(folder / "summary.json", done.summary.to_json())
+        done.keep_summary()
     return done
+
+
+def _keep(journal: Journal, said: dict[str, str], scorer: Scorer, *, model: str, file: str) -> list[str]:
+    """Every sample's reply and verdict into the journal; the ids of replies that belong to no sample."""
+    from eyechart.engine.scoring import score_reply
+    from eyechart.store.journal import Ask
+
+    left = dict(said)
+    for sample in journal.samples():
+        text = left.pop(sample.id, None)
+        if text is None:
+            failure = Failure(stage="load", reason=f"{file} holds no reply to it")
+            journal.append_failure(sample.id, 0, failure)
+            continue
+        reply = Reply(text=text)
+        key = hashlib.sha256(f"{model}\0{sample.id}\0{text}".encode()).hexdigest()
+        journal.append_reply(sample.id, 0, Ask(key=key, recipe=key[:32], messages=[]), reply)
+        score_reply(journal, scorer, sample, 0, key, reply)
+    return list(left)

@@ -53,5 +53,5 @@ def rescore(folder: str | Path, scorer: str | None = None) -> tuple[Run, list[Ch
         finally:
             journal.close()
         new = Run(old.folder)
-        folders.write_json(new.folder / "summary.json", new.summary.to_json())
+        new.keep_summary()
     return new, changes

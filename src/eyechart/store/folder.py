@@ -18,6 +18,7 @@ from eyechart.store.journal import FILE_NAME
 from eyechart.store.replacing import replacing
 
 LOCK_NAME = "run.lock"
+SUMMARY_NAME = "summary.json"
 _NAME_BYTES = 100  # file systems allow 255 of them, however many letters they spell
 
 
@@ -54,7 +55,7 @@ def make(folder: Path, *, fresh: bool = False) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if fresh:
-            for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", "summary.json"):
+            for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", SUMMARY_NAME):
                 (folder / name).unlink(missing_ok=True)
     except OSError as err:
         raise StoreError(
