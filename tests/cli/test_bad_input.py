@@ -102,6 +102,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "an unknown scorer": (["q.tsv", "-m", "baseline/random", "--scorer", "chioce"], ["chioce", "choice"]),
     "an unknown field": (["q.tsv", "-m", "baseline/random", "--field", "question=ask"], ["ask"]),
     "a limit of nothing": (["q.tsv", "-m", "baseline/random", "--limit", "0"], ["limit", "at least 1"]),
+    "no time at all": (["q.tsv", "-m", "baseline/random", "--timeout", "nan"], ["timeout", "more than 0"]),
     "a class that is not there": (["q.tsv", "-m", "python:nowhere.py:M"], ["nowhere.py"]),
     "a pair that is none": (["q.tsv", "-m", "baseline/random", "--where", "odd"], ["--where", "NAME=VALUE"]),
 }

@@ -65,6 +65,9 @@ def test_replies_of_another_tool(tmp_path: Path) -> None:
     wrong = eyechart("score", "--benchmark", "q.tsv", "--replies", "r.jsonl", cwd=tmp_path)
     assert wrong.code == 2
     assert "3 replies belong to no sample" in wrong.err
+    both = eyechart("score", "runs", "--benchmark", "q.tsv", "--replies", "r.jsonl", cwd=tmp_path)
+    assert both.code == 2
+    assert "leave one out" in both.err
 
 
 def test_report_writes_what_is_asked_for(run: str, tmp_path: Path) -> None:

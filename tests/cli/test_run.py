@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from support.command import eyechart
+from support.command import environment, eyechart
 from support.files import choice_tsv, jsonl, picture
 from support.server import Answer, Asked, Server
 
@@ -50,6 +52,33 @@ def test_json_holds_the_contract_and_nothing_else_is_on_stdout(questions: Path, 
     assert summary["tokens"]["prompt"] == 80
     kept = json.loads((tmp_path / summary["run"] / "summary.json").read_text())
     assert kept == summary
+
+
+LOUD = """
+print("loading")
+
+class Loud:
+    def generate(self, text, images):
+        print("thinking aloud")
+        return "A"
+"""
+
+
+def test_what_a_model_prints_does_not_get_into_the_json(questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(LOUD)
+    done = eyechart("run", questions, "-m", "python:loud.py:Loud", "--json", cwd=tmp_path)
+    assert done.json["n"] == 8
+    assert "loading" in done.err
+    assert "thinking aloud" in done.err
+    checked = eyechart("model", "check", "python:loud.py:Loud", "--json", cwd=tmp_path)
+    assert checked.json["model"] == "python:loud.py:Loud"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_run_with_closed_streams_is_a_run(closed: str, questions: Path, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m eyechart run {questions} -m baseline/random {closed}"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment(), check=False)
+    assert done.returncode == 0
 
 
 def test_the_table_shows_score_interval_and_categories(questions: Path, tmp_path: Path) -> None:

@@ -336,6 +336,14 @@ def test_nobody_listening_stops_the_run_after_three_tries(journal: Journal) -> N
     assert model.asked == ["q0"] * 3
 
 
+def test_nobody_listening_stops_a_run_without_retries_at_once(journal: Journal) -> None:
+    error = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
+    model = failing(*(f"q{k}" for k in range(50)), error=error)
+    with pytest.raises(ModelError, match="cannot connect"):
+        run(journal, model, of=samples(50), concurrency=1, backoff=Backoff(attempts=1))
+    assert model.asked == ["q0"]
+
+
 def test_a_server_that_goes_away_midway_is_waited_for(journal: Journal) -> None:
     error = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
     tries: Counter[str] = Counter()

@@ -150,6 +150,12 @@ def test_what_has_none_of_the_methods_is_refused_with_their_names() -> None:
         assert shape in caught.value.hint
 
 
+def test_a_class_is_not_taken_for_the_model_that_it_makes() -> None:
+    with pytest.raises(UsageError, match="TextAndImages is a class") as caught:
+        adapt(TextAndImages, "python:type")
+    assert "TextAndImages(...)" in caught.value.hint
+
+
 def test_a_decorator_that_hides_async_does_no_harm() -> None:
     def logged(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -561,3 +567,67 @@ def test_two_files_of_the_same_name_keep_their_own_source(write: Callable[..., s
     assert one.identity["source_sha256"] != two.identity["source_sha256"]
     assert put(one, request())[0].text == "hello"
     assert put(two, request())[0].text == "other"
+
+
+class Favourite:
+    def __init__(self, letter: str) -> None:
+        self._letter = letter
+        self._client = object()
+
+    def generate(self, text: str, images: list[str]) -> str:
+        return self._letter
+
+
+class Slotted:
+    __slots__ = ("letter",)
+
+    def __init__(self, letter: str) -> None:
+        self.letter = letter
+
+    def generate(self, text: str, images: list[str]) -> str:
+        return self.letter
+
+
+@pytest.mark.parametrize("kind", [Favourite, Slotted])
+def test_objects_that_hold_different_things_are_different_models(kind: Callable[[str], Any]) -> None:
+    def identity(letter: str) -> dict[str, Any]:
+        return dict(adapt(kind(letter), "python:mine", is_ready_made=True).identity)
+
+    assert identity("A") == identity("A")
+    assert identity("A") != identity("secret")
+    assert "secret" not in str(identity("secret"))
+
+
+def test_the_identity_stays_while_the_object_changes() -> None:
+    thing = Favourite("A")
+    model = adapt(thing, "python:mine", is_ready_made=True)
+    before = dict(model.identity)
+    thing._letter = "B"
+    assert model.identity == before
+
+
+class Leaves:
+    def generate(self, text: str, images: list[str]) -> str:
+        sys.exit(0)
+
+
+class LeavesAsync:
+    async def generate(self, messages: list[Message]) -> str:
+        sys.exit(0)
+
+
+@pytest.mark.parametrize("thing", [Leaves(), LeavesAsync()], ids=["sync", "async"])
+def test_a_model_that_ends_the_program_fails_its_sample_instead(thing: Any) -> None:
+    assert "SystemExit" in str(error_of(thing))
+
+
+def test_a_constructor_that_ends_the_program_is_told(write: Callable[..., str]) -> None:
+    source = """
+        class Mine:
+            def __init__(self):
+                raise SystemExit("usage: mine --weights FILE")
+            def generate(self, text, images):
+                return "B"
+    """
+    with pytest.raises(UsageError, match="usage: mine"):
+        made(write(source))

@@ -169,15 +169,15 @@ def test_a_journal_in_a_missing_folder_is_refused_with_a_hint(tmp_path: Path) ->
     assert "--out" in caught.value.hint
 
 
-@pytest.fixture
-def read_only(path: Path) -> Iterator[Path]:
+@pytest.fixture(params=[0o444, 0o666], ids=["the file too", "the file would be"])
+def read_only(path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A finished run in a folder where nothing may be written, not even by the superuser."""
     home = Path(tempfile.mkdtemp())
     place = home / "run.sqlite"
     journal = Journal.create(place)
     journal.replace_samples(samples(3))
     journal.close()
-    place.chmod(0o444)
+    place.chmod(request.param)
     home.chmod(0o555)
     me = os.geteuid()
     if me == 0:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from eyechart import __version__
 from eyechart.cli import data, demo, model, report, run, score, show
@@ -46,6 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    _open_closed_streams()
     args = build_parser().parse_args(arguments)
     try:
         return int(args.execute(args))
@@ -66,6 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"eyechart: a mistake of ours: {type(err).__name__}: {err}", file=sys.stderr)
         print("  hint: EYECHART_TRACEBACK=1 shows where; please report it", file=sys.stderr)
         return 2
+
+
+def _open_closed_streams() -> None:
+    """Started with stdout or stderr closed (``>&-``, some schedulers) Python has none: write nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (open to the end)
+            setattr(sys, name, nowhere)
 
 
 def _leave_quietly() -> int:

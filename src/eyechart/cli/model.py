@@ -7,7 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from eyechart.cli.arguments import Verbs, add_model_flags, add_verb, load_dotenv, options_of
-from eyechart.cli.output import print_json, print_rich
+from eyechart.cli.output import print_json, print_rich, stdout_kept_for
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,8 +45,9 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.run.plan import find_model
 
     load_dotenv()
-    model = find_model(args.model, Options.of(options_of(args)))
-    findings = asyncio.run(_check(model))
+    with stdout_kept_for(is_json=args.json):
+        model = find_model(args.model, Options.of(options_of(args)))
+        findings = asyncio.run(_check(model))
     if args.json:
         print_json({"model": model.name, "abilities": {f.ability: f.verdict for f in findings},
                     "said": {f.ability: f.said for f in findings}})  # fmt: skip

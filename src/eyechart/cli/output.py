@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ def print_json(value: Any) -> None:
 
     print(json.dumps(json.loads(to_json_text(value)), indent=2, ensure_ascii=not _speaks_unicode()))
     sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def stdout_kept_for(*, is_json: bool) -> Iterator[None]:
+    """What a user's own model or configuration prints meanwhile goes to stderr when stdout is for JSON."""
+    with contextlib.redirect_stdout(sys.stderr) if is_json else contextlib.nullcontext():
+        yield
 
 
 def print_rich(*renderables: RenderableType) -> None:

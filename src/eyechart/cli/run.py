@@ -14,7 +14,7 @@ from eyechart.cli.arguments import (
     load_dotenv,
     options_of,
 )
-from eyechart.cli.output import note, tell
+from eyechart.cli.output import note, stdout_kept_for, tell
 from eyechart.errors import UsageError
 
 if TYPE_CHECKING:
@@ -104,9 +104,16 @@ def add_parser(verbs: Verbs) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run every source with every model."""
+    load_dotenv()
+    with stdout_kept_for(is_json=args.json):
+        runs = _evaluate(args)
+    tell(runs, as_json=args.json)
+    return worst([done.exit_code for done in runs])
+
+
+def _evaluate(args: argparse.Namespace) -> list[Run]:
     from eyechart.cli.config import is_config, read_config
 
-    load_dotenv()
     sources, models = [*args.sources, *args.data], list(args.models)
     options = options_of(args)
     configs = [source for source in sources if is_config(source)]
@@ -119,9 +126,7 @@ def execute(args: argparse.Namespace) -> int:
     if not sources or not models:
         missing = "what to ask (a file or a benchmark)" if not sources else "whom to ask (-m MODEL)"
         raise UsageError(f"the run does not say {missing}", hint="eyechart run --help shows examples")
-    runs = evaluate_all(sources, models, options, is_verbose=args.verbose)
-    tell(runs, as_json=args.json)
-    return worst([done.exit_code for done in runs])
+    return evaluate_all(sources, models, options, is_verbose=args.verbose)
 
 
 def evaluate_all(

@@ -71,6 +71,8 @@ def _score_file(args: argparse.Namespace) -> int:
         raise UsageError(
             "--benchmark and --replies go together", hint="eyechart score --help shows an example"
         )
+    if args.run is not None:
+        raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint="leave one out")
     done = score_replies(args.benchmark, args.replies, Options.of(options_of(args)))
     tell([done], as_json=args.json)
     return done.exit_code

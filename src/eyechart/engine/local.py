@@ -179,7 +179,8 @@ class LocalExecutor:
     def _is_hopeless(self, error: ModelError, attempts: int) -> bool:
         """Whether no request can succeed: a wrong key, model or address, as far as anyone can tell."""
         if error.is_unreachable:
-            return self.tally.answered == 0 and attempts >= _UNREACHABLE_TRIES
+            is_last = not self._settings.backoff.may_retry(attempts, error)
+            return self.tally.answered == 0 and (attempts >= _UNREACHABLE_TRIES or is_last)
         self._fatal_in_a_row += error.is_fatal
         is_new = self.tally.answered + self.tally.resumed == 0
         return error.is_fatal and (is_new or self._fatal_in_a_row >= _FATAL_IN_A_ROW)

@@ -13,6 +13,7 @@ safe to call from several threads says so with ``max_concurrency = 1``.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import importlib.util
 import inspect
@@ -51,9 +52,18 @@ def python(name: str, settings: ModelSettings) -> Model:
     return adapt(_made(found, settings, who=f"python:{name}"), f"python:{name}", settings)
 
 
-def adapt(thing: Any, name: str, settings: ModelSettings | None = None) -> Model:
-    """Give the `Model` shape to an object of any of the three kinds."""
+def adapt(
+    thing: Any, name: str, settings: ModelSettings | None = None, *, is_ready_made: bool = False
+) -> Model:
+    """Give the `Model` shape to an object of any of the three kinds.
+
+    One that is ready made is known by what it holds: nobody told us the parameters it was made with.
+    """
     settings = settings or ModelSettings()
+    if inspect.isclass(thing):
+        raise UsageError(
+            f"{thing.__name__} is a class, not a model", hint=f"make one of it: {thing.__name__}(...)"
+        )
     if callable(getattr(thing, "reply", None)):
         missing = [part for part in ("name", "identity", "close") if not hasattr(thing, part)]
         if missing:
@@ -63,12 +73,13 @@ def adapt(thing: Any, name: str, settings: ModelSettings | None = None) -> Model
         adapted: Model = thing
         return adapted
     if callable(getattr(thing, "generate_answer", None)):
-        return _Adapter(thing, name, settings, thing.generate_answer, _Shape(_multi_question, _prediction))
+        shape = _Shape(_multi_question, _prediction)
+        return _Adapter(thing, name, settings, thing.generate_answer, shape, is_ready_made=is_ready_made)
     generate = getattr(thing, "generate", None)
     if not callable(generate):
         raise UsageError(f"{name} is not a model", hint=f"it needs a method {_SHAPES}")
     shape = _Shape(_messages) if _takes_messages(generate) else _Shape(_text_and_images)
-    return _Adapter(thing, name, settings, generate, shape)
+    return _Adapter(thing, name, settings, generate, shape, is_ready_made=is_ready_made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +96,20 @@ class _Adapter:
     """Runs a user's method, off the event loop unless it is async, and reads what it returns."""
 
     def __init__(
-        self, thing: Any, name: str, settings: ModelSettings, method: Callable[..., Any], shape: _Shape
+        self,
+        thing: Any,
+        name: str,
+        settings: ModelSettings,
+        method: Callable[..., Any],
+        shape: _Shape,
+        *,
+        is_ready_made: bool,
     ) -> None:
         self.name = name
         self._thing = thing
         self._parameters = dict(settings.parameters)
+        if is_ready_made:
+            self._parameters["state_sha256"] = _state_sha256(thing)  # as it is before the first question
         self._method = method
         self._shape = shape
         self.max_concurrency = max(1, int(getattr(thing, "max_concurrency", None) or settings.concurrency))
@@ -115,7 +135,7 @@ class _Adapter:
                 latency_s = time.perf_counter() - start
         except ModelError:
             raise
-        except Exception as err:  # their code: any exception is that sample's failure, told in full
+        except (Exception, SystemExit) as err:  # their code: any of it is that sample's failure
             raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
         if isinstance(said, str):
             text, thinking = split_thinking(_as_unicode(said))
@@ -253,11 +273,21 @@ def _made(found: Any, settings: ModelSettings, *, who: str) -> Any:
         refuse_unknown(set(settings.parameters), known, who=who)
     try:
         return found(**settings.parameters)
-    except Exception as err:
+    except (Exception, SystemExit) as err:
         raise UsageError(
             f"{who} could not be made: {type(err).__name__}: {err}",
             hint="give its arguments with --param NAME=VALUE",
         ) from err
+
+
+def _state_sha256(thing: Any) -> str:
+    """The digest of an object's attributes, which may be secret; those that JSON cannot say are left out."""
+    digest = hashlib.sha256()
+    for name in sorted({*getattr(thing, "__dict__", ()), *getattr(type(thing), "__slots__", ())}):
+        with contextlib.suppress(TypeError, ValueError, AttributeError, RecursionError):
+            value = msgspec.json.encode(getattr(thing, name), order="deterministic")
+            digest.update(b"%s=%s;" % (name.encode(), value))
+    return digest.hexdigest()
 
 
 def _known_parameters(maker: Callable[..., Any]) -> set[str] | None:

@@ -22,7 +22,9 @@ def split_spec(spec: str) -> tuple[str, str]:
     if spec.startswith("python:"):
         return "python", spec.removeprefix("python:")
     provider, slash, name = spec.partition("/")
-    if not slash or not provider or not name:
+    if provider and slash and not name:
+        raise UsageError(f"{spec!r} does not say which model", hint=f"write it as {provider}/NAME")
+    if not slash or not provider:
         raise UsageError(
             f"{spec!r} does not say who provides the model",
             hint=f"write it as provider/name, e.g. openai/{spec or 'gpt-4o'}; "
@@ -34,6 +36,6 @@ def split_spec(spec: str) -> tuple[str, str]:
 def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = "") -> None:
     """Refuse parameters that `who` does not know, naming the nearest known one."""
     for name in sorted(given - known):
-        takes = f"it takes: {', '.join(sorted(known)) or 'none'}"
+        takes = f"it takes: {', '.join(sorted(known)) or 'none'}{'.' * bool(hint)}"
         advice = did_you_mean(name, sorted(known), otherwise=takes, at_most=1)
         raise UsageError(f"{who} has no parameter {name!r}", hint=f"{advice} {hint}".strip())

@@ -85,7 +85,7 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}, but must be at least {least:g}")
-        if self.timeout_s <= 0:
+        if not self.timeout_s > 0:  # which is so of nan as well
             raise UsageError(f"timeout_s is {self.timeout_s:g}, but must be more than 0")
 
     def model_settings(self) -> ModelSettings:

@@ -106,7 +106,7 @@ def find_model(model: str | object, options: Options) -> Model:
         return make_model(model, settings)
     name = f"python:{type(model).__name__}"
     refuse_unknown(set(settings.parameters), set(), who=name, hint="It is made already: give it them there.")
-    return adapt(model, name, settings)
+    return adapt(model, name, settings, is_ready_made=True)
 
 
 def _open_file(source: str | Path, options: Options) -> Source:

@@ -28,7 +28,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         db.execute("SELECT 1 FROM sqlite_master")
     except sqlite3.OperationalError as err:
         db.close()
-        if "readonly" not in str(err) or path.with_name(f"{path.name}-wal").exists():
+        is_kept_out = any(words in str(err) for words in ("readonly", "unable to open"))
+        if not is_kept_out or path.with_name(f"{path.name}-wal").exists():
             raise
         # No log lies beside it, and none can be made: the file is all there is.
         return sqlite3.connect(
