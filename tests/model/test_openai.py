@@ -2,12 +2,10 @@
 
 import asyncio
 import base64
-import email.utils
 import json
 import os
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, UsageError
-from eyechart.model.openai import OFFICIAL, OpenAIModel, _retry_after, normal_base_url
+from eyechart.model.openai import OFFICIAL, OpenAIModel, normal_base_url
 from eyechart.model.specs import make_model
 from eyechart.types import Message, ModelSettings, Reply, Request, Usage
 from support.parts import image, request, sample
@@ -426,22 +424,6 @@ def test_a_server_that_takes_too_long_is_an_error_that_may_pass() -> None:
             put(model, request())
         never.set()
     assert caught.value.is_retryable
-
-
-def test_how_long_to_wait_is_read_from_seconds_and_dates() -> None:
-    in_a_minute = email.utils.formatdate(time.time() + 60, usegmt=True)
-    assert _retry_after({"Retry-After": "7"}) == 7
-    assert _retry_after({"Retry-After": " 0.5 "}) == 0.5
-    assert _retry_after({"Retry-After": "-3"}) == 0
-    assert 57 < (_retry_after({"Retry-After": in_a_minute}) or 0) <= 60
-    assert _retry_after({"Retry-After": "Mon, 01 Jan 2001 00:00:00 GMT"}) == 0
-    assert _retry_after({}) is None
-
-
-@given(st.text() | st.from_regex(r"Mon, 0\d Jan \d{1,6} \d\d:\d\d:\d\d [+-]?\d{0,20}", fullmatch=True))
-def test_no_header_can_break_the_reader_of_waits(said: str) -> None:
-    wait_s = _retry_after({"Retry-After": said})
-    assert wait_s is None or wait_s >= 0
 
 
 # -- connections -----------------------------------------------------------------------------------

@@ -10,8 +10,6 @@ import io
 import os
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -19,10 +17,10 @@ import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.address import proxy_for, split_address, without_password
+from eyechart.model.completion import error_text, read_completion, retry_after_s, shortened
 from eyechart.model.specs import refuse_unknown
-from eyechart.model.thinking import split_thinking
 from eyechart.registry import model
-from eyechart.types import Image, Message, ModelSettings, Reply, Request, Usage
+from eyechart.types import Image, Message, ModelSettings, Reply, Request
 
 if TYPE_CHECKING:
     import aiohttp
@@ -46,39 +44,6 @@ RETRYABLE = frozenset({408, 409, 425, 429})
 FATAL = frozenset({401, 403, 404})
 
 
-class _Details(msgspec.Struct):
-    reasoning_tokens: int | None = None
-    cached_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    completion_tokens_details: _Details | None = None
-    prompt_tokens_details: _Details | None = None
-
-
-# Only the words decide whether an answer can be read: servers differ in the rest, and an answer that is
-# paid for must not be lost to an odd token count.
-class _Message(msgspec.Struct):
-    content: str | list[str | dict[str, Any]] | None = None
-    refusal: Any = None
-    reasoning_content: Any = None
-    reasoning: Any = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: Any = None
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-    model: Any = None
-    usage: Any = None
-
-
-_completion = msgspec.json.Decoder(_Completion)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -217,9 +182,9 @@ class OpenAIModel:
 
     def _read(self, content: bytes, *, latency_s: float) -> Reply:
         try:
-            completion = _completion.decode(content)
+            completion = read_completion(content)
         except (msgspec.DecodeError, UnicodeDecodeError) as err:
-            said = _shortened(self._without_key(_error_text(content)))
+            said = shortened(self._without_key(error_text(content)))
             raise ModelError(
                 f"{self._base_url} answered with something that is not a chat completion ({err}): {said}",
                 hint="does the address point at an OpenAI-compatible server?",
@@ -227,28 +192,14 @@ class OpenAIModel:
             ) from err
         if not completion.choices:
             raise ModelError(f"{self._base_url} answered without any choice", is_retryable=True)
-        choice = completion.choices[0]
-        message = choice.message
-        text, thinking = split_thinking(_plain(message.content))
-        finish_reason = _text_of(choice.finish_reason) or "stop"
-        refusal = _text_of(message.refusal)
-        if refusal and not text:
-            text, finish_reason = refusal, "refusal"
-        return Reply(
-            text=text,
-            thinking=_text_of(message.reasoning_content) or _text_of(message.reasoning) or thinking,
-            finish_reason=finish_reason,
-            usage=_usage(completion.usage),
-            model=_text_of(completion.model),
-            latency_s=latency_s,
-        )
+        return completion.reply(latency_s=latency_s)
 
     def _without_key(self, text: str) -> str:
         """What a server said, in case it repeats the key to us."""
         return text.replace(self._api_key, "[key]") if self._api_key else text
 
     def _refusal(self, status: int, headers: Mapping[str, str], content: bytes) -> ModelError:
-        said = self._without_key(_error_text(content))
+        said = self._without_key(error_text(content))
         out_of_credit = "insufficient_quota" in said
         hint = {
             401: "check the key (OPENAI_API_KEY or --api-key)",
@@ -256,73 +207,13 @@ class OpenAIModel:
             404: f"check the model's name and the address: requests go to {self._url}",
         }.get(status, "")
         return ModelError(
-            f"HTTP {status} from {self._base_url}: {_shortened(said)}",
+            f"HTTP {status} from {self._base_url}: {shortened(said)}",
             hint="the account has no credit left" if out_of_credit else hint,
             status=status,
             is_retryable=(status in RETRYABLE or status >= 500) and not out_of_credit,
             is_fatal=status in FATAL or out_of_credit,
-            retry_after_s=_retry_after(headers),
+            retry_after_s=retry_after_s(headers),
         )
-
-
-def _plain(content: str | list[str | dict[str, Any]] | None) -> str:
-    if isinstance(content, list):  # some servers answer in parts
-        return "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
-    return content or ""
-
-
-def _text_of(said: object) -> str:
-    """A text as it is, and nothing for anything else."""
-    return said if isinstance(said, str) else ""
-
-
-def _usage(said: Any) -> Usage | None:
-    try:
-        usage = msgspec.convert(said, _Usage, strict=False)
-    except msgspec.ValidationError:
-        return None
-    completion, prompt = usage.completion_tokens_details, usage.prompt_tokens_details
-    return Usage(
-        prompt_tokens=usage.prompt_tokens or 0,
-        completion_tokens=usage.completion_tokens or 0,
-        reasoning_tokens=(completion.reasoning_tokens if completion else 0) or 0,
-        cached_tokens=(prompt.cached_tokens if prompt else 0) or 0,
-    )
-
-
-def _error_text(content: bytes) -> str:
-    """What an error body says, whatever its shape, on one line."""
-    try:
-        decoded = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        text = content.decode("utf-8", errors="replace")
-    else:
-        error = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded
-        if isinstance(error, dict):
-            words = [error.get(name) for name in ("message", "code", "detail")]
-            error = " / ".join(str(word) for word in words if word) or error
-        text = str(error)
-    return " ".join(text.split())
-
-
-def _shortened(text: str) -> str:
-    return (text[:300] + " …" if len(text) > 300 else text) or "(no explanation)"
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from a header that holds seconds or a date."""
-    said = headers.get("Retry-After", "").strip()
-    try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(said)
-    except (ValueError, OverflowError):
-        return None
-    if until.tzinfo is None:  # the date's own way of saying UTC
-        until = until.replace(tzinfo=UTC)
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
 def _reason(err: BaseException) -> str:
