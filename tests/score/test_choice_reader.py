@@ -113,7 +113,12 @@ EXPLICIT = [
     "**Answer: B. dog**\n\nExplanation: Option A is a cat.", "Among the options, B is the most appropriate.", "The option is B",
     "Comparing A and B, B is the correct answer.", "I don't think the answer is A. I think the answer is B.",
     "The answer is dog (B).", "I'd answer B.", "The answer seems to be B", "【答案】B", "【答案】（B）", "根据图片，答案 B",
-    "因为它会叫，所以答案是B，不是A。", "综上所述，本题选B",
+    "因为它会叫，所以答案是B，不是A。", "综上所述，本题选B", "正确的是B", "结论：B", "由此可知B为正确答案", "只有B选项正确", "所以是B",
+    "<|begin_of_box|>B<|end_of_box|>", "The answer is <|begin_of_box|>B<|end_of_box|>", "B<|im_end|>", "B</s>", "__Answer__: B",
+    "Answer - B", "Answer – (B)", "Assistant: B", "Prediction: B", "Final choice → B", "=> B", "- B", "✅ B", "B ✅", "Definitely B",
+    "B seems right.", "Given the snout, B fits best.", "B best describes the picture.", "There is only one answer: B",
+    "Option A: false\nAnswer: B", "You might think the answer is A, but the answer is B.", "Incorrect answer: A. Correct answer: B.",
+    "The answer is A.\n\nLet me check. I made an error: it should be B.",
 ]  # fmt: skip
 
 LED = [
@@ -213,6 +218,12 @@ UNREAD = [
     (r"\boxed{A} or \boxed{B}", ANIMALS, "ambiguous"), ("I don't think the answer is B.", ANIMALS, "unread"), ("选项A：左边。选项C：右边。", ANIMALS, "ambiguous"),
     ("AB", ANIMALS, "unread"), ("BAD", ANIMALS, "unread"), ("The answer is fish (B)", ANIMALS, "contradiction"),
     ("The blood type is A.", {"A": "O", "B": "A"}, "ambiguous"), ("不应该选B", ANIMALS, "unread"), ("不能选B", ANIMALS, "unread"),
+    ("Incorrect answer: A", ANIMALS, "unread"), ("A wrong answer would be A.", ANIMALS, "unread"), ("The least likely answer is A.", ANIMALS, "unread"),
+    ("The only incorrect option is A.", ANIMALS, "unread"), ("It would be a mistake to choose A.", ANIMALS, "unread"),
+    ("Someone might say the answer is A.", ANIMALS, "unread"), ("Many would answer A. But it barks.", ANIMALS, "unread"),
+    ("At first glance, the answer seems to be A, but the ears tell otherwise.", ANIMALS, "unread"), ("不正确的是A", ANIMALS, "unread"),
+    ("A: no\nB: yes\nC: no\nD: no", ANIMALS, "ambiguous"), ('{"A": 0.1, "B": 0.8, "C": 0.1}', ANIMALS, "ambiguous"),
+    ("A; B", ANIMALS, "ambiguous"), ("(A)(B)", ANIMALS, "ambiguous"), ("可能选A，也可能选B", ANIMALS, "unread"), ("如果是晴天选A，否则选B", ANIMALS, "unread"),
     ("It is a quiet day with a dog. " * 40, ANIMALS, "unread"),  # long, and merely speaks of one
 ]  # fmt: skip
 

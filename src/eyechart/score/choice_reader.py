@@ -33,7 +33,8 @@ from eyechart.score.verdict import Reading
 MAX_MENTION_CHARS = 400  # a longer reply may speak of an option without choosing it
 
 _BARE = re.compile(
-    r"(?:(?:the\s)?(?:correct\s)?(?:option|choice|letter|answer)[\s:]*|选项?|答案)?[\s\"'*`$(\[]*([A-Za-z])[)\]\"'*`$]*(?:选项|项)?",
+    r"(?:(?:the\s)?(?:correct\s)?(?:option|choice|letter|answer)[\s:]*|(?:definitely|probably|likely|clearly)\s|选项?|答案)?"
+    r"[\s\"'*`$(\[=>→•✅✔-]*([A-Za-z])[)\]\"'*`$\s✅✔]*(?:选项|项)?",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
@@ -48,6 +49,7 @@ _OPTION_WORD = re.compile(
     r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
 )
 _LETTER_BESIDE = re.compile(r"[\s\"'*]{0,4}[(\[]([A-Za-z])[)\]]")
+_KEY_LETTER = re.compile(r"[\"']([A-Za-z])[\"']\s{0,3}:")
 _NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
 
 
@@ -230,7 +232,13 @@ def _named_at(text: str, position: int, options: Options) -> tuple[str | None, i
 
 
 def _lists_options(text: str, lead: re.Match[str], letter: str, options: Options) -> bool:
-    """Whether the reply repeats the options line by line, which chooses none: after the first, the second."""
+    """Whether the reply repeats the options line by line, which chooses none: after the first, the second.
+
+    The keys of an object ({"A": 0.1, "B": 0.9}) are such a list too.
+    """
+    keys = (options.label(found.group(1)) for found in _KEY_LETTER.finditer(text, lead.end()))
+    if any(key not in (None, letter) for key in keys):
+        return True
     labels = list(options.labels.values())
     following = labels[labels.index(letter) + 1 :][:1]
     if not lead.group().startswith(lead.group(1)) and _OPTION_WORD.match(text, lead.start()):

@@ -23,29 +23,34 @@ _STRONG = re.compile(
     r"|(?:option|choice)\s+is\s"
     r"|(?:choose|chose|pick|picked|select|selected|go with|going with|opt for|settle on)\s"
     r"|(?:d|ll|would|will)\s+answer\s"
+    r"|it\s+should\s+(?:actually |instead |really )?be\s"
     # A change of mind, where a letter follows: "wait, no, it's C".
-    r"|(?:wait|actually|correction|on second thoughts?|scratch that|no|sorry|i mean)\b[\s,.:;!-]{1,6}"
+    r"|(?:wait|actually|correction|on second thoughts?|scratch that|no|sorry|i mean)\b[ ,.:;!-]{1,6}"
     r"(?:no\b[\s,.]{1,4})?(?:(?:it's|it is|it should be|it must be|i mean|make that|that's|that is)\s)?"
     rf"(?=\W{{0,6}}(?:option\s|choice\s)?\W{{0,4}}[a-z](?!{WORD}))"
     rf"|not\s+(?:{WRAPPING}|option\s|choice\s){{0,4}}{WORD}{{1,24}}[)\]*\"',]{{0,4}}\s+but(?:\s+rather)?\s)"
-    r"|(?:^|\n)\W{0,6}(?:option|choice|selection|final answer)\W{0,4}[:=]"
+    r"|(?:^|\n)\W{0,6}(?:option|choice|selection|final answer|final choice|prediction|result|output|"
+    r"response|verdict|conclusion|correct|assistant)\W{0,4}(?:[:=]|->|→)"
 )
 _STRONG_CHINESE = re.compile(
-    r"(?:正确|最佳|合适)的?选项(?:应该是|应为|是|为|:)"
+    r"(?<!不)(?:正确|最佳|合适)的?(?:选项)?(?:应该是|应为|是|为|:)"
+    r"|结论\s?(?:是|为|:)"
     r"|(?<![不别没挑])(?<!不[能该应要])(?<!不应该)选(?!项|出|中|取|自)择?(?:答案|选项)?(?:是|为|:)?"
     r"|(?:而是|更正为?|应该是|应为)[:,]?"
 )
 _PREDICATE = re.compile(
     r"(?:^|[.\n;:,(*!?\"'\[。，；：]|\b(?:option|choice|answer|so|therefore|thus|hence|that|believe|think|"
     rf"conclude|only)\s)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}(?:option |choice )?"
-    r"(?:is|must be|would be|should be)\s+(?:clearly |definitely |indeed |therefore |obviously )?"
+    r"(?:(?:is|must be|would be|should be|seems(?: to be)?|appears to be)\s+"
+    r"(?:clearly |definitely |indeed |therefore |obviously )?"
     r"(?:the |my )?(?:(?:only |most |best |final )*(?:correct\b|right\b(?!\s*(?:next|side|hand|of|above|"
     r"below|there|in|on|at|behind|beside|-)))|(?:final )?answer\b"
     r"|(?:most |best )(?:appropriate|suitable|accurate|likely|fitting|plausible)\b"
     r"|best (?:answer|choice|option|match|fit|description)\b)"
+    r"|best (?:describes|matches|fits|represents)\b|(?:fits|matches|describes)\b[^.!?\n]{0,40}\bbest\b)"
 )
 _PREDICATE_CHINESE = re.compile(
-    rf"(?:^|[.\n;:,(*!?\"'\[。，；：]|选项|项|以|此|故)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}"
+    rf"(?:^|[.\n;:,(*!?\"'\[。，；：]|选项|项|以|此|故|知|只有)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}"
     r"(?:选项|项)?(?:是|为)?最?(?:正确|对的|合适)"
 )
 _WEAK = re.compile(
@@ -55,7 +60,7 @@ _WEAK = re.compile(
     r"|(?<!might )(?<!may )(?<!could )(?:is|be)\s(?P<capital>(?=[(*\[]{0,4}[a-z](?:[)\]*.:]|\s*$))))"
     r"|(?:^|[.\n,;]\s?)\W{0,3}(?:so|thus|therefore|hence|finally|in conclusion|conclusion)\b[,:]?\s"
 )
-_WEAK_CHINESE = re.compile(r"选项|就是|(?:认为|觉得|判断|看来|推断)应?该?[是选]")
+_WEAK_CHINESE = re.compile(r"选项|就是|(?:所以|因此|大概|应该)是|(?:认为|觉得|判断|看来|推断)应?该?[是选]")
 _CAPITAL = re.compile(r"[(*\[]{0,4}[A-Z]")
 
 

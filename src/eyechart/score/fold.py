@@ -5,6 +5,7 @@ Folding never moves a character, so a place found in the folded text is a place 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
@@ -20,6 +21,8 @@ _ALIKE = {
     **dict.fromkeys("》〉", ">"),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", " "),  # invisible, yet they glue words together
 }
+# Tokens of chat templates that servers leave in replies: <|im_end|>, <|begin_of_box|>, </s>.
+_TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>")
 # "x²" is not "x2" and "5½" is not "51/2": readers of numbers want these as they are.
 _KEPT_FORMS = ("<super>", "<sub>", "<fraction>")
 
@@ -29,7 +32,14 @@ def fold(text: str) -> str:
 
     >>> fold("答案是Ｂ。 “𝐁” 10⁶")
     '答案是B。 "B" 10⁶'
+
+    Tokens of chat templates become blanks.
+
+    >>> fold("B</s>")
+    'B    '
     """
+    if "<" in text:
+        text = _TEMPLATE_TOKEN.sub(lambda token: " " * len(token.group()), text)
     if text.isascii():
         return text
     return text.translate({ord(char): plain for char in set(text) if (plain := _plain(char)) != char})

@@ -41,7 +41,7 @@ _REJECTED = re.compile(
 )
 _DOUBTED = re.compile(rf"{CLOSERS}[?？]")
 _PAIRED = re.compile(
-    r"[)\]*\"'`$}_\s]{0,6}(?:,|/|&|\+|、|，|\band\b|\bor\b|和|或者?|与|及|还是)\s{0,3}(?:and\b|or\b)?\s{0,3}(?:both\b)?"
+    r"[)\]*\"'`$}_\s]{0,6}(?:,|;|/|&|\+|、|，|(?<=\))(?=\()|\band\b|\bor\b|和|或者?|与|及|还是)\s{0,3}(?:and\b|or\b)?\s{0,3}(?:both\b)?"
     r"\s{0,3}(?:option|choice|选项)?[\s(\[*\"'$]{0,5}" + LETTER,
     re.IGNORECASE,
 )

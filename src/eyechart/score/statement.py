@@ -32,10 +32,10 @@ _FENCE = re.compile(r"```[a-zA-Z]{0,12}[ \t]*\n?")
 _WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf)\s{0,3}\{")
 
 _ANSWER = re.compile(
-    r"\b(?:answer|solution|ans)(?:\s+(?:to|for)\s+(?:the|this|that)\s+(?:question|problem))?"
+    r"(?<![a-z0-9])(?:answer|solution|ans)(?:\s+(?:to|for)\s+(?:the|this|that)\s+(?:question|problem))?"
     r"(?:\*{1,3}|_{1,2})?\s{0,4}"
     r"(?:(?:is|are|was|would be|should be|must be|will be|could only be|has to be|appears to be|seems to be)"
-    r"(?:\s+(?:therefore|thus|hence|then|clearly))?(?![a-z])\s{0,4}:?|[:=]|->|=>|→)"
+    r"(?:\s+(?:therefore|thus|hence|then|clearly))?(?![a-z])\s{0,4}:?|[:=]|->|=>|→|-\s(?=[(*\[]{0,3}[a-z][)\].:*]{0,3}(?:\s|$)))"
 )
 _ANSWER_CHINESE = re.compile(
     r"答案(?:应该|应当|应|就|确实|很明显)?"
@@ -44,7 +44,15 @@ _ANSWER_CHINESE = re.compile(
 )
 _HYPOTHETICAL = re.compile(
     r"(?:\b(?:if|whether|suppose|assuming|unless|had|were|doubt)\b[^.!?\n,;]{0,24}"
-    r"|(?:n't|\bnot)\s+(?:think|believe|say|sure)\b[^.!?\n,;]{0,16}|如果|假如|若|假设)$",
+    r"|(?:n't|\bnot)\s+(?:think|believe|say|sure)\b[^.!?\n,;]{0,16}"
+    # What others might say, what seems so at first, and what is called wrong.
+    r"|\b(?:might|may|could)\s+(?:think|say|believe|assume|argue|suggest|guess)\b[^.!?\n,;]{0,24}"
+    r"|\b(?:at first|initially)(?:\s(?:glance|sight))?,?\s(?:the\s)?(?:correct\s|right\s)?"
+    r"|\b(?:many|some|others|people|someone)[ ]"
+    r"|\b(?:incorrect|wrong|false|worst|unlikely|least \w{1,12})[ ]"
+    r"(?:(?:answer|option|choice)[ ])?(?:would[ ])?"
+    r"|\b(?:wrong|incorrect|mistake|error|tempting)\s+to\s"
+    r"|(?:如果|假如|若|假设)[^,，。;；\n]{0,8}|否则|可能)$",
     re.IGNORECASE,
 )
 _END_OF_SENTENCE = re.compile(r"[。！？!?\n]|\.(?=\s|$|\*|\"|')")
