@@ -75,6 +75,7 @@ def test_all_pictures_absent_is_one_finding(tmp_path: Path) -> None:
     )
     report = looked_over(path)
     assert (report.n_rows, counts(report)) == (30, {"no-images": 30})
+    assert [finding.severity for finding in report.findings] == ["warning"]
     assert len(report.findings[0].examples) == 1
     assert counts(looked_over(path, look_at_images=False)) == {}
 

@@ -138,3 +138,17 @@ def test_the_pictures_are_what_they_say_and_small_to_send() -> None:
             assert opened.size == (one.width, one.height)
         assert one.n_bytes == len(one.data()) < 100_000
     assert max(one.width * one.height for one in pictures) > 100_000_000
+
+
+def test_a_model_that_never_answers_is_not_waited_for() -> None:
+    class Silent(ScriptedModel):
+        async def reply(self, request: Request) -> Reply:
+            await asyncio.sleep(60)
+            return Reply(text="late")
+
+    async def work() -> list[Finding]:
+        return [finding async for finding in check_model(Silent(sees), timeout_s=0.01)]
+
+    found = asyncio.run(work())
+    assert [finding.verdict for finding in found] == ["unsure"] * len(ABILITIES)
+    assert found[0].said == "(no answer within 0.01 s)"

@@ -46,8 +46,9 @@ def execute(args: argparse.Namespace) -> int:
 
     load_dotenv()
     with stdout_kept_for(is_json=args.json):
-        model = find_model(args.model, Options.of(options_of(args)))
-        findings = asyncio.run(_check(model))
+        options = Options.of(options_of(args))
+        model = find_model(args.model, options)
+        findings = asyncio.run(_check(model, options.timeout_s))
     if args.json:
         print_json({"model": model.name, "abilities": {f.ability: f.verdict for f in findings},
                     "said": {f.ability: f.said for f in findings}})  # fmt: skip
@@ -56,11 +57,11 @@ def execute(args: argparse.Namespace) -> int:
     return 0 if all(finding.verdict == "yes" for finding in findings) else 1
 
 
-async def _check(model: Model) -> list[Finding]:
+async def _check(model: Model, timeout_s: float) -> list[Finding]:
     from eyechart.model.checkup import check_model
 
     try:
-        return [finding async for finding in check_model(model)]
+        return [finding async for finding in check_model(model, timeout_s)]
     finally:
         await model.close()
 
@@ -85,5 +86,5 @@ def _conclusion(findings: list[Finding]) -> RenderableType:
     by = {
         verdict: [f.ability for f in findings if f.verdict == verdict] for verdict in ("yes", "unsure", "no")
     }
-    words = {"yes": "answers", "unsure": "answers, but not as expected", "no": "does not take"}
+    words = {"yes": "answers", "unsure": "not clear (wrong answer, or none this time)", "no": "does not take"}
     return Text("\n".join(f"{words[verdict]}: {', '.join(names)}" for verdict, names in by.items() if names))

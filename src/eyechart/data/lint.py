@@ -237,6 +237,7 @@ class _Lint:
         if missing is not None and missing.count == report.n_images:
             self.found.pop("missing-image")
             missing.code, missing.about = "no-images", _ABOUT["no-images"]
+            missing.severity = _SEVERITY["no-images"]
             missing.examples = missing.examples[:1]
             self.found["no-images"] = missing
         order = list(_SEVERITY)

@@ -6,6 +6,7 @@ pictures, a conversation, a picture far too large. It judges ability, not qualit
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
 import re
@@ -94,18 +95,21 @@ def cases() -> list[Case]:
     ]
 
 
-async def check_model(model: Model) -> AsyncIterator[Finding]:
-    """Put every case to the model, one after the other."""
+async def check_model(model: Model, timeout_s: float = 600.0) -> AsyncIterator[Finding]:
+    """Put every case to the model, one after the other, and wait so long for each answer."""
     for case in cases():
-        yield await _put(model, case)
+        yield await _put(model, case, timeout_s)
 
 
-async def _put(model: Model, case: Case) -> Finding:
+async def _put(model: Model, case: Case, timeout_s: float) -> Finding:
     messages = tuple(Message(role, parts) for role, parts in case.turns)
     question = case.question or messages[-1].text
     sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices)
     try:
-        reply = await model.reply(Request(messages=messages, sample=sample))
+        async with asyncio.timeout(timeout_s):
+            reply = await model.reply(Request(messages=messages, sample=sample))
+    except TimeoutError:
+        return Finding(ability=case.ability, verdict="unsure", said=f"(no answer within {timeout_s:g} s)")
     except ModelError as err:
         if err.is_fatal or err.is_unreachable:
             raise

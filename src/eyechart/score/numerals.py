@@ -27,6 +27,7 @@ _SCALES = {
 }  # fmt: skip
 _CHINESE = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 
+_MINUS = ("-", "minus", "negative", "负")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _NARROW_SPACES = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3})")
 _VULGAR = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
@@ -42,7 +43,7 @@ _DIGITS = (
 _SCALE = "|".join(word for word in _SCALES if len(word) > 2 or not word.isascii())
 _SPELLED = rf"(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])}))?|{'|'.join(reversed(_UNITS))}"
 _NUMBER = re.compile(
-    r"(?<![^\W\u2e80-\u9fff])(?<![.,:/])(?<![A-Za-z]-)(?P<sign>[-+]\s?)?(?P<money>[$€£¥₹￥]\s?|(?:USD|EUR|RMB|US\$)\s?)?(?P<late_sign>-)?"
+    r"(?<![^\W\u2e80-\u9fff])(?<![.,:/])(?<![A-Za-z]-)(?P<sign>[-+]\s?|(?<!\d\s)(?:minus|negative)\s|负)?(?P<money>[$€£¥₹￥]\s?|(?:USD|EUR|RMB|US\$)\s?)?(?P<late_sign>-)?"
     rf"(?:\\frac\{{(?P<over>\d{{1,15}})\}}\{{(?P<under>\d{{1,15}})\}}"
     rf"|(?:(?P<whole>\d{{1,9}})[ -])?(?P<top>\d{{1,15}})\s?/\s?(?P<bottom>\d{{1,15}})(?![\d/])"
     rf"|(?P<mixed>\d{{1,9}})?\s?(?P<vulgar>[{_VULGAR}])"
@@ -122,7 +123,7 @@ def _face(match: re.Match[str]) -> float | None:
     if value is None:
         return None
     scale = _SCALES[match["scale"].strip().lower()] if match["scale"] else 1
-    is_negative = (match["sign"] or "").strip() == "-" or match["late_sign"]
+    is_negative = (match["sign"] or "").strip().lower() in _MINUS or match["late_sign"]
     return (-value if is_negative else value) * scale
 
 
