@@ -149,6 +149,12 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert "--out" in done.err
 
 
+def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
+    done = eyechart("run", "c.yaml", "-m", "baseline/random", cwd=tmp_path)
+    assert done.code == 2
+    assert "c.yaml: no such file" in done.err
+
+
 def test_a_configuration_with_a_slip(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("source: q.tsv\nmodel: baseline/random\nlimt: 3\n")
     choice_tsv(tmp_path / "q.tsv", 2)

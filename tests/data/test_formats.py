@@ -91,6 +91,9 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
         find_file(tmp_path / "dat.tsv")
     with pytest.raises(DataError, match="there is no folder"):
         find_file(tmp_path / "nowhere/a.tsv")
+    for address in ("https://example.org/a.tsv", "s3://bucket/a.tsv", "hf:someone/something"):
+        with pytest.raises(DataError, match=f"{address}: not a file on this machine"):
+            find_file(address)
     with pytest.raises(DataError, match="cannot be opened"):
         find_file("x" * 5000)
     with pytest.raises(DataError):

@@ -39,6 +39,8 @@ class Config:
 def is_config(path: str) -> bool:
     """Whether a source is a configuration rather than data: by its ending, and a .json by its keys."""
     file = Path(path)
+    if file.suffix in (".yaml", ".yml") and not file.exists():
+        raise UsageError(f"{path}: no such file")  # data has other endings
     if file.suffix not in SUFFIXES or not file.is_file():
         return False
     if file.suffix != ".json":

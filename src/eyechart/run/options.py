@@ -63,8 +63,10 @@ class Options:
         for name in ("out", "image_root"):
             if isinstance(plain.get(name), Path):
                 plain[name] = str(plain[name])
-        if isinstance(plain.get("ids"), str):
-            plain["ids"] = [plain["ids"]]
+        if "ids" in plain:
+            plain["ids"] = _texts(plain["ids"])
+        if isinstance(plain.get("where"), Mapping):
+            plain["where"] = {key: ",".join(_texts(value)) for key, value in plain["where"].items()}
         try:
             options = msgspec.convert(plain, cls, strict=False)
         except msgspec.ValidationError as err:
@@ -104,3 +106,9 @@ class Options:
         """Which samples are meant, if not all."""
         chosen = {"limit": self.limit, "ids": list(self.ids), "where": dict(self.where)}
         return {name: value for name, value in chosen.items() if value}
+
+
+def _texts(value: Any) -> list[str]:
+    """One value or several, as texts: a configuration writes ids and years as numbers."""
+    several = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    return [str(one).lower() if isinstance(one, bool) else str(one) for one in several]
