@@ -141,3 +141,8 @@ def test_json_holds_the_record_the_prompt_and_the_reason() -> None:
     assert found["asked"] == ASKED
     assert found["why"] == "read 'B' by rule choice:letter; accepted: 'B'"
     assert found["reply"]["text"] == "The answer is B."
+
+
+def test_a_reply_without_end_is_cut_where_nobody_reads_on() -> None:
+    text = shown(result(0, reply="word " * 100_000))
+    assert "400,000 characters more; --json shows them" in " ".join(text.split())

@@ -146,7 +146,8 @@ class Fetcher:
             body += chunk
             if len(body) > self.max_bytes:
                 raise ImageError(
-                    f"{url}: more than {self.max_bytes / 1e6:g} MB", hint="raise the download limit"
+                    f"{url}: more than {self.max_bytes / 1e6:g} MB",
+                    hint="save it beside the data file, if it is meant to be that large",
                 )
         if response.length:
             raise _Transient("the answer was cut off")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from eyechart.data.columns import ALIASES
 from eyechart.data.formats import find_file, guess_format
 from eyechart.data.rows import place
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError
 
-IDS = ("id", "index", "question_id")
+IDS = ALIASES["id"]  # in the order in which samples take their names
 TEXTS = ("reply", "prediction", "response")
 
 

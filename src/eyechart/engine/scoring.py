@@ -18,6 +18,6 @@ def score_reply(
         raise
     except Exception as err:  # a scorer may be the user's own, and so may be what it returns
         reason = f"{scorer.name}: {type(err).__name__}: {err}"
-        journal.append_failure(sample.id, trial, Failure(stage="score", reason=reason))
+        journal.append_failure(sample.id, trial, Failure(stage="score", reason=reason), scorer=scorer)
         return None
     return score

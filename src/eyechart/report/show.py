@@ -20,6 +20,7 @@ _OUTCOME_STYLES = {
     "wrong": "bold red",
     "failed": "bold red",
 }
+_MOST_SHOWN = 100_000  # characters of one text
 _FINISHED = {
     "length": " (cut off at the token limit)",
     "content_filter": " (withheld)",
@@ -181,6 +182,9 @@ def _body(text: str, style: str = "") -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
+    more = len(text) - _MOST_SHOWN  # beyond that nobody reads, and wrapping it takes minutes
+    if more > 0:
+        text = f"{text[:_MOST_SHOWN]}… ({more:,} characters more; --json shows them)"
     return Padding(Text(visible(text), style=style, overflow="fold"), (0, 0, 0, 2))
 
 

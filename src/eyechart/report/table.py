@@ -252,5 +252,5 @@ def _spent(summary: Summary) -> Iterator[str]:
         yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out"
     if summary.cost is not None:
         yield f"cost {summary.cost:,.2f}"
-    if summary.seconds is not None:
+    if summary.seconds:
         yield duration(summary.seconds)

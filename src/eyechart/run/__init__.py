@@ -6,7 +6,6 @@ inside the functions, so that importing eyechart costs nothing.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -101,6 +100,8 @@ class _Session:
 
 def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     """Ask for what is missing, showing how it goes."""
+    import asyncio  # 30 ms, which `--help` need not pay
+
     from eyechart.report.live import LiveLine
     from eyechart.run.loop import interruptible, run_async
     from eyechart.types import Studious

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.errors import UsageError
 from eyechart.run.options import Options
 from eyechart.types import Benchmark, Model, Prompt, Scorer, Source
 
@@ -90,6 +91,11 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
     if isinstance(source, Benchmark):
         return source
     if not isinstance(source, str | Path):
+        if not (hasattr(source, "__iter__") and hasattr(source, "name") and hasattr(source, "origin")):
+            raise UsageError(
+                f"{type(source).__name__} is not a source of samples",
+                hint="give a path, a name from the catalogue, a Benchmark, or what ec.load returns",
+            )
         return custom(source)
     if not Path(source).exists() and str(source) in benchmarks.names():
         return benchmarks.get(str(source))()

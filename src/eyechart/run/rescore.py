@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyechart.run.record import Run
+from eyechart.types import Result, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ class Change:
 
 def rescore(folder: str | Path, scorer: str | None = None) -> tuple[Run, list[Change]]:
     """Score the stored replies again, and tell which verdicts moved. Asks no model."""
+    from eyechart.engine.scoring import score_reply
     from eyechart.registry import scorers
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
@@ -33,25 +35,32 @@ def rescore(folder: str | Path, scorer: str | None = None) -> tuple[Run, list[Ch
         journal = Journal.create(old.folder / FILE_NAME)
         try:
             for result in old.samples():
-                if result.reply is None:
-                    continue
-                score = the_scorer(result.reply, result.sample)
-                journal.append_score(result.sample.id, result.trial, result.key, the_scorer, score)
-                before = result.score
-                if before is None or (before.outcome, before.value) != (score.outcome, score.value):
-                    changes.append(
-                        Change(
-                            sample=result.sample.id,
-                            trial=result.trial,
-                            before=before.outcome if before else "none",
-                            after=score.outcome,
-                            value_before=before.value if before else 0.0,
-                            value_after=score.value,
-                        )
-                    )
+                if result.reply is not None:
+                    sample, reply = result.sample, result.reply
+                    score = score_reply(journal, the_scorer, sample, result.trial, result.key, reply)
+                    changes += _change(result, score)
             journal.set_meta("manifest", {**old.manifest, "scorer": the_scorer.name})
         finally:
             journal.close()
         new = Run(old.folder)
         new.keep_summary()
     return new, changes
+
+
+def _change(result: Result, after: Score | None) -> list[Change]:
+    """What the new verdict changes: nothing, or one thing. A scorer that failed gave none."""
+    before = result.score
+    was = (before.outcome, before.value) if before else (result.outcome or "none", 0.0)
+    now = (after.outcome, after.value) if after else ("failed", 0.0)
+    if was == now:
+        return []
+    return [
+        Change(
+            sample=result.sample.id,
+            trial=result.trial,
+            before=was[0],
+            after=now[0],
+            value_before=was[1],
+            value_after=now[1],
+        )
+    ]

@@ -137,12 +137,23 @@ class Journal:
             ]
         )
 
-    def append_failure(self, sample: str, trial: int, failure: Failure, *, ask: Ask | None = None) -> None:
-        """Keep the reason why there is no reply (or, for stage "score", no score)."""
+    def append_failure(
+        self,
+        sample: str,
+        trial: int,
+        failure: Failure,
+        *,
+        ask: Ask | None = None,
+        scorer: Scorer | None = None,
+    ) -> None:
+        """Keep the reason why there is no reply (or, for stage "score", no verdict of `scorer`)."""
         row = (sample, trial, _encode(failure), time.time())
         statements: list[Statement] = [("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)]
         if ask is not None:
             statements.append(self._ask_row(sample, trial, ask))
+        elif scorer is not None:  # what an earlier version of it said must not stand in
+            sql = "DELETE FROM scores WHERE sample = ? AND trial = ? AND scorer = ?"
+            statements.append((sql, (sample, trial, scorer.name)))
         elif failure.stage != "score":
             # What was asked before is not what is meant now: its old reply must not stand in.
             statements.append(("DELETE FROM asks WHERE sample = ? AND trial = ?", (sample, trial)))

@@ -19,7 +19,7 @@ _LEAST = frozenset({
     "earliest", "first", "cheapest", "lightest", "slowest", "youngest", "less", "fewer", "smaller", "shorter",
     "lower", "nearest", "colder", "cooler", "cheaper",
 })  # fmt: skip
-_RANKS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3, "4th": 4}
+_RANKS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
 _PLACES = (
     ("left", r"\bleft(?:-?most)?\b"), ("right", r"\bright(?:-?most)?\b"),
     ("top", r"\btop(?:-?most)?\b|\bupper\b|\bupmost\b|\bhighest\b"),

@@ -49,9 +49,7 @@ _ORDERS = {
 def _rank_from_side(phrase: Phrase) -> tuple[str, int] | None:
     """Read "the second shape from the left"."""
     match = re.search(r"from the (left|right|top|bottom)", phrase.text)
-    ranks = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
-    position = next((ranks[word] for word in phrase.words if word in ranks), 1)
-    return (match[1], position) if match else None
+    return (match[1], phrase.rank) if match else None
 
 
 def _at(phrase: Phrase, things: Things, sight: Sight) -> Things:
