@@ -123,7 +123,7 @@ def test_a_command_that_cannot_be_meant(what: str, tmp_path: Path) -> None:
 def test_nobody_listens_there(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 50)
     arguments = ["-m", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "-q"]
-    done = eyechart("run", "q.tsv", *arguments, cwd=tmp_path, timeout=30)
+    done = eyechart("run", "q.tsv", *arguments, cwd=tmp_path)
     assert done.code == 2
     assert "cannot connect to http://127.0.0.1:9/v1" in done.err
 

@@ -14,7 +14,7 @@ import pytest
 from docs.markdown import PAGES, ROOT, anchors, blocks, commands, flat, is_shown, links
 from docs.workspace import answer, prepare
 from eyechart.cli.main import build_parser
-from support.command import environment, eyechart
+from support.command import environment, eyechart_process
 from support.server import Server
 
 ADDRESS = "http://localhost:8000/v1"
@@ -78,7 +78,7 @@ def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server
         if needs_ocr(command.words):
             continue  # tested below
         words = [word.replace(ADDRESS, server.base_url) for word in command.words[1:]]
-        done = eyechart(*words, cwd=folder, timeout=SECONDS, HOME=str(folder), COLUMNS="120")
+        done = eyechart_process(*words, cwd=folder, timeout=SECONDS, HOME=str(folder), COLUMNS="120")
         where = f"{page.name}:{command.line}: {' '.join(command.words)}"
         printed = done.out + done.err
         assert done.code == command.code, f"{where}: exit code {done.code}\n{printed}"
@@ -116,7 +116,7 @@ def test_python_examples_run(page: Path, folder: Path, server: Server) -> None:
 @pytest.mark.timeout(300)
 def test_the_demo_and_the_figures_that_the_pages_quote(tmp_path: Path) -> None:
     """`eyechart demo`, and every line of its table that a page or the picture shows."""
-    done = eyechart("demo", "-q", cwd=tmp_path, timeout=240)
+    done = eyechart_process("demo", "-q", cwd=tmp_path, timeout=240)
     assert done.code == 0, done.err
     printed = flat(done.out)
     for page in PAGES:
@@ -200,7 +200,7 @@ def test_a_package_announces_its_parts_as_the_page_says(
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(announced, encoding="utf-8")
-    done = eyechart("run", *arguments, "-q", "--json", cwd=folder, PYTHONPATH=str(folder))
+    done = eyechart_process("run", *arguments, "-q", "--json", cwd=folder, PYTHONPATH=str(folder))
     assert done.code == 0, done.err
 
 

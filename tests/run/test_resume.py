@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.command import eyechart, start
+from support.command import eyechart_process, start
 from support.files import choice_tsv
 from support.server import Answer, Asked, Server
 
@@ -74,7 +74,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
     rng = random.Random(2026)
     kills_mid_run = 0
     with Server(mostly_right) as server:
-        undisturbed = eyechart(*run_arguments(server, "calm"), cwd=tmp_path).json
+        undisturbed = eyechart_process(*run_arguments(server, "calm"), cwd=tmp_path).json
         for attempt in range(20):
             out = tmp_path / f"kill{attempt}"
             arguments = run_arguments(server, out.name)
@@ -87,7 +87,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
             kept = {name for folder in out.glob("*/*") for name in committed(folder)}
             kills_mid_run += 0 < len(kept) < N
             before = len(server.asked)
-            resumed = eyechart(*arguments, cwd=tmp_path)
+            resumed = eyechart_process(*arguments, cwd=tmp_path)
             asked = Counter(str(number_in(one)) for one in server.asked[before:])
             assert resumed.code == 0
             assert not kept & asked.keys(), "a committed reply was asked for again"
@@ -101,8 +101,8 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
 def test_the_same_command_again_asks_nothing(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 12)
     with Server(mostly_right) as server:
-        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
-        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        first = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         assert len(server.asked) == 12
     assert first.code == second.code == 0
     assert comparable(first.json) == comparable(second.json)
@@ -111,8 +111,8 @@ def test_the_same_command_again_asks_nothing(tmp_path: Path) -> None:
 def test_fresh_starts_over(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 5)
     with Server(mostly_right) as server:
-        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
-        again = eyechart(*run_arguments(server, "out"), "--fresh", cwd=tmp_path)
+        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        again = eyechart_process(*run_arguments(server, "out"), "--fresh", cwd=tmp_path)
         assert len(server.asked) == 10
     assert again.json["requests"]["sent"] == 5
 
@@ -120,18 +120,18 @@ def test_fresh_starts_over(tmp_path: Path) -> None:
 def test_an_edited_question_is_asked_again_and_only_that_one(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 6)
     with Server(mostly_right) as server:
-        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         file.write_text(file.read_text().replace("Question 3?", "Question 3? Look well."))
-        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         assert [number_in(asked) for asked in server.asked[6:]] == [3]
 
 
 def test_touched_but_unchanged_pictures_are_not_asked_again(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 6)
     with Server(mostly_right) as server:
-        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         file.write_text(file.read_text() + "")
-        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         assert len(server.asked) == 6
 
 
@@ -151,7 +151,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_start_goes_on(tmp_path: Path) -> None
         # What the server had answered before the end is not lost: the grace period waits for it.
         assert len(kept) == sum(server.answered.values())
         before = len(server.asked)
-        resumed = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        resumed = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         assert resumed.code == 0
         assert len(server.asked) - before == N - len(kept)
 
@@ -166,7 +166,7 @@ def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
         return mostly_right(asked)
 
     with Server(answer) as server:
-        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        first = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         assert first.code == 1
         assert first.json["outcomes"]["failed"] == 3
         assert first.json["coverage"] == pytest.approx(9 / 12)
@@ -177,7 +177,7 @@ def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
         assert worst < first.json["score"] < best
         is_broken = False
         before = len(server.asked)
-        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         assert second.code == 0
         assert sorted(number_in(asked) for asked in server.asked[before:]) == [1, 5, 9]
         assert second.json["outcomes"]["failed"] == 0
@@ -194,7 +194,7 @@ def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
         first = start(*run_arguments(server, "out"), "--timeout", "2", cwd=tmp_path)
         while len(server.asked) < 8:
             time.sleep(0.01)
-        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         is_held.set()  # the first one's next tries are answered
         first.communicate(timeout=30)
     assert second.code == 2
@@ -221,11 +221,11 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
 def test_an_edited_gold_is_judged_anew_without_asking(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 4)
     with Server(lambda asked: "ABCD"[number_in(asked) % 4]) as server:
-        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        first = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         file.write_text(
             file.read_text().replace("four\tD\t", "four\tA\t", 1).replace("four\tA\teven", "four\tB\teven", 1)
         )
-        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         assert len(server.asked) == 4
     assert first.json["score"] == 1.0
     assert second.json["score"] == 0.5
@@ -239,6 +239,6 @@ def test_the_requests_of_killed_starts_are_counted(tmp_path: Path) -> None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        done = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        done = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
         # What was under way at the kill was never written down, nor were its requests.
         assert N <= done.json["requests"]["sent"] <= len(server.asked)
