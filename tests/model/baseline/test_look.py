@@ -15,6 +15,7 @@ from PIL import ImageDraw
 
 from eyechart.errors import MissingExtra, ModelError
 from eyechart.model.baseline import eyes, make_baseline
+from eyechart.model.baseline.box import Word
 from eyechart.model.baseline.look import Look
 from eyechart.model.baseline.picture import Picture
 from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
@@ -222,7 +223,7 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
     readings: list[Picture] = []
     read_page = eyes._read_page
 
-    def counted(page: Picture) -> tuple[eyes.Word, ...]:
+    def counted(page: Picture) -> tuple[Word, ...]:
         readings.append(page)
         return read_page(page)
 

@@ -11,42 +11,12 @@ import numpy as np
 
 from eyechart.model.baseline.ask import Question
 from eyechart.model.baseline.base import Answer
+from eyechart.model.baseline.box import Box
 from eyechart.model.baseline.colours import name_colour
 from eyechart.model.baseline.facts import Fact, mentions, reason
 from eyechart.model.baseline.options import number_in
 from eyechart.model.baseline.regions import Patch
 from eyechart.model.baseline.sight import Sight
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A bar or a word, turned so that bars stand upright."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    text: str = ""
-    colour: str = ""
-
-    @property
-    def cx(self) -> float:
-        """Middle across."""
-        return (self.x0 + self.x1) / 2
-
-    @property
-    def cy(self) -> float:
-        """Middle down."""
-        return (self.y0 + self.y1) / 2
-
-    @property
-    def width(self) -> float:
-        """Across."""
-        return self.x1 - self.x0
-
-    def turned(self) -> Box:
-        """The box with what was right now up."""
-        return Box(self.y0, -self.x1, self.y1, -self.x0, self.text, self.colour)
 
 
 def answer_from_chart(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
@@ -85,7 +55,7 @@ def read_bars(sight: Sight) -> list[Fact]:
     standing, lying = _on_one_line(bars), _on_one_line([bar.turned() for bar in bars])
     if not standing and not lying:
         return []  # before any text is read, which takes far longer
-    words = [Box(w.x0, w.y0, w.x1, w.y1, w.text) for w in sight.words]
+    words: list[Box] = list(sight.words)
     keys = _legend(sight)
     facts = _bar_facts(standing, words, keys), _bar_facts(lying, [word.turned() for word in words], keys)
     return max(facts, key=len)
@@ -270,7 +240,7 @@ def read_line(sight: Sight) -> list[Fact]:
     if len(curves) != 1 or len(sight.words) < 5:
         return []
     curve = curves[0]
-    words = [Box(w.x0, w.y0, w.x1, w.y1, w.text) for w in sight.words]
+    words: list[Box] = list(sight.words)
     inside = Box(curve.x0, curve.y0, curve.x1, curve.y1)
     to_value = read_axis(words, [inside])
     below = [w for w in words if w.cy > curve.y1 and curve.x0 - 20 < w.cx < curve.x1 + 20]

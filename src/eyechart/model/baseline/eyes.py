@@ -9,11 +9,11 @@ import hashlib
 import importlib.util
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import MissingExtra
+from eyechart.model.baseline.box import Word
 from eyechart.quiet import quiet
 
 if TYPE_CHECKING:
@@ -25,32 +25,6 @@ REMEMBERED = 256  # pictures whose words are kept, a few kB each
 
 _lock = threading.Lock()  # the reader keeps state while it reads
 _read: OrderedDict[str, tuple[Word, ...]] = OrderedDict()
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A piece of text as it stands in the picture, often several words of one line."""
-
-    text: str
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-
-    @property
-    def cx(self) -> float:
-        """Middle from left to right."""
-        return (self.x0 + self.x1) / 2
-
-    @property
-    def cy(self) -> float:
-        """Middle from top to bottom."""
-        return (self.y0 + self.y1) / 2
-
-    @property
-    def height(self) -> float:
-        """Of the box."""
-        return self.y1 - self.y0
 
 
 def can_read() -> bool:
@@ -110,5 +84,5 @@ def _read_page(picture: Picture) -> tuple[Word, ...]:
         if score < SURE or not any(character.isalnum() for character in text):
             continue
         (x0, y0), (x1, y1) = box.min(axis=0) * picture.scale, box.max(axis=0) * picture.scale
-        words.append(Word(text.strip(), float(x0), float(y0), float(x1), float(y1)))
+        words.append(Word(float(x0), float(y0), float(x1), float(y1), text.strip()))
     return tuple(sorted(words, key=lambda word: (word.y0, word.x0)))

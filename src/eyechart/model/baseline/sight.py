@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from eyechart.model.baseline import eyes
+from eyechart.model.baseline.box import Word
 from eyechart.model.baseline.colours import RGB, name_colour
-from eyechart.model.baseline.eyes import Word
 from eyechart.model.baseline.picture import Picture
 from eyechart.model.baseline.regions import Patch, Patches, find_patches
 from eyechart.model.baseline.shapes import Outline, fill_holes, name_outline

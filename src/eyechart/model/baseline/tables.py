@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from eyechart.model.baseline.ask import Question
 from eyechart.model.baseline.base import Answer
-from eyechart.model.baseline.eyes import Word
+from eyechart.model.baseline.box import Word
 from eyechart.model.baseline.facts import Fact, mentions, reason
 from eyechart.model.baseline.options import number_in
 from eyechart.model.baseline.sight import Sight

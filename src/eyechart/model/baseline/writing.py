@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from eyechart.model.baseline.ask import Phrase, Question, stem, words_of
 from eyechart.model.baseline.base import Answer
-from eyechart.model.baseline.eyes import Word
+from eyechart.model.baseline.box import Word
 from eyechart.model.baseline.facts import mentions
 from eyechart.model.baseline.options import match_option, squeeze
 from eyechart.model.baseline.sight import Sight
