@@ -232,7 +232,7 @@ class ModelSettings:
 
 
 class Model(Protocol):
-    """Answers requests. Adapters in model/python.py give this shape to people's own classes.
+    """Answers requests. Adapters in model/adapt.py give this shape to people's own classes.
 
     A model that is slow or may fail says how by raising `ModelError`; the engine decides on retries.
     """

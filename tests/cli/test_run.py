@@ -288,3 +288,40 @@ def test_empty_and_cut_off_replies_are_named(questions: Path, tmp_path: Path) ->
         done = eyechart("run", questions, *flags(server), "--json", cwd=tmp_path)
     counts = {name: count for name, count in done.json["outcomes"].items() if count}
     assert counts == {"unparsed": 2, "truncated": 1, "correct": 2, "refused": 3}
+
+
+KEYED = """
+class Keyed:
+    def __init__(self, api_key, style="plain"):
+        assert api_key == "sk-very-secret"
+
+    async def generate(self, messages):
+        return "B"
+"""
+
+
+def test_a_key_given_to_a_class_of_ones_own_reaches_no_file(questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "keyed.py").write_text(KEYED)
+    said = ["-m", "python:keyed.py:Keyed", "--param", "api_key=sk-very-secret", "--param", "style=bold"]
+    done = eyechart("run", questions, *said, "-q", cwd=tmp_path)
+    assert done.code == 0
+    kept = [file.read_bytes() for file in (tmp_path / "runs").rglob("*") if file.is_file()]
+    assert not any(b"sk-very-secret" in content for content in kept)
+    assert any(b"bold" in content for content in kept), "what may change an answer is written down"
+
+
+def test_what_is_done_is_shown_though_the_next_one_cannot_be_read(questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.tsv").write_text("index\tquestion\n1\tWhat?\n1\tWhat?\n")
+    done = eyechart("run", questions, "bad.tsv", "-m", "baseline/random", "-q", cwd=tmp_path)
+    assert done.code == 2
+    assert re.search(r"overall +8", done.out)
+    assert "bad.tsv: row 2" in done.err
+    as_json = eyechart("run", questions, "bad.tsv", "-m", "baseline/random", "-q", "--json", cwd=tmp_path)
+    assert (as_json.code, as_json.out) == (2, "")
+
+
+def test_data_may_be_named_again_and_again(questions: Path, tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "p.tsv", 2)
+    flags = ["--data", questions, "--data", "p.tsv", "-m", "baseline/random", "-q", "--json"]
+    done = eyechart("run", *flags, cwd=tmp_path)
+    assert [one["benchmark"] for one in done.json["runs"]] == ["q", "p"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from eyechart.cli.arguments import Verbs, add_data_flags, add_verb, options_of
@@ -53,7 +54,7 @@ def execute_list(args: argparse.Namespace) -> int:
     if args.json:
         print_json(known)
     else:
-        print_rich(_two_columns(known))
+        print_rich(_two_columns(known.items()))
     return 0
 
 
@@ -67,11 +68,10 @@ def execute_show(args: argparse.Namespace) -> int:
     samples = (one for one in benchmark.source if args.sample in (None, one.id))
     sample = next(samples, None)
     if sample is None:
-        raise UsageError(f"{args.source} has no sample {args.sample!r}")
+        first = next(iter(benchmark.source)).id
+        raise UsageError(f"{args.source} has no sample {args.sample!r}", hint=f"ids look like: {first}")
     if args.prompt:
-        turns = {
-            f"{turn.role}": "\n".join(str(part) for part in turn.parts) for turn in benchmark.prompt(sample)
-        }
+        turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in benchmark.prompt(sample)]
         print_rich(_two_columns(turns))
         return 0
     facts = {
@@ -86,7 +86,7 @@ def execute_show(args: argparse.Namespace) -> int:
         "pictures": "\n".join(str(image) for image in sample.images) or "(none)",
         **{str(name): str(value) for name, value in sample.meta.items()},
     }
-    print_rich(_two_columns(facts))
+    print_rich(_two_columns(facts.items()))
     return 0
 
 
@@ -112,7 +112,7 @@ def execute_check(args: argparse.Namespace) -> int:
     return 0 if report.is_clean else 1
 
 
-def _two_columns(facts: dict[str, str]) -> RenderableType:
+def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
@@ -121,6 +121,6 @@ def _two_columns(facts: dict[str, str]) -> RenderableType:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    for name, value in facts.items():
+    for name, value in facts:
         table.add_row(Text(visible(name)), Text(visible(value)))
     return table

@@ -46,9 +46,8 @@ def add_parser(verbs: Verbs) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run the three baselines and show them side by side."""
     options = {"out": args.out, "limit": args.limit, "fresh": args.fresh, "progress": not args.quiet}
-    runs = evaluate_all(
-        ["demo"], BASELINES, {name: value for name, value in options.items() if value is not None}
-    )
+    said = {name: value for name, value in options.items() if value is not None}
+    runs = list(evaluate_all(["demo"], BASELINES, said))
     tell(runs, as_json=args.json)
     if not args.json and runs:
         from rich.text import Text

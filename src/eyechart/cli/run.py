@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.arguments import (
@@ -15,7 +15,7 @@ from eyechart.cli.arguments import (
     options_of,
 )
 from eyechart.cli.output import note, stdout_kept_for, tell
-from eyechart.errors import UsageError
+from eyechart.errors import EyechartError, UsageError
 
 if TYPE_CHECKING:
     from eyechart.run.record import Run
@@ -51,7 +51,9 @@ def add_parser(verbs: Verbs) -> None:
         examples=EXAMPLES,
     )
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="what to ask; several are run in turn")
-    parser.add_argument("--data", nargs="+", default=[], metavar="SOURCE", help="the same as SOURCE")
+    parser.add_argument(
+        "--data", action="extend", nargs="+", default=[], metavar="SOURCE", help="the same as SOURCE"
+    )
     parser.add_argument(
         "-m",
         "--model",
@@ -105,13 +107,19 @@ def add_parser(verbs: Verbs) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run every source with every model."""
     load_dotenv()
-    with stdout_kept_for(is_json=args.json):
-        runs = _evaluate(args)
+    runs: list[Run] = []
+    try:
+        with stdout_kept_for(is_json=args.json):
+            runs.extend(_evaluate(args))
+    except EyechartError:
+        if runs and not args.json:
+            tell(runs, as_json=False)  # they are done, whatever stopped the next one
+        raise
     tell(runs, as_json=args.json)
     return worst([done.exit_code for done in runs])
 
 
-def _evaluate(args: argparse.Namespace) -> list[Run]:
+def _evaluate(args: argparse.Namespace) -> Iterator[Run]:
     from eyechart.cli.config import is_config, read_config
 
     sources, models = [*args.sources, *args.data], list(args.models)
@@ -126,13 +134,13 @@ def _evaluate(args: argparse.Namespace) -> list[Run]:
     if not sources or not models:
         missing = "what to ask (a file or a benchmark)" if not sources else "whom to ask (-m MODEL)"
         raise UsageError(f"the run does not say {missing}", hint="eyechart run --help shows examples")
-    return evaluate_all(sources, models, options, is_verbose=args.verbose)
+    yield from evaluate_all(sources, models, options, is_verbose=args.verbose)
 
 
 def evaluate_all(
     sources: Sequence[str], models: Sequence[str], options: Mapping[str, Any], *, is_verbose: bool = False
-) -> list[Run]:
-    """All combinations, one after the other. All are checked before the first one starts."""
+) -> Iterator[Run]:
+    """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import reasons_of
     from eyechart.run import evaluate
     from eyechart.run.options import Options
@@ -140,16 +148,15 @@ def evaluate_all(
 
     chosen = Options.of(options)
     plans = [make_plan(source, model, chosen) for source in sources for model in models]
-    runs = []
     for plan in plans:
         if is_verbose:
             for reason in reasons_of(plan.benchmark.source):
                 note(f"{plan.benchmark.source.origin}: {reason}")
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
-        runs.append(evaluate(plan))
-        if runs[-1].is_interrupted:
-            break
-    return runs
+        done = evaluate(plan)
+        yield done
+        if done.is_interrupted:
+            return
 
 
 def worst(codes: Sequence[int]) -> int:

@@ -18,6 +18,7 @@ import msgspec
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.address import proxy_for, split_address, without_password
 from eyechart.model.completion import error_text, read_completion, retry_after_s, shortened
+from eyechart.model.secrets import without_secrets
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import model
 from eyechart.types import Image, Message, ModelSettings, Reply, Request
@@ -114,7 +115,7 @@ class OpenAIModel:
     def identity(self) -> Mapping[str, Any]:
         """Endpoint and parameters; the key is not among them."""
         detail = {"image_detail": self._detail} if self._detail else {}
-        return {"endpoint": self._base_url, **self._fields, **detail}
+        return {"endpoint": self._base_url, **without_secrets(self._fields), **detail}
 
     async def reply(self, request: Request) -> Reply:
         """Ask once."""

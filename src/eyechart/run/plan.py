@@ -27,12 +27,13 @@ class Plan:
 
     def manifest(self) -> dict[str, Any]:
         """What the run folder says of itself. Holds no key."""
+        from eyechart.model.secrets import without_secrets
+
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
-        del options["api_key"]
         return {
             **describe(self.benchmark, self.scorer, self.model.name, trials=self.options.trials),
             "identity": dict(self.model.identity),
-            "options": options,
+            "options": without_secrets(options),
         }
 
 
@@ -104,7 +105,7 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
 
 def find_model(model: str | object, options: Options) -> Model:
     """The model that a user means: by name, or an object of their own."""
-    from eyechart.model.python import adapt
+    from eyechart.model.adapt import adapt
     from eyechart.model.specs import make_model, refuse_unknown
 
     settings = options.model_settings()

@@ -1,0 +1,235 @@
+"""People's own objects as models.
+
+Three shapes are understood, told apart by their methods:
+
+- ``async generate(messages) -> Reply | str``: ours; a plain ``def`` with one argument works too
+- ``generate(text, images) -> str``: as InfoChartQA's example models; images are paths
+- ``generate_answer(question) -> dict``: as MULTI's evaluators
+
+Plain functions run in threads, as many at once as the run's concurrency allows; a class that is not
+safe to call from several threads says so with ``max_concurrency = 1``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import inspect
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import ModelError, UsageError
+from eyechart.model.secrets import without_secrets
+from eyechart.model.thinking import split_thinking
+from eyechart.model.threads import Threads
+from eyechart.types import Image, Message, Model, ModelSettings, Reply, Request
+
+_SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
+
+
+def adapt(
+    thing: Any, name: str, settings: ModelSettings | None = None, *, is_ready_made: bool = False
+) -> Model:
+    """Give the `Model` shape to an object of any of the three kinds.
+
+    One that is ready made is known by what it holds: nobody told us the parameters it was made with.
+    """
+    settings = settings or ModelSettings()
+    if inspect.isclass(thing):
+        raise UsageError(
+            f"{thing.__name__} is a class, not a model", hint=f"make one of it: {thing.__name__}(...)"
+        )
+    if callable(getattr(thing, "reply", None)):
+        missing = [part for part in ("name", "identity", "close") if not hasattr(thing, part)]
+        if missing:
+            raise UsageError(
+                f"{name} has reply() but no {' and no '.join(missing)}", hint=f"or give it {_SHAPES}"
+            )
+        adapted: Model = thing
+        return adapted
+    if callable(getattr(thing, "generate_answer", None)):
+        shape = _Shape(_multi_question, _prediction)
+        return _Adapter(thing, name, settings, thing.generate_answer, shape, is_ready_made=is_ready_made)
+    generate = getattr(thing, "generate", None)
+    if not callable(generate):
+        raise UsageError(f"{name} is not a model", hint=f"it needs a method {_SHAPES}")
+    shape = _Shape(_messages) if _takes_messages(generate) else _Shape(_text_and_images)
+    return _Adapter(thing, name, settings, generate, shape, is_ready_made=is_ready_made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a method is called with, and how its answer is found in what it returns."""
+
+    # The path is that of a folder for pictures that lie in no file of their own.
+    argument: Callable[[Request, Path], tuple[Any, ...]]
+    answer: Callable[[Any], Any] = lambda returned: returned
+
+
+class _Adapter:
+    """Runs a user's method, off the event loop unless it is async, and reads what it returns."""
+
+    def __init__(
+        self,
+        thing: Any,
+        name: str,
+        settings: ModelSettings,
+        method: Callable[..., Any],
+        shape: _Shape,
+        *,
+        is_ready_made: bool,
+    ) -> None:
+        self.name = name
+        self._thing = thing
+        self._parameters = without_secrets(settings.parameters)
+        if is_ready_made:
+            self._parameters["state_sha256"] = _state_sha256(thing)  # as it is before the first question
+        self._method = method
+        self._shape = shape
+        self.max_concurrency = max(1, int(getattr(thing, "max_concurrency", None) or settings.concurrency))
+        self._slots = asyncio.Semaphore(self.max_concurrency)
+        self._threads = Threads(self.max_concurrency)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The parameters the object was made with, and its source text: edit the class, ask again."""
+        try:
+            source = inspect.getsource(type(self._thing))
+        except (OSError, TypeError):
+            source = ""
+        digest = hashlib.sha256(source.encode()).hexdigest()
+        return {"python": self.name, "source_sha256": digest, **self._parameters}
+
+    async def reply(self, request: Request) -> Reply:
+        """Call the user's method once."""
+        try:
+            async with self._slots:
+                start = time.perf_counter()
+                said = self._shape.answer(await self._call(request))
+                latency_s = time.perf_counter() - start
+        except ModelError:
+            raise
+        except (Exception, SystemExit) as err:  # their code: any of it is that sample's failure
+            raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
+        if isinstance(said, str):
+            text, thinking = split_thinking(_as_unicode(said))
+            return Reply(text=text, thinking=thinking, latency_s=latency_s)
+        if not isinstance(said, Reply):
+            raise ModelError(f"{self.name} returned {type(said).__name__}, not text")
+        return self._checked(said)
+
+    async def close(self) -> None:
+        """End the threads, close the object if it can be."""
+        self._threads.close()
+        closing = getattr(self._thing, "close", None)
+        if callable(closing):
+            result = closing()
+            if inspect.isawaitable(result):
+                await result
+
+    async def _call(self, request: Request) -> Any:
+        """What the method returns; the pictures written for it are gone afterwards."""
+        # After a timeout the method may still be writing there: what it leaves must not hide the timeout.
+        with tempfile.TemporaryDirectory(prefix="eyechart-", ignore_cleanup_errors=True) as folder:
+            if inspect.iscoroutinefunction(self._method):
+                returned = self._begin(request, Path(folder))
+            else:
+                returned = await self._threads.call(self._begin, request, Path(folder))
+            # A decorator can hide that a method is async.
+            return await returned if inspect.isawaitable(returned) else returned
+
+    def _begin(self, request: Request, folder: Path) -> Any:
+        return self._method(*self._shape.argument(request, folder))
+
+    def _checked(self, reply: Reply) -> Reply:
+        """A reply of their own making, if the journal can hold it."""
+        try:
+            return msgspec.json.decode(msgspec.json.encode(reply), type=Reply)
+        except (TypeError, ValueError) as err:  # an object among the evidence, half a surrogate pair
+            raise ModelError(f"{self.name} returned a reply that cannot be kept: {err}") from err
+
+
+def _messages(request: Request, folder: Path) -> tuple[Any, ...]:
+    return (list(request.messages),)
+
+
+def _text_and_images(request: Request, folder: Path) -> tuple[Any, ...]:
+    return _as_one_text(request.messages), _files_of(request.messages, folder)
+
+
+def _multi_question(request: Request, folder: Path) -> tuple[Any, ...]:
+    """The question as MULTI prompts it."""
+    pictures = _files_of(request.messages, folder)
+    rounds = [turn.text for turn in request.messages if turn.role == "user"]
+    system = "\n".join(turn.text for turn in request.messages if turn.role == "system")
+    question: dict[str, Any] = {
+        "question_id": request.sample.id,
+        "question_image_number": len(pictures),
+        "image_list": pictures,
+    }
+    if system:
+        question["prompted_system_content"] = system
+    if len(rounds) > 1:
+        question["prompted_content_list"] = rounds
+    else:
+        question["prompted_content"] = rounds[0] if rounds else ""
+    return (question,)
+
+
+def _prediction(answered: Any) -> Any:
+    """The answer in a question as MULTI's evaluators return it."""
+    if not isinstance(answered, Mapping) or "prediction" not in answered:
+        raise ModelError("generate_answer must return the question with a 'prediction'")
+    prediction = answered["prediction"]
+    if not prediction and answered.get("feedback"):
+        raise ModelError(f"generate_answer gave no prediction: {answered['feedback']}")
+    return prediction
+
+
+def _files_of(messages: Sequence[Message], folder: Path) -> list[str]:
+    """Paths to the pictures as they would be sent, those that lie in no file of their own written down."""
+    pictures = [image for turn in messages for image in turn.images if isinstance(image, Image)]
+    paths: list[str] = []
+    for number, image in enumerate(pictures, start=1):
+        path = Path(image.path or folder / f"{number}.{image.mime.rpartition('/')[2]}")
+        if image.path is None:
+            path.write_bytes(image.data())
+        paths.append(str(path))
+    return paths
+
+
+def _as_unicode(text: str) -> str:
+    """The text with the halves of surrogate pairs, which no file can hold, marked as unreadable."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _as_one_text(messages: Sequence[Message]) -> str:
+    """A conversation for models that take one text: a single turn as it is, several with their speakers."""
+    if len(messages) == 1:
+        return messages[0].text
+    return "\n\n".join(f"{turn.role}: {turn.text}" for turn in messages)
+
+
+def _state_sha256(thing: Any) -> str:
+    """The digest of an object's attributes, which may be secret; those that JSON cannot say are left out."""
+    digest = hashlib.sha256()
+    for name in sorted({*getattr(thing, "__dict__", ()), *getattr(type(thing), "__slots__", ())}):
+        with contextlib.suppress(TypeError, ValueError, AttributeError, RecursionError):
+            value = msgspec.json.encode(getattr(thing, name), order="deterministic")
+            digest.update(b"%s=%s;" % (name.encode(), value))
+    return digest.hexdigest()
+
+
+def _takes_messages(generate: Callable[..., Any]) -> bool:
+    """Whether the method has our shape: one argument, or the first of several by its name."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(generate).parameters.values()
+    names = [parameter.name for parameter in parameters if parameter.kind in kinds]
+    return len(names) == 1 or names[:1] == ["messages"]

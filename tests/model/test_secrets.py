@@ -1,0 +1,26 @@
+"""Keys among parameters are hidden; what only looks like one is not."""
+
+import pytest
+
+from eyechart.model.secrets import HIDDEN, without_secrets
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["api_key", "API_KEY", "apikey", "openai_api_key", "x-api-key", "key", "secret", "client_secret",
+     "password", "Authorization", "access_token", "hf_token", "db_password", "secret_key"],
+)  # fmt: skip
+def test_keys_are_hidden(name: str) -> None:
+    assert without_secrets({name: "s", "inside": [{name: "s"}]}) == {name: HIDDEN, "inside": [{name: HIDDEN}]}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["max_tokens", "stop_token_ids", "image_token", "token", "keyword", "key_frames", "monkey", "top_k"],
+)
+def test_what_may_change_an_answer_is_not(name: str) -> None:
+    assert without_secrets({name: "x"}) == {name: "x"}
+
+
+def test_a_key_that_was_not_given_is_not_said_to_be_there() -> None:
+    assert without_secrets({"api_key": None}) == {"api_key": None}
