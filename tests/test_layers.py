@@ -18,7 +18,9 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"benchmarks", "engine", "report"}),
     frozenset({"data", "prompt", "model", "score", "store"}),
     frozenset({"registry"}),
-    frozenset({"errors", "types", "quiet"}),
+    frozenset({"types"}),
+    frozenset({"judging"}),
+    frozenset({"errors", "quiet"}),
 )
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}
 

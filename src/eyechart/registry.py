@@ -1,7 +1,8 @@
-"""Names to parts: @benchmark, @scorer, @model, and plug-ins that load on the first look-up.
+"""Names to parts: @benchmark, @scorer, @model, @exporter, and plug-ins that load on the first look-up.
 
 A decorator only records. Our own parts and other people's are announced by the same entry points
-(`eyechart.models`, `eyechart.scorers`, `eyechart.benchmarks`), whose value is the module to import.
+(`eyechart.models`, `eyechart.scorers`, `eyechart.benchmarks`, `eyechart.exporters`), whose value is the
+module to import.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.types import Benchmark, Model, ModelSettings, Reply, Sample, Score, Scorer
+from eyechart.judging import Judging, conclude, nobody
+from eyechart.types import Benchmark, Exporter, Model, ModelSettings, Reply, Sample, Score, Scorer
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -21,6 +23,7 @@ T = TypeVar("T")
 ModelFactory = Callable[[str, ModelSettings], Model]
 BenchmarkFactory = Callable[..., Benchmark]
 ScoreFunction = Callable[[Reply, Sample], Score]
+JudgingFunction = Callable[[Reply, Sample], Judging[Score]]
 
 
 class Registry(Generic[T]):
@@ -102,15 +105,28 @@ def did_you_mean(name: str, known: list[str], *, otherwise: str = "", see: str =
 class _NamedScorer:
     name: str
     version: str
+    parity: str
     function: ScoreFunction
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return self.function(reply, sample)
 
 
+@dataclass(frozen=True, slots=True)
+class _NamedJudgedScorer:
+    name: str
+    version: str
+    parity: str
+    steps: JudgingFunction
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        return conclude(self.steps(reply, sample), nobody)
+
+
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
+exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 
 
 def benchmark(name: str) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
@@ -123,11 +139,31 @@ def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
     return lambda factory: models.record(provider, factory)
 
 
-def scorer(name: str, *, version: str) -> Callable[[ScoreFunction], ScoreFunction]:
+def exporter(name: str) -> Callable[[Exporter], Exporter]:
+    """Declare a writer of a pipeline's own result files."""
+    return lambda function: exporters.record(name, function)
+
+
+def scorer(name: str, *, version: str, parity: str = "") -> Callable[[ScoreFunction], ScoreFunction]:
     """Declare a scorer. The function itself stays callable as it is."""
 
     def record(function: ScoreFunction) -> ScoreFunction:
-        scorers.record(name, _NamedScorer(name, version, function))
+        scorers.record(name, _NamedScorer(name, version, parity, function))
         return function
+
+    return record
+
+
+def judged_scorer(
+    name: str, *, version: str, parity: str = ""
+) -> Callable[[JudgingFunction], JudgingFunction]:
+    """Declare a scorer that can ask a judge: a generator that yields `JudgeCall`s and returns a `Score`.
+
+    In a run without a judge, `NoJudge` is raised at its first `yield`.
+    """
+
+    def record(steps: JudgingFunction) -> JudgingFunction:
+        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps))
+        return steps
 
     return record

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from eyechart.judging import Judging
 
 Outcome = Literal["correct", "wrong", "partial", "unparsed", "refused", "truncated", "failed", "unscored"]
 OUTCOMES: tuple[Outcome, ...] = (
@@ -103,6 +106,10 @@ class Message:
         return tuple(part for part in self.parts if not isinstance(part, str))
 
 
+# In a prompt: here the model speaks. What it says is put in its place before the next turn is asked.
+MODELS_TURN = Message("assistant", ())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """One question as the benchmark's authors published it.
@@ -121,6 +128,8 @@ class Sample:
     hint: str = ""
     meta: Mapping[str, Any] = field(default_factory=dict)  # category, l2-category, split, other columns
     row: int = 0  # where it stands in its file, counted from 1 as people count
+    weight: float = 1.0  # the points it can earn, where a benchmark counts points rather than questions
+    circle: str = ""  # of a rotated question: the id that all its rotations share (CircularEval)
 
     def without_golds(self) -> Sample:
         """The question as a model may see it."""
@@ -148,6 +157,7 @@ class Reply:
     model: str = ""  # as the endpoint calls itself
     latency_s: float = 0.0
     evidence: Mapping[str, Any] = field(default_factory=dict)  # what a baseline saw, a judge said
+    earlier: tuple[str, ...] = ()  # what it said in the rounds before the last, where there were several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,8 +288,22 @@ class Scorer(Protocol):
         """Kept beside each score."""
         ...
 
+    @property
+    def parity(self) -> str:
+        """``official`` where it gives the verdicts of a benchmark's own code, quirks included; else empty."""
+        ...
+
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        """Score one reply."""
+        """Score one reply, without a judge."""
+        ...
+
+
+@runtime_checkable
+class JudgedScorer(Scorer, Protocol):
+    """A scorer that can ask a judge for what its rules leave open."""
+
+    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
+        """Score one reply: yields calls to the judge, is sent its replies, returns the score."""
         ...
 
 
@@ -305,13 +329,47 @@ Prompt: TypeAlias = Callable[[Sample], Sequence[Message]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replies:
+    """A file of replies that something else collected.
+
+    `source` holds the questions where the file brings them along; `skipped` the ids of entries that the
+    format's own scorer leaves out.
+    """
+
+    by_id: Mapping[str, Reply]
+    source: Source | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)  # id to the reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """A source, a prompt, a scorer, and how the numbers are grouped. Nothing else."""
+    """A source, a prompt, a scorer, and how the numbers are grouped.
+
+    `judged_scorer` takes the scorer's place in a run that has a judge. `official` are the options of a run
+    (by the names of `Options`) with which the authors' own pipeline asks and scores: ``--parity`` sets them.
+    """
 
     name: str
     source: Source
     prompt: Prompt
     scorer: str = "default"
+    judged_scorer: str = ""
     group_by: tuple[str, ...] = ("split", "l2-category", "category")
-    parity: str = ""  # "official" where the scorer reproduces the authors' verdicts
+    circular: Literal["", "headline", "beside"] = ""  # all rotations right: the number, or one beside it
+    official: Mapping[str, Any] = field(default_factory=dict)
+    files: str = ""  # the exporter that writes the pipeline's own result files
+    read_replies: Callable[[Path], Replies] | None = None  # its own format of replies, besides ours
+    settings: Mapping[str, Any] = field(default_factory=dict)  # its own options as they stand, for the record
     about: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """What a writer of a pipeline's own result files is given."""
+
+    folder: Path  # where the files go; it exists
+    manifest: Mapping[str, Any]  # benchmark, model, trials, settings, ... of the run
+    results: Callable[[], Iterable[Result]]  # every trial of every sample, as often as wanted
+
+
+Exporter: TypeAlias = Callable[[Export], Sequence[Path]]

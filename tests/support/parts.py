@@ -108,6 +108,7 @@ class SameText:
 
     name = "same-text"
     version = "1"
+    parity = ""
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         is_right = reply.text in sample.golds

@@ -25,6 +25,10 @@ class Options:
     max_tokens: int | None = None
     seed: int | None = None
     params: dict[str, Any] = field(default_factory=dict)  # further parameters of the model
+    # the benchmark
+    read_as: str | None = None  # the benchmark whose file the source is
+    settings: dict[str, Any] = field(default_factory=dict)  # the benchmark's own options
+    parity: bool = False  # ask and score as the benchmark's authors do
     # the data
     format: Literal["tsv", "csv", "jsonl", "json", "parquet"] | None = None
     fields: dict[str, str] = field(default_factory=dict)
@@ -39,9 +43,21 @@ class Options:
     # the question
     input: Literal["image", "none"] = "image"
     system: str | None = None
+    prompt_template: str | None = None  # a file of that name, or the template itself
     max_pixels: int | None = None
+    jpeg_quality: int | None = None  # encode every picture again, as JPEG of this quality
+    pass_urls: bool = False  # hand addresses of pictures to the model, which fetches them itself
+    circular: bool = False  # ask every rotation of the options
     trials: int = 1
+    separate_trials: bool = False  # one request a trial, even where the endpoint takes several
+    # the verdict
     scorer: str | None = None
+    also_scorers: tuple[str, ...] = ()  # further verdicts, shown beside
+    judge: str | None = None
+    judge_base_url: str | None = None
+    judge_api_key: str | None = field(default=None, repr=False)
+    judge_params: dict[str, Any] = field(default_factory=dict)
+    judge_prompts: str | None = None  # a file with the judge's wording
     # the engine
     concurrency: int = 32
     timeout_s: float = 600.0
@@ -60,9 +76,11 @@ class Options:
 
         refuse_unknown(set(given), set(cls.__dataclass_fields__), who="a run")
         plain = {name: value for name, value in given.items() if value is not None}
-        for name in ("out", "image_root"):
+        for name in ("out", "image_root", "prompt_template", "judge_prompts"):
             if isinstance(plain.get(name), Path):
                 plain[name] = str(plain[name])
+        if "also_scorers" in plain:
+            plain["also_scorers"] = _texts(plain["also_scorers"])
         if "ids" in plain:
             plain["ids"] = _texts(plain["ids"])
         if isinstance(plain.get("where"), Mapping):
@@ -82,6 +100,7 @@ class Options:
             "concurrency": 1,
             "retries": 0,
             "max_pixels": 1,
+            "jpeg_quality": 1,
         }
         for name, least in at_least.items():
             value = getattr(self, name)

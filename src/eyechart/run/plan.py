@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def describe(benchmark: Benchmark, scorer: Scorer, model: str, *, trials: int = 
         "benchmark": benchmark.name,
         "about": benchmark.about,
         "origin": benchmark.source.origin,
-        "parity": benchmark.parity,
+        "parity": scorer.parity,
         "group_by": list(benchmark.group_by),
         "scorer": scorer.name,
         "model": model,
@@ -98,9 +99,44 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
                 hint="give a path, a name from the catalogue, a Benchmark, or what ec.load returns",
             )
         return custom(source)
+    if options.read_as:
+        return make_benchmark(options.read_as, {**options.settings, "file": str(source)})
     if not Path(source).exists() and str(source) in benchmarks.names():
-        return benchmarks.get(str(source))()
+        return make_benchmark(str(source), options.settings)
+    if options.settings:
+        raise UsageError(
+            f"{source} is a plain file, which knows no settings ({', '.join(options.settings)})",
+            hint="--as NAME says which benchmark's file it is",
+        )
     return custom(_open_file(source, options))
+
+
+def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
+    """A benchmark of the catalogue with options of its own; each is checked against what it declares.
+
+    The parameters of a benchmark's function are its options; their annotations say which values they take.
+    """
+    import inspect
+
+    import msgspec
+
+    from eyechart.model.specs import refuse_unknown
+    from eyechart.registry import benchmarks
+
+    factory = benchmarks.get(name)
+    known = inspect.signature(factory, eval_str=True).parameters
+    if "file" in settings and "file" not in known:
+        raise UsageError(f"{name} is no benchmark that is read from a file of one's own")
+    refuse_unknown(set(settings), set(known), who=name)
+    values = {}
+    for option, value in settings.items():
+        try:
+            values[option] = msgspec.convert(
+                value, known[option].annotation, strict=False, dec_hook=lambda kind, text: kind(text)
+            )
+        except (msgspec.ValidationError, TypeError, ValueError) as err:
+            raise UsageError(f"{name}: {option}={value!r} is not possible: {err}") from err
+    return factory(**values)
 
 
 def find_model(model: str | object, options: Options) -> Model:

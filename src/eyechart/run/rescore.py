@@ -39,7 +39,9 @@ def rescore(folder: str | Path, scorer: str | None = None) -> tuple[Run, list[Ch
                     sample, reply = result.sample, result.reply
                     score = score_reply(journal, the_scorer, sample, result.trial, result.key, reply)
                     changes += _change(result, score)
-            journal.set_meta("manifest", {**old.manifest, "scorer": the_scorer.name})
+            journal.set_meta(
+                "manifest", {**old.manifest, "scorer": the_scorer.name, "parity": the_scorer.parity}
+            )
         finally:
             journal.close()
         new = Run(old.folder)

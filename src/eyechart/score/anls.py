@@ -12,7 +12,7 @@ from eyechart.score.lift import metric
 THRESHOLD = 0.5
 
 
-@metric("anls", version="1")
+@metric("anls", version="1", parity="official")
 def anls(prediction: str, answers: Answers) -> float:
     """How close the reply is to the nearest accepted answer: 1 is equal, below 0.5 counts as 0.
 

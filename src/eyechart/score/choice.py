@@ -59,19 +59,19 @@ def score_choice(reply: Reply, sample: Sample) -> Score:
     return verdict(reply, sample, reading, float(reading.letter in wanted))
 
 
-@scorer("choice-vlmevalkit", version="1")
+@scorer("choice-vlmevalkit", version="1", parity="official")
 def score_vlmevalkit(reply: Reply, sample: Sample) -> Score:
     """VLMEvalKit's verdict without a judge, as of e8e78f05."""
     return _official(reply, sample, "vlmevalkit")
 
 
-@scorer("choice-vlmevalkit-2026-06", version="1")
+@scorer("choice-vlmevalkit-2026-06", version="1", parity="official")
 def score_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Score:
     """VLMEvalKit's verdict as it was until 2026-06-17."""
     return _official(reply, sample, "vlmevalkit-2026-06")
 
 
-@scorer("choice-vlmevalkit-2025-08", version="1")
+@scorer("choice-vlmevalkit-2025-08", version="1", parity="official")
 def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Score:
     """VLMEvalKit's verdict as it was until 2025-08-04."""
     return _official(reply, sample, "vlmevalkit-2025-08")

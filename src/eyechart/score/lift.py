@@ -22,7 +22,7 @@ class Metric(Protocol):
 M = TypeVar("M", bound=Metric)
 
 
-def metric(name: str, *, version: str) -> Callable[[M], M]:
+def metric(name: str, *, version: str, parity: str = "") -> Callable[[M], M]:
     """Record `function` as the scorer `name`, applied to the reply's text as it came.
 
     >>> @metric("same-length", version="1")
@@ -33,7 +33,7 @@ def metric(name: str, *, version: str) -> Callable[[M], M]:
     """
 
     def record(function: M) -> M:
-        @scorer(name, version=version)
+        @scorer(name, version=version, parity=parity)
         def score(reply: Reply, sample: Sample) -> Score:
             value = function(reply.text, answers_of(sample)) if sample.golds else 0.0
             read = reply.text.strip() or None

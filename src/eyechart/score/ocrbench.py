@@ -30,7 +30,7 @@ def ocrbench(prediction: str, answers: Answers, category: str = "") -> bool:
     return any(tidy(answer) in text for answer in accepted(answers))
 
 
-@scorer("ocrbench", version="1")
+@scorer("ocrbench", version="1", parity="official")
 def score_ocrbench(reply: Reply, sample: Sample) -> Score:
     """OCRBench's hit, with the category taken from the sample."""
     hit = ocrbench(reply.text, answers_of(sample), str(sample.meta.get("category", "")))

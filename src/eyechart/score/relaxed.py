@@ -10,7 +10,7 @@ from eyechart.score.cells import Answers, accepted
 from eyechart.score.lift import metric
 
 
-@metric("relaxed", version="1")
+@metric("relaxed", version="1", parity="official")
 def relaxed(prediction: str, answers: Answers, *, tolerance: float = 0.05) -> float:
     """1 when a number is within 5 % of an accepted answer, or other text is equal but for case; else 0.
 

@@ -25,7 +25,7 @@ _LONE_PERIOD = re.compile(r"(?<!\d)\.(?!\d)")
 _PERIODS_DROPPED = 32  # as published: a regex flag stands where the count belongs
 
 
-@metric("vqa-accuracy", version="1")
+@metric("vqa-accuracy", version="1", parity="official")
 def vqa_accuracy(prediction: str, answers: Answers) -> float:
     """How many people gave this answer: three others or more make 1, averaged over who is left out.
 

@@ -100,7 +100,7 @@ def score_yes_no(reply: Reply, sample: Sample) -> Score:
     return verdict(reply, sample, reading, float(reading.answer is not None and reading.answer in wanted))
 
 
-@scorer("yes-no-vlmevalkit", version="1")
+@scorer("yes-no-vlmevalkit", version="1", parity="official")
 def score_yes_no_official(reply: Reply, sample: Sample) -> Score:
     """The official reading; it must equal the gold as written, ``Yes`` or ``No``."""
     read = yes_no(reply.text)

@@ -1,0 +1,167 @@
+"""What a judge is asked, in our own words; ``--judge-prompts FILE`` puts a user's in their place.
+
+A prompt is a text with names in braces. Only the names that the stage knows are filled in, each once and
+as it stands, so that braces in a reply or in a formula are harmless.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from eyechart.errors import UsageError
+from eyechart.judging import JudgeCall
+from eyechart.registry import did_you_mean
+
+# Stage to wording. The names in braces are the values that the stage's scorer hands over.
+PROMPTS: Mapping[str, str] = {
+    # InSight-o3: which option does the answer mean. The gold is not shown.
+    "mcqa": """\
+Below are a multiple-choice question, its options, and an answer that a model wrote.
+Decide which option the answer picks.
+
+- Compare what the answer says with the text of every option.
+- Write the letter of that option as one capital letter, and nothing besides it.
+
+Question: {question}
+Options:
+{options}
+Model answer: {answer}
+
+Letter:""",
+    # InSight-o3: the short answer in a long reply to an open question.
+    "openqa": """\
+Below are a question and a model's reply.
+Copy the word or the short phrase of the reply that answers the question.
+
+- What stands in <answer> tags or in \\boxed{...} comes first;
+  without them, take the last statement that decides.
+- Leave out blanks at the ends, quotation marks, LaTeX and Markdown signs. A number keeps its unit.
+- Five words at most, and nothing besides them.
+
+Question: {question}
+Model reply: {answer}
+
+Short answer:""",
+    # InSight-o3: is the short answer right. What is uncertain is wrong.
+    "judge": """\
+Below are a question about a picture, the true answer, and a model's answer.
+Write <correct> if the model's answer means the same as the true one, in words or in what is seen.
+Write <wrong> if it does not, or if you are not sure. Write the tag alone.
+
+Question: {question}
+True answer: {gold}
+Model answer: {answer}
+
+Tag:""",
+    # Our own: the option that a reply means; Z for none of them.
+    "option": """\
+A model was asked a multiple-choice question. Say which option its reply settles on.
+
+- Judge by what the reply finally commits to, not by options it mentions in passing.
+- If it settles on no option, or on more than one, write Z.
+- Write one capital letter and nothing else.
+
+Question: {question}
+Options:
+{options}
+Reply: {answer}
+
+Letter:""",
+    # Our own: whether an open answer is right; three words, so that doubt has a name.
+    "verdict": """\
+A model was asked a question about a picture. Compare its reply with the reference answer.
+
+Write exactly one word:
+CORRECT    the reply's final answer means the same as the reference
+INCORRECT  it means something else
+NONE       the reply commits to no answer
+
+Question: {question}
+Reference answer: {gold}
+Reply: {answer}
+
+Word:""",
+    # VLMEvalKit's multiple choice: the nearest option, Z for none, with two worked examples.
+    "choice": """\
+Match a model's answer to the options of a multiple-choice question.
+Find the option that says most nearly the same as the answer. If no option does, the result is Z.
+Write one capital letter (one of the options, or Z) and nothing else.
+
+Example 1
+Question: What animal is in the picture?
+Options: A. teddy bear B. rabbit C. cat D. dog
+Answer: a cute teddy bear
+Result: A
+
+Example 2
+Question: What animal is in the picture?
+Options: A. teddy bear B. rabbit C. cat D. dog
+Answer: a spider
+Result: Z
+
+Now yours
+Question: {question}?
+Options: {options}
+Answer: {answer}
+Result: """,
+    "choice-zh": """\
+请把模型的回答对应到单项选择题的选项上。
+找出与回答意思最接近的选项；如果没有任何选项与回答意思相近，结果为 Z。
+只输出一个大写字母（某个选项或 Z），不要输出其他内容。
+
+例 1
+问题：图中是什么动物？
+选项：A. 泰迪熊 B. 兔子 C. 猫 D. 狗
+回答：一只可爱的泰迪熊
+结果：A
+
+例 2
+问题：图中是什么动物？
+选项：A. 泰迪熊 B. 兔子 C. 猫 D. 狗
+回答：蜘蛛
+结果：Z
+
+现在请完成
+问题：{question}？
+选项：{options}
+回答：{answer}
+结果：""",
+}
+
+
+def fill(prompt: str, values: Mapping[str, str]) -> str:
+    r"""The prompt with its names filled in, in one pass: what is filled in is not looked at again.
+
+    >>> fill("Q: {question} A: {answer} \\boxed{...}", {"question": "{answer}?", "answer": "7"})
+    'Q: {answer}? A: 7 \\boxed{...}'
+    """
+    names = "|".join(map(re.escape, values))
+    return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], prompt) if names else prompt
+
+
+def wording(call: JudgeCall, prompts: Mapping[str, str]) -> str:
+    """The words of one call, by the user's prompts where there are some."""
+    return fill(prompts.get(call.stage, PROMPTS[call.stage]), call.values)
+
+
+def read_prompts(path: str | Path) -> dict[str, str]:
+    """Stage to prompt, from a YAML or JSON file. Stages that are not there keep our wording."""
+    import yaml
+
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+        content = yaml.safe_load(text)  # JSON is YAML too
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
+        raise UsageError(f"{path} cannot be read: {' '.join(str(err).split())}") from err
+    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
+        raise UsageError(
+            f"{path} does not hold prompts", hint=f"it maps names ({', '.join(PROMPTS)}) to texts"
+        )
+    for stage in content:
+        if stage not in PROMPTS:
+            known = f"the stages are: {', '.join(PROMPTS)}"
+            hint = did_you_mean(str(stage), list(PROMPTS), otherwise=known)
+            raise UsageError(f"{path}: no stage of judging is called {stage!r}", hint=hint)
+    return {str(stage): text for stage, text in content.items()}
