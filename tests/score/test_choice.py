@@ -1,9 +1,15 @@
 """The choice scorers: golds, outcomes, and the official verdict beside ours."""
 
+from collections.abc import Sequence
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.types import Reply, Sample, Score
+from eyechart.judging import JudgeCall, JudgeFailed, NoJudge, conclude
+from eyechart.score.judge_prompts import wording
+from eyechart.types import JudgedScorer, Reply, Sample, Score
 
 CHOICES = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 
@@ -99,3 +105,88 @@ def test_the_three_official_forms_differ_where_history_does() -> None:
 def test_cut_off_and_withheld_replies(text: str, finish: str, ours: str, official: str) -> None:
     assert score("choice", text, finish=finish).outcome == ours
     assert score("choice-vlmevalkit-2026-06", text, finish=finish).outcome == official
+
+
+def judged(
+    text: str, said: Sequence[str | Exception], *, question: str = "Which?", gold: str = "B"
+) -> tuple[Score, list[JudgeCall]]:
+    """The score with a judge that says these things in turn, and what it was asked."""
+    scorer = registry.scorers.get("choice-vlmevalkit")
+    assert isinstance(scorer, JudgedScorer)
+    sample = Sample(id="1", question=question, golds=(gold,) if gold else (), choices=CHOICES)
+    calls: list[JudgeCall] = []
+
+    def judge(call: JudgeCall) -> str:
+        calls.append(call)
+        reply = said[len(calls) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    return conclude(scorer.steps(Reply(text=text), sample), judge), calls
+
+
+def test_a_judge_is_asked_only_where_the_rules_are_undecided() -> None:
+    score, calls = judged("b", ["B"])
+    assert (score.outcome, score.value, score.read) == ("correct", 1.0, "B")
+    assert (score.route, score.detail) == ("choice:vlmevalkit:judge", {"judge": "B"})
+    [call] = calls
+    assert call.stage == "choice"
+    assert call.values == {
+        "question": "Which?",
+        "options": "A. cat\nB. dog\nC. bird\nD. fish",
+        "answer": "b",
+    }
+    assert wording(call, {}).count("D. fish") == 1
+    assert judged("A", [])[0].outcome == "wrong"
+    assert judged("b", [], gold="")[0].outcome == "unscored"
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome", "read", "n_calls"),
+    [
+        (["A"], "wrong", "A", 1),
+        (["Z"], "wrong", "Z", 1),
+        (["the dog"], "correct", "B", 1),
+        (["hm", "B"], "correct", "B", 2),
+        (["hm", "", "B"], "correct", "B", 3),
+        (["hm", "hm", "hm"], "unparsed", None, 3),
+        ([JudgeFailed("HTTP 500")], "unparsed", None, 1),
+        (["hm", JudgeFailed("HTTP 500")], "unparsed", None, 2),
+        ([NoJudge("none")], "unparsed", None, 1),
+    ],
+)
+def test_what_a_judge_says_is_read_by_the_same_rules(
+    said: list[str | Exception], outcome: str, read: str | None, n_calls: int
+) -> None:
+    score, calls = judged("b", said)
+    assert (score.outcome, score.read, len(calls)) == (outcome, read, n_calls)
+    assert score.value == (outcome == "correct")
+
+
+def test_a_failed_judge_leaves_its_reason() -> None:
+    assert judged("b", [JudgeFailed("HTTP 500")])[0].detail == {"judge_failed": "HTTP 500"}
+    assert judged("b", [NoJudge("none")])[0] == score("choice-vlmevalkit", "b")
+
+
+@pytest.mark.parametrize(
+    ("question", "stage"),
+    [("图中是什么？", "choice-zh"), ("Was ist 一?", "choice-zh"), ("どれ", "choice"), ("Which？", "choice")],
+)
+def test_a_question_in_chinese_is_put_to_the_judge_in_chinese(question: str, stage: str) -> None:
+    _, [call] = judged("b", ["B"], question=question)
+    assert call.stage == stage
+
+
+def test_a_sample_without_options_is_not_put_to_a_judge() -> None:
+    assert score("choice-vlmevalkit", "b", choices={}).outcome == "unparsed"
+
+
+@given(text=st.text(max_size=60), said=st.lists(st.text(max_size=20), min_size=3, max_size=3))
+def test_a_judge_never_undoes_what_the_rules_decide(text: str, said: list[str]) -> None:
+    plain = score("choice-vlmevalkit", text)
+    with_judge, calls = judged(text, said)
+    assert len(calls) <= 3
+    if plain.read is not None:
+        assert with_judge == plain
+        assert not calls

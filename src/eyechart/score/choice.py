@@ -1,18 +1,20 @@
 """Multiple choice: the letter a reply chooses, and whether it is the gold.
 
 Two readers stand side by side. `infer` with its default rules is VLMEvalKit's, quirks included, for
-numbers that must compare with published ones. `read_choice` (choice_reader.py) is ours: it understands
-more ways of saying the same and never guesses.
+numbers that must compare with published ones; a judge can be asked where its rules are undecided.
+`read_choice` (choice_reader.py) is ours: it understands more ways of saying the same and never guesses.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from string import ascii_uppercase
 
 from eyechart.errors import UsageError
-from eyechart.registry import scorer
+from eyechart.judging import JudgeCall, JudgeFailed, Judging, NoJudge
+from eyechart.registry import judged_scorer, scorer
 from eyechart.score.choice_reader import read_choice
 from eyechart.score.fold import fold
 from eyechart.score.options import options_of
@@ -22,6 +24,9 @@ from eyechart.score.vlmevalkit import NONE_OF_THEM, REFUSALS, RULES, infer_offic
 from eyechart.types import Reply, Sample, Score
 
 __all__ = ["gold_letter", "infer", "read_choice"]
+
+JUDGE_TRIES = 3  # as published: what the judge says is asked for again while it names no option
+_CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: a question with such a character is put in Chinese
 
 
 def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> str | None:
@@ -59,20 +64,20 @@ def score_choice(reply: Reply, sample: Sample) -> Score:
     return verdict(reply, sample, reading, float(reading.letter in wanted))
 
 
-@scorer("choice-vlmevalkit", version="1", parity="official")
-def score_vlmevalkit(reply: Reply, sample: Sample) -> Score:
-    """VLMEvalKit's verdict without a judge, as of e8e78f05."""
+@judged_scorer("choice-vlmevalkit", version="1", parity="official")
+def score_vlmevalkit(reply: Reply, sample: Sample) -> Judging[Score]:
+    """VLMEvalKit's verdict, as of e8e78f05; a judge is asked where its rules are undecided."""
     return _official(reply, sample, "vlmevalkit")
 
 
-@scorer("choice-vlmevalkit-2026-06", version="1", parity="official")
-def score_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Score:
+@judged_scorer("choice-vlmevalkit-2026-06", version="1", parity="official")
+def score_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's verdict as it was until 2026-06-17."""
     return _official(reply, sample, "vlmevalkit-2026-06")
 
 
-@scorer("choice-vlmevalkit-2025-08", version="1", parity="official")
-def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Score:
+@judged_scorer("choice-vlmevalkit-2025-08", version="1", parity="official")
+def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Judging[Score]:
     """VLMEvalKit's verdict as it was until 2025-08-04."""
     return _official(reply, sample, "vlmevalkit-2025-08")
 
@@ -88,16 +93,42 @@ def gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
     return options.label(gold.strip()) or options.named(gold) or options.label(bare(fold(gold)))
 
 
-def _official(reply: Reply, sample: Sample, rules: str) -> Score:
+def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:
+    """The rules first, then the judge, whose reply is read by the same rules.
+
+    The official code picks an option at random when the judge stays unclear. Here nothing is read then,
+    and the reply is named unparsed, as without a judge.
+    """
     read = infer(reply.text, sample.choices, rules)
+    route, detail = f"choice:{rules}", {}
+    if read is None and sample.golds and sample.choices:
+        read, detail = yield from _ask_judge(reply, sample, rules)
+        route += ":judge" if read else ""
     hit = read is not None and read in sample.golds
     is_whole = bare(reply.text) == read
-    route = f"choice:{rules}"
     score = official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
     if (
         score.outcome == "wrong"
         and read == NONE_OF_THEM
         and any(refusal in reply.text for refusal in REFUSALS)
     ):
-        return replace(score, outcome="refused")
-    return score
+        score = replace(score, outcome="refused")
+    return replace(score, detail=detail) if detail else score
+
+
+def _ask_judge(reply: Reply, sample: Sample, rules: str) -> Judging[tuple[str | None, dict[str, str]]]:
+    """What the judge takes the reply for, and what it said; nothing when it fails or stays unclear."""
+    options = "\n".join(f"{letter}. {text}" for letter, text in sample.choices.items())
+    values = {"question": sample.question, "options": options, "answer": reply.text}
+    stage = "choice-zh" if _CHINESE.search(sample.question) else "choice"
+    said = ""
+    for _ in range(JUDGE_TRIES):
+        try:
+            said = yield JudgeCall(stage=stage, values=values)
+        except NoJudge:
+            return None, {}
+        except JudgeFailed as failure:
+            return None, {"judge_failed": str(failure)}
+        if (letter := infer(said, sample.choices, rules)) is not None:
+            return letter, {"judge": said}
+    return None, {"judge": said}
