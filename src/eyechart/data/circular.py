@@ -1,0 +1,135 @@
+"""Rotations for CircularEval: every question again with its options moved round by one, two, ...
+
+Options p q r s under A B C D become q r s p, then r s p q, then s p q r; the gold letter moves with its
+text. A question is left as it is where moving would change what it asks, as VLMEvalKit's own tool does:
+an option speaks of two or more letters ("both A and B"), an option is itself a capital letter, there are
+no options, or the gold is none of its letters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from eyechart.data.choices import LETTERS, parse_choices
+from eyechart.errors import DataError
+from eyechart.types import Sample, Source
+
+OFFSET = 1_000_000  # as published: rotation i of a numbered question is its index plus i times this
+
+_CAPITALS = frozenset(LETTERS)
+_WORDS = re.compile(r"[^\W_]+")
+_INDEX = re.compile(r"0|[1-9][0-9]*", re.ASCII)
+
+
+def rotations(sample: Sample) -> list[Sample]:
+    """The sample and its rotations, in order; the sample alone where it cannot be rotated.
+
+    >>> sample = Sample(id="7", question="Which?", choices={"A": "cat", "B": "dog"}, golds=("B",))
+    >>> [(turned.id, dict(turned.choices), turned.golds) for turned in rotations(sample)]
+    [('7', {'A': 'cat', 'B': 'dog'}, ('B',)), ('1000007', {'A': 'dog', 'B': 'cat'}, ('A',))]
+    """
+    turned = [sample]
+    if _can_rotate(sample):
+        turned = [one for turn in range(len(sample.choices)) if (one := _turned(sample, turn))]
+    return turned if len(turned) == len(sample.choices) else [sample]
+
+
+def rotated(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Every sample followed by its rotations. Samples that belong to a circle already stay as they are."""
+    questions: dict[str, str] = {}  # every id so far to that of its question
+    for sample in samples:
+        for turned in [sample] if sample.circle else rotations(sample):
+            if questions.setdefault(turned.id, sample.id) != sample.id:
+                raise DataError(
+                    f"{turned.id!r} names a rotation of one question and another question",
+                    hint="the file seems to hold rotations already: run it with --as mmbench",
+                )
+            yield turned
+
+
+@dataclass(frozen=True, slots=True)
+class CircularSource:
+    """A source with all rotations of its questions."""
+
+    source: Source = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """As the source is called."""
+        return self.source.name
+
+    @property
+    def origin(self) -> str:
+        """Where the source lies."""
+        return self.source.origin
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Every sample, its rotations right behind it."""
+        return rotated(self.source)
+
+
+def circular(source: Source) -> Source:
+    """The same source, with all rotations."""
+    return CircularSource(source)
+
+
+def _can_rotate(sample: Sample) -> bool:
+    choices = sample.choices
+    if len(choices) < 2 or not sample.golds or not all(gold in choices for gold in sample.golds):
+        return False
+    return not any(
+        text.strip() in _CAPITALS or len({*_WORDS.findall(text)} & set(choices)) > 1
+        for text in choices.values()
+    )
+
+
+def _turned(sample: Sample, turn: int) -> Sample | None:
+    """One rotation; None where the options stand in a text that cannot be written anew."""
+    letters, texts = list(sample.choices), list(sample.choices.values())
+    choices = dict(zip(letters, texts[turn:] + texts[:turn], strict=True))
+    block = _rewritten(sample.choices_text, letters, texts, turn)
+    if block is None:
+        return None
+    return replace(
+        sample,
+        id=_rotation_id(sample.id, turn),
+        choices=choices,
+        choices_text=block,
+        golds=tuple(letters[(letters.index(gold) - turn) % len(letters)] for gold in sample.golds),
+        meta={**sample.meta, "rotation": turn},
+        circle=sample.id,
+    )
+
+
+def _rewritten(block: str, letters: list[str], texts: list[str], turn: int) -> str | None:
+    """The block with its texts moved and its letters in their places; None unless each has its own line."""
+    if not block or not turn:
+        return block
+    lines = block.splitlines(keepends=True)
+    held = [number for number, line in enumerate(lines) if line.strip()]
+    if len(held) != len(letters):
+        return None
+    for k, number in enumerate(held):
+        line = lines[number].rstrip()
+        if not line.endswith(texts[k]):
+            return None
+        before, after = line[: len(line) - len(texts[k])], lines[number][len(line) :]
+        lines[number] = before + texts[(k + turn) % len(texts)] + after
+    moved = "".join(lines)
+    wanted = dict(zip(letters, texts[turn:] + texts[:turn], strict=True))
+    return moved if parse_choices(moved) == wanted else None
+
+
+def _rotation_id(sample_id: str, turn: int) -> str:
+    """The published numbering where ids are numbers small enough for it; else a suffix.
+
+    >>> _rotation_id("7", 2), _rotation_id("q7", 2), _rotation_id("q7", 0)
+    ('2000007', 'q7#r2', 'q7')
+    """
+    if not turn:
+        return sample_id
+    if len(sample_id) < 7 and _INDEX.fullmatch(sample_id):
+        return str(int(sample_id) + turn * OFFSET)
+    return f"{sample_id}#r{turn}"

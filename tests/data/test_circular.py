@@ -1,0 +1,172 @@
+"""Rotations: every text once in every place, the gold with its text, and what is left as it is."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.data.choices import parse_choices
+from eyechart.data.circular import circular, rotated, rotations
+from eyechart.data.source import open_source
+from eyechart.errors import DataError
+from eyechart.types import Sample
+from score.golden import vectors
+from support.files import choice_tsv, jsonl
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def sample(*texts: str, gold: str = "B", **fields: Any) -> Sample:
+    choices = dict(zip(LETTERS, texts, strict=False))
+    return Sample(**({"id": "7", "question": "Which?", "choices": choices, "golds": (gold,)} | fields))
+
+
+def test_the_published_example() -> None:
+    turns = rotations(sample("p", "q", "r", "s"))
+    assert ["".join(turn.choices.values()) for turn in turns] == ["pqrs", "qrsp", "rspq", "spqr"]
+    assert [list(turn.choices) for turn in turns] == [["A", "B", "C", "D"]] * 4
+    assert [turn.golds for turn in turns] == [("B",), ("A",), ("D",), ("C",)]
+    assert [turn.id for turn in turns] == ["7", "1000007", "2000007", "3000007"]
+    assert {turn.circle for turn in turns} == {"7"}
+    assert [turn.meta["rotation"] for turn in turns] == [0, 1, 2, 3]
+
+
+def test_rotations_are_those_of_the_official_tool() -> None:
+    for vector in vectors("circular"):
+        base = vector["base"]
+        question = sample(*base["options"], gold=base["answer"], id=str(base["index"]))
+        made = [
+            {"index": int(turn.id), **turn.choices, "answer": turn.golds[0]} for turn in rotations(question)
+        ]
+        there = [
+            {name: row[name] for name in ("index", "answer", *LETTERS) if row.get(name) is not None}
+            for row in vector["rows"]
+        ]
+        assert made[: len(there)] == there, vector["id"]
+
+
+@pytest.mark.parametrize(
+    "fixed",
+    [
+        sample("red", "blue", "both A and B"),
+        sample("red", "blue", "A, B"),
+        sample("red", "blue", "(A) or (B)."),
+        sample("B", "C", "D"),
+        sample("red", " X ", "blue"),
+        sample("red", "blue", gold="E"),
+        sample("red", "blue", gold="b"),
+        sample("red", "blue", golds=()),
+        sample("red", gold="A"),
+        sample(gold="A"),
+    ],
+    ids=lambda fixed: "|".join([*fixed.choices.values(), *fixed.golds]),
+)
+def test_what_moving_would_change_stays(fixed: Sample) -> None:
+    assert rotations(fixed) == [fixed]
+
+
+@pytest.mark.parametrize(
+    "texts", [("vitamin A", "vitamin K"), ("AB", "CD"), ("a", "b"), ("1", "2"), ("α", "Β")]
+)
+def test_a_single_letter_in_passing_is_no_reason_to_stay(texts: tuple[str, str]) -> None:
+    assert len(rotations(sample(*texts))) == 2
+
+
+def test_ids_that_the_published_numbering_does_not_fit_get_a_suffix() -> None:
+    for name in ("q7", "1000000", "007", "７", "-7"):
+        assert [turn.id for turn in rotations(sample("p", "q", id=name))] == [name, f"{name}#r1"]
+    assert rotations(sample("p", "q", id="999999"))[1].id == "1999999"
+
+
+def test_options_with_letters_of_their_own_keep_them() -> None:
+    gaps = sample(choices={"A": "p", "B": "q", "D": "s"}, gold="D")
+    turns = rotations(gaps)
+    assert [dict(turn.choices) for turn in turns[1:]] == [
+        {"A": "q", "B": "s", "D": "p"},
+        {"A": "s", "B": "p", "D": "q"},
+    ]
+    assert [turn.golds for turn in turns] == [("D",), ("B",), ("A",)]
+
+
+@pytest.mark.parametrize(
+    ("block", "second"),
+    [
+        ("A. red\nB. blue\nC. green", "A. blue\nB. green\nC. red"),
+        ("  (A) red \n\n  (B) blue\n(C) green\n", "  (A) blue \n\n  (B) green\n(C) red\n"),
+        ("A、红\r\nB、蓝\r\nC、绿", "A、蓝\r\nB、绿\r\nC、红"),
+        ("A red\nB blue\nC green", "A blue\nB green\nC red"),
+    ],
+)
+def test_options_that_stand_in_one_text_are_written_in_its_style(block: str, second: str) -> None:
+    turns = rotations(sample(choices=parse_choices(block), choices_text=block))
+    assert len(turns) == 3
+    assert turns[0].choices_text == block
+    assert turns[1].choices_text == second
+    assert parse_choices(second) == turns[1].choices
+
+
+@pytest.mark.parametrize(
+    "block", ["A. red B. blue\nC. green", "A. red\nor so\nB. blue", "Options:\nA. red\nB. blue"]
+)
+def test_a_text_that_is_no_line_for_each_option_stays(block: str) -> None:
+    fixed = sample(choices=parse_choices(block), choices_text=block)
+    assert len(fixed.choices) > 1
+    assert rotations(fixed) == [fixed]
+
+
+@given(
+    texts=st.lists(st.text(min_size=2, max_size=8), min_size=2, max_size=8, unique=True),
+    data=st.data(),
+)
+def test_every_text_once_in_every_place_and_the_gold_with_its_text(
+    texts: list[str], data: st.DataObject
+) -> None:
+    gold = data.draw(st.sampled_from(LETTERS[: len(texts)]))
+    question = sample(*texts, gold=gold)
+    turns = rotations(question)
+    assert {turn.choices[turn.golds[0]] for turn in turns} == {question.choices[gold]}
+    if len(turns) == 1:
+        assert turns == [question]
+        return
+    assert len(turns) == len(texts)
+    for letter in question.choices:
+        assert sorted(turn.choices[letter] for turn in turns) == sorted(texts)
+    assert len({turn.id for turn in turns}) == len(turns)
+    assert [replace(turns[0], circle="", meta={})] == [replace(question, meta={})]
+
+
+@given(st.text(alphabet="AB.() \nredblu,、:", max_size=30))
+def test_a_block_that_is_rewritten_says_what_the_choices_say(block: str) -> None:
+    choices = parse_choices(block)
+    if "B" in choices:
+        for turn in rotations(sample(choices=choices, choices_text=block))[1:]:
+            assert parse_choices(turn.choices_text) == turn.choices
+
+
+def test_a_source_of_rotations(tmp_path: Path) -> None:
+    plain = open_source(choice_tsv(tmp_path / "two.tsv", 2))
+    source = circular(plain)
+    assert (source.name, source.origin) == (plain.name, plain.origin)
+    for _ in range(2):
+        assert [one.id for one in source] == [
+            *("0", "1000000", "2000000", "3000000"),
+            *("1", "1000001", "2000001", "3000001"),
+        ]
+    assert {one.images for one in source} == {one.images for one in plain}
+
+
+def test_what_is_rotated_already_stays() -> None:
+    circle = [sample("p", "q", circle="7"), sample("q", "p", gold="A", id="1000007", circle="7")]
+    assert list(rotated(circle)) == circle
+
+
+@pytest.mark.parametrize("ids", [("7", "1000007"), ("1000007", "7")])
+def test_a_file_that_holds_rotations_unannounced_is_found_out(tmp_path: Path, ids: tuple[str, str]) -> None:
+    row = {"question": "Which?", "A": "cat", "B": "dog", "answer": "B"}
+    path = jsonl(tmp_path / "odd.jsonl", [{"index": name, **row} for name in ids])
+    with pytest.raises(DataError, match="1000007") as caught:
+        list(circular(open_source(path)))
+    assert "--as mmbench" in caught.value.hint
