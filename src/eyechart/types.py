@@ -27,10 +27,11 @@ class ImageRef:
     """Where a picture lies. Nothing is read until somebody needs the pixels.
 
     ``file``: a path. ``cell``: base64 text at a byte range of a file. ``parquet``: row `offset` of
-    column `column` of a file. ``url``: an address. ``data``: the base64 text itself, in `location`.
+    column `column` of a file. ``hub``: the same of a hub's data set, named in `location`. ``url``: an
+    address. ``data``: the base64 text itself, in `location`.
     """
 
-    kind: Literal["file", "cell", "parquet", "url", "data"]
+    kind: Literal["file", "cell", "parquet", "hub", "url", "data"]
     location: str
     offset: int = 0
     length: int = 0
@@ -42,7 +43,8 @@ class ImageRef:
         """Say where the picture lies, for messages to people."""
         if self.kind == "data":
             return "inline base64"
-        place = {"cell": f" (byte {self.offset})", "parquet": f" (row {self.offset})"}
+        row = f" (row {self.offset})"
+        place = {"cell": f" (byte {self.offset})", "parquet": row, "hub": row}
         return self.location + place.get(self.kind, "")
 
 
@@ -263,6 +265,15 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Let go of connections, threads and weights."""
+        ...
+
+
+@runtime_checkable
+class Several(Model, Protocol):
+    """A model that can give several answers to one request."""
+
+    async def replies(self, request: Request, n: int) -> list[Reply]:
+        """Up to `n` answers. Fewer mean that the endpoint does not do this."""
         ...
 
 

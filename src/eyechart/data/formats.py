@@ -30,7 +30,8 @@ class Found:
 def find_file(spec: str | Path) -> Found:
     """The data file that a path, a folder or a bare name stands for."""
     if isinstance(spec, str) and ("://" in spec or spec.startswith("hf:")) and not Path(spec).exists():
-        raise DataError(f"{spec}: not a file on this machine", hint="download it and give its path")
+        hint = "download it and give its path, or name a data set of the hub: hf:ORG/NAME:split"
+        raise DataError(f"{spec}: not a file on this machine", hint=hint)
     path = Path(spec).expanduser()
     try:
         if path.is_dir():

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from eyechart.data.literals import read_list_items
 from eyechart.data.paths import URLS
@@ -57,6 +57,7 @@ class ImageCells:
     to_file: Callable[[str], ImageRef]
     allow_urls: bool = True
     encoding: str = "utf-8"
+    by_row: Literal["parquet", "hub"] = "parquet"  # what a column is read from that has rows and no bytes
 
     def read(self, value: Any, row: int, *, only_paths: bool = False) -> list[ImageRef | RowReference]:
         """The pictures of one value, in order; ValueError says why it cannot be one."""
@@ -112,7 +113,7 @@ class ImageCells:
 
     def _base64(self, blob: Blob, text: bytes, row: int) -> ImageRef:
         if blob.column:
-            return ImageRef(kind="parquet", location=self.location, offset=row - 1, column=blob.column)
+            return ImageRef(kind=self.by_row, location=self.location, offset=row - 1, column=blob.column)
         offset = blob.find(text)
         if offset >= 0:
             return ImageRef(kind="cell", location=self.location, offset=offset, length=len(text))
@@ -130,6 +131,6 @@ class ImageCells:
 
 
 def _items(blob: Blob) -> list[Blob] | None:
-    """The items of a list written as text, each with its own place."""
+    """The items of a list written as text, each with its own place; a cell read by row has no such places."""
     texts = read_list_items(blob.data)
-    return None if texts is None else [Blob(text, blob.find(text), column=blob.column) for text in texts]
+    return None if texts is None else [Blob(text, blob.find(text)) for text in texts]

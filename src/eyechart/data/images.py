@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetcher
+from eyechart.data.hub import identity_of, read_picture
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.paths import REFUSALS
 from eyechart.data.pixels import MIME, decode_fully, inspect, reencode
@@ -102,6 +103,8 @@ class ImageLoader:
         if ref.kind in ("file", "cell", "parquet"):
             status = _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
+        if ref.kind == "hub":
+            parts.append(identity_of(ref))
         return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def _fetcher(self) -> Fetcher:
@@ -118,13 +121,16 @@ class ImageLoader:
             return _from_base64(_read_file(ref), str(ref))
         if ref.kind == "data":
             return _from_base64(ref.location.encode("ascii", "replace"), str(ref))
-        if ref.kind == "parquet":
-            _status(ref)
-            value = self._parquet.read(ref)
+        if ref.kind in ("parquet", "hub"):
+            value = read_picture(ref) if ref.kind == "hub" else self._parquet_cell(ref)
             return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
         if ref.kind == "url":
             return self._download(ref.location)
         return _Raw(_read_file(ref), path=None if ref.box else ref.location)
+
+    def _parquet_cell(self, ref: ImageRef) -> bytes | str:
+        _status(ref)
+        return self._parquet.read(ref)
 
     def _download(self, url: str) -> _Raw:
         if not self.allow_urls:

@@ -1,4 +1,4 @@
-"""Opening a source: a path, a folder or a bare name to something that yields samples, again and again."""
+"""Opening a source: a path, a name or a hub's data set to something that yields samples, again and again."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from eyechart.data.delimited import DelimitedReader
 from eyechart.data.encoding import checked_encoding
 from eyechart.data.fields import take_apart
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
+from eyechart.data.hub import HubReader, open_hub
+from eyechart.data.hub_spec import is_hub, parse_hub
 from eyechart.data.image_cells import ImageCells, RowReference
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
 from eyechart.data.parquet import ParquetReader
@@ -42,7 +44,7 @@ class SourceOptions:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Samples of one file, read lazily and as often as wanted."""
+    """Samples of one file, or of one split of a hub's data set, read lazily and as often as wanted."""
 
     name: str
     path: Path
@@ -52,7 +54,7 @@ class FileSource:
 
     @property
     def origin(self) -> str:
-        """Where the file lies."""
+        """Where the file lies, or the name of the data set."""
         return str(self.path)
 
     def __iter__(self) -> Iterator[Sample]:
@@ -65,21 +67,48 @@ class FileSource:
 
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileSource:
-    """Open a data file, a folder that holds one, or a name known to `$LMUData`.
+    """Open a data file, a folder that holds one, a name known to `$LMUData`, or ``hf:ORG/NAME:split``.
 
     Looks at the first rows only. What was understood is in the result's `detection`.
     """
     options = options or SourceOptions()
+    if is_hub(spec):
+        return _open_hub(str(spec), options)
     found = find_file(spec)
     path = found.path
     encoding = checked_encoding(options.encoding)
     format, why = (options.format, "as asked") if options.format else guess_format(path)
     reader = open_reader(path, format, encoding, options)
+    # The first rows are read as plain text: types are inferred only when the rows are wanted.
+    looker = open_reader(path, format, encoding, SourceOptions())
+    detection = _look(path, format, encoding, looker, options)
+    detection = replace(detection, reasons=(f"{format}: {why}", *detection.reasons))
+    return FileSource(found.name, path, detection, options, reader)
+
+
+def _open_hub(spec: str, options: SourceOptions) -> FileSource:
+    """One split. Strangers wrote it: it may not point to files of this machine."""
+    if options.format or options.encoding or options.cells != "text":
+        raise UsageError(f"{spec}: --format, --encoding and --cells are for files, not for a hub's data set")
+    reader = open_hub(spec)
+    pictures = reader.picture_columns()
+    fields = dict(options.fields)
+    is_named = any(resolve_target(name) == "image" for name in fields)
+    if not is_named and len(pictures) == 1 and pictures[0] not in fields.values():
+        fields["image"] = pictures[0]  # its type says more than the names of the others
+    options = replace(options, fields=fields, allow_absolute=False)
+    path = Path(reader.origin)
+    detection = _look(path, "hub", "utf-8", reader, options)
+    reason = f"hub: split {reader.loaded.split or 'without a name'}, {len(reader.loaded.dataset):,} rows"
+    detection = replace(detection, reasons=(reason, *detection.reasons))
+    return FileSource(parse_hub(spec).name, path, detection, options, reader)
+
+
+def _look(path: Path, format: str, encoding: str, looker: Reader, options: SourceOptions) -> Detection:
+    """What the columns mean, from the header and the first rows."""
     problems: list[DataError] = []
     by_user = {column for name, column in options.fields.items() if resolve_target(name) == "image"}
     blobs = {*ALIASES["image"], *by_user}
-    # The first rows are read as plain text: types are inferred only when the rows are wanted.
-    looker = open_reader(path, format, encoding, SourceOptions())
     first: list[Row] = []
     try:
         first.extend(islice(looker.rows(blobs, problems.append), _ROWS_LOOKED_AT))
@@ -88,9 +117,7 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     if not first:
         raise problems[0] if problems else DataError(f"{path.name}: no rows", hint="only a header was found")
     columns = looker.columns() or tuple(dict.fromkeys(name for row in first for name in row.values))
-    detection = detect(path, format, encoding, columns, first, options.fields)
-    detection = replace(detection, reasons=(f"{format}: {why}", *detection.reasons))
-    return FileSource(found.name, path, detection, options, reader)
+    return detect(path, format, encoding, columns, first, options.fields)
 
 
 def reasons_of(source: Source) -> tuple[str, ...]:
@@ -117,6 +144,9 @@ def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) 
 
 def _path_rules(source: FileSource) -> PathRules:
     options = source.options
+    if isinstance(source._reader, HubReader):
+        own = [source._reader.loaded.roots[0], *([Path(options.image_root)] if options.image_root else [])]
+        return PathRules([str(root.absolute()) for root in own], options.allow_absolute)
     lmu = next((root for root in lmu_roots() if root.is_dir()), None)
     roots = [source.path.parent]
     roots += [Path(options.image_root)] if options.image_root else []
@@ -135,7 +165,11 @@ class _Reading:
         self.detection = source.detection
         self.on_problem = on_problem
         self.cells = ImageCells(
-            str(source.path), _path_rules(source).to_ref, source.options.allow_urls, source.detection.encoding
+            str(source.path),
+            _path_rules(source).to_ref,
+            source.options.allow_urls,
+            source.detection.encoding,
+            "hub" if isinstance(source._reader, HubReader) else "parquet",
         )
         self.first_rows: dict[str, int] = {}  # id to row number
         self.repeats: dict[str, int] = {}
