@@ -1,0 +1,212 @@
+"""InSight-o3's verdict: a rule, then a judge for what the rule leaves open (commit 21acec8).
+
+Quirks kept. Q1: the last answer tag counts, then the last box in it, cut at its first closing brace.
+Q2: equality with the gold comes before any judge, and without tags the reply is not trimmed for it.
+Q3: the judge's letter must be the gold exactly, so ``B.`` is wrong. Q4: ``correct`` anywhere in the
+judge's words is correct, so ``incorrect`` is. Q6: a reply that did not end by itself is a failure, whatever
+it says. Where the authors' code stops altogether (no text in a reply), the verdict is invalid and says so.
+
+One difference lies outside: thinking that an endpoint returns in its own field, or in ``<think>`` tags, is
+kept apart from a reply before it is scored. The authors look at all of the content, thinking included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
+
+from eyechart.judging import JudgeCall, JudgeFailed, Judging, NoJudge, conclude, nobody
+from eyechart.registry import judged_scorer
+from eyechart.score.verdict import official_verdict
+from eyechart.types import Reply, Sample, Score
+
+MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
+CROPPED = "[cropped] ... "
+FINISHED = "stop"
+
+Judge: TypeAlias = Callable[[str, str], str | None]  # the stage and the answer in, what it says out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the official code says of one reply. `aborts`: there it stops with an exception instead."""
+
+    success: bool
+    fail_reason: str | None = None
+    extracted_answer: str | None = None
+    is_correct: bool = False
+    stage: str = "rule"  # what decided: the rule, or the last of the judge's stages
+    aborts: bool = False
+
+    def detail(self) -> dict[str, Any]:
+        """What an official record says, and whether the official code would have written one."""
+        record = {
+            "success": self.success,
+            "fail_reason": self.fail_reason,
+            "extracted_answer": self.extracted_answer,
+            "is_correct": self.is_correct,
+        }
+        return record | ({"official": "aborts"} if self.aborts else {})
+
+
+def extract_by_rule(text: str) -> str:
+    r"""The last tagged answer, else all of the reply; in it the last box, if there is one.
+
+    >>> extract_by_rule("<answer>A</answer> no, <answer> B </answer>"), extract_by_rule("B\n")
+    ('B', 'B\n')
+    >>> extract_by_rule(r"so \boxed{\text{B}}")
+    '\\text{B'
+    """
+    tagged = _last_between(text, "<answer>", "</answer>")
+    answer = text if tagged is None else tagged.strip()
+    boxed = _last_between(answer, "\\boxed{", "}")
+    return answer if boxed is None else boxed.strip()
+
+
+def verdict(
+    *,
+    question: str,
+    options: str | None,
+    answer: object,
+    response: str | None,
+    finish_reason: str = FINISHED,
+    judge: Judge | None = None,
+    max_answer_length: int = MAX_ANSWER_LENGTH,
+) -> Verdict:
+    """The official verdict on one reply; `judge` is asked for what the rule leaves open, and may raise.
+
+    `answer` is the gold: a text, or a number where the official loader makes one of it.
+
+    >>> verdict(question="Which?", options="A. cat", answer="A", response="<answer>A</answer>").is_correct
+    True
+    >>> verdict(question="Which?", options=None, answer="cat", response="a cat").fail_reason
+    'no_judge'
+    """
+    steps = _steps(question, options, answer, response, finish_reason, max_answer_length)
+
+    def ask(call: JudgeCall) -> str:
+        if judge is None:
+            return nobody(call)
+        try:
+            # A judge may answer without a text. The official code passes the word None on, so it is let in.
+            return cast("str", judge(call.stage, call.values["answer"]))
+        except Exception as err:  # the caller's own judge: whatever it raises, it gave no reply
+            raise JudgeFailed(f"{type(err).__name__}: {err}") from err
+
+    return conclude(steps, ask)
+
+
+@judged_scorer("insight-o3", version="1", parity="official")
+def score_insight_o3(reply: Reply, sample: Sample) -> Judging[Score]:
+    """InSight-o3's verdict. What its judge was to decide and did not is unscored, never right or wrong."""
+    if not sample.golds:
+        detail = Verdict(success=False, fail_reason="no_gold").detail()
+        return Score(outcome="unscored", value=0.0, route="insight-o3", detail=detail)
+    # Only a reply without a text has its refusal read in its place; the official code meets null there.
+    is_null = reply.finish_reason == "refusal"
+    found = yield from _steps(
+        sample.question,
+        sample.choices_text or None,
+        sample.golds[0],
+        None if is_null else reply.text,
+        FINISHED if is_null else reply.finish_reason,
+        MAX_ANSWER_LENGTH,
+    )
+    route = f"insight-o3:{found.stage}"
+    if found.fail_reason in ("no_judge", "judge_failed", "answer_extraction_failed"):
+        return Score(outcome="unscored", value=0.0, route=route, detail=found.detail())
+    score = official_verdict(
+        reply, sample, value=float(found.is_correct), read=found.extracted_answer, route=route
+    )
+    return replace(score, detail=found.detail())
+
+
+def scaled_size(
+    width: int, height: int, *, max_pixels: int | None = None, min_pixels: int | None = None
+) -> tuple[int, int]:
+    """The size at which a picture is sent; no limit where it is 0 or None.
+
+    Quirk: a thin picture can end up with a side of 0, which no library encodes.
+
+    >>> scaled_size(8000, 5125, max_pixels=12_250_000), scaled_size(20, 15, min_pixels=1000)
+    ((4372, 2801), (37, 28))
+    """
+    if min_pixels and width * height < min_pixels:
+        ratio = math.sqrt(min_pixels / (width * height))
+        width, height = math.ceil(width * ratio), math.ceil(height * ratio)
+    if max_pixels and width * height > max_pixels:
+        ratio = math.sqrt(max_pixels / (width * height))
+        width, height = math.floor(width * ratio), math.floor(height * ratio)
+    return width, height
+
+
+def _last_between(text: str, opening: str, closing: str) -> str | None:
+    """What stands in the last pair, each opening being closed by the next closing; linear in the text."""
+    last, start = None, text.find(opening)
+    while start >= 0:
+        start += len(opening)
+        end = text.find(closing, start)
+        if end < 0:
+            break
+        last = text[start:end]
+        start = text.find(opening, end + len(closing))
+    return last
+
+
+def _steps(
+    question: str,
+    options: str | None,
+    gold: object,
+    response: str | None,
+    finish_reason: str,
+    max_answer_length: int,
+) -> Generator[JudgeCall, str | None, Verdict]:
+    """The one way from a reply to its verdict."""
+    if finish_reason != FINISHED:
+        return Verdict(success=False, fail_reason=f"finish_reason:{finish_reason}")
+    if response is None:
+        return Verdict(success=False, fail_reason="null_content", aborts=True)
+    answer = extract_by_rule(response)
+    if answer == gold:
+        return Verdict(success=True, extracted_answer=answer, is_correct=True)
+    if len(answer) > max_answer_length:
+        answer = CROPPED + answer[-max_answer_length:]
+    if options:
+        return (yield from _chosen(question, options, gold, answer))
+    return (yield from _open(question, gold, answer))
+
+
+def _chosen(
+    question: str, options: str, gold: object, answer: str
+) -> Generator[JudgeCall, str | None, Verdict]:
+    values = {"question": question, "options": options, "answer": answer}
+    try:
+        said = yield JudgeCall(stage="mcqa", values=values)
+    except JudgeFailed as failure:
+        return _failed("answer_extraction_failed", "mcqa", failure)
+    if said is None:
+        return Verdict(success=False, fail_reason="answer_extraction_failed", stage="mcqa", aborts=True)
+    letter = said.strip()
+    return Verdict(success=True, extracted_answer=letter, is_correct=letter == gold, stage="mcqa")
+
+
+def _open(question: str, gold: object, answer: str) -> Generator[JudgeCall, str | None, Verdict]:
+    try:
+        short = yield JudgeCall(stage="openqa", values={"question": question, "answer": answer})
+    except JudgeFailed as failure:
+        return _failed("answer_extraction_failed", "openqa", failure)
+    values = {"question": question, "gold": str(gold), "answer": str(short)}
+    try:
+        said = yield JudgeCall(stage="judge", values=values)
+    except JudgeFailed as failure:
+        return _failed("judge_failed", "judge", failure)
+    if said is None:
+        return Verdict(success=False, fail_reason="judge_failed", stage="judge", aborts=True)
+    return Verdict(success=True, extracted_answer=short, is_correct="correct" in said.lower(), stage="judge")
+
+
+def _failed(reason: str, stage: str, failure: JudgeFailed) -> Verdict:
+    is_absent = isinstance(failure, NoJudge)
+    return Verdict(success=False, fail_reason="no_judge" if is_absent else reason, stage=stage)
