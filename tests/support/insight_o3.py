@@ -1,7 +1,5 @@
 """InSight-o3's golden vectors, its scripted whole run, and the judge of that run."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -22,7 +20,7 @@ def expected(name: str) -> Any:
     return [json.loads(line) for line in text.splitlines()] if name.endswith(".jsonl") else json.loads(text)
 
 
-def annotations() -> list[dict[str, Any]]:
+def annotation_rows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in (E2E / "ann.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
@@ -36,4 +34,4 @@ def scripted() -> dict[str, dict[str, Any]]:
 
 def stub_judge(answer: str) -> str:
     """The scripted run's judge: the last letter that stands alone, or Z."""
-    return (re.findall(r"\b[A-D]\b", answer) or ["Z"])[-1]
+    return str((re.findall(r"\b[A-D]\b", answer) or ["Z"])[-1])

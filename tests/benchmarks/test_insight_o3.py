@@ -1,0 +1,85 @@
+"""InSight-o3's benchmarks: declared without touching the disk, found where the data folder says."""
+
+from pathlib import Path
+
+import pytest
+
+from eyechart.benchmarks.insight_o3 import BENCHMARKS, DATASETS, Dataset
+from eyechart.errors import DataError, UsageError
+from eyechart.registry import benchmarks, exporters, scorers
+from eyechart.run.options import Options
+from eyechart.run.sources import make_benchmark
+from eyechart.types import Sample
+from support.files import jsonl, picture
+
+NAMES = [
+    "vstar", "hr-bench-4k", "hr-bench-8k", "treebench", "visual-probe-hard", "mme-realworld-lite", "o3-bench",
+]  # fmt: skip
+
+
+def test_all_are_in_the_catalogue() -> None:
+    assert list(BENCHMARKS) == NAMES
+    assert set(NAMES) <= set(benchmarks.names())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_part_exists(name: str) -> None:
+    made = benchmarks.get(name)()
+    assert made.name == made.source.name == name
+    assert {scorers.get(part).parity for part in (made.scorer, made.judged_scorer)} == {""}
+    assert scorers.get(made.official["scorer"]).parity == "official"
+    assert made.files in exporters.names()
+    exporters.get(made.files)
+    assert set(made.official) <= set(Options.__dataclass_fields__)
+    assert made.circular == ("beside" if name.startswith("hr-bench") else "")
+
+
+@pytest.mark.parametrize("dataset", DATASETS, ids=lambda dataset: dataset.name)
+def test_the_published_layout_is_found(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / dataset.annotations
+    image = tmp_path / dataset.images / "VisualProbe_Hard" / "a.jpg"
+    for folder in (path.parent, image.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    jsonl(path, [{"image": "VisualProbe_Hard/a.jpg", "question": "What?", "answer": "red"}])
+    image.write_bytes(picture(kind="JPEG"))
+    monkeypatch.setenv("EYECHART_DATA", str(tmp_path))
+    made = benchmarks.get(dataset.name)()
+    [sample] = made.source
+    assert sample.images[0].location == str(image)
+    assert made.source.origin == str(path)
+    assert [sample.question for sample in make_benchmark(dataset.name, {"root": str(tmp_path)}).source]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_file_says_where_and_what_to_do(name: str, tmp_path: Path) -> None:
+    made = make_benchmark(name, {"root": str(tmp_path / "nowhere")})
+    with pytest.raises(DataError) as caught:
+        list(made.source)
+    assert str(tmp_path / "nowhere") in caught.value.message
+    assert "eyechart data convert" in caught.value.hint
+
+
+def test_a_file_of_ones_own_has_its_pictures_beside_it(tmp_path: Path) -> None:
+    file = jsonl(tmp_path / "mine.jsonl", [{"image": "a.png", "question": "What?", "answer": "red"}])
+    (tmp_path / "a.png").write_bytes(picture())
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").write_bytes(picture())
+    [beside] = make_benchmark("vstar", {"file": str(file)}).source
+    assert beside.images[0].location == str(tmp_path / "a.png")
+    elsewhere = make_benchmark("vstar", {"file": str(file), "image_root": str(tmp_path / "pictures")})
+    [sample] = elsewhere.source
+    assert sample.images[0].location == str(tmp_path / "pictures" / "a.png")
+
+
+def test_settings_are_checked_and_kept(tmp_path: Path) -> None:
+    made = make_benchmark("o3-bench", {"think": "true", "root": str(tmp_path)})
+    assert made.settings == {"root": str(tmp_path), "think": True}
+    assert benchmarks.get("o3-bench")().settings == {"think": False}
+    with pytest.raises(UsageError, match="think='perhaps'"):
+        make_benchmark("o3-bench", {"think": "perhaps"})
+    [thinking, plain] = [make_benchmark("o3-bench", {"think": think}).prompt for think in (True, False)]
+    sample = Sample(id="0", question="What?")
+    assert [turn.role for turn in thinking(sample)] == ["system", "user"]
+    assert [turn.role for turn in plain(sample)] == ["user"]
