@@ -100,7 +100,8 @@ def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:
     and the reply is named unparsed, as without a judge.
     """
     read = infer(reply.text, sample.choices, rules)
-    route, detail = f"choice:{rules}", {}
+    route = f"choice:{rules}"
+    detail: dict[str, str] = {}
     if read is None and sample.golds and sample.choices:
         read, detail = yield from _ask_judge(reply, sample, rules)
         route += ":judge" if read else ""

@@ -1,0 +1,119 @@
+"""The rows of one question as one result."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.report.circles import fold
+from eyechart.score.circular import hit
+from eyechart.types import ImageRef, Outcome, Result
+from report.examples import result
+from score.golden import vectors
+
+OUTCOMES: tuple[Outcome | None, ...] = (
+    "correct", "partial", "wrong", "unparsed", "refused", "truncated", "failed", "unscored", None,
+)  # fmt: skip
+
+
+def circle(
+    outcomes: Sequence[Outcome | None], name: str = "7", first: int = 0, **fields: Any
+) -> list[Result]:
+    """The rows of one question, in order; the first is the question itself."""
+    return [
+        result(first + turn, outcome, id=name if turn == 0 else f"{name}#r{turn}", circle=name, **fields)
+        for turn, outcome in enumerate(outcomes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        (["correct", "correct"], "correct"),
+        (["correct"], "correct"),
+        (["correct", "wrong", "unparsed"], "wrong"),
+        (["correct", "unparsed", "wrong"], "unparsed"),
+        (["refused", "failed"], "refused"),
+        (["failed", "truncated"], "truncated"),
+        (["correct", "partial"], "partial"),
+        ([None, "wrong"], "wrong"),
+        (["correct", None], None),
+        (["failed", None], None),
+        (["unscored", None], None),
+        (["correct", "failed", "correct"], "failed"),
+        (["unscored", "failed"], "failed"),
+        (["unscored", "unscored"], "unscored"),
+        (["correct", "unscored"], "unscored"),
+    ],
+)
+def test_what_becomes_of_a_circle(outcomes: list[Outcome | None], expected: Outcome | None) -> None:
+    [one] = fold(circle(outcomes))
+    assert one.outcome == expected
+    assert (one.sample.id, one.position) == ("7", 0)
+    if one.score is not None:
+        assert one.score.value == (expected == "correct")
+        assert one.score.route == "circular"
+        assert one.score.detail == {"rows": len(outcomes), "right": outcomes.count("correct")}
+    if expected == "failed":
+        assert one.failure is not None
+        assert one.failure.status == 503
+
+
+def test_the_question_stands_for_its_circle_wherever_it_is() -> None:
+    rows = circle(["correct", "correct", "correct"], meta={"category": "map"})
+    [one] = fold([rows[2], rows[1], rows[0]])
+    assert (one.sample.id, one.position, one.sample.meta) == ("7", 0, {"category": "map"})
+    [without] = fold([rows[2], rows[1]])
+    assert (without.sample.id, without.position) == ("7#r1", 1)
+
+
+def test_others_pass_and_circles_follow_in_order() -> None:
+    alone = result(2, "wrong")
+    rows = [*circle(["correct", "wrong"], "b", 3), alone, *circle(["correct"], "a", 0)]
+    folded = list(fold(rows))
+    assert folded[0] is alone
+    assert [one.sample.id for one in folded] == ["q2", "a", "b"]
+    assert list(fold([])) == []
+
+
+def test_trials_are_circles_of_their_own() -> None:
+    rows = [row for trial in (0, 1) for row in circle(["correct", ("correct", "wrong")[trial]], trial=trial)]
+    assert [(one.trial, one.outcome) for one in fold(rows)] == [(0, "correct"), (1, "wrong")]
+
+
+def test_pictures_and_replies_are_let_go() -> None:
+    picture = ImageRef(kind="data", location="A" * 1000)
+    [one] = fold(circle(["correct", "correct"], images=(picture,), attempts=2))
+    assert (one.sample.images, one.reply, one.attempts) == ((), None, 4)
+    assert one.sample.choices == {"A": "cat", "B": "dog"}
+
+
+@given(st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=5), st.randoms())
+def test_the_order_in_which_rows_come_does_not_matter(outcomes: list[Outcome | None], random: Any) -> None:
+    rows = circle(outcomes)
+    [before] = fold(rows)
+    random.shuffle(rows)
+    assert list(fold(rows)) == [before]
+    assert (before.outcome == "correct") == (set(outcomes) == {"correct"})
+
+
+def test_row_by_row_and_folded_is_the_official_verdict() -> None:
+    """Where no judge is asked: with one, rows that the official code does not look at are asked as well."""
+    from eyechart import registry
+    from eyechart.types import Reply, Sample
+
+    scorer = registry.scorers.get("choice-vlmevalkit")
+    for vector in vectors("circular"):
+        results = []
+        for position, row in enumerate(vector["rows"]):
+            choices = {letter: row[letter] for letter in "ABCDE" if row.get(letter) is not None}
+            sample = Sample(
+                id=str(row["index"]), question="?", golds=(row["answer"],), choices=choices, circle="0"
+            )
+            score = scorer(Reply(text=row["prediction"]), sample)
+            results.append(Result(sample=sample, position=position, score=score))
+        [one] = fold(results)
+        assert one.score is not None
+        assert one.score.value == hit(vector["rows"]), vector["id"]
