@@ -118,6 +118,7 @@ class _NamedJudgedScorer:
     version: str
     parity: str
     steps: JudgingFunction
+    needs_judge: bool
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return conclude(self.steps(reply, sample), nobody)
@@ -155,15 +156,16 @@ def scorer(name: str, *, version: str, parity: str = "") -> Callable[[ScoreFunct
 
 
 def judged_scorer(
-    name: str, *, version: str, parity: str = ""
+    name: str, *, version: str, parity: str = "", needs_judge: bool = False
 ) -> Callable[[JudgingFunction], JudgingFunction]:
     """Declare a scorer that can ask a judge: a generator that yields `JudgeCall`s and returns a `Score`.
 
-    In a run without a judge, `NoJudge` is raised at its first `yield`.
+    In a run without a judge, `NoJudge` is raised at its first `yield`; with `needs_judge`, no such run
+    starts, because its numbers would mean nothing.
     """
 
     def record(steps: JudgingFunction) -> JudgingFunction:
-        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps))
+        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, needs_judge))
         return steps
 
     return record

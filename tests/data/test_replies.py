@@ -9,11 +9,15 @@ from eyechart.errors import DataError
 from support.files import jsonl
 
 
+def texts(path: Path) -> dict[str, str]:
+    return {name: reply.text for name, reply in read_replies(path).by_id.items()}
+
+
 def test_the_names_that_tools_use(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('index,question,prediction\n1,"Which?",B\n002,Why?,"because, so"\n')
-    assert read_replies(tmp_path / "a.csv") == {"1": "B", "002": "because, so"}
+    assert texts(tmp_path / "a.csv") == {"1": "B", "002": "because, so"}
     jsonl(tmp_path / "b.jsonl", [{"question_id": 7, "response": "yes"}, {"question_id": 8, "response": None}])
-    assert read_replies(tmp_path / "b.jsonl") == {"7": "yes"}
+    assert texts(tmp_path / "b.jsonl") == {"7": "yes"}
 
 
 def test_a_repeated_id_names_both_rows(tmp_path: Path) -> None:

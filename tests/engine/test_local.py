@@ -16,7 +16,8 @@ import pytest
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.local import LocalExecutor
 from eyechart.errors import ModelError, StoreError
-from eyechart.store.journal import Journal, Task
+from eyechart.store.journal import Journal
+from eyechart.store.reader import Task
 from eyechart.types import ImageRef, Reply, Request, Result, Sample, Score
 from support.parts import (
     Pictures,

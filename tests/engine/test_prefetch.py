@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.engine.prefetch import Prefetch
 from eyechart.engine.prepare import Prepared
-from eyechart.store.journal import Task
+from eyechart.store.reader import Task
 from support.parts import no_thread_left, sample
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import eyechart as ec
 from eyechart.run.options import Options
-from eyechart.run.plan import find_benchmark, make_plan
+from eyechart.run.plan import make_plan
+from eyechart.run.sources import find_benchmark
 from support.files import choice_tsv
 
 

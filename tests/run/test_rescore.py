@@ -7,6 +7,7 @@ import pytest
 
 import eyechart as ec
 from eyechart.registry import scorer, scorers
+from eyechart.run.options import Options
 from eyechart.run.rescore import rescore
 from eyechart.types import Reply, Sample, Score
 from support.files import choice_tsv
@@ -41,7 +42,7 @@ def test_other_rules_tell_what_moved(run: ec.Run) -> None:
             raise KeyError("odd")
         return Score(outcome="correct", value=1.0)
 
-    again, changes = rescore(run.folder, "fussy")
+    again, changes = rescore(run.folder, Options(scorer="fussy"))
     assert {(change.before, change.after) for change in changes} == {
         ("wrong", "correct"), ("wrong", "failed"), ("correct", "failed"),
     }  # fmt: skip
@@ -58,14 +59,14 @@ def test_a_newer_version_that_fails_does_not_leave_the_older_ones_verdict(run: e
     def tolerant(reply: Reply, sample: Sample) -> Score:
         return Score(outcome="wrong", value=0.0)
 
-    rescore(run.folder, "fussy")
+    rescore(run.folder, Options(scorer="fussy"))
 
     @scorer("fussy", version="1")
     def strict(reply: Reply, sample: Sample) -> Score:
         raise ValueError
 
-    again, _ = rescore(run.folder, "fussy")
+    again, _ = rescore(run.folder, Options(scorer="fussy"))
     assert again.outcomes["failed"] == 8
     assert again.score is None
-    back, _ = rescore(run.folder, "default")
+    back, _ = rescore(run.folder, Options(scorer="default"))
     assert (back.score, back.outcomes["failed"]) == (0.25, 0)

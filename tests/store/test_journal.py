@@ -18,8 +18,9 @@ import pytest
 
 from eyechart.errors import DataError, StoreError
 from eyechart.store import database, writer
-from eyechart.store import journal as journals
-from eyechart.store.journal import Ask, Journal, Task
+from eyechart.store import reader as readers
+from eyechart.store.journal import Ask, Journal
+from eyechart.store.reader import Task
 from eyechart.types import Failure, Reply, Result, Sample, Score
 from support.parts import SameText, do_not_wait_for_the_disk, no_thread_left, sample, samples
 
@@ -204,7 +205,7 @@ def test_a_run_in_a_read_only_folder_cannot_be_resumed_and_says_so(read_only: Pa
 
 
 def test_samples_come_back_in_order_over_many_pages(journal: Journal) -> None:
-    n = 2 * journals.PAGE + 7
+    n = 2 * readers.PAGE + 7
     assert journal.replace_samples(samples(n)) == n
     assert list(journal.samples()) == samples(n)
     assert journal.count_samples() == n
@@ -213,8 +214,8 @@ def test_samples_come_back_in_order_over_many_pages(journal: Journal) -> None:
 
 
 def test_exactly_one_page_of_samples_is_read_once(journal: Journal) -> None:
-    journal.replace_samples(samples(journals.PAGE))
-    assert len(tasks(journal)) == journals.PAGE
+    journal.replace_samples(samples(readers.PAGE))
+    assert len(tasks(journal)) == readers.PAGE
 
 
 def test_replacing_is_all_or_nothing(journal: Journal) -> None:
@@ -332,13 +333,13 @@ def test_a_failure_to_score_keeps_the_reply_and_a_score_clears_it(journal: Journ
 
 
 def test_results_hold_every_trial_and_can_be_those_of_one_sample(journal: Journal) -> None:
-    journal.replace_samples(samples(journals.PAGE + 2))
-    last = f"q{journals.PAGE + 1}"
+    journal.replace_samples(samples(readers.PAGE + 2))
+    last = f"q{readers.PAGE + 1}"
     journal.append_reply(last, 1, ask("k1"), Reply(text="B"))
     score(journal, last, trial=1)
     found = results(journal, trials=2, sample=last)
     assert [(r.sample.id, r.trial, r.outcome) for r in found] == [(last, 0, None), (last, 1, "correct")]
-    assert len(results(journal, trials=2)) == 2 * (journals.PAGE + 2)
+    assert len(results(journal, trials=2)) == 2 * (readers.PAGE + 2)
 
 
 def test_results_tell_which_pictures_were_sent(journal: Journal) -> None:
@@ -361,14 +362,14 @@ def test_another_scorer_sees_none_of_the_verdicts_of_the_first(journal: Journal)
 
 
 def test_unscored_finds_replies_beyond_pages_that_are_all_scored(journal: Journal) -> None:
-    n = 2 * journals.PAGE + 2
+    n = 2 * readers.PAGE + 2
     journal.replace_samples(samples(n))
     for k in range(n):
         journal.append_reply(f"q{k}", 0, ask(), Reply(text=str(k)))
         if k != n - 1:
             score(journal, f"q{k}")
     journal.flush()
-    assert [(one.id, trial, key) for one, trial, key, _ in journal.unscored(SameText())] == [
+    assert [(one.sample.id, one.trial, one.key) for one in journal.unscored(SameText())] == [
         (f"q{n - 1}", 0, "k1")
     ]
 
@@ -381,8 +382,8 @@ def test_unscored_is_by_version_by_trial_and_by_what_is_asked_now(journal: Journ
     score(journal, "q0", "new")
     journal.flush()
     assert list(journal.unscored(SameText())) == []
-    assert [reply.text for *_, reply in journal.unscored(Scorer2())] == ["B"]
-    assert [reply.text for *_, reply in journal.unscored(Scorer2(), trials=2)] == ["B", "C"]
+    assert [one.reply.text for one in journal.unscored(Scorer2())] == ["B"]
+    assert [one.reply.text for one in journal.unscored(Scorer2(), trials=2)] == ["B", "C"]
 
 
 # -- facts and totals ------------------------------------------------------------------------------
@@ -662,7 +663,7 @@ def test_a_changed_gold_takes_the_verdict_away_but_not_the_reply(journal: Journa
     journal.flush()
     moved = dataclasses.replace(second, row=17)
     journal.replace_samples([moved, dataclasses.replace(first, golds=("another",))])
-    assert [(one.id, reply.text) for one, _, _, reply in journal.unscored(scorer)] == [("q1", "B")]
+    assert [(one.sample.id, one.reply.text) for one in journal.unscored(scorer)] == [("q1", "B")]
     assert journal.score_so_far(scorer) == (1.0, 1)
 
 

@@ -62,6 +62,83 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_benchmark_flags(parser: argparse.ArgumentParser) -> None:
+    """Which benchmark a source is, and that benchmark's own options."""
+    group = parser.add_argument_group("the benchmark")
+    group.add_argument(
+        "--as",
+        metavar="NAME",
+        dest="read_as",
+        help="the benchmark whose file SOURCE is, e.g. infochartqa (default: a file of one's own)",
+    )
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="an option of the benchmark's own: see eyechart data show NAME",
+    )
+    group.add_argument(
+        "--parity",
+        action="store_true",
+        default=None,
+        help="ask and score exactly as the benchmark's authors do, down to the encoding of pictures",
+    )
+
+
+def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
+    """How a question is asked."""
+    group = parser.add_argument_group("the question")
+    group.add_argument("--input", choices=["image", "none"], help="none: the words alone, without pictures")
+    group.add_argument("--system", metavar="TEXT", help="a system message before the question")
+    group.add_argument(
+        "--prompt-template",
+        metavar="FILE|TEXT",
+        help="your own prompt: Jinja over question, options, hint, category, ... (see docs/prompts.md)",
+    )
+    group.add_argument(
+        "--circular",
+        action="store_true",
+        default=None,
+        help="CircularEval: ask every rotation of the options; a question counts if all are right",
+    )
+
+
+def add_verdict_flags(parser: argparse.ArgumentParser) -> None:
+    """Who scores, and who judges what rules cannot read."""
+    group = parser.add_argument_group("the verdict")
+    group.add_argument("--scorer", metavar="NAME", help="see: eyechart score --list")
+    group.add_argument(
+        "--also-scorer",
+        action="append",
+        default=[],
+        metavar="NAME",
+        dest="also_scorers",
+        help="a further scorer, whose score is shown beside; repeatable",
+    )
+    group.add_argument("--judge", metavar="MODEL", help="a model that reads what rules cannot")
+    group.add_argument(
+        "--judge-base-url",
+        metavar="URL",
+        help="where the judge is served (default: $OPENAI_BASE_URL, or OpenAI's own)",
+    )
+    group.add_argument(
+        "--judge-api-key", metavar="KEY", help="default: $OPENAI_API_KEY; never written anywhere"
+    )
+    group.add_argument(
+        "--judge-param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="judge_params",
+        help="a parameter of the judge, e.g. temperature=0",
+    )
+    group.add_argument(
+        "--judge-prompts", metavar="FILE", help="your own wording for the judge (see docs/scoring.md)"
+    )
+
+
 def add_data_flags(parser: argparse.ArgumentParser) -> None:
     """How a file is read."""
     group = parser.add_argument_group("the data")
@@ -105,7 +182,10 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
 _PLAIN = (
     "base_url", "api_key", "temperature", "max_tokens", "seed", "timeout_s", "format", "encoding", "cells",
     "image_root", "allow_urls", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels",
-    "scorer", "concurrency", "retries", "out", "fresh",
+    "scorer", "concurrency", "retries", "out", "fresh", "read_as", "parity", "prompt_template",
+    "jpeg_quality", "pass_urls", "circular", "separate_trials", "also_scorers", "judge", "judge_base_url",
+    "judge_api_key",
+    "judge_prompts",
 )  # fmt: skip
 
 
@@ -113,6 +193,8 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
     """The options that flags name; what was not said is left to the defaults."""
     said: dict[str, Any] = {name: getattr(args, name, None) for name in _PLAIN}
     said["params"] = parameters(getattr(args, "params", []))
+    said["judge_params"] = parameters(getattr(args, "judge_params", []), flag="--judge-param")
+    said["settings"] = pairs(getattr(args, "settings", []), flag="--set")
     said["fields"] = pairs(getattr(args, "fields", []), flag="--field")
     said["where"] = pairs(getattr(args, "where", []), flag="--where")
     said["ids"] = id_list(getattr(args, "ids", []))
@@ -136,7 +218,7 @@ def pairs(given: Sequence[str], *, flag: str) -> dict[str, str]:
     return found
 
 
-def parameters(given: Sequence[str]) -> dict[str, Any]:
+def parameters(given: Sequence[str], flag: str = "--param") -> dict[str, Any]:
     """Turn ``NAME=VALUE`` texts into parameters; values are JSON where they can be, text otherwise.
 
     >>> parameters(["top_p=0.9", "stop=###", "extra_body.skip=true"])
@@ -145,7 +227,7 @@ def parameters(given: Sequence[str]) -> dict[str, Any]:
     import msgspec
 
     found: dict[str, Any] = {}
-    for name, text in pairs(given, flag="--param").items():
+    for name, text in pairs(given, flag=flag).items():
         try:
             value = msgspec.json.decode(text)
         except msgspec.DecodeError:

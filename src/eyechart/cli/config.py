@@ -24,6 +24,10 @@ ALIASES = {
     "timeout": "timeout_s",
     "field": "fields",
     "param": "params",
+    "as": "read_as",
+    "set": "settings",
+    "also_scorer": "also_scorers",
+    "judge_param": "judge_params",
 }
 
 
@@ -61,7 +65,7 @@ def read_config(path: str) -> Config:
         )
     options = {ALIASES.get(str(name).replace("-", "_"), str(name).replace("-", "_")): value
                for name, value in content.items()}  # fmt: skip
-    if "api_key" in options:
+    if options.keys() & {"api_key", "judge_api_key"}:
         raise UsageError(
             f"{path} holds a key", hint="keys do not belong into files that are shared: set OPENAI_API_KEY"
         )

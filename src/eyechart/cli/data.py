@@ -6,7 +6,14 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from eyechart.cli.arguments import Verbs, add_data_flags, add_verb, options_of
+from eyechart.cli.arguments import (
+    Verbs,
+    add_benchmark_flags,
+    add_data_flags,
+    add_prompt_flags,
+    add_verb,
+    options_of,
+)
 from eyechart.cli.output import counting, print_json, print_rich
 from eyechart.errors import UsageError
 
@@ -31,6 +38,8 @@ def add_parser(verbs: Verbs) -> None:
     show.add_argument("source", metavar="NAME", help="a file, a folder or a name from the catalogue")
     show.add_argument("--sample", metavar="ID", help="this one instead of the first")
     show.add_argument("--prompt", action="store_true", help="the exact messages that would be sent")
+    add_prompt_flags(show)
+    add_benchmark_flags(show)
     add_data_flags(show)
     check = add_verb(
         actions,
@@ -43,6 +52,7 @@ def add_parser(verbs: Verbs) -> None:
     check.add_argument("source", metavar="FILE", help="a file, a folder or a name from the catalogue")
     check.add_argument("--no-images", action="store_true", help="do not look at the pictures")
     check.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    add_benchmark_flags(check)
     add_data_flags(check)
 
 
@@ -62,22 +72,27 @@ def execute_show(args: argparse.Namespace) -> int:
     """Describe a source by what it was detected as and by one sample."""
     from eyechart.data.source import reasons_of
     from eyechart.run.options import Options
-    from eyechart.run.plan import find_benchmark
+    from eyechart.run.plan import choose_prompt
+    from eyechart.run.sources import find_benchmark, rotated
 
-    benchmark = find_benchmark(args.source, Options.of(options_of(args)))
+    options = Options.of(options_of(args))
+    benchmark = find_benchmark(args.source, options)
+    benchmark = rotated(benchmark) if options.circular else benchmark
     samples = (one for one in benchmark.source if args.sample in (None, one.id))
     sample = next(samples, None)
     if sample is None:
         first = next(iter(benchmark.source)).id
         raise UsageError(f"{args.source} has no sample {args.sample!r}", hint=f"ids look like: {first}")
     if args.prompt:
-        turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in benchmark.prompt(sample)]
-        print_rich(_two_columns(turns))
+        prompt = choose_prompt(benchmark, options)
+        turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in prompt(sample.without_golds())]
+        print_rich(_two_columns((role, text or "(here the model speaks)") for role, text in turns))
         return 0
     facts = {
         "name": benchmark.name,
         "from": benchmark.source.origin,
         "scorer": benchmark.scorer,
+        **{f"set {name}": str(value) for name, value in benchmark.settings.items()},
         **{f"why ({n})": reason for n, reason in enumerate(reasons_of(benchmark.source), start=1)},
         "sample": sample.id,
         "question": sample.question,
@@ -94,7 +109,8 @@ def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
     from eyechart.data.lint import check
     from eyechart.run.options import Options
-    from eyechart.run.plan import find_benchmark, make_loader
+    from eyechart.run.plan import make_loader
+    from eyechart.run.sources import find_benchmark
 
     options = Options.of(options_of(args))
     source = find_benchmark(args.source, options).source

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eyechart.run.record import Run
+    from eyechart.run.rescore import Change
 
 
 def print_json(value: Any) -> None:
@@ -65,8 +66,32 @@ def tell(runs: Sequence[Run], *, as_json: bool) -> None:
             n_failed = done.summary.outcomes["failed"]
             note(f"{n_failed} sample{'s' * (n_failed != 1)} failed; start the same command again to ask "
                  f"only for what failed\n  {_first_failure(done)}")  # fmt: skip
+        if done.n_unjudged:
+            waiting = f"{done.n_unjudged} replies wait for the judge, which gave no answer"
+            note(f"{waiting}; start the same command again to ask it")
+        if done.files and not as_json:
+            note(f"result files: {done.files[0].parent} ({', '.join(path.name for path in done.files)})")
         if not as_json:
             note(f"run folder: {done.folder}")
+
+
+def changes_table(changes: Sequence[Change], *, heading: str, columns: tuple[str, str]) -> RenderableType:
+    """Samples that have two verdicts, the first ones by name."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.report.visible import one_line
+
+    shown = 20
+    rest = f", the first {shown}" if len(changes) > shown else ""
+    table = Table(title=f"{heading}{rest}:", title_justify="left", box=None, pad_edge=False)
+    for name in ("sample", *columns):
+        table.add_column(name)
+    for change in changes[:shown]:
+        name = change.sample if not change.trial else f"{change.sample} (trial {change.trial})"
+        was = f"{change.before} {change.value_before:g}"
+        table.add_row(Text(one_line(name)), was, f"{change.after} {change.value_after:g}")
+    return table
 
 
 def _tables(runs: Sequence[Run]) -> list[RenderableType]:

@@ -6,7 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from eyechart.cli.arguments import Verbs, add_verb, find_run
-from eyechart.cli.output import note, print_json, print_rich
+from eyechart.cli.output import changes_table, note, print_json, print_rich
+from eyechart.errors import UsageError
 
 if TYPE_CHECKING:
     from eyechart.run.record import Run
@@ -27,6 +28,21 @@ def add_parser(verbs: Verbs) -> None:
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
     parser.add_argument(
+        "--official",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="write the result files of the benchmark's own pipeline (default: into the run folder)",
+    )
+    parser.add_argument(
+        "--files", metavar="NAME", help="with --official: another pipeline's files, e.g. vlmevalkit"
+    )
+    parser.add_argument(
+        "--differences",
+        metavar="SCORER",
+        help="the samples on which this further scorer of the run disagrees with its own",
+    )
+    parser.add_argument(
         "--json",
         nargs="?",
         const="-",
@@ -45,6 +61,11 @@ def execute(args: argparse.Namespace) -> int:
         if path := getattr(args, name):
             _write(done, name, path)
             note(f"wrote {path}")
+    if args.official is not None or args.files:
+        for path in done.write_files(args.official or None, args.files):
+            note(f"wrote {path}")
+    if args.differences:
+        return _differences(done, args.differences, as_json=args.json == "-")
     if args.json == "-":
         print_json(done.summary.to_json())
         return 0
@@ -54,6 +75,25 @@ def execute(args: argparse.Namespace) -> int:
         write_json(done.samples(), args.json, done.summary)
         note(f"wrote {args.json}")
     print_rich(run_table(done.summary))
+    return 0
+
+
+def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
+    from eyechart.run.rescore import differences
+
+    known = done.manifest.get("also_scorers", [])
+    if scorer not in known:
+        raise UsageError(
+            f"{scorer} has not scored this run",
+            hint=f"add its verdicts with: eyechart score {done.folder} --also-scorer {scorer}",
+        )
+    own = str(done.manifest.get("scorer"))
+    found = differences(done.journal, own, scorer, trials=done.trials)
+    if as_json:
+        print_json([change.to_json() for change in found])
+    else:
+        heading = f"{own} and {scorer} differ on {len(found)} sample{'s' * (len(found) != 1)}"
+        print_rich(changes_table(found, heading=heading, columns=(own, scorer)))
     return 0
 
 

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.arguments import (
     Verbs,
+    add_benchmark_flags,
     add_data_flags,
     add_model_flags,
+    add_prompt_flags,
     add_verb,
+    add_verdict_flags,
     load_dotenv,
     options_of,
 )
@@ -65,8 +68,9 @@ def add_parser(verbs: Verbs) -> None:
         help="whom to ask; several stand side by side in the table",
     )
     add_model_flags(parser)
+    add_benchmark_flags(parser)
     add_data_flags(parser)
-    group = parser.add_argument_group("which questions, and how they are asked")
+    group = parser.add_argument_group("which questions, and how often")
     group.add_argument("--limit", type=int, metavar="N", help="the first N samples")
     group.add_argument("--ids", action="append", default=[], metavar="ID,…", help="these samples, or @file")
     group.add_argument(
@@ -77,12 +81,30 @@ def add_parser(verbs: Verbs) -> None:
         help="e.g. category=map (or =map,chart)",
     )
     group.add_argument("--trials", "--epochs", "--repeats", type=int, metavar="K", help="ask each K times")
-    group.add_argument("--input", choices=["image", "none"], help="none: the words alone, without pictures")
-    group.add_argument("--system", metavar="TEXT", help="a system message before the question")
+    group.add_argument(
+        "--separate-trials",
+        action="store_true",
+        default=None,
+        help="one request a trial (default: one for all trials, where the endpoint gives several answers)",
+    )
+    add_prompt_flags(parser)
+    group = parser.add_argument_group("the pictures")
     group.add_argument(
         "--max-pixels", type=int, metavar="N", help="shrink larger pictures (default: as they are)"
     )
-    group.add_argument("--scorer", metavar="NAME", help="see: eyechart score --list")
+    group.add_argument(
+        "--jpeg-quality",
+        type=int,
+        metavar="Q",
+        help="encode every picture again, as JPEG of this quality (default: the original bytes)",
+    )
+    group.add_argument(
+        "--pass-urls",
+        action="store_true",
+        default=None,
+        help="hand addresses of pictures to the model, which fetches them itself",
+    )
+    add_verdict_flags(parser)
     group = parser.add_argument_group("the run")
     group.add_argument(
         "--concurrency",

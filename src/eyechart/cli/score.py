@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from eyechart.cli.arguments import Verbs, add_data_flags, add_verb, find_run, options_of
-from eyechart.cli.output import print_json, print_rich, tell
+from eyechart.cli.arguments import (
+    Verbs,
+    add_benchmark_flags,
+    add_data_flags,
+    add_verb,
+    add_verdict_flags,
+    find_run,
+    load_dotenv,
+    options_of,
+)
+from eyechart.cli.output import changes_table, print_json, print_rich, tell
 from eyechart.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,8 +26,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Score the replies of a run again, with its own scorer or another one, and tell which verdicts moved.
-Asks no model. Or score a file of replies that something else collected: one row a reply, with an id
-(id, index or question_id) and a text (reply, prediction or response).
+Asks no model, unless --judge names one for what rules cannot read. Or score a file of replies that
+something else collected: one row a reply, with an id (id, index or question_id) and a text (reply,
+prediction or response); or the benchmark's own file, such as InfoChartQA's model_response.json.
 """
 
 
@@ -30,10 +41,10 @@ def add_parser(verbs: Verbs) -> None:
         help="score stored replies again, or a file of replies",
         description=DESCRIPTION,
         examples="  eyechart score runs/mine/openai-m-1a2b3c4d --scorer choice-vlmevalkit\n"
-        "  eyechart score --benchmark mine.tsv --replies replies.jsonl\n",
+        "  eyechart score --benchmark mine.tsv --replies replies.jsonl\n"
+        "  eyechart score --benchmark infochartqa --replies model_response.json\n",
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder")
-    parser.add_argument("--scorer", metavar="NAME", help="instead of the benchmark's own")
     parser.add_argument("--list", action="store_true", help="the scorers there are")
     parser.add_argument(
         "--benchmark", metavar="NAME", help="what the replies answer: a file or a catalogue name"
@@ -41,6 +52,14 @@ def add_parser(verbs: Verbs) -> None:
     parser.add_argument("--replies", metavar="FILE", help="JSONL, JSON, CSV or TSV")
     parser.add_argument("--out", metavar="DIR", help="where run folders are kept (default: runs)")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    parser.add_argument(
+        "--circular",
+        action="store_true",
+        default=None,
+        help="the replies answer every rotation of the options",
+    )
+    add_verdict_flags(parser)
+    add_benchmark_flags(parser)
     add_data_flags(parser)
 
 
@@ -52,14 +71,16 @@ def execute(args: argparse.Namespace) -> int:
         return _score_file(args)
     if args.run is None:
         raise UsageError("nothing to score", hint="give a run folder, or --benchmark NAME --replies FILE")
+    from eyechart.run.options import Options
     from eyechart.run.rescore import rescore
 
-    done, changes = rescore(find_run(args.run), args.scorer)
+    load_dotenv()
+    done, changes = rescore(find_run(args.run), Options.of(options_of(args)))
     if args.json:
-        print_json({**done.summary.to_json(), "changed": [_as_json(change) for change in changes]})
+        print_json({**done.summary.to_json(), "changed": [change.to_json() for change in changes]})
     else:
         tell([done], as_json=False)
-        print_rich(_changes(changes))
+        print_rich(_what_moved(changes))
     return done.exit_code
 
 
@@ -73,6 +94,7 @@ def _score_file(args: argparse.Namespace) -> int:
         )
     if args.run is not None:
         raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint="leave one out")
+    load_dotenv()
     done = score_replies(args.benchmark, args.replies, Options.of(options_of(args)))
     tell([done], as_json=args.json)
     return done.exit_code
@@ -89,30 +111,8 @@ def _list(*, as_json: bool) -> int:
     return 0
 
 
-def _changes(changes: list[Change]) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
-    from eyechart.report.visible import one_line
-
+def _what_moved(changes: Sequence[Change]) -> RenderableType:
     if not changes:
-        return Text("no verdict moved")
-    shown = 20
+        return "no verdict moved"
     heading = f"{len(changes)} verdict{'s' * (len(changes) != 1)} moved"
-    table = Table(
-        title=f"{heading}, the first {shown}:" if len(changes) > shown else f"{heading}:",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    for name in ("sample", "before", "after"):
-        table.add_column(name)
-    for change in changes[:shown]:
-        name = change.sample if not change.trial else f"{change.sample} (trial {change.trial})"
-        before = f"{change.before} {change.value_before:g}"
-        table.add_row(Text(one_line(name)), before, f"{change.after} {change.value_after:g}")
-    return table
-
-
-def _as_json(change: Change) -> dict[str, Any]:
-    return {name: getattr(change, name) for name in change.__dataclass_fields__}
+    return changes_table(changes, heading=heading, columns=("before", "after"))

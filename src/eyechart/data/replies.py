@@ -10,16 +10,17 @@ from eyechart.data.formats import find_file, guess_format
 from eyechart.data.rows import place
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError
+from eyechart.types import Replies, Reply
 
 IDS = ALIASES["id"]  # in the order in which samples take their names
 TEXTS = ("reply", "prediction", "response")
 
 
-def read_replies(path: str | Path) -> dict[str, str]:
-    """Id to reply. A row without a text is no reply; an id that stands twice is refused."""
+def read_replies(path: str | Path) -> Replies:
+    """The replies of a table. A row without a text is no reply; an id that stands twice is refused."""
     file = find_file(path).path
     format, _ = guess_format(file)
-    found: dict[str, str] = {}
+    found: dict[str, Reply] = {}
     first: dict[str, str] = {}
     for row in open_reader(file, format, "utf-8", SourceOptions()).rows(()):
         where = place(file, row.number, row.line)
@@ -29,10 +30,10 @@ def read_replies(path: str | Path) -> dict[str, str]:
         first[name] = where
         text = _value(row.values, TEXTS, where)
         if text is not None:
-            found[name] = str(text)
+            found[name] = Reply(text=str(text))
     if not found:
         raise DataError(f"{file.name}: there is no reply in it")
-    return found
+    return Replies(by_id=found)
 
 
 def _value(values: dict[str, Any], names: tuple[str, ...], where: str) -> Any:

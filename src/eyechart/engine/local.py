@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from eyechart.engine.asking import Answer, Asker, Stop, Stopped, Unanswered
 from eyechart.engine.backoff import Backoff
+from eyechart.engine.calls import Calls
+from eyechart.engine.judge import Bench, Judge
 from eyechart.engine.prefetch import Prefetch
 from eyechart.engine.prepare import Prepared, Preparer
-from eyechart.engine.scoring import score_reply
+from eyechart.engine.rounds import converse, has_rounds
+from eyechart.engine.scoring import Scoring
 from eyechart.engine.tally import Tally
-from eyechart.errors import ModelError, StoreError
-from eyechart.store.journal import Journal, Task
+from eyechart.errors import StoreError
+from eyechart.store.journal import Ask, Journal
+from eyechart.store.reader import Task
 from eyechart.types import Failure, Model, Reply, Scorer
-
-_UNREACHABLE_TRIES = 3  # before the first answer, so many refused connections mean a wrong address
-_FATAL_IN_A_ROW = 3  # after it, one refusal may concern one sample alone; so many concern them all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,36 +43,47 @@ class LocalExecutor:
     """Runs tasks against a model until all have an outcome, or until it is told to stop."""
 
     def __init__(
-        self, model: Model, preparer: Preparer, journal: Journal, scorer: Scorer, settings: Settings
+        self,
+        model: Model,
+        preparer: Preparer,
+        journal: Journal,
+        scorer: Scorer,
+        settings: Settings,
+        *,
+        beside: Sequence[Scorer] = (),
+        bench: Bench | None = None,
+        is_circular: bool = False,
     ) -> None:
         self.tally = Tally()
-        self.is_interrupted = False
-        self._model = model
+        self.stop = Stop()
         self._preparer = preparer
         self._journal = journal
-        self._scorer = scorer
         self._settings = settings
         # A model that takes fewer at once is sent fewer: time spent in its queue would count as its silence.
         most = getattr(model, "max_concurrency", None) or settings.concurrency
         self._at_once = min(settings.concurrency, most)
-        self._rng = random.Random(settings.seed)  # noqa: S311  (jitter, not secrets)
-        self._stopping = asyncio.Event()
-        self._trouble: BaseException | None = None
-        self._fatal_in_a_row = 0
-        self._prefetch: Prefetch | None = None
+        self._asker = self._make_asker(model)
+        self._takes_rounds = bool(getattr(model, "takes_rounds", False))
+        self._calls = Calls(journal)
+        judge = Judge(bench, self._make_asker(bench.model), self._calls) if bench else None
+        self.scoring = Scoring(journal, scorer, beside, judge, is_circular)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Somebody ended the run."""
+        return self.stop.is_interrupted
 
     async def run(self, tasks: Iterable[Task]) -> None:
         """Ask everything that has no reply yet. Raises only what makes going on pointless."""
         settings = self._settings
-        self._prefetch = prefetch = Prefetch(
+        prefetch = Prefetch(
             iter(tasks),
             self._preparer.prepare,
             n_threads=settings.prefetch_threads,
             max_items=2 * self._at_once,
             max_bytes=settings.prefetch_bytes,
         )
-        if self._stopping.is_set():  # before it began
-            prefetch.stop()
+        self.stop.then(prefetch.stop)
         workers = [asyncio.create_task(self._work(prefetch)) for _ in range(self._at_once)]
         try:
             await self._finish(workers)
@@ -80,31 +93,26 @@ class LocalExecutor:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
             self._count_requests()
-        if self._trouble is not None:
-            raise self._trouble
+        if self.stop.trouble is not None:
+            raise self.stop.trouble
         self._journal.raise_trouble()
 
     def interrupt(self) -> None:
         """Stop asking; answers under way may still come in for a moment."""
-        self.is_interrupted = True
-        self._stop()
+        self.stop.interrupt()
 
-    def _give_up(self, trouble: BaseException) -> None:
-        self._trouble = self._trouble or trouble
-        self._stop()
-
-    def _stop(self) -> None:
-        self._stopping.set()
-        if self._prefetch is not None:
-            self._prefetch.stop()
+    def _make_asker(self, model: Model) -> Asker:
+        settings = self._settings
+        rng = random.Random(settings.seed)  # noqa: S311  (jitter, not secrets)
+        return Asker(model, settings.backoff, settings.timeout_s, self.stop, rng)
 
     async def _finish(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Wait until all is asked; once stopped, only for the grace period."""
         done = asyncio.create_task(asyncio.wait(workers))
-        stopped = asyncio.create_task(self._stopping.wait())
+        stopped = asyncio.create_task(self.stop.wait())
         await asyncio.wait([done, stopped], return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        if not isinstance(self._trouble, StoreError):  # which could keep no answer any more
+        if not isinstance(self.stop.trouble, StoreError):  # which could keep no answer any more
             await asyncio.wait([done], timeout=self._settings.grace_s)
         done.cancel()
 
@@ -113,19 +121,23 @@ class LocalExecutor:
         try:
             async for item in prefetch:
                 try:
-                    if item.request is None or item.is_answered:
-                        self._settle_unasked(item)
-                    else:
-                        await self._ask(item)
+                    trials = (item, *item.siblings)
+                    for trial in trials:
+                        if trial.request is None or trial.is_answered:
+                            self._settle_unasked(trial)
+                    await self._ask([one for one in trials if one.request and not one.is_answered])
                 finally:
                     prefetch.release(item)
+        except Stopped:
+            return
         except Exception as err:  # the source's, the journal's or our own mistake: going on helps nobody
-            self._give_up(err)
+            self.stop.give_up(err)
 
     def _settle_unasked(self, item: Prepared) -> None:
         task = item.task
         if item.is_answered:
             self.tally.resumed += 1
+            self._asker.is_proven = True
             if item.ask is not None:  # the files were touched, yet ask the same
                 self._journal.renew_ask(task.sample.id, task.trial, item.ask)
             return
@@ -133,88 +145,65 @@ class LocalExecutor:
         self.tally.failed += 1
         self._journal.append_failure(task.sample.id, task.trial, item.failure)
 
-    async def _ask(self, item: Prepared) -> None:
-        """One sample's way: ask, append, score; in this order, so that no answer is ever lost to a scorer."""
-        self.tally.in_flight += 1
-        try:
-            answered = await self._answer(item)
-            if answered is not None:
-                self._keep(item, *answered)
-            self._count_requests()
-        finally:
-            self.tally.in_flight -= 1
+    async def _ask(self, trials: list[Prepared]) -> None:
+        """One sample's way: ask, append, score; in this order, so that no answer is ever lost to a scorer.
 
-    async def _answer(self, item: Prepared) -> tuple[Reply, int] | None:
-        """The reply and the tries it took; None when there is none, and the journal says why."""
-        attempts = 0
-        while True:
-            attempts += 1
+        Several trials go in one request as long as the endpoint answers that with several replies.
+        """
+        while trials:
+            self.tally.in_flight += 1
             try:
-                return await self._try(item), attempts
-            except ModelError as err:
-                if self._is_hopeless(err, attempts):
-                    self._give_up(err)
-                if self._stopping.is_set() or not self._settings.backoff.may_retry(attempts, err):
-                    self._fail(item, err, attempts)
-                    return None
-                await self._wait(self._settings.backoff.delay_s(attempts, err.retry_after_s, self._rng))
-            if self._stopping.is_set():
-                return None  # neither answered nor failed: it is asked on the next start
-            self.tally.retried += 1
+                answer, asks = await self._answer(trials)
+                for item, reply in zip(trials, answer.replies, strict=False):
+                    await self._keep(item.task, asks.get(item.task.trial), reply, answer.attempts)
+                if len(answer.replies) < min(len(trials), 2):
+                    self._asker.is_one_by_one = True
+                trials = trials[len(answer.replies) :]
+            except Unanswered as failed:
+                n_failed = 1 if self._asker.is_one_by_one else len(trials)
+                for item in trials[:n_failed]:
+                    self._fail(item, failed)
+                trials = trials[n_failed:]
+            finally:
+                self.tally.in_flight -= 1
+                self._count_requests()
 
-    async def _try(self, item: Prepared) -> Reply:
-        assert item.request is not None
-        self.tally.sent += 1
-        try:
-            async with asyncio.timeout(self._settings.timeout_s):
-                return await self._model.reply(item.request)
-        except TimeoutError:
-            message = f"no answer within {self._settings.timeout_s:g} s"
-            raise ModelError(message, hint="--timeout allows more", is_retryable=True) from None
-        except ModelError:
-            raise
-        except Exception as err:  # a model may be anybody's: its slip is this sample's failure
-            raise ModelError(f"{self._model.name} raised {type(err).__name__}: {err}") from err
+    async def _answer(self, trials: Sequence[Prepared]) -> tuple[Answer, dict[int, Ask]]:
+        """The replies to the first trials, and what each of them was asked."""
+        first = trials[0]
+        assert first.request is not None
+        assert first.ask is not None
+        if has_rounds(first.request.messages) and not self._takes_rounds:
+            answer, ask = await converse(self._asker, self._calls, first.request, first.ask)
+            return answer, {first.task.trial: ask}
+        answer = await self._asker.ask(first.request, len(trials))
+        if len(answer.replies) > 1:  # the endpoint counts the tokens of all of them together
+            answer.replies[1:] = [replace(reply, usage=None) for reply in answer.replies[1:]]
+        return answer, {item.task.trial: item.ask for item in trials if item.ask is not None}
 
-    def _is_hopeless(self, error: ModelError, attempts: int) -> bool:
-        """Whether no request can succeed: a wrong key, model or address, as far as anyone can tell."""
-        if error.is_unreachable:
-            is_last = not self._settings.backoff.may_retry(attempts, error)
-            return self.tally.answered == 0 and (attempts >= _UNREACHABLE_TRIES or is_last)
-        self._fatal_in_a_row += error.is_fatal
-        is_new = self.tally.answered + self.tally.resumed == 0
-        return error.is_fatal and (is_new or self._fatal_in_a_row >= _FATAL_IN_A_ROW)
-
-    def _fail(self, item: Prepared, error: ModelError, attempts: int) -> None:
+    def _fail(self, item: Prepared, failed: Unanswered) -> None:
         self.tally.failed += 1
+        error = failed.error
         failure = Failure(
             stage="generate",
             reason=str(error),
             retryable=error.is_retryable,
             status=error.status,
-            attempts=attempts,
+            attempts=failed.attempts,
         )
         self._journal.append_failure(item.task.sample.id, item.task.trial, failure, ask=item.ask)
 
-    def _keep(self, item: Prepared, reply: Reply, attempts: int) -> None:
-        assert item.ask is not None
-        sample, trial, ask = item.task.sample, item.task.trial, item.ask
-        self._journal.append_reply(sample.id, trial, ask, reply, attempts=attempts)
-        self._fatal_in_a_row = 0
+    async def _keep(self, task: Task, ask: Ask | None, reply: Reply, attempts: int) -> None:
+        assert ask is not None
+        self._journal.append_reply(task.sample.id, task.trial, ask, reply, attempts=attempts)
         self.tally.count_answer()
-        score = score_reply(self._journal, self._scorer, sample, trial, ask.key, reply)
+        score = await self.scoring.score(task.sample, task.trial, ask.key, reply)
         if score is None:
             self.tally.answered -= 1
             self.tally.failed += 1
         else:
-            self.tally.count_score(score)
-
-    async def _wait(self, delay_s: float) -> None:
-        """Sleep, unless the run is stopped first."""
-        try:
-            await asyncio.wait_for(self._stopping.wait(), timeout=delay_s)
-        except TimeoutError:
-            return
+            self.tally.count_score(score, task.sample.weight)
 
     def _count_requests(self) -> None:
+        self.tally.sent, self.tally.retried = self._asker.sent, self._asker.retried
         self._journal.count_requests(sent=self.tally.sent, retried=self.tally.retried, cached=0)

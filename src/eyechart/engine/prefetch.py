@@ -11,7 +11,7 @@ import threading
 from collections.abc import AsyncIterator, Generator, Iterator
 
 from eyechart.engine.prepare import Prepare, Prepared
-from eyechart.store.journal import Task
+from eyechart.store.reader import Task
 
 
 class Prefetch:

@@ -1,10 +1,19 @@
-"""Score a reply that is safe in the journal, and keep the verdict beside it."""
+"""Score a reply that is safe in the journal, and keep the verdicts beside it."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from eyechart.engine.asking import Stopped
+from eyechart.engine.judge import Judge
 from eyechart.errors import StoreError
 from eyechart.store.journal import Journal
-from eyechart.types import Failure, Reply, Sample, Score, Scorer
+from eyechart.store.reader import Answered
+from eyechart.types import Failure, JudgedScorer, Reply, Sample, Score, Scorer
+
+Done = Callable[[Answered, Score | None], None]
 
 
 def score_reply(
@@ -17,7 +26,73 @@ def score_reply(
     except StoreError:
         raise
     except Exception as err:  # a scorer may be the user's own, and so may be what it returns
-        reason = f"{scorer.name}: {type(err).__name__}: {err}"
-        journal.append_failure(sample.id, trial, Failure(stage="score", reason=reason), scorer=scorer)
+        _keep_slip(journal, scorer, sample, trial, err)
         return None
     return score
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """All verdicts on a reply: that of the run's scorer, then those shown beside it."""
+
+    journal: Journal
+    scorer: Scorer
+    beside: Sequence[Scorer] = ()
+    judge: Judge | None = None
+    is_circular: bool = False  # rotations go to the judge as a circle, when all of them are answered
+
+    async def score(self, sample: Sample, trial: int, key: str, reply: Reply) -> Score | None:
+        """The run's verdict, kept with the others; None when the scorer failed."""
+        answered = Answered(sample=sample, trial=trial, key=key, reply=reply)
+        use_judge = not (self.is_circular and sample.circle)
+        for scorer in self.beside:
+            await self.score_by(scorer, answered, use_judge=use_judge)
+        return await self.score_by(self.scorer, answered, use_judge=use_judge)
+
+    async def score_by(self, scorer: Scorer, item: Answered, *, use_judge: bool = True) -> Score | None:
+        """One scorer's verdict, by the judge where it asks one."""
+        sample, trial, key, reply = item.sample, item.trial, item.key, item.reply
+        if self.judge is None or not use_judge or not isinstance(scorer, JudgedScorer):
+            return score_reply(self.journal, scorer, sample, trial, key, reply)
+        try:
+            verdict = await self.judge.score(scorer, reply, sample, trial, key)
+            self.journal.append_score(
+                sample.id, trial, key, scorer, verdict.score, is_provisional=verdict.is_provisional
+            )
+        except (StoreError, Stopped):
+            raise
+        except Exception as err:  # as in score_reply
+            _keep_slip(self.journal, scorer, sample, trial, err)
+            return None
+        return verdict.score
+
+    async def score_all(
+        self,
+        scorer: Scorer,
+        items: Iterable[Answered],
+        *,
+        n_at_once: int,
+        done: Done = lambda item, score: None,
+    ) -> None:
+        """Score replies from the journal, many at once where a judge has to be waited for."""
+        stream = iter(items)
+        judge = self.judge if isinstance(scorer, JudgedScorer) else None
+
+        async def work() -> None:
+            for item in stream:
+                if judge is not None and judge.is_stopped:
+                    return
+                use_judge = not (self.is_circular and item.sample.circle)
+                done(item, await self.score_by(scorer, item, use_judge=use_judge))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(n_at_once if judge is not None else 1):
+                    group.create_task(work())
+        except* Stopped:
+            pass  # what has no verdict yet gets it on the next start
+
+
+def _keep_slip(journal: Journal, scorer: Scorer, sample: Sample, trial: int, err: Exception) -> None:
+    reason = f"{scorer.name}: {type(err).__name__}: {err}"
+    journal.append_failure(sample.id, trial, Failure(stage="score", reason=reason), scorer=scorer)

@@ -23,7 +23,7 @@ class Tally:
     retried: int = 0
     in_flight: int = 0
     score_sum: float = 0.0
-    n_scored: int = 0
+    weight_sum: float = 0.0
     started_at: float = field(default_factory=time.monotonic)
     _recent: deque[float] = field(default_factory=deque)
 
@@ -40,11 +40,11 @@ class Tally:
         while self._recent[0] < now - _WINDOW_S:
             self._recent.popleft()
 
-    def count_score(self, score: Score) -> None:
+    def count_score(self, score: Score, weight: float = 1.0) -> None:
         """One verdict is in. What has no public answer does not move the mean."""
         if score.outcome != "unscored":
-            self.score_sum += score.value
-            self.n_scored += 1
+            self.score_sum += weight * score.value
+            self.weight_sum += weight
 
     def snapshot(self) -> Snapshot:
         """Where the run stands now."""
@@ -57,7 +57,7 @@ class Tally:
             done=self.done,
             total=self.total,
             resumed=self.resumed,
-            score=self.score_sum / self.n_scored if self.n_scored else None,
+            score=self.score_sum / self.weight_sum if self.weight_sum else None,
             in_flight=self.in_flight,
             sent=self.sent,
             retried=self.retried,

@@ -46,9 +46,11 @@ class Completion(msgspec.Struct):
     model: Any = None
     usage: Any = None
 
-    def reply(self, *, latency_s: float) -> Reply:
-        """The first choice, its thinking kept apart; there must be one."""
-        choice = self.choices[0]
+    def replies(self, *, latency_s: float) -> list[Reply]:
+        """Every choice, its thinking kept apart."""
+        return [self._reply(choice, latency_s) for choice in self.choices]
+
+    def _reply(self, choice: _Choice, latency_s: float) -> Reply:
         message = choice.message
         text, thinking = split_thinking(_plain(message.content))
         finish_reason = _text_of(choice.finish_reason) or "stop"

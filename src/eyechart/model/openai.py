@@ -10,6 +10,7 @@ import io
 import os
 import time
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -21,7 +22,7 @@ from eyechart.model.completion import error_text, read_completion, retry_after_s
 from eyechart.model.secrets import without_secrets
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import model
-from eyechart.types import Image, Message, ModelSettings, Reply, Request
+from eyechart.types import Image, ImageRef, Message, ModelSettings, Reply, Request
 
 if TYPE_CHECKING:
     import aiohttp
@@ -44,6 +45,8 @@ PARAMETERS = frozenset({
 RETRYABLE = frozenset({408, 409, 425, 429})
 FATAL = frozenset({401, 403, 404})
 
+
+NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
 
 _encode = msgspec.json.Encoder().encode
 
@@ -93,6 +96,8 @@ def _is_official(base_url: str) -> bool:
 class OpenAIModel:
     """One served model at one endpoint."""
 
+    takes_urls = True  # the server fetches pictures at addresses itself
+
     def __init__(self, name: str, base_url: str, api_key: str | None, settings: ModelSettings) -> None:
         self.name = f"openai/{name}"
         self._base_url = base_url
@@ -119,9 +124,17 @@ class OpenAIModel:
 
     async def reply(self, request: Request) -> Reply:
         """Ask once."""
+        return (await self._post(request, NOTHING_MORE))[0]
+
+    async def replies(self, request: Request, n: int) -> list[Reply]:
+        """Ask once for `n` answers. A server that does not know how gives one."""
+        return await self._post(request, {"n": n})
+
+    async def _post(self, request: Request, fields: Mapping[str, Any]) -> list[Reply]:
         import aiohttp
 
-        body = io.BytesIO(self._body(request.messages))  # a stream is sent in pieces, however large it is
+        # A stream is sent in pieces, however large it is.
+        body = io.BytesIO(self._body(request.messages, fields))
         start = time.perf_counter()
         try:
             async with self._connected().post(self._url, data=body, proxy=self._proxy) as response:
@@ -160,9 +173,9 @@ class OpenAIModel:
             )
         return self._session
 
-    def _body(self, messages: Sequence[Message]) -> bytes:
+    def _body(self, messages: Sequence[Message], fields: Mapping[str, Any] = NOTHING_MORE) -> bytes:
         turns = [{"role": turn.role, "content": self._content(turn)} for turn in messages]
-        return _encode({**self._fields, "messages": turns})
+        return _encode({**self._fields, **fields, "messages": turns})
 
     def _content(self, message: Message) -> str | list[dict[str, Any]]:
         if not message.images:
@@ -171,17 +184,19 @@ class OpenAIModel:
             {"type": "text", "text": p} if isinstance(p, str) else self._picture(p) for p in message.parts
         ]
 
-    def _picture(self, image: object) -> dict[str, Any]:
-        assert isinstance(image, Image), "the engine loads pictures before it asks"
-        # Base64 text needs no JSON escaping, so it goes in as it is: one copy, no encoder.
-        url: dict[str, Any] = {
-            "url": msgspec.Raw(b'"data:%s;base64,%s"' % (image.mime.encode(), image.base64))
-        }
+    def _picture(self, image: Image | ImageRef) -> dict[str, Any]:
+        url: dict[str, Any]
+        if isinstance(image, ImageRef):
+            assert image.kind == "url", "the engine loads all other pictures before it asks"
+            url = {"url": image.location}
+        else:
+            # Base64 text needs no JSON escaping, so it goes in as it is: one copy, no encoder.
+            url = {"url": msgspec.Raw(b'"data:%s;base64,%s"' % (image.mime.encode(), image.base64))}
         if self._detail:
             url["detail"] = self._detail
         return {"type": "image_url", "image_url": url}
 
-    def _read(self, content: bytes, *, latency_s: float) -> Reply:
+    def _read(self, content: bytes, *, latency_s: float) -> list[Reply]:
         try:
             completion = read_completion(content)
         except (msgspec.DecodeError, UnicodeDecodeError) as err:
@@ -193,7 +208,7 @@ class OpenAIModel:
             ) from err
         if not completion.choices:
             raise ModelError(f"{self._base_url} answered without any choice", is_retryable=True)
-        return completion.reply(latency_s=latency_s)
+        return completion.replies(latency_s=latency_s)
 
     def _without_key(self, text: str) -> str:
         """What a server said, in case it repeats the key to us."""

@@ -28,7 +28,7 @@ def z_value(confidence: float = 0.95) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval | None:
+def wilson(successes: float, n: float, *, confidence: float = 0.95) -> Interval | None:
     """Wilson's score interval (1927) for a share; None when there is nothing to share.
 
     Unlike the plus-or-minus rule it stays within 0 and 1 and has a width at 0 % and 100 %.
@@ -51,7 +51,7 @@ def wilson(successes: float, n: int, *, confidence: float = 0.95) -> Interval | 
 
 @dataclass(slots=True)
 class Moments:
-    """Count, sum and sum of squares of values from 0 to 1: all an interval needs to know of them.
+    """What an interval needs to know of values from 0 to 1, each with its weight: a few sums.
 
     >>> m = Moments()
     >>> for value in (1.0, 0.5, 0.0): m.add(value)
@@ -60,42 +60,51 @@ class Moments:
     """
 
     n: int = 0
-    total: float = 0.0
-    squares: float = 0.0
+    weight: float = 0.0
+    total: float = 0.0  # of weight times value
+    # Sums of squared weights: alone, times the value, times its square.
+    weight_2: float = 0.0
+    total_2: float = 0.0
+    squares_2: float = 0.0
 
-    def add(self, value: float) -> None:
+    def add(self, value: float, weight: float = 1.0) -> None:
         """Count one value."""
         self.n += 1
-        self.total += value
-        self.squares += value * value
+        self.weight += weight
+        self.total += weight * value
+        self.weight_2 += weight * weight
+        self.total_2 += weight * weight * value
+        self.squares_2 += (weight * value) ** 2
 
     @property
     def mean(self) -> float | None:
-        """The mean; None of nothing."""
-        return self.total / self.n if self.n else None
+        """The weighted mean; None of nothing."""
+        return self.total / self.weight if self.weight else None
 
     def interval(self, *, confidence: float = 0.95) -> Interval | None:
         """The interval of the mean, by the rule that fits the values.
 
-        All values 0 or 1: Wilson. With partial credit: mean ± z standard errors (normal approximation,
-        variance over n - 1), clipped to 0 and 1. When all values are equal, or there is only one, their
-        spread says nothing, and Wilson with that mean is used: no values between 0 and 1 vary more.
+        All values 0 or 1 and of one weight: Wilson. With partial credit, or with weights: mean ± z standard
+        errors (normal approximation; with weights that of a ratio, n over n - 1), clipped to 0 and 1. When
+        all values are equal, or there is only one, their spread says nothing, and Wilson with that mean is
+        used: no values between 0 and 1 vary more.
 
         >>> m = Moments()
         >>> for value in (1.0, 0.5, 0.0, 0.5): m.add(value)
         >>> [round(end, 3) for end in m.interval()]
         [0.1, 0.9]
         """
-        if self.n == 0:
+        mean = self.mean
+        if mean is None:
             return None
-        # v * v == v holds for 0 and 1 alone, so equal sums mean that every value is one of them.
-        if self.n == 1 or self.squares == self.total:
-            return wilson(self.total, self.n, confidence=confidence)
-        mean = self.total / self.n
-        variance = (self.squares - self.n * mean * mean) / (self.n - 1)
-        if variance < _NO_SPREAD:
-            return wilson(self.total, self.n, confidence=confidence)
-        half = z_value(confidence) * math.sqrt(variance / self.n)
+        # v * v == v holds for 0 and 1 alone, so equal sums mean that every value is one of them; and the
+        # squared sum of weights is n times the sum of their squares only if they are all the same.
+        effective_n = self.weight**2 / self.weight_2
+        is_plain = self.squares_2 == self.total_2 and effective_n > self.n - _NO_SPREAD
+        deviations = self.squares_2 - 2 * mean * self.total_2 + mean * mean * self.weight_2
+        if self.n == 1 or is_plain or deviations / self.weight_2 < _NO_SPREAD:
+            return wilson(mean * effective_n, effective_n, confidence=confidence)
+        half = z_value(confidence) * math.sqrt(deviations * self.n / (self.n - 1)) / self.weight
         return max(0.0, mean - half), min(1.0, mean + half)
 
 

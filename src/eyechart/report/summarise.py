@@ -48,25 +48,34 @@ def summarise(
     >>> summary.score, summary.overall.bounds, summary.overall.chance, list(summary.by)
     (0.5, (0.5, 0.75), 0.5, ['kind'])
     """
-    count = _Count(group_by)
+    counted = _Count(group_by)
     for result in results:
-        count.add(result)
-    count.close()
+        counted.add(result)
+    counted.close()
     return Summary(
         benchmark=benchmark,
         model=model,
-        overall=count.overall.group(),
-        by=count.groups(),
+        overall=counted.overall.group(),
+        by=counted.groups(),
         run=run,
-        requests={"sent": count.sent, "retried": count.retried, "cached": 0, **(requests or {})},
-        tokens=dict(count.tokens),
+        requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
+        tokens=dict(counted.tokens),
         cost=cost,
         seconds=seconds,
-        trials=count.trials(),
+        trials=counted.trials(),
         scorer=scorer,
         parity=parity,
         version=version,
     )
+
+
+def count(results: Iterable[Result]) -> Group:
+    """The numbers of all results together."""
+    counted = _Count(())
+    for result in results:
+        counted.add(result)
+    counted.close()
+    return counted.overall.group()
 
 
 def credit(result: Result) -> float | None:
@@ -98,6 +107,7 @@ class _Asked:
 
     tallies: list[_Tally]
     chance: float
+    weight: float
     total: float = 0.0
     scored: int = 0
     unknown: int = 0  # failed, unparsed, truncated
@@ -107,27 +117,30 @@ class _Asked:
 class _Tally:
     """The counters of one group."""
 
-    __slots__ = ("chance", "counts", "highest", "lowest", "n", "n_bounded", "pending", "values")
+    __slots__ = ("bounded", "chance", "counts", "highest", "lowest", "n", "pending", "values", "weight")
 
     def __init__(self) -> None:
         self.counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
         self.pending = 0
         self.n = 0
+        self.weight = 0.0
         self.chance = 0.0
         self.values = Moments()
-        self.n_bounded = 0
+        self.bounded = 0.0  # the weight of the samples that the bounds rest on
         self.lowest = 0.0
         self.highest = 0.0
 
     def close_sample(self, asked: _Asked) -> None:
+        weight = asked.weight
         self.n += 1
-        self.chance += asked.chance
+        self.weight += weight
+        self.chance += weight * asked.chance
         if asked.scored:
-            self.values.add(asked.total / asked.scored)
+            self.values.add(asked.total / asked.scored, weight)
         if n_trials := asked.scored + asked.failed:
-            self.n_bounded += 1
-            self.lowest += asked.total / n_trials
-            self.highest += (asked.total + asked.unknown) / n_trials
+            self.bounded += weight
+            self.lowest += weight * asked.total / n_trials
+            self.highest += weight * (asked.total + asked.unknown) / n_trials
 
     def group(self) -> Group:
         n_trials = sum(self.counts.values()) + self.pending
@@ -139,8 +152,8 @@ class _Tally:
             outcomes=self.counts,
             pending=self.pending,
             coverage=n_scored / n_trials if n_trials else None,
-            bounds=(self.lowest / self.n_bounded, self.highest / self.n_bounded) if self.n_bounded else None,
-            chance=self.chance / self.n if self.n else None,
+            bounds=(self.lowest / self.bounded, self.highest / self.bounded) if self.bounded else None,
+            chance=self.chance / self.weight if self.weight else None,
         )
 
 
@@ -164,7 +177,9 @@ class _Count:
         key = (result.position, result.sample.id)
         asked = self._asked.get(key)
         if asked is None:
-            asked = _Asked(tallies=list(self._tallies(result.sample)), chance=chance_of(result.sample))
+            sample = result.sample
+            tallies = list(self._tallies(sample))
+            asked = _Asked(tallies=tallies, chance=chance_of(sample), weight=sample.weight)
             self._asked[key] = asked
         outcome = result.outcome
         if outcome is None:
@@ -179,7 +194,7 @@ class _Count:
         if value is not None:
             asked.scored += 1
             asked.total += value
-            self._by_trial.setdefault(result.trial, Moments()).add(value)
+            self._by_trial.setdefault(result.trial, Moments()).add(value, result.sample.weight)
 
     def groups(self) -> dict[str, dict[str, Group]]:
         """The groups of every key that some sample has: values in the order of text, catch-alls last."""
@@ -200,7 +215,7 @@ class _Count:
 
     def trials(self) -> Trials | None:
         """Over trials, when there were several."""
-        over = spread(moments.total / moments.n for moments in self._by_trial.values())
+        over = spread(mean for moments in self._by_trial.values() if (mean := moments.mean) is not None)
         if over is None or len(self._by_trial) < 2:
             return None
         return Trials(k=len(self._by_trial), mean=over[0], std=over[1])

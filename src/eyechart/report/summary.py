@@ -5,13 +5,17 @@ What counts as what, for a group and for the whole run alike:
 - **n** counts samples, however many trials each had. **outcomes** counts sample-trials.
 - **score** is the mean over samples of the mean over a sample's scored trials. `correct`, `wrong` and
   `partial` count their value; `unparsed`, `refused` and `truncated` count 0. A sample that `failed` (no
-  reply), is `unscored` (no public answer) or pending (not asked yet) is no part of the score.
+  reply), is `unscored` (no public answer) or pending (not asked yet) is no part of the score. Where
+  samples are worth points, each counts by its weight.
 - **ci95** is the interval of that mean; `statistics.Moments.interval` says by which rule.
 - **coverage** is the share of sample-trials that the score rests on.
 - **bounds** are the worst and best score that the samples asked could have had: every `failed`,
   `unparsed` and `truncated` one counted wrong, then right. Unscored and pending ones stay outside.
 - **chance** is what guessing gets on average: 1 / options for multiple choice, 1/2 for an open question
   whose golds are all yes or no, 0 for any other.
+
+**also** holds other readings of the same replies: in a circular run the plain score over all rotations,
+and the verdicts of further scorers.
 
 summarise.py counts them.
 """
@@ -79,6 +83,7 @@ class Summary:
     model: str
     overall: Group
     by: Mapping[str, Mapping[str, Group]] = field(default_factory=dict)
+    also: Mapping[str, Group] = field(default_factory=dict)  # other readings of the same replies
     run: str = ""
     requests: Mapping[str, int] = field(default_factory=dict)
     tokens: Mapping[str, int] = field(default_factory=dict)
@@ -121,6 +126,7 @@ class Summary:
                 key: {value: group.to_json() for value, group in groups.items()}
                 for key, groups in self.by.items()
             },
+            "also": {name: group.to_json() for name, group in self.also.items()},
             "trials": {"k": trials.k, "mean": trials.mean, "std": trials.std} if trials else None,
             "requests": dict(self.requests),
             "tokens": dict(self.tokens),

@@ -41,6 +41,7 @@ def run_table(summary: Summary) -> RenderableType:
     from rich.text import Text
 
     rows = [_Row("overall", summary.overall, "bold")]
+    rows += [_Row(one_line(name), group, "dim", indent=2) for name, group in summary.also.items()]
     for key, groups in summary.by.items():
         rows.append(_Row(one_line(key), None, "italic"))
         rows += [_Row(one_line(value), group, indent=2) for value, group in groups.items()]

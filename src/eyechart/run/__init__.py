@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError, EyechartError, ModelError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, find_benchmark, make_loader, make_plan
+from eyechart.run.plan import Plan, make_loader, make_plan
 from eyechart.run.record import Run
+from eyechart.run.sources import find_benchmark
 from eyechart.types import Benchmark, Sample, Source
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ def evaluate(plan: Plan) -> Run:
         try:
             n_samples = _load(plan, journal)
             session = _infer(plan, journal, n_samples)
-            _score_the_rest(plan, journal)
         except BaseException:
             with contextlib.suppress(EyechartError):
                 journal.close()
@@ -72,6 +72,8 @@ def evaluate(plan: Plan) -> Run:
         journal.close()
         done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
         done.keep_summary()
+        if plan.benchmark.files and not session.is_interrupted:
+            done.write_files()
     return done
 
 
@@ -104,7 +106,7 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
 
     from eyechart.report.live import LiveLine
     from eyechart.run.loop import interruptible, run_async
-    from eyechart.types import Studious
+    from eyechart.types import Several, Studious
 
     options, model = plan.options, plan.model
     if isinstance(model, Studious):
@@ -116,19 +118,24 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
         executor.tally.total = n_samples * options.trials
         label = f"{plan.benchmark.name} · {model.name}"
         line = LiveLine(executor.tally.snapshot, label=label, quiet=not options.progress)
+        together = isinstance(model, Several) and not options.separate_trials
         try:
             with line, interruptible(executor, line.say):
-                await executor.run(journal.tasks(options.trials))
+                try:
+                    await executor.run(journal.tasks(options.trials, together=together))
+                except ModelError as err:
+                    if executor.tally.answered == 0:
+                        raise
+                    session.trouble = err
+                await _score_the_rest(plan, journal, executor)
         except asyncio.CancelledError:
             if not executor.is_interrupted:
                 raise  # not by Ctrl-C, so not ours to swallow
-        except ModelError as err:
-            if executor.tally.answered == 0:
-                raise
-            session.trouble = err
         finally:
             session.is_interrupted = executor.is_interrupted
             await model.close()
+            if plan.verdicts.bench is not None:
+                await plan.verdicts.bench.model.close()
 
     journal.start_session()
     run_async(drive())
@@ -140,22 +147,36 @@ def _make_executor(plan: Plan, journal: Journal) -> LocalExecutor:
     from eyechart.engine.local import LocalExecutor, Settings
     from eyechart.engine.prepare import Preparer
 
-    options, model = plan.options, plan.model
+    options, model, verdicts = plan.options, plan.model, plan.verdicts
     settings = Settings(
         concurrency=options.concurrency,
         timeout_s=options.timeout_s,
         backoff=Backoff(attempts=options.retries + 1),
     )
-    preparer = Preparer(plan.prompt, make_loader(options), {"model": model.name, **model.identity})
-    executor = LocalExecutor(model, preparer, journal, plan.scorer, settings)
-    executor.tally.score_sum, executor.tally.n_scored = journal.score_so_far(plan.scorer)
+    identity = {"model": model.name, **model.identity}
+    preparer = Preparer(plan.prompt, make_loader(options), identity, pass_urls=options.pass_urls)
+    executor = LocalExecutor(
+        model,
+        preparer,
+        journal,
+        verdicts.scorer,
+        settings,
+        beside=verdicts.beside,
+        bench=verdicts.bench,
+        is_circular=plan.benchmark.circular == "headline",
+    )
+    executor.tally.score_sum, executor.tally.weight_sum = journal.score_so_far(plan.scorer)
     return executor
 
 
-def _score_the_rest(plan: Plan, journal: Journal) -> None:
-    """Score replies that an earlier start left without a verdict of today's scorer."""
-    from eyechart.engine.scoring import score_reply
+async def _score_the_rest(plan: Plan, journal: Journal, executor: LocalExecutor) -> None:
+    """Score replies that have no verdict yet: of an earlier start, by another scorer, of a circle."""
+    from eyechart.engine.circles import judge_circles
 
+    scoring, trials = executor.scoring, plan.options.trials
     journal.flush()
-    for sample, trial, key, reply in journal.unscored(plan.scorer, trials=plan.options.trials):
-        score_reply(journal, plan.scorer, sample, trial, key, reply)
+    for scorer in (plan.scorer, *plan.verdicts.beside):
+        left = journal.unscored(scorer, trials=trials)
+        await scoring.score_all(scorer, left, n_at_once=plan.options.concurrency)
+    if scoring.is_circular and scoring.judge is not None:
+        await judge_circles(journal, scoring, trials=trials)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -120,6 +120,25 @@ class Options:
             timeout_s=self.timeout_s,
             concurrency=self.concurrency,
         )
+
+    def asking(self) -> dict[str, Any]:
+        """What changes the questions themselves, beyond the benchmark's own settings."""
+        names = ("input", "system", "max_pixels")
+        more = ("prompt_template", "jpeg_quality", "pass_urls", "circular")
+        said = {name: getattr(self, name) for name in more if getattr(self, name)}
+        return {name: getattr(self, name) for name in names} | said
+
+    def under(self, official: Mapping[str, Any]) -> Options:
+        """These options, and `official` ones wherever nothing was said."""
+        usual = Options()
+        taken: dict[str, Any] = {}
+        for name, value in official.items():
+            mine = getattr(self, name)
+            if isinstance(value, Mapping):
+                taken[name] = {**value, **mine}
+            elif mine == getattr(usual, name):
+                taken[name] = value
+        return replace(self, **taken)
 
     def selection(self) -> dict[str, Any]:
         """Which samples are meant, if not all."""

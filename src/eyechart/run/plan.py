@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
+from eyechart.run.sources import find_benchmark, rotated
+from eyechart.run.verdicts import Verdicts, choose_verdicts
 from eyechart.types import Benchmark, Model, Prompt, Scorer, Source
 
 if TYPE_CHECKING:
@@ -22,9 +23,14 @@ class Plan:
     benchmark: Benchmark
     model: Model
     prompt: Prompt
-    scorer: Scorer
+    verdicts: Verdicts
     options: Options
     folder: Path
+
+    @property
+    def scorer(self) -> Scorer:
+        """Whose verdict the headline counts."""
+        return self.verdicts.scorer
 
     def manifest(self) -> dict[str, Any]:
         """What the run folder says of itself. Holds no key."""
@@ -32,7 +38,7 @@ class Plan:
 
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
         return {
-            **describe(self.benchmark, self.scorer, self.model.name, trials=self.options.trials),
+            **describe(self.benchmark, self.verdicts, self.model.name, trials=self.options.trials),
             "identity": dict(self.model.identity),
             "options": without_secrets(options),
         }
@@ -40,35 +46,71 @@ class Plan:
 
 def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
-    from eyechart.prompt.variants import with_system, without_images
-    from eyechart.registry import scorers
     from eyechart.store.folder import folder_for
 
     benchmark = find_benchmark(source, options)
+    options = with_parity(options, benchmark)
+    if options.prompt_template:
+        from eyechart.prompt.template import read_template
+
+        options = replace(options, prompt_template=read_template(options.prompt_template))
+    if options.circular:
+        benchmark = rotated(benchmark)
+    verdicts = choose_verdicts(benchmark, options)
     the_model = find_model(model, options)
-    prompt = benchmark.prompt
-    if options.input == "none":
-        prompt = without_images(prompt)
-    if options.system:
-        prompt = with_system(prompt, options.system)
+    if options.pass_urls and not getattr(the_model, "takes_urls", False):
+        raise UsageError(f"{the_model.name} takes no addresses of pictures", hint="leave out --pass-urls")
+    prompt = choose_prompt(benchmark, options)
     identity = {
         "origin": benchmark.source.origin,
         "selection": options.selection(),
         "model": dict(the_model.identity),
-        "asked": {"input": options.input, "system": options.system, "max_pixels": options.max_pixels},
+        "asked": options.asking(),
         "read": {"format": options.format, "fields": options.fields, "cells": options.cells},
     }
+    if benchmark.settings:
+        identity["settings"] = dict(benchmark.settings)
     return Plan(
         benchmark=benchmark,
         model=the_model,
         prompt=prompt,
-        scorer=scorers.get(options.scorer or benchmark.scorer),
+        verdicts=verdicts,
         options=options,
         folder=folder_for(Path(options.out), benchmark.name, the_model.name, identity),
     )
 
 
-def describe(benchmark: Benchmark, scorer: Scorer, model: str, *, trials: int = 1) -> dict[str, Any]:
+def with_parity(options: Options, benchmark: Benchmark) -> Options:
+    """The options, with those of the benchmark's own pipeline where parity was asked for."""
+    if not options.parity:
+        return options
+    from eyechart.registry import scorers
+
+    if not benchmark.official and not scorers.get(benchmark.scorer).parity:
+        raise UsageError(
+            f"{benchmark.name} has no official pipeline to be at parity with",
+            hint="--scorer chooses another scorer: see eyechart score --list",
+        )
+    return options.under(benchmark.official)
+
+
+def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
+    """The benchmark's prompt, or the user's, changed in the ways that the options say."""
+    from eyechart.prompt.variants import with_system, without_images
+
+    prompt = benchmark.prompt
+    if options.prompt_template:
+        from eyechart.prompt.template import template_prompt
+
+        prompt = template_prompt(options.prompt_template, next(iter(benchmark.source), None))
+    if options.input == "none":
+        prompt = without_images(prompt)
+    if options.system:
+        prompt = with_system(prompt, options.system)
+    return prompt
+
+
+def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: int = 1) -> dict[str, Any]:
     """What every manifest says, however the replies came about. `Run` reads it."""
     from eyechart import __version__
 
@@ -77,66 +119,14 @@ def describe(benchmark: Benchmark, scorer: Scorer, model: str, *, trials: int = 
         "benchmark": benchmark.name,
         "about": benchmark.about,
         "origin": benchmark.source.origin,
-        "parity": scorer.parity,
         "group_by": list(benchmark.group_by),
-        "scorer": scorer.name,
+        "circular": benchmark.circular,
+        "files": benchmark.files,
+        "settings": dict(benchmark.settings),
+        **verdicts.describe(),
         "model": model,
         "trials": trials,
     }
-
-
-def find_benchmark(source: str | Path | Benchmark | Source, options: Options) -> Benchmark:
-    """The benchmark that a user means: a declared one by name, or the one that a file makes."""
-    from eyechart.benchmarks.custom import custom
-    from eyechart.registry import benchmarks
-
-    if isinstance(source, Benchmark):
-        return source
-    if not isinstance(source, str | Path):
-        if not (hasattr(source, "__iter__") and hasattr(source, "name") and hasattr(source, "origin")):
-            raise UsageError(
-                f"{type(source).__name__} is not a source of samples",
-                hint="give a path, a name from the catalogue, a Benchmark, or what ec.load returns",
-            )
-        return custom(source)
-    if options.read_as:
-        return make_benchmark(options.read_as, {**options.settings, "file": str(source)})
-    if not Path(source).exists() and str(source) in benchmarks.names():
-        return make_benchmark(str(source), options.settings)
-    if options.settings:
-        raise UsageError(
-            f"{source} is a plain file, which knows no settings ({', '.join(options.settings)})",
-            hint="--as NAME says which benchmark's file it is",
-        )
-    return custom(_open_file(source, options))
-
-
-def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
-    """A benchmark of the catalogue with options of its own; each is checked against what it declares.
-
-    The parameters of a benchmark's function are its options; their annotations say which values they take.
-    """
-    import inspect
-
-    import msgspec
-
-    from eyechart.model.specs import refuse_unknown
-    from eyechart.registry import benchmarks
-
-    factory = benchmarks.get(name)
-    known = inspect.signature(factory, eval_str=True).parameters
-    if "file" in settings and "file" not in known:
-        raise UsageError(f"{name} is no benchmark that is read from a file of one's own")
-    refuse_unknown(set(settings), set(known), who=name)
-    values = {}
-    for option, value in settings.items():
-        try:
-            values[option] = msgspec.convert(
-                value, known[option].annotation, strict=False, dec_hook=lambda kind, text: kind(text)
-            )
-        except (msgspec.ValidationError, TypeError, ValueError) as err:
-            raise UsageError(f"{name}: {option}={value!r} is not possible: {err}") from err
-    return factory(**values)
 
 
 def find_model(model: str | object, options: Options) -> Model:
@@ -150,20 +140,6 @@ def find_model(model: str | object, options: Options) -> Model:
     name = f"python:{type(model).__name__}"
     refuse_unknown(set(settings.parameters), set(), who=name, hint="It is made already: give it them there.")
     return adapt(model, name, settings, is_ready_made=True)
-
-
-def _open_file(source: str | Path, options: Options) -> Source:
-    from eyechart.data.source import SourceOptions, open_source
-
-    chosen = SourceOptions(
-        format=options.format,
-        fields=options.fields,
-        encoding=options.encoding,
-        cells=options.cells,
-        image_root=options.image_root,
-        allow_urls=options.allow_urls,
-    )
-    return open_source(source, chosen)
 
 
 def make_loader(options: Options) -> ImageLoader:

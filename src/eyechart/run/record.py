@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ from eyechart.types import Result
 
 if TYPE_CHECKING:
     from eyechart.report.summary import Group, Summary
+
+
+OFFICIAL = "official"  # the folder of the benchmark's own result files
 
 
 class Run:
@@ -25,6 +29,7 @@ class Run:
         self.folder = Path(folder)
         self.is_interrupted = is_interrupted
         self.trouble = trouble  # what ended the run early, if anything did
+        self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
         self.journal = Journal.open(self.folder / FILE_NAME)
         self.manifest: dict[str, Any] = self.journal.meta("manifest") or {}
 
@@ -37,18 +42,44 @@ class Run:
         from eyechart.report.summarise import summarise
 
         totals = self.journal.totals()
-        return summarise(
-            self.samples(),
+        judged = self.journal.judged_totals()
+        summary = summarise(
+            self.results(),
             benchmark=self.manifest.get("benchmark", ""),
             model=self.manifest.get("model", ""),
             group_by=self.manifest.get("group_by", []),
             run=str(self.folder),
-            requests={name: int(totals[name]) for name in ("sent", "retried", "cached")},
+            requests={
+                **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
+                **({"judge": judged["calls"]} if judged["calls"] else {}),
+            },
             seconds=totals["seconds"],
             scorer=self.manifest.get("scorer", ""),
             parity=self.manifest.get("parity", ""),
             version=self.manifest.get("eyechart", ""),
         )
+        tokens = {f"judge_{name}": judged[name] for name in ("prompt", "completion") if judged[name]}
+        return replace(summary, also=self._also(), tokens={**summary.tokens, **tokens})
+
+    def _also(self) -> dict[str, Group]:
+        """Other readings of the same replies: plain or circular, and by further scorers."""
+        from eyechart.report.summarise import count
+
+        also = {}
+        if self.manifest.get("circular") == "headline":
+            also["plain"] = count(self.samples())
+        elif self.manifest.get("circular") == "beside":
+            from eyechart.report.circles import fold
+
+            also["circular"] = count(fold(self.samples()))
+        for scorer in self.manifest.get("also_scorers", ()):
+            also[scorer] = count(self._folded(self.journal.results(scorer, trials=self.trials)))
+        return also
+
+    @property
+    def trials(self) -> int:
+        """How often each sample was asked."""
+        return int(self.manifest.get("trials", 1))
 
     @property
     def score(self) -> float | None:
@@ -74,13 +105,24 @@ class Run:
             )
         return groups[key]
 
+    def results(self) -> Iterator[Result]:
+        """What the headline counts: every sample, or every circle of rotations."""
+        return self._folded(self.samples())
+
+    def _folded(self, results: Iterator[Result]) -> Iterator[Result]:
+        if self.manifest.get("circular") != "headline":
+            return results
+        from eyechart.report.circles import fold
+
+        return fold(results)
+
     def samples(self) -> Iterator[Result]:
         """Every trial of every sample, in the benchmark's order, read lazily."""
-        return self.journal.results(self.manifest.get("scorer", ""), trials=self.manifest.get("trials", 1))
+        return self.journal.results(self.manifest.get("scorer", ""), trials=self.trials)
 
     def sample(self, name: str, trial: int = 0) -> Result:
         """One sample by its id, or by its position as ``#3``."""
-        scorer, trials = self.manifest.get("scorer", ""), self.manifest.get("trials", 1)
+        scorer, trials = self.manifest.get("scorer", ""), self.trials
         if not 0 <= trial < trials:
             raise UsageError(f"{self.folder} has no trial {trial}", hint=f"it has {trials}, counted from 0")
         for result in self.journal.results(scorer, trials=trials, sample=name):
@@ -98,12 +140,38 @@ class Run:
 
         write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
 
+    def write_files(self, folder: str | Path | None = None, exporter: str | None = None) -> list[Path]:
+        """Write the result files of the benchmark's own pipeline, into the run folder unless told otherwise.
+
+        Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
+        """
+        from eyechart.registry import exporters
+        from eyechart.store.folder import make
+        from eyechart.types import Export
+
+        name = exporter or self.manifest.get("files", "")
+        if not name:
+            raise UsageError(
+                f"{self.manifest.get('benchmark')} has no result files of its own",
+                hint=f"name a pipeline's: {', '.join(exporters.names())}",
+            )
+        write = exporters.get(name)
+        where = Path(folder) if folder is not None else self.folder / OFFICIAL
+        make(where)
+        self.files = list(write(Export(folder=where, manifest=self.manifest, results=self.samples)))
+        return self.files
+
+    @property
+    def n_unjudged(self) -> int:
+        """Replies whose verdict waits for a judge that gave no reply."""
+        return self.journal.count_provisional(self.manifest.get("scorer", ""))
+
     @property
     def exit_code(self) -> int:
         """0 all is well, 1 some samples failed, 130 interrupted."""
         if self.is_interrupted:
             return 130
-        return 1 if self.summary.outcomes["failed"] or self.trouble else 0
+        return 1 if self.summary.outcomes["failed"] or self.n_unjudged or self.trouble else 0
 
 
 def _near_samples(name: str, results: Iterable[Result]) -> str:

@@ -1,12 +1,25 @@
-"""Score stored replies again. Asks no model."""
+"""Score stored replies again. Asks no model but a judge."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from eyechart.errors import ModelError
+from eyechart.run.loop import run_async
+from eyechart.run.options import Options
 from eyechart.run.record import Run
-from eyechart.types import Result, Score
+from eyechart.run.verdicts import Verdicts, bind, find_bench
+from eyechart.types import JudgedScorer, Reply, Request
+
+if TYPE_CHECKING:
+    from eyechart.engine.judge import Bench
+    from eyechart.store.journal import Journal
+    from eyechart.store.reader import Answered, JournalReader
+
+_Verdicts = Mapping[tuple[str, int], tuple[str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,49 +33,122 @@ class Change:
     value_before: float
     value_after: float
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
 
-def rescore(folder: str | Path, scorer: str | None = None) -> tuple[Run, list[Change]]:
-    """Score the stored replies again, and tell which verdicts moved. Asks no model."""
-    from eyechart.engine.scoring import score_reply
-    from eyechart.registry import scorers
+
+def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, list[Change]]:
+    """Score the stored replies again, and tell which verdicts moved. Asks no model but a judge.
+
+    Of `options`, those of the verdict count; what is not said stays as it was. What a judge said before is
+    found in the journal, and only what it was never asked is asked now, if a judge is given.
+    """
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
     old = Run(folder)
-    the_scorer = scorers.get(scorer or old.manifest.get("scorer", "default"))
-    changes = []
+    chosen = options or Options()
+    verdicts = _verdicts(old, chosen)
     with folders.hold(old.folder):
         journal = Journal.create(old.folder / FILE_NAME)
         try:
-            for result in old.samples():
-                if result.reply is not None:
-                    sample, reply = result.sample, result.reply
-                    score = score_reply(journal, the_scorer, sample, result.trial, result.key, reply)
-                    changes += _change(result, score)
-            journal.set_meta(
-                "manifest", {**old.manifest, "scorer": the_scorer.name, "parity": the_scorer.parity}
-            )
+            before = journal.verdicts(old.manifest.get("scorer", ""), trials=old.trials)
+            run_async(score_all(old, journal, verdicts, chosen))
+            journal.set_meta("manifest", {**old.manifest, **verdicts.describe()})
         finally:
             journal.close()
         new = Run(old.folder)
         new.keep_summary()
-    return new, changes
+        after = new.journal.verdicts(verdicts.scorer.name, trials=old.trials)
+    return new, _changes(before, after)
 
 
-def _change(result: Result, after: Score | None) -> list[Change]:
-    """What the new verdict changes: nothing, or one thing. A scorer that failed gave none."""
-    before = result.score
-    was = (before.outcome, before.value) if before else (result.outcome or "none", 0.0)
-    now = (after.outcome, after.value) if after else ("failed", 0.0)
-    if was == now:
-        return []
+def _verdicts(old: Run, options: Options) -> Verdicts:
+    """Who scores now: as the options say, and where they say nothing, as before."""
+    bench = find_bench(options) or _remembered(old.manifest.get("judge"))
+    name = options.scorer or old.manifest.get("scorer", "default")
+    beside = options.also_scorers or tuple(old.manifest.get("also_scorers", ()))
+    if bench is not None and options.judge is None:
+        from eyechart.registry import scorers
+
+        if not any(isinstance(scorers.get(one), JudgedScorer) for one in (name, *beside)):
+            bench = None  # what the judge said before concerns none of these
+    return bind(name, beside, bench)
+
+
+def _remembered(judge: Mapping[str, Any] | None) -> Bench | None:
+    """The judge of the run as the journal knows it: what it said stands, and nothing more can be asked."""
+    if not judge:
+        return None
+    from eyechart.engine.judge import Bench
+
+    return Bench(_Remembered(judge["model"], judge["identity"]), judge["prompts"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """A model that is known by what it said."""
+
+    name: str
+    identity: Mapping[str, Any]
+
+    async def reply(self, request: Request) -> Reply:
+        """There is nothing to answer with."""
+        raise ModelError(f"{self.name} was not asked this before", hint="--judge asks it now")
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+async def score_all(old: Run, journal: Journal, verdicts: Verdicts, options: Options) -> None:
+    """Score every reply of a run by every one of its scorers."""
+    from eyechart.engine.asking import Asker, Stop
+    from eyechart.engine.backoff import Backoff
+    from eyechart.engine.calls import Calls
+    from eyechart.engine.circles import judge_circles
+    from eyechart.engine.judge import Judge
+    from eyechart.engine.scoring import Scoring
+
+    judge = None
+    if verdicts.bench is not None:
+        backoff = Backoff(attempts=options.retries + 1)
+        asker = Asker(verdicts.bench.model, backoff, options.timeout_s, Stop())
+        judge = Judge(verdicts.bench, asker, Calls(journal))
+    is_circular = old.manifest.get("circular") == "headline"
+    scoring = Scoring(journal, verdicts.scorer, verdicts.beside, judge, is_circular)
+    for scorer in (verdicts.scorer, *verdicts.beside):
+        await scoring.score_all(scorer, _answered(old), n_at_once=options.concurrency)
+    if is_circular and judge is not None:
+        await judge_circles(journal, scoring, trials=old.trials)
+    if verdicts.bench is not None:
+        await verdicts.bench.model.close()
+
+
+def _answered(run: Run) -> Iterator[Answered]:
+    from eyechart.store.reader import Answered
+
+    for result in run.samples():
+        if result.reply is not None:
+            yield Answered(sample=result.sample, trial=result.trial, key=result.key, reply=result.reply)
+
+
+def differences(journal: JournalReader, one: str, other: str, *, trials: int = 1) -> list[Change]:
+    """The samples on which two scorers of a run disagree."""
+    return _changes(journal.verdicts(one, trials=trials), journal.verdicts(other, trials=trials))
+
+
+def _changes(before: _Verdicts, after: _Verdicts) -> list[Change]:
+    nothing = ("failed", 0.0)
     return [
         Change(
-            sample=result.sample.id,
-            trial=result.trial,
+            sample=sample,
+            trial=trial,
             before=was[0],
             after=now[0],
             value_before=was[1],
             value_after=now[1],
         )
+        for (sample, trial), now in after.items()
+        if (was := before.get((sample, trial), nothing)) != now
     ]

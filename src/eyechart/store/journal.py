@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,13 @@ import msgspec
 
 from eyechart.errors import DataError, StoreError
 from eyechart.store import schema
-from eyechart.store.database import connect, connect_to_read, store_errors
+from eyechart.store.database import connect, store_errors
+from eyechart.store.reader import PROVISIONAL, JournalReader
 from eyechart.store.writer import Statement, Writer
-from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer
+from eyechart.types import Failure, Reply, Sample, Score, Scorer
 
 FILE_NAME = "run.sqlite"
-PAGE = 500  # rows read at a time: a reader that never lingers lets SQLite fold its log back in
 
-_sample = msgspec.json.Decoder(Sample)
-_reply = msgspec.json.Decoder(Reply)
-_failure = msgspec.json.Decoder(Failure)
-_score = msgspec.json.Decoder(Score)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,20 +32,6 @@ _FORGET_OLD_VERDICTS = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One trial of one sample, with the keys of every reply to it that is already in the journal.
-
-    `recipe` is that of what was asked last, if it has a reply.
-    """
-
-    position: int
-    sample: Sample
-    trial: int
-    recipe: str | None = None
-    keys: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """What was asked: the key it is known by, and the messages without the pixels."""
 
@@ -59,11 +40,11 @@ class Ask:
     messages: list[dict[str, Any]]
 
 
-class Journal:
-    """All that is known of a run. Reading is safe at any time, from any thread."""
+class Journal(JournalReader):
+    """The journal of a run, to be written and read."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._writer: Writer | None = None
         self._session: tuple[int, float] | None = None
 
@@ -78,6 +59,8 @@ class Journal:
             db.execute("PRAGMA journal_mode = WAL")
             if is_new:
                 schema.create(db)
+            else:
+                schema.upgrade(db)
         journal._writer = Writer(path)
         return journal
 
@@ -92,8 +75,6 @@ class Journal:
         with journal._reading():
             pass
         return journal
-
-    # -- writing -----------------------------------------------------------------------------------
 
     def replace_samples(self, samples: Iterable[Sample]) -> int:
         """Keep the source as it was read, all or nothing. Replies of samples that are gone stay.
@@ -159,15 +140,32 @@ class Journal:
             statements.append(("DELETE FROM asks WHERE sample = ? AND trial = ?", (sample, trial)))
         self._writing.put(statements)
 
-    def append_score(self, sample: str, trial: int, key: str, scorer: Scorer, score: Score) -> None:
+    def append_score(
+        self,
+        sample: str,
+        trial: int,
+        key: str,
+        scorer: Scorer,
+        score: Score,
+        *,
+        is_provisional: bool = False,
+    ) -> None:
         """Keep a verdict. It clears an earlier failure to score."""
-        row = (sample, trial, key, scorer.name, scorer.version, score.outcome, score.value, _encode(score))
+        version = scorer.version + PROVISIONAL * is_provisional
+        row = (sample, trial, key, scorer.name, version, score.outcome, score.value, _encode(score))
         self._writing.put(
             [
                 ("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row),
                 ("DELETE FROM failures WHERE sample = ? AND trial = ?", (sample, trial)),
             ]
         )
+
+    def append_call(
+        self, sample: str, trial: int, ask: Ask, purpose: str, reply: Reply, *, attempts: int = 1
+    ) -> None:
+        """Keep what an earlier round or a judge said, so that it is not asked again."""
+        row = (sample, trial, ask.key, purpose, _encode(ask.messages), _encode(reply), attempts, time.time())
+        self._writing.put([("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)])
 
     def renew_ask(self, sample: str, trial: int, ask: Ask) -> None:
         """The same is asked as once before: its reply, kept all along, counts again.
@@ -215,129 +213,3 @@ class Journal:
     def _ask_row(sample: str, trial: int, ask: Ask) -> Statement:
         row = (sample, trial, ask.key, ask.recipe, _encode(ask.messages))
         return ("INSERT OR REPLACE INTO asks VALUES (?, ?, ?, ?, ?)", row)
-
-    # -- reading -----------------------------------------------------------------------------------
-
-    def meta(self, name: str) -> Any:
-        """A fact about the whole run; None when it was never set."""
-        with self._reading() as db:
-            row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else msgspec.json.decode(row[0])
-
-    def samples(self) -> Iterator[Sample]:
-        """The source as it was read, in order."""
-        sql = "SELECT body FROM samples WHERE position > ?1 AND position <= ?2 ORDER BY position"
-        for row in self._pages(sql):
-            yield _sample.decode(row[0])
-
-    def tasks(self, trials: int = 1) -> Iterator[Task]:
-        """Every trial of every sample, saying which have a reply."""
-        sql = """
-            SELECT s.position, s.body, r.trial, r.key, a.recipe FROM samples s
-            LEFT JOIN replies r ON r.sample = s.id AND r.trial < ?3
-            LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
-            WHERE s.position > ?1 AND s.position <= ?2
-            ORDER BY s.position"""
-        for _, replies in itertools.groupby(self._pages(sql, trials), key=lambda row: row[0]):
-            rows = list(replies)
-            sample = _sample.decode(rows[0][1])
-            for trial in range(trials):
-                mine = [row for row in rows if row[2] == trial]
-                yield Task(
-                    position=rows[0][0],
-                    sample=sample,
-                    trial=trial,
-                    recipe=next((row[4] for row in mine if row[4] is not None), None),
-                    keys=frozenset(row[3] for row in mine),
-                )
-
-    def results(self, scorer: str, *, trials: int = 1, sample: str | None = None) -> Iterator[Result]:
-        """How each trial of each sample ended, with the verdict of `scorer`."""
-        sql = """
-            SELECT s.position, s.body, t.value, a.key, a.body, r.body, r.attempts, c.body, f.body
-            FROM samples s CROSS JOIN (SELECT value FROM json_each(?3)) t
-            LEFT JOIN asks a ON a.sample = s.id AND a.trial = t.value
-            LEFT JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
-            LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
-                              AND c.scorer = ?4
-            LEFT JOIN failures f ON f.sample = s.id AND f.trial = t.value
-            WHERE s.position > ?1 AND s.position <= ?2 AND (?5 IS NULL OR s.id = ?5)
-            ORDER BY s.position, t.value"""
-        numbers = _encode(list(range(trials))).decode()
-        for row in self._pages(sql, numbers, scorer, sample):
-            yield Result(
-                position=row[0],
-                sample=_sample.decode(row[1]),
-                trial=row[2],
-                key=row[3] or "",
-                sent=tuple(_image_records(row[4])),
-                reply=_reply.decode(row[5]) if row[5] is not None else None,
-                attempts=row[6] or 0,
-                score=_score.decode(row[7]) if row[7] is not None else None,
-                failure=_failure.decode(row[8]) if row[8] is not None else None,
-            )
-
-    def unscored(self, scorer: Scorer, *, trials: int = 1) -> Iterator[tuple[Sample, int, str, Reply]]:
-        """Replies that have no verdict of this version of `scorer` yet."""
-        sql = """
-            SELECT s.body, r.trial, r.key, r.body FROM samples s
-            JOIN asks a ON a.sample = s.id AND a.trial < ?3
-            JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
-            LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
-                              AND c.scorer = ?4 AND c.version = ?5
-            WHERE c.sample IS NULL AND s.position > ?1 AND s.position <= ?2
-            ORDER BY s.position, r.trial"""
-        for row in self._pages(sql, trials, scorer.name, scorer.version):
-            yield _sample.decode(row[0]), row[1], row[2], _reply.decode(row[3])
-
-    def score_so_far(self, scorer: Scorer) -> tuple[float, int]:
-        """Sum and number of the verdicts that stand already."""
-        sql = """
-            SELECT total(c.value), count(*) FROM samples s
-            JOIN asks a ON a.sample = s.id
-            JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
-            WHERE c.scorer = ? AND c.version = ? AND c.outcome <> 'unscored'"""
-        with self._reading() as db:
-            total, count = db.execute(sql, (scorer.name, scorer.version)).fetchone()
-        return float(total), int(count)
-
-    def asked(self, sample: str, trial: int = 0) -> list[dict[str, Any]]:
-        """The messages as they were sent; empty when nothing was."""
-        with self._reading() as db:
-            sql = "SELECT body FROM asks WHERE sample = ? AND trial = ?"
-            row = db.execute(sql, (sample, trial)).fetchone()
-        return [] if row is None else msgspec.json.decode(row[0], type=list[dict[str, Any]])
-
-    def count_samples(self) -> int:
-        """How many samples the run has."""
-        with self._reading() as db:
-            return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
-
-    def totals(self) -> dict[str, float]:
-        """Requests and seconds over all sessions."""
-        sql = "SELECT total(seconds), total(sent), total(retried), total(cached) FROM sessions"
-        with self._reading() as db:
-            seconds, sent, retried, cached = db.execute(sql).fetchone()
-        return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
-
-    def _pages(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Rows of a query over samples, a page of samples at a time: those after `?1`, up to `?2`."""
-        page = """SELECT max(position) FROM
-                  (SELECT position FROM samples WHERE position > ? ORDER BY position LIMIT ?)"""
-        with self._reading() as db:
-            last = -1
-            while (end := db.execute(page, (last, PAGE)).fetchone()[0]) is not None:
-                yield from db.execute(sql, (last, end, *values)).fetchall()
-                last = end
-
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with store_errors(self.path), contextlib.closing(connect_to_read(self.path)) as db:
-            schema.check_version(db, str(self.path))
-            yield db
-
-
-def _image_records(asked: bytes | None) -> Iterator[Mapping[str, Any]]:
-    if asked is not None:
-        for message in msgspec.json.decode(asked):
-            yield from (part["image"] for part in message["parts"] if "image" in part)

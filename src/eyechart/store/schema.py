@@ -1,7 +1,8 @@
 """The tables of run.sqlite, and their version.
 
 `samples` is the source as it was read; `asks` is what was last asked for each sample and trial;
-`replies` keeps every answer ever paid for, keyed by what was asked; `failures` and `scores` follow them.
+`replies` keeps every answer ever paid for, keyed by what was asked; `failures` and `scores` follow them;
+`calls` (since format 2) keeps what was asked besides: earlier rounds of a conversation, and judges.
 """
 
 from __future__ import annotations
@@ -10,9 +11,22 @@ import sqlite3
 
 from eyechart.errors import StoreError
 
-VERSION = 1
+VERSION = 2
+OLDEST = 1  # the first format that can be brought up to date
 
-TABLES = """
+CALLS = """
+CREATE TABLE calls (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL, key TEXT NOT NULL,
+  purpose TEXT NOT NULL,                  -- "round:0", "judge:mcqa"
+  asked  BLOB NOT NULL,                   -- the messages as sent
+  body   BLOB NOT NULL,                   -- types.Reply as JSON
+  attempts INTEGER NOT NULL,
+  at     REAL NOT NULL,
+  PRIMARY KEY (sample, trial, key)
+) WITHOUT ROWID;
+"""
+
+TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE samples (
@@ -56,12 +70,18 @@ CREATE TABLE sessions (
   id INTEGER PRIMARY KEY, started_at REAL NOT NULL, seconds REAL NOT NULL,
   sent INTEGER NOT NULL, retried INTEGER NOT NULL, cached INTEGER NOT NULL
 );
-"""
+{CALLS}"""
 
 
 def create(db: sqlite3.Connection) -> None:
     """Lay out an empty journal."""
     db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+def upgrade(db: sqlite3.Connection) -> None:
+    """Bring an older journal up to date, all or nothing."""
+    if int(db.execute("PRAGMA user_version").fetchone()[0]) < VERSION:
+        db.executescript(f"BEGIN IMMEDIATE; {CALLS} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
 def check_version(db: sqlite3.Connection, where: str) -> None:
@@ -72,5 +92,5 @@ def check_version(db: sqlite3.Connection, where: str) -> None:
             f"{where} was written by a newer eyechart (format {found}, this one reads {VERSION})",
             hint="upgrade eyechart, or start over in another folder with --out",
         )
-    if found < VERSION:
+    if found < OLDEST:
         raise StoreError(f"{where} is not a run of eyechart", hint="give the folder that holds run.sqlite")

@@ -1,0 +1,42 @@
+"""What is asked besides the reply itself: found in the journal if it was asked before, else kept there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from eyechart.engine.asking import Asker
+from eyechart.store.journal import Ask, Journal
+from eyechart.types import Reply, Request
+
+
+class Calls:
+    """The calls of one run, by key."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._known = journal.call_keys()
+
+    async def reply(
+        self, asker: Asker, request: Request, key: str, written: Sequence[Mapping[str, Any]], purpose: str
+    ) -> Reply:
+        """The reply to `request`; raises what the asker raises."""
+        sample, trial = request.sample.id, request.trial
+        if key in self._known:
+            self._journal.flush()  # it may have been asked a moment ago
+            for call in self._journal.calls(sample, trial):
+                if call.key == key:
+                    return call.reply
+        answer = await asker.ask(request)
+        ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])
+        self._journal.append_call(sample, trial, ask, purpose, answer.replies[0], attempts=answer.attempts)
+        self._known.add(key)
+        return answer.replies[0]
+
+
+def key_of(*parts: Any) -> str:
+    """The name of what is asked."""
+    return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()

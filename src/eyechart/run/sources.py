@@ -1,0 +1,90 @@
+"""From the source a user names to the benchmark that is asked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import UsageError
+from eyechart.run.options import Options
+from eyechart.types import Benchmark, Source
+
+
+def find_benchmark(source: str | Path | Benchmark | Source, options: Options) -> Benchmark:
+    """The benchmark that a user means: a declared one by name, or the one that a file makes."""
+    from eyechart.benchmarks.custom import custom
+    from eyechart.registry import benchmarks
+
+    if isinstance(source, Benchmark):
+        return source
+    if not isinstance(source, str | Path):
+        if not (hasattr(source, "__iter__") and hasattr(source, "name") and hasattr(source, "origin")):
+            raise UsageError(
+                f"{type(source).__name__} is not a source of samples",
+                hint="give a path, a name from the catalogue, a Benchmark, or what ec.load returns",
+            )
+        return custom(source)
+    if options.read_as:
+        return make_benchmark(options.read_as, {**options.settings, "file": str(source)})
+    if not Path(source).exists() and str(source) in benchmarks.names():
+        return make_benchmark(str(source), options.settings)
+    if options.settings:
+        raise UsageError(
+            f"{source} is a plain file, which knows no settings ({', '.join(options.settings)})",
+            hint="--as NAME says which benchmark's file it is",
+        )
+    return custom(_open_file(source, options))
+
+
+def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
+    """A benchmark of the catalogue with options of its own; each is checked against what it declares.
+
+    The parameters of a benchmark's function are its options; their annotations say which values they take.
+    """
+    import msgspec
+
+    from eyechart.model.specs import refuse_unknown
+    from eyechart.registry import benchmarks
+
+    factory = benchmarks.get(name)
+    known = inspect.signature(factory, eval_str=True).parameters
+    if "file" in settings and "file" not in known:
+        raise UsageError(f"{name} is no benchmark that is read from a file of one's own")
+    refuse_unknown(set(settings), set(known), who=name)
+    values = {}
+    for option, value in settings.items():
+        try:
+            values[option] = msgspec.convert(
+                value, known[option].annotation, strict=False, dec_hook=lambda kind, text: kind(text)
+            )
+        except (msgspec.ValidationError, TypeError, ValueError) as err:
+            raise UsageError(f"{name}: {option}={value!r} is not possible: {err}") from err
+    return factory(**values)
+
+
+def _open_file(source: str | Path, options: Options) -> Source:
+    from eyechart.data.source import SourceOptions, open_source
+
+    chosen = SourceOptions(
+        format=options.format,
+        fields=options.fields,
+        encoding=options.encoding,
+        cells=options.cells,
+        image_root=options.image_root,
+        allow_urls=options.allow_urls,
+    )
+    return open_source(source, chosen)
+
+
+def rotated(benchmark: Benchmark) -> Benchmark:
+    """The same benchmark by CircularEval: every rotation of its options is asked, and all must be right.
+
+    A benchmark whose file holds the rotations already is asked as it is.
+    """
+    from eyechart.data.circular import circular
+
+    source = benchmark.source if benchmark.circular else circular(benchmark.source)
+    return replace(benchmark, source=source, circular="headline")

@@ -1,0 +1,89 @@
+"""Who scores a run: its scorer, those beside it, and the judge that they may ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import UsageError
+from eyechart.run.options import Options
+from eyechart.types import Benchmark, JudgedScorer, ModelSettings, Scorer
+
+if TYPE_CHECKING:
+    from eyechart.engine.judge import Bench
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """Who scores a run. Scorers that can ask a judge are bound to the bench they stand before."""
+
+    scorer: Scorer
+    beside: tuple[Scorer, ...] = ()
+    bench: Bench | None = field(default=None)
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says of them."""
+        bench = self.bench
+        return {
+            "scorer": self.scorer.name,
+            "parity": self.scorer.parity,
+            "also_scorers": [scorer.name for scorer in self.beside],
+            "judge": bench
+            and {
+                "model": bench.model.name,
+                "identity": dict(bench.model.identity),
+                "prompts": dict(bench.prompts),
+            },
+        }
+
+
+def choose_verdicts(benchmark: Benchmark, options: Options) -> Verdicts:
+    """The scorers of a run, checked against whether there is a judge."""
+    bench = find_bench(options)
+    usual = benchmark.judged_scorer if bench and benchmark.judged_scorer else benchmark.scorer
+    return bind(options.scorer or usual, options.also_scorers, bench)
+
+
+def bind(scorer: str, beside: tuple[str, ...], bench: Bench | None) -> Verdicts:
+    """Scorers by name, before a bench if there is one."""
+    from eyechart.engine.judge import BenchScorer
+    from eyechart.registry import scorers
+
+    found: list[Scorer] = []
+    for name in dict.fromkeys((scorer, *beside)):
+        one = scorers.get(name)
+        if getattr(one, "needs_judge", False) and bench is None:
+            raise UsageError(
+                f"the scorer {name} needs a judge",
+                hint="name one with --judge MODEL, or score by rules alone with --scorer default",
+            )
+        found.append(BenchScorer(one, bench) if bench and isinstance(one, JudgedScorer) else one)
+    if bench and not any(isinstance(one, JudgedScorer) for one in found):
+        raise UsageError(
+            f"the scorer {scorer} asks no judge", hint="leave out --judge, or choose --scorer judged"
+        )
+    return Verdicts(scorer=found[0], beside=tuple(found[1:]), bench=bench)
+
+
+def find_bench(options: Options) -> Bench | None:
+    """The judge that a user names, with the wording they give it."""
+    if options.judge is None:
+        said = [
+            name for name in ("judge_base_url", "judge_params", "judge_prompts") if getattr(options, name)
+        ]
+        if said:
+            raise UsageError(f"{said[0]} is given, but no judge", hint="name it with --judge MODEL")
+        return None
+    from eyechart.engine.judge import Bench
+    from eyechart.model.specs import make_model
+    from eyechart.score.judge_prompts import read_prompts
+
+    settings = ModelSettings(
+        base_url=options.judge_base_url,
+        api_key=options.judge_api_key,
+        parameters=options.judge_params,
+        timeout_s=options.timeout_s,
+        concurrency=options.concurrency,
+    )
+    prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
+    return Bench(make_model(options.judge, settings), prompts)

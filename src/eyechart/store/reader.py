@@ -1,0 +1,264 @@
+"""Reading a journal: safe at any time, from any thread, while it is being written or after."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.store import schema
+from eyechart.store.database import connect_to_read, store_errors
+from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer
+
+PROVISIONAL = "?"  # ends the version of a verdict that a judge still owes; it is scored again next time
+PAGE = 500  # rows read at a time: a reader that never lingers lets SQLite fold its log back in
+
+_sample = msgspec.json.Decoder(Sample)
+_reply = msgspec.json.Decoder(Reply)
+_failure = msgspec.json.Decoder(Failure)
+_score = msgspec.json.Decoder(Score)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One trial of one sample, with the keys of every reply to it that is already in the journal.
+
+    `recipe` is that of what was asked last, if it has a reply. `siblings` are the sample's further trials,
+    where all are to be asked in one request.
+    """
+
+    position: int
+    sample: Sample
+    trial: int
+    recipe: str | None = None
+    keys: frozenset[str] = frozenset()
+    siblings: tuple[Task, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Something asked besides the reply itself: an earlier round, or a judge."""
+
+    sample: str
+    trial: int
+    key: str
+    purpose: str  # "round:0", "judge:mcqa"
+    messages: list[dict[str, Any]]
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A reply that waits for a verdict."""
+
+    sample: Sample
+    trial: int
+    key: str
+    reply: Reply
+
+
+class JournalReader:
+    """All that is known of a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def meta(self, name: str) -> Any:
+        """A fact about the whole run; None when it was never set."""
+        with self._reading() as db:
+            row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else msgspec.json.decode(row[0])
+
+    def samples(self) -> Iterator[Sample]:
+        """The source as it was read, in order."""
+        sql = "SELECT body FROM samples WHERE position > ?1 AND position <= ?2 ORDER BY position"
+        for row in self._pages(sql):
+            yield _sample.decode(row[0])
+
+    def tasks(self, trials: int = 1, *, together: bool = False) -> Iterator[Task]:
+        """Every trial of every sample, saying which have a reply.
+
+        `together`: one task a sample, its further trials as siblings of the first.
+        """
+        sql = """
+            SELECT s.position, s.body, r.trial, r.key, a.recipe FROM samples s
+            LEFT JOIN replies r ON r.sample = s.id AND r.trial < ?3
+            LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
+            WHERE s.position > ?1 AND s.position <= ?2
+            ORDER BY s.position"""
+        for _, replies in itertools.groupby(self._pages(sql, trials), key=lambda row: row[0]):
+            rows = list(replies)
+            sample = _sample.decode(rows[0][1])
+            each = [_task(sample, trial, rows) for trial in range(trials)]
+            if together:
+                yield replace(each[0], siblings=tuple(each[1:]))
+            else:
+                yield from each
+
+    def results(self, scorer: str, *, trials: int = 1, sample: str | None = None) -> Iterator[Result]:
+        """How each trial of each sample ended, with the verdict of `scorer`."""
+        sql = """
+            SELECT s.position, s.body, t.value, a.key, a.body, r.body, r.attempts, c.body, f.body
+            FROM samples s CROSS JOIN (SELECT value FROM json_each(?3)) t
+            LEFT JOIN asks a ON a.sample = s.id AND a.trial = t.value
+            LEFT JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
+            LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
+                              AND c.scorer = ?4
+            LEFT JOIN failures f ON f.sample = s.id AND f.trial = t.value
+            WHERE s.position > ?1 AND s.position <= ?2 AND (?5 IS NULL OR s.id = ?5)
+            ORDER BY s.position, t.value"""
+        numbers = msgspec.json.encode(list(range(trials))).decode()
+        for row in self._pages(sql, numbers, scorer, sample):
+            yield Result(
+                position=row[0],
+                sample=_sample.decode(row[1]),
+                trial=row[2],
+                key=row[3] or "",
+                sent=tuple(_image_records(row[4])),
+                reply=_reply.decode(row[5]) if row[5] is not None else None,
+                attempts=row[6] or 0,
+                score=_score.decode(row[7]) if row[7] is not None else None,
+                failure=_failure.decode(row[8]) if row[8] is not None else None,
+            )
+
+    def unscored(self, scorer: Scorer, *, trials: int = 1) -> Iterator[Answered]:
+        """Replies that have no verdict of this version of `scorer` yet."""
+        sql = """
+            SELECT s.body, r.trial, r.key, r.body FROM samples s
+            JOIN asks a ON a.sample = s.id AND a.trial < ?3
+            JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
+            LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
+                              AND c.scorer = ?4 AND c.version = ?5
+            WHERE c.sample IS NULL AND s.position > ?1 AND s.position <= ?2
+            ORDER BY s.position, r.trial"""
+        for row in self._pages(sql, trials, scorer.name, scorer.version):
+            yield Answered(
+                sample=_sample.decode(row[0]), trial=row[1], key=row[2], reply=_reply.decode(row[3])
+            )
+
+    def verdicts(self, scorer: str, *, trials: int = 1) -> dict[tuple[str, int], tuple[str, float]]:
+        """Outcome and value of every reply, by sample and trial; one without a verdict has failed."""
+        sql = """
+            SELECT s.id, r.trial, c.outcome, c.value FROM samples s
+            JOIN asks a ON a.sample = s.id AND a.trial < ?3
+            JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
+            LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
+                              AND c.scorer = ?4
+            WHERE s.position > ?1 AND s.position <= ?2
+            ORDER BY s.position, r.trial"""
+        rows = self._pages(sql, trials, scorer)
+        return {(row[0], row[1]): (row[2] or "failed", row[3] or 0.0) for row in rows}
+
+    def score_so_far(self, scorer: Scorer) -> tuple[float, float]:
+        """The points of the verdicts that stand already, and how many there were to earn."""
+        sql = """
+            SELECT total(c.value * coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1)),
+                   total(coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1)) FROM samples s
+            JOIN asks a ON a.sample = s.id
+            JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
+            WHERE c.scorer = ? AND c.version = ? AND c.outcome <> 'unscored'"""
+        with self._reading() as db:
+            total, count = db.execute(sql, (scorer.name, scorer.version)).fetchone()
+        return float(total), float(count)
+
+    def asked(self, sample: str, trial: int = 0) -> list[dict[str, Any]]:
+        """The messages as they were sent; empty when nothing was."""
+        with self._reading() as db:
+            sql = "SELECT body FROM asks WHERE sample = ? AND trial = ?"
+            row = db.execute(sql, (sample, trial)).fetchone()
+        return [] if row is None else msgspec.json.decode(row[0], type=list[dict[str, Any]])
+
+    def call_keys(self) -> set[str]:
+        """The keys of all that was asked besides the replies themselves."""
+        with self._reading() as db:
+            return {row[0] for row in db.execute("SELECT key FROM calls")} if _has_calls(db) else set()
+
+    def calls(self, sample: str, trial: int) -> list[Call]:
+        """What was asked for one trial of one sample besides the reply itself, in order."""
+        sql = """SELECT key, purpose, asked, body FROM calls WHERE sample = ? AND trial = ?
+                 ORDER BY at, purpose"""
+        with self._reading() as db:
+            rows = db.execute(sql, (sample, trial)).fetchall() if _has_calls(db) else []
+        return [
+            Call(
+                sample=sample,
+                trial=trial,
+                key=key,
+                purpose=purpose,
+                messages=msgspec.json.decode(asked, type=list[dict[str, Any]]),
+                reply=_reply.decode(body),
+            )
+            for key, purpose, asked, body in rows
+        ]
+
+    def judged_totals(self) -> dict[str, int]:
+        """What the judge cost: calls, tokens in and out."""
+        sql = """
+            SELECT count(*), total(json_extract(CAST(body AS TEXT), '$.usage.prompt_tokens')),
+                   total(json_extract(CAST(body AS TEXT), '$.usage.completion_tokens'))
+            FROM calls WHERE purpose LIKE 'judge:%'"""
+        with self._reading() as db:
+            row = db.execute(sql).fetchone() if _has_calls(db) else (0, 0, 0)
+        return {"calls": int(row[0]), "prompt": int(row[1]), "completion": int(row[2])}
+
+    def count_provisional(self, scorer: str) -> int:
+        """How many verdicts wait for a judge that failed."""
+        sql = "SELECT count(*) FROM scores WHERE scorer = ? AND version LIKE ?"
+        with self._reading() as db:
+            return int(db.execute(sql, (scorer, f"%{PROVISIONAL}")).fetchone()[0])
+
+    def count_samples(self) -> int:
+        """How many samples the run has."""
+        with self._reading() as db:
+            return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
+
+    def totals(self) -> dict[str, float]:
+        """Requests and seconds over all sessions."""
+        sql = "SELECT total(seconds), total(sent), total(retried), total(cached) FROM sessions"
+        with self._reading() as db:
+            seconds, sent, retried, cached = db.execute(sql).fetchone()
+        return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
+
+    def _pages(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """Rows of a query over samples, a page of samples at a time: those after `?1`, up to `?2`."""
+        page = """SELECT max(position) FROM
+                  (SELECT position FROM samples WHERE position > ? ORDER BY position LIMIT ?)"""
+        with self._reading() as db:
+            last = -1
+            while (end := db.execute(page, (last, PAGE)).fetchone()[0]) is not None:
+                yield from db.execute(sql, (last, end, *values)).fetchall()
+                last = end
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with store_errors(self.path), contextlib.closing(connect_to_read(self.path)) as db:
+            schema.check_version(db, str(self.path))
+            yield db
+
+
+def _task(sample: Sample, trial: int, rows: Sequence[tuple[Any, ...]]) -> Task:
+    mine = [row for row in rows if row[2] == trial]
+    return Task(
+        position=rows[0][0],
+        sample=sample,
+        trial=trial,
+        recipe=next((row[4] for row in mine if row[4] is not None), None),
+        keys=frozenset(row[3] for row in mine),
+    )
+
+
+def _has_calls(db: sqlite3.Connection) -> bool:
+    """Whether the journal has that table: one of the first format, opened only to be read, has none."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0]) >= 2
+
+
+def _image_records(asked: bytes | None) -> Iterator[Mapping[str, Any]]:
+    if asked is not None:
+        for message in msgspec.json.decode(asked):
+            yield from (part["image"] for part in message["parts"] if "image" in part)
