@@ -1,0 +1,235 @@
+"""MULTI: problem file, knowledge (MULTI-Extend), hard list (MULTI-Elite), captions -> samples.
+
+https://github.com/OpenDFM/MULTI-Benchmark. A sample is one question of a problem, its id the problem's id
+with the question's place behind it. Its text has pictures numbered and captions put in as `prepare` does;
+it holds pictures at input type 2 only, the question's own first, then those of the knowledge.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from eyechart.data.multi_captions import read_captions, refuse_missing
+from eyechart.data.multi_files import (
+    TYPES,
+    Knowledge,
+    Problem,
+    first_of,
+    read_hard_list,
+    read_knowledge,
+    read_problems,
+)
+from eyechart.data.multi_prepare import (
+    InputType,
+    Numbering,
+    Prepared,
+    Wanted,
+    check_marks,
+    knowledge_name,
+    place_images,
+)
+from eyechart.data.multi_select import (
+    Question,
+    Selection,
+    all_questions,
+    refuse_unknown_ids,
+    select_questions,
+)
+from eyechart.data.paths import PathRules
+from eyechart.types import ImageRef, Sample
+
+# How results are grouped: by the education a file names, two subjects apart from the rest.
+LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
+SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiFiles:
+    """Which files make up the questions, and how they are put together."""
+
+    problem_file: Path
+    knowledge_file: Path | None = None
+    caption_file: Path | None = None
+    subset: Path | None = None
+    image_root: Path | None = None
+    input_type: InputType = 0
+    cap_in_cnt: bool = False
+    numbering: Numbering = "official"
+    selection: Selection = field(default_factory=Selection)
+    allow_missing_captions: bool = False
+    allow_unknown_ids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MultiSource:
+    """The chosen questions, made into samples one after the other."""
+
+    name: str
+    files: MultiFiles
+    questions: tuple[Question, ...] = field(repr=False)
+    knowledge: Mapping[str, Knowledge] = field(repr=False)
+    wanted: Wanted = field(repr=False)
+
+    @property
+    def origin(self) -> str:
+        """Where the problem file lies."""
+        return str(self.files.problem_file)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Samples in the order in which they are asked."""
+        to_ref = ImagePaths(self.files.problem_file.parent, self.files.image_root).to_ref
+        for question in self.questions:
+            prepared = self.prepare(question)
+            images = (*prepared.question_images, *prepared.knowledge_images)
+            has_images = self.files.input_type == 2
+            yield Sample(
+                id=question.id,
+                question=prepared.question_content,
+                images=tuple(to_ref(path) for path in images) if has_images else (),
+                golds=_label(question),
+                meta=_meta(question, prepared),
+                row=question.row,
+            )
+
+    def prepare(self, question: Question) -> Prepared:
+        """One question with its pictures numbered, captions put in, and knowledge beside it."""
+        problem = question.problem
+        text = problem.question_text(question.index)
+        paths = problem.img_paths or []
+        where = f"{self.files.problem_file.name}: question {question.id!r}"
+        check_marks(text, paths, where=where, field="img_paths")
+        placed = place_images(text, paths, self.wanted)
+        known_as = knowledge_name(problem.knowledge or [], problem.problem_id)
+        piece = self.knowledge.get(known_as)  # as published: no such piece is no error
+        background = None
+        if piece is not None:
+            name = self.files.knowledge_file.name if self.files.knowledge_file else ""
+            where = f"{name}: knowledge {known_as!r}"
+            check_marks(
+                piece.knowledge_content, piece.knowledge_images, where=where, field="knowledge_images"
+            )
+            background = place_images(piece.knowledge_content, piece.knowledge_images, self.wanted)
+        return Prepared(
+            question_id=question.id,
+            question_content=placed.text,
+            question_type=problem.problem_type_list[question.index],
+            knowledge=problem.knowledge or [],
+            question_images=placed.images,
+            knowledge_content=background.text if background else None,
+            knowledge_images=background.images if background else (),
+            input_type=self.files.input_type,
+        )
+
+    def images_in_use(self) -> Iterator[str]:
+        """The paths of all pictures that the questions and their knowledge show."""
+        for question in self.questions:
+            prepared = self.prepare(question)
+            yield from prepared.question_images
+            yield from prepared.knowledge_images
+
+
+def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
+    """Read the files, choose the questions, and refuse what does not fit together."""
+    questions = all_questions(read_problems(files.problem_file))
+    selection = files.selection
+    if files.subset is not None:
+        ids = read_hard_list(files.subset)
+        if not files.allow_unknown_ids:
+            known = (question.id for question in questions)
+            refuse_unknown_ids(ids, known, file=files.subset.name, of=files.problem_file.name)
+        selection = replace(selection, subset=frozenset(ids))
+    captions = None
+    if files.input_type == 1 and files.caption_file is not None:
+        captions = read_captions(files.caption_file)
+    source = MultiSource(
+        name,
+        files,
+        tuple(select_questions(questions, selection)),
+        read_knowledge(files.knowledge_file) if files.knowledge_file else {},
+        Wanted(captions, files.cap_in_cnt, files.numbering),
+    )
+    if captions is not None and files.caption_file is not None and not files.allow_missing_captions:
+        refuse_missing(source.images_in_use(), captions, files.caption_file)
+    return source
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePaths:
+    """Finds pictures by paths written for the authors' own folders: ``../data/images/czsx/0_1.png``.
+
+    Looked for below the problem file's folder, then `root`: the path as it stands, without the steps up at
+    its beginning, and from its folder ``images`` on, with and without that name. Nothing above is followed.
+    """
+
+    folder: Path
+    root: Path | None = None
+
+    def to_ref(self, path: str) -> ImageRef:
+        """The picture at `path`; the first place of all when it is at none of them."""
+        if path.startswith(("http://", "https://")):
+            return ImageRef(kind="url", location=path)
+        roots = [self.folder, *([self.root] if self.root else []), Path()]
+        rules = PathRules(list(dict.fromkeys(str(root.absolute()) for root in roots)))
+        places = [rules.to_ref(spelling) for spelling in _spellings(path)]
+        return next((ref for ref in places if not ref.refused and os.path.exists(ref.location)), places[0])  # noqa: PTH110
+
+
+def _spellings(path: str) -> list[str]:
+    """The ways to look for a path; one that leads out and names no folder ``images`` has only its own.
+
+    >>> _spellings("../data/images/czsx/0_1.png")
+    ['images/czsx/0_1.png', 'data/images/czsx/0_1.png', 'czsx/0_1.png']
+    >>> _spellings("../secret.png"), _spellings("czsx/0_1.png")
+    (['../secret.png'], ['czsx/0_1.png'])
+    """
+    parts = list(Path(os.path.normpath(path)).parts)
+    inside = [part for part in parts if part != ".."]
+    if os.path.isabs(path) or path.startswith("~") or "images" not in inside[:-1]:  # noqa: PTH117
+        return [path]
+    tail = inside[inside.index("images") :]
+    own = [] if parts[0] == ".." else [parts]
+    return list(dict.fromkeys("/".join(found) for found in (*own, tail, inside, tail[1:])))
+
+
+def _label(question: Question) -> tuple[str, ...]:
+    answers = question.problem.problem_answer_list
+    label = None if answers is None else answers[question.index]
+    return () if label is None else (label,)
+
+
+def _meta(question: Question, prepared: Prepared) -> dict[str, Any]:
+    problem: Problem = question.problem
+    analyses = problem.problem_analysis_list or []
+    n_images = len(prepared.question_images)
+    subject = first_of(problem.subject)
+    education = problem.education or ""
+    meta: dict[str, Any] = {
+        "question_type": TYPES[prepared.question_type][1],
+        "type_name": prepared.question_type,
+        "education": education,
+        "subject": subject,
+        "level": SUBJECT_LEVELS.get(subject) or LEVELS.get(education, "Other"),
+        "problem_id": problem.problem_id,
+        "question_image_number": n_images,
+        "image_class": image_class(n_images),
+        "knowledge": knowledge_name(prepared.knowledge, problem.problem_id),
+        "analysis": (analyses[question.index : question.index + 1] or [""])[0] or "",
+        "input_type": prepared.input_type,
+    }
+    if prepared.knowledge_content is not None:
+        meta["knowledge_content"] = prepared.knowledge_content
+        meta["knowledge_image_number"] = len(prepared.knowledge_images)
+    return meta
+
+
+def image_class(n_images: int) -> str:
+    """No, a single, or multiple images.
+
+    >>> [image_class(n) for n in (0, 1, 3)]
+    ['NI', 'SI', 'MI']
+    """
+    return ("NI", "SI", "MI")[min(max(n_images, 0), 2)]

@@ -1,0 +1,189 @@
+"""MULTI's files as they lie on disk: problems, knowledge, the hard list. Checked here, trusted from here on.
+
+Problems and knowledge come as an object keyed by id or name, or as a list whose rows name themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from eyechart.data.encoding import BOM, refuse_wide_text
+from eyechart.data.json_window import elements
+from eyechart.errors import DataError
+
+# As the files name them: the number that `questions_type` means, and the short name.
+TYPES: Mapping[str, tuple[int, str]] = {
+    "单选": (0, "SA"),
+    "多选": (1, "MA"),
+    "填空": (2, "FB"),
+    "解答": (3, "OP"),
+    "其他": (4, "other"),
+}
+
+_AT = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A problem: a stem and its questions, as the file holds them."""
+
+    problem_content_list: list[str]
+    problem_type_list: list[str]
+    problem_id: str = ""
+    problem_content: str | None = None
+    problem_answer_list: list[str | None] | None = None
+    problem_analysis_list: list[str | None] | None = None
+    img_paths: list[str] | None = None
+    knowledge: list[str] | str | None = None
+    education: str | None = None
+    subject: list[str] | str | None = None
+
+    def question_id(self, index: int) -> str:
+        """The name of one of its questions."""
+        return f"{self.problem_id}_{index}"
+
+    def question_text(self, index: int) -> str:
+        """Stem and question; the line break is there even when one of them is empty, as published."""
+        return f"{self.problem_content or ''}\n{self.problem_content_list[index]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """A piece of knowledge of MULTI-Extend."""
+
+    knowledge_content: str
+    knowledge_images: list[str] = field(default_factory=list)
+    knowledge: str = ""
+
+
+def read_problems(path: Path) -> dict[str, Problem]:
+    """Problems by id, in the file's order."""
+    problems: dict[str, Problem] = {}
+    for key, number, problem in decode_rows(path, Problem, "problem"):
+        problem_id = problem.problem_id if key is None else key
+        if not problem_id:
+            raise DataError(
+                f"{path.name}: row {number} has no problem_id",
+                hint="in a file that is a list every row names its problem",
+            )
+        if problem_id in problems:
+            raise DataError(f"{path.name}: problem {problem_id!r} stands there twice")
+        _check(problem, problem_id, path)
+        problems[problem_id] = replace(problem, problem_id=problem_id)
+    return problems
+
+
+def _check(problem: Problem, problem_id: str, path: Path) -> None:
+    n = len(problem.problem_content_list)
+    for name in ("problem_type_list", "problem_answer_list"):
+        given = getattr(problem, name)
+        if given is not None and len(given) != n:
+            raise DataError(
+                f"{path.name}: problem {problem_id!r}: {name} has {len(given)} "
+                f"entr{'y' if len(given) == 1 else 'ies'}, but problem_content_list has {n}",
+                hint="every question needs its own entry; leave problem_answer_list out if there are none",
+            )
+    for index, kind in enumerate(problem.problem_type_list):
+        if kind not in TYPES:
+            raise DataError(
+                f"{path.name}: question '{problem_id}_{index}': problem_type_list has {kind!r}, "
+                "which is no type of question",
+                hint=f"known: {', '.join(TYPES)}",
+            )
+
+
+def read_knowledge(path: Path) -> dict[str, Knowledge]:
+    """Pieces of knowledge by name."""
+    pieces: dict[str, Knowledge] = {}
+    for key, number, piece in decode_rows(path, Knowledge, "knowledge"):
+        name = piece.knowledge if key is None else key
+        if not name:
+            raise DataError(f"{path.name}: row {number} has no name in 'knowledge'")
+        if name in pieces:
+            raise DataError(f"{path.name}: knowledge {name!r} stands there twice")
+        pieces[name] = piece
+    return pieces
+
+
+def read_hard_list(path: Path) -> list[str]:
+    """The ids of questions that a list such as MULTI-Elite names."""
+    data = read_bytes(path)
+    try:
+        return msgspec.json.decode(data, type=list[str])
+    except (msgspec.DecodeError, RecursionError) as err:
+        raise DataError(
+            f"{path.name}: not a list of question ids: {_said(err)}",
+            hint='a JSON list such as ["czsx_0_0", "czsx_0_1"]',
+        ) from err
+
+
+def decode_rows(path: Path, kind: type[T], what: str) -> Iterator[tuple[str | None, int, T]]:
+    """Key, row number and content of each row of a file whose rows are all of one kind."""
+    for number, (key, text) in enumerate(_rows(path), start=1):
+        yield key, number, _decoded(text, kind, f"{path.name}: {_named(what, key, number)}")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file, without a mark at its beginning."""
+    data = _opened(path, lambda file: file.read_bytes())
+    refuse_wide_text(path, data[:4])
+    return data.removeprefix(BOM)
+
+
+def _rows(path: Path) -> Iterator[tuple[str | None, bytes]]:
+    """Key (None in a list) and text of each row."""
+    with _opened(path, lambda file: file.open("rb")) as file:
+        head = file.read(4)
+        refuse_wide_text(path, head)
+        file.seek(len(BOM) if head.startswith(BOM) else 0)
+        for key, _, text in elements(file, path):
+            yield key, text
+
+
+def _opened(path: Path, opening: Callable[[Path], T]) -> T:
+    try:
+        return opening(path)
+    except FileNotFoundError as err:
+        raise DataError(f"{path}: no such file", hint="check the path") from err
+    except OSError as err:
+        raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
+
+
+def _decoded(text: bytes, kind: type[T], where: str) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as err:
+        raise DataError(f"{where}: {_said(err)}") from err
+
+
+def _said(err: Exception) -> str:
+    """What a decoder found wrong, with the field before it."""
+    if not isinstance(err, msgspec.ValidationError):
+        return f"not JSON: {err}"
+    found = _AT.fullmatch(str(err))
+    assert found is not None, "the pattern takes any text"
+    what = found["what"]
+    return f"field {found['field']}: {what}" if found["field"] else what
+
+
+def _named(what: str, key: str | None, number: int) -> str:
+    return f"row {number}" if key is None else f"{what} {key!r}"
+
+
+def first_of(value: Any) -> str:
+    """The first entry of a list, or the text that stands in its place.
+
+    >>> first_of(["数学", "物理"]), first_of("数学"), first_of([]), first_of(None)
+    ('数学', '数学', '', '')
+    """
+    if isinstance(value, str):
+        return value
+    return value[0] if value else ""
