@@ -1,0 +1,211 @@
+"""A prompt that a user writes: a Jinja template over the sample's fields.
+
+Line ends and blanks stand as they are written, except that one line end at the end of the template is
+dropped (Jinja's defaults); ``{%-`` and ``-%}`` take away what is beside a tag. ``{{ image }}`` puts all
+pictures where it stands, ``{{ image1 }}`` the first one alone; line ends next to a picture are dropped. A
+template that places none gets them all in front. Golds cannot be named.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import DataError, UsageError
+from eyechart.registry import did_you_mean
+from eyechart.types import ImageRef, Message, Prompt, Sample
+
+if TYPE_CHECKING:
+    from eyechart.prompt.sandbox import Sandbox
+
+FIELDS = (
+    "question", "options", "choices", "letters", "hint", "category", "id", "n_images", "meta", "image",
+    "images",
+)  # fmt: skip
+_GOLDS = frozenset({"answer", "answers", "gold", "golds"})
+_GLOBALS = frozenset({"range"})
+_IMAGE = re.compile(r"image([1-9][0-9]{0,2})")
+_MARK = "\ue000{}:{}\ue001"  # private characters around a number: what filters do to texts leaves it alone
+_MAX_TEMPLATE_BYTES = 1_000_000
+_FILE_NAME = re.compile(r"[^\s{}%]+\.(j2|jinja|jinja2|txt|md|tmpl)", re.IGNORECASE)
+
+
+def read_template(text_or_path: str) -> str:
+    """The template in a file of that path, or the text itself.
+
+    >>> read_template("Look: {{ question }}")
+    'Look: {{ question }}'
+    """
+    try:
+        path = Path(text_or_path).expanduser()
+        if path.is_file():
+            return _read(path)
+    except (OSError, ValueError, RuntimeError):  # longer than a name can be, NUL: a text then
+        return text_or_path
+    if _FILE_NAME.fullmatch(text_or_path):
+        raise UsageError(
+            f"--prompt-template {text_or_path}: no such file", hint="give a path, or the template's own text"
+        )
+    if not text_or_path.strip():
+        raise UsageError("--prompt-template: there is nothing in it", hint="e.g. '{{ question }}'")
+    return text_or_path
+
+
+def _read(path: Path) -> str:
+    if path.stat().st_size > _MAX_TEMPLATE_BYTES:
+        raise UsageError(f"{path}: too long for a template", hint="is it the right file?")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as err:
+        raise UsageError(f"{path}: not UTF-8 text: {err}", hint="save the template as UTF-8") from err
+
+
+def known_names(sample: Sample) -> set[str]:
+    """The names that a template may use for samples like this one."""
+    own = {f"image{number}" for number in range(1, len(sample.images) + 1)}
+    return {*FIELDS, *own, *_columns(sample)}
+
+
+def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
+    """The prompt that a template makes: one user turn.
+
+    `columns` are names that samples may have besides the usual fields (`known_names` of one will do); what
+    a sample lacks of them is empty. Any other name, and any slip of the pen, is a `UsageError` right away.
+
+    >>> ask = template_prompt("{{ question }} ({{ letters | join('/') }})")
+    >>> [turn] = ask(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
+    >>> turn.text
+    'Which? (A/B)'
+    """
+    from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
+
+    from eyechart.prompt.sandbox import Sandbox
+
+    sandbox = Sandbox()
+    extra = {name for name in columns if name.isidentifier() and name not in _GOLDS} - {*FIELDS}
+    try:
+        tree = sandbox.parse(template)
+        named = meta.find_undeclared_variables(tree) | _own(tree)
+        _refuse_unknown(tree, named, {*FIELDS, *extra, *_GLOBALS})
+        code = sandbox.compile(sandbox.checked(tree))
+    except TemplateSyntaxError as err:
+        raise UsageError(
+            f"the template, line {err.lineno}: {err.message}", hint=_advice(sandbox, err.message or "")
+        ) from err
+    except (RecursionError, TemplateError) as err:
+        raise UsageError(f"the template cannot be read: {type(err).__name__}: {err}") from err
+    compiled = Template.from_code(sandbox, code, dict(sandbox.globals))
+    places_pictures = any(name in ("image", "images") or _IMAGE.fullmatch(name) for name in named)
+    blanks = dict.fromkeys((name for name in extra if not _IMAGE.fullmatch(name)), "")
+
+    def prompted(sample: Sample) -> list[Message]:
+        nonce = secrets.randbits(64)
+        values = {**blanks, **_values(sample, nonce)}
+        try:
+            text = sandbox.rendered(compiled, values)
+        except Exception as err:  # a filter given the wrong kind of value raises anything
+            raise _failed(sample, err) from err
+        parts: Sequence[str | ImageRef] = (*sample.images, text)
+        if places_pictures:
+            parts = _with_pictures(text, sample, nonce)
+        if not any(not isinstance(part, str) or part.strip() for part in parts):
+            raise DataError(f"sample {sample.id}: the template gives nothing for it")
+        return [Message("user", tuple(part for part in parts if part != ""))]
+
+    return prompted
+
+
+def _own(tree: Any) -> set[str]:
+    """The template itself, which Jinja does not count among the names."""
+    from jinja2 import nodes
+
+    return {node.name for node in tree.find_all(nodes.Name) if node.name == "self"}
+
+
+def _refuse_unknown(tree: Any, named: Iterable[str], known: set[str]) -> None:
+    from jinja2 import nodes
+
+    for name in sorted(named):
+        if name in known or _IMAGE.fullmatch(name):
+            continue
+        lines = [node.lineno for node in tree.find_all(nodes.Name) if node.name == name]
+        listed = f"known names: {', '.join(sorted(known - _GLOBALS))}"
+        if name in _GOLDS:
+            listed = "the answer is not shown to the model"
+        near = did_you_mean(name, sorted(known)) if name not in _GOLDS else ""
+        raise UsageError(
+            f"the template, line {min(lines, default=1)}: there is no {name!r}",
+            hint=f"{near} {listed}".strip(),
+        )
+
+
+def _advice(sandbox: Sandbox, message: str) -> str:
+    """Which filters there are, for one that there is not."""
+    found = re.search(r"[Nn]o filter named '([^']*)'", message)
+    if found is None:
+        return ""
+    ours = sorted(name for name in sandbox.filters if " " not in name)
+    return f"{did_you_mean(found[1], ours)} filters: {', '.join(ours)}".strip()
+
+
+def _failed(sample: Sample, err: Exception) -> DataError:
+    from jinja2 import UndefinedError
+
+    hint = ""
+    if isinstance(err, UndefinedError):
+        n_images = len(sample.images)
+        if (found := re.search(r"'(image[0-9]+)'", str(err))) is not None:
+            hint = (
+                f"it has {n_images} picture{'s' * (n_images != 1)}: {{% if n_images ... %}} around {found[1]}"
+            )
+        else:
+            hint = "{% if ... is defined %} asks whether something is there"
+    return DataError(f"sample {sample.id}: the template: {str(err) or type(err).__name__}", hint=hint)
+
+
+def _values(sample: Sample, nonce: int) -> dict[str, Any]:
+    marks = [_MARK.format(nonce, number) for number in range(len(sample.images))]
+    options = "\n".join(f"{letter}. {text}" for letter, text in sample.choices.items())
+    every = "".join(marks)
+    return {
+        **{f"image{number}": mark for number, mark in enumerate(marks, start=1)},
+        **_columns(sample),
+        "question": sample.question,
+        "options": sample.choices_text or options,
+        "choices": dict(sample.choices),
+        "letters": list(sample.choices),
+        "hint": sample.hint,
+        "category": str(sample.meta.get("category", "")),
+        "id": sample.id,
+        "n_images": len(sample.images),
+        "meta": {name: value for name, value in sample.meta.items() if name not in _GOLDS},
+        "image": every,
+        "images": every,
+    }
+
+
+def _columns(sample: Sample) -> Mapping[str, Any]:
+    """Columns of the file that a template can name as they are called."""
+    return {
+        name: value
+        for name, value in sample.meta.items()
+        if name.isidentifier() and name not in _GOLDS and name not in FIELDS and not _IMAGE.fullmatch(name)
+    }
+
+
+def _with_pictures(text: str, sample: Sample, nonce: int) -> list[str | ImageRef]:
+    """The text cut at its marks; line ends beside a picture go, and so does what is only blank."""
+    pieces = re.split(_MARK.format(nonce, "([0-9]+)"), text)
+    parts: list[str | ImageRef] = []
+    for index, piece in enumerate(pieces):
+        if index % 2:
+            parts.append(sample.images[int(piece)])
+            continue
+        kept = piece if index == 0 else piece.lstrip("\r\n")
+        kept = kept if index == len(pieces) - 1 else kept.rstrip("\r\n")
+        if kept.strip():
+            parts.append(kept)
+    return parts
