@@ -1,15 +1,20 @@
 """MMBench in the catalogue: found by name, read from its files, asked and scored."""
 
+import csv
 import json
+import re
 from pathlib import Path
 
 import msgspec
+import openpyxl
 import pytest
 
 from eyechart import registry
 from eyechart.benchmarks.mmbench import SETS
 from eyechart.errors import DataError
-from support.files import picture_base64
+from support.command import eyechart
+from support.files import choice_tsv, picture_base64
+from support.server import Asked, Server
 
 
 def write(path: Path, answers: str = "BA") -> Path:
@@ -66,3 +71,118 @@ def test_a_file_of_ones_own_with_settings(tmp_path: Path) -> None:
 def test_a_test_split_has_no_answers(tmp_path: Path) -> None:
     declared = registry.benchmarks.get("mmbench-test-en")(file=write(tmp_path / "a.tsv", ""))
     assert [sample.golds for sample in declared.source] == [(), ()]
+
+
+WORDS = ["cat", "dog", "bird"]
+
+
+def circles(path: Path, n: int = 3) -> Path:
+    """Questions Q0, Q1, ... with three rotations each, all answered by "dog"; one picture for all."""
+    head = ["index", "question", "A", "B", "C", "answer", "category", "l2-category", "image"]
+    lines = ["\t".join(head)]
+    for turn in range(3):
+        for k in range(n):
+            picture = picture_base64() if turn == k == 0 else "0"
+            options = WORDS[turn:] + WORDS[:turn]
+            cells = [str(k + turn * 1_000_000), f"Q{k}: which?", *options, "ABC"[(1 - turn) % 3]]
+            lines.append("\t".join([*cells, ("ocr", "scene")[k % 2], "coarse_perception", picture]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def dog_in(text: str) -> str:
+    found = re.search(r"([A-C])\. dog", text)
+    assert found is not None
+    return found[1]
+
+
+def test_from_file_to_result_files(tmp_path: Path) -> None:
+    """Q0 is right in words, Q1 cannot be read, Q2 is right but for its last rotation."""
+
+    def answer(asked: Asked) -> str:
+        if "Q0" in asked.text:
+            return "It is a dog."
+        if "Q1" in asked.text:
+            return dog_in(asked.text).lower()
+        return "A" if dog_in(asked.text) == "C" else dog_in(asked.text)
+
+    circles(tmp_path / "MMBench_MINI.tsv")
+    with Server(answer) as server:
+        common = ("--as", "mmbench", "-m", "openai/my.model", "--base-url", server.base_url, "--json", "-q")
+        plain = eyechart("run", "MMBench_MINI.tsv", *common, cwd=tmp_path)
+        assert plain.code == 0, plain.err
+        found = plain.json
+        assert (found["n"], found["score"]) == (3, pytest.approx(1 / 3))
+        assert (
+            found["outcomes"]["correct"] == found["outcomes"]["wrong"] == found["outcomes"]["unparsed"] == 1
+        )
+        assert found["also"]["plain"]["n"] == 9
+        assert found["also"]["plain"]["score"] == pytest.approx(5 / 9)
+        folder = tmp_path / found["run"] / "official"
+        stem = "my_model_MMBench_MINI"
+        with (folder / f"{stem}_acc.csv").open(encoding="utf-8", newline="") as file:
+            [line] = csv.DictReader(file)
+        assert list(line) == ["split", "Overall", "CP", "ocr", "scene"]
+        assert [float(line[name]) for name in ("Overall", "ocr", "scene")] == pytest.approx([1 / 3, 0.5, 0])
+        book = openpyxl.load_workbook(folder / f"{stem}_exact_matching_result.xlsx")
+        assert [row[0].value for row in book.active.iter_rows(min_row=2)] == [0, 1, 2]  # type: ignore[union-attr]
+
+
+def test_a_judge_is_asked_for_circles_that_are_not_lost(tmp_path: Path) -> None:
+    judged: list[str] = []
+
+    def answer(asked: Asked) -> str:
+        text = asked.text
+        if asked.body["model"] == "judge":
+            judged.append(text)
+            return dog_in(text[text.rindex("Options") :])
+        letter = dog_in(text)
+        if "Q0" in text:  # undecided throughout
+            return letter.lower()
+        return letter.lower() if letter != "A" else "B"  # undecided twice, wrong once
+
+    circles(tmp_path / "mini.tsv", 2)
+    with Server(answer) as server:
+        done = eyechart(
+            *("run", "mini.tsv", "--as", "mmbench", "-m", "openai/m", "--base-url", server.base_url),
+            *("--judge", "openai/judge", "--judge-base-url", server.base_url, "--json", "-q"),
+            cwd=tmp_path,
+        )
+    assert done.code == 0, done.err
+    assert done.json["score"] == 0.5
+    assert len(judged) == 3
+    assert all("Q0" in text for text in judged)
+    assert list((tmp_path / done.json["run"] / "official").glob("*_judge_result.xlsx"))
+
+
+def test_a_split_without_answers_names_the_file_to_upload(tmp_path: Path) -> None:
+    write(tmp_path / "MMBench_TEST_EN.tsv", "")
+    done = eyechart("run", "mmbench-test-en", "-m", "baseline/random", cwd=tmp_path, LMUData=str(tmp_path))
+    assert done.code == 0, done.err
+    assert "random_MMBench_TEST_EN.xlsx" in done.out + done.err
+    [path] = tmp_path.glob("runs/mmbench-test-en/*/official/*")
+    rows = list(openpyxl.load_workbook(path).active.iter_rows(values_only=True))  # type: ignore[union-attr]
+    assert rows[0] == ("index", "question", "A", "B", "category", "prediction")
+    assert [row[0] for row in rows[1:]] == [7, 1000007]
+
+
+def test_any_file_can_be_asked_in_circles(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "mine.tsv", 4)
+    with Server(lambda asked: "A") as server:
+        done = eyechart(
+            *(
+                "run",
+                "mine.tsv",
+                "--circular",
+                "-m",
+                "openai/m",
+                "--base-url",
+                server.base_url,
+                "--json",
+                "-q",
+            ),
+            cwd=tmp_path,
+        )
+    assert done.code == 0, done.err
+    assert (done.json["n"], done.json["score"]) == (4, 0.0)
+    assert (done.json["also"]["plain"]["n"], done.json["also"]["plain"]["score"]) == (16, 0.25)

@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 from eyechart.types import Failure, Outcome, Result, Sample, Score
 
 ROUTE = "circular"
-_LOST = frozenset({"wrong", "partial", "unparsed", "refused", "truncated"})
+_LOST = frozenset({"wrong", "partial", "refused"})
+_UNREAD = frozenset({"unparsed", "truncated"})
 
 
 def fold(results: Iterable[Result]) -> Iterator[Result]:
     """One result for each circle and trial; samples that are in no circle pass as they are, at once.
 
     A circle goes by its question, the row that the others are rotations of (or the first, where that row
-    is not there). It is lost with the first row that is not correct, whatever the others are; while none is
-    lost, it is pending if a row is, else failed or unscored if a row is, else correct. Circles come last,
-    in the order of their questions.
+    is not there). It is lost if one row is not correct, whatever the others are, and has the outcome of the
+    first such row. A row that could not be read tells less than one that is wrong, so it comes second: a
+    better reading of it would not save the circle. While none is lost, the circle is pending if a row is,
+    else failed or unscored if a row is, else correct. Circles come last, in the order of their questions.
 
     >>> def row(position, outcome):
     ...     sample = Sample(id=f"{position}000007", question="Which?", circle="7")
@@ -55,7 +57,7 @@ class _Circle:
     n_rows: int = 0
     n_right: int = 0
     attempts: int = 0
-    lost: tuple[int, Outcome] | None = None  # the first row that is not correct, by position
+    lost: tuple[bool, int, Outcome] | None = None  # the first row that is not correct; unread ones last
     failed: tuple[int, Failure] | None = None
     is_unscored: bool = False
     is_pending: bool = False
@@ -75,8 +77,9 @@ class _Circle:
         self.n_right += outcome == "correct"
         self.is_pending |= outcome is None
         self.is_unscored |= outcome == "unscored"
-        if outcome in _LOST and (self.lost is None or result.position < self.lost[0]):
-            self.lost = (result.position, outcome)
+        if outcome in _LOST or outcome in _UNREAD:
+            lost = (outcome in _UNREAD, result.position, outcome)
+            self.lost = min(lost, self.lost or lost)
         if outcome == "failed" and (self.failed is None or result.position < self.failed[0]):
             said = Failure(stage="score", reason="a row of the circle failed")
             self.failed = (result.position, result.failure or said)
@@ -84,7 +87,7 @@ class _Circle:
     def result(self) -> Result:
         plain = Result(sample=self.sample, position=self.position, trial=self.trial, attempts=self.attempts)
         if self.lost is not None:
-            return replace(plain, score=self._score(self.lost[1]))
+            return replace(plain, score=self._score(self.lost[2]))
         if self.is_pending:
             return plain
         if self.failed is not None:
