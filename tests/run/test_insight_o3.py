@@ -1,14 +1,11 @@
 """One of InSight-o3's benchmarks as a user runs it: the authors' files from an endpoint and a judge."""
 
-import base64
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from support.command import Outcome, eyechart
 from support.files import jsonl, picture
@@ -68,7 +65,7 @@ def judged(server: Server) -> list[str]:
 
 
 def official(folder: Path, done: Outcome) -> Path:
-    return folder / done.json["run"] / "official"
+    return folder / str(done.json["run"]) / "official"
 
 
 def test_the_authors_run_is_reproduced(data: Path, server: Server) -> None:
@@ -88,15 +85,13 @@ def test_the_authors_run_is_reproduced(data: Path, server: Server) -> None:
         assert (files / f"trial_{trial}" / "done").exists()
     summary = (files / "summary_metrics.json").read_text(encoding="ascii")
     assert summary == (E2E / "expected_summary_metrics.json").read_text(encoding="ascii")
-    # Asked once with n trials, as the authors do; pictures are encoded anew.
+    # Asked once with n trials, as the authors do.
     asked = [one for one in server.asked if one.body["model"] == "scripted"]
     assert len(asked) == len(annotation_rows())
     body = asked[0].body
     assert (body["n"], body["max_completion_tokens"]) == (3, 16384)
     [image, text] = body["messages"][0]["content"]
     assert image["image_url"]["detail"] == "high"
-    with Image.open(io.BytesIO(base64.b64decode(image["image_url"]["url"].partition(",")[2]))) as sent:
-        assert (sent.format, sent.size) == ("JPEG", (40, 30))
     assert text["text"].endswith("\nA. one\nB. two\nC. three\nD. four")
 
 
@@ -107,6 +102,21 @@ def test_the_same_command_again_asks_only_for_what_is_missing(data: Path, server
     assert [one.body["model"] for one in server.asked[n_asked:]] == ["scripted"]  # the one that failed
     for name in ("summary_metrics.json", "trial_1/eval_records.jsonl"):
         assert (official(data, first) / name).read_bytes() == (official(data, again) / name).read_bytes()
+
+
+def test_a_judge_that_failed_is_asked_again(data: Path, server: Server) -> None:
+    def without_judge(asked: Asked) -> Answer | str:
+        return Answer(status=400, body=b"{}") if asked.body["model"] == "judge" else scripted_answer(asked)
+
+    server.answer = without_judge
+    first = run(data, server, "--parity", *judged(server), n="1")
+    metrics = json.loads((official(data, first) / "trial_0/eval_metrics.json").read_text(encoding="ascii"))
+    assert metrics["overall_stats"]["invalid"] > 1  # the judge's, besides the request that failed
+    assert first.json["outcomes"].get("wrong", 0) == 0
+    server.answer = scripted_answer
+    again = run(data, server, "--parity", *judged(server), n="1")
+    metrics = json.loads((official(data, again) / "trial_0/eval_metrics.json").read_text(encoding="ascii"))
+    assert metrics == expected("eval_metrics_trial_0.json")
 
 
 def test_without_a_judge_rules_decide_and_the_files_are_written_all_the_same(
@@ -128,3 +138,27 @@ def test_a_file_of_ones_own_is_read_as_one_of_them(data: Path, server: Server) -
     )  # fmt: skip
     assert done.code == 0, done.err
     assert [turn["role"] for turn in server.asked[0].body["messages"]] == ["system", "user"]
+
+
+def test_hr_bench_shows_both_numbers(tmp_path: Path) -> None:
+    rotations = ["A.x\nB.y\nC.z\nD.w", "A.w\nB.x\nC.y\nD.z", "A.z\nB.w\nC.x\nD.y", "A.y\nB.z\nC.w\nD.x"]
+    rows = [
+        {"question_id": 4 * item + turn, "image": "a.png", "question": f"Which {item}?", "options": options,
+         "answer": "ABCD"[turn], "category": "single"}
+        for item in range(2)
+        for turn, options in enumerate(rotations)
+    ]  # fmt: skip
+    file = jsonl(tmp_path / "hr.jsonl", rows)
+    (tmp_path / "a.png").write_bytes(picture())
+
+    def knows_the_first(asked: Asked) -> str:
+        return "x" if "Which 0?" in asked.text else "A"
+
+    with Server(knows_the_first) as server:
+        done = eyechart(
+            "run", file, "--as", "hr-bench-4k", "-m", "openai/m", "--base-url", server.base_url,
+            "-q", "--json", cwd=tmp_path,
+        )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["score"] == 5 / 8
+    assert done.json["also"]["circular"]["score"] == 1 / 2
