@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 from eyechart.engine.backoff import Backoff
+from eyechart.engine.judge import Bench
 from eyechart.engine.local import LocalExecutor, Settings
 from eyechart.engine.prepare import Preparer
 from eyechart.errors import ImageError
 from eyechart.store import database, writer
 from eyechart.store import journal as journals
 from eyechart.store.journal import Journal
-from eyechart.types import Image, ImageRef, Message, Model, Reply, Request, Sample, Score
+from eyechart.types import Image, ImageRef, Message, Model, Prompt, Reply, Request, Sample, Score
 from support.files import picture
 
 FAST = Backoff(first_s=0.001, longest_s=0.002)
@@ -121,16 +122,24 @@ def executor(
     *,
     pictures: Pictures | None = None,
     scorer: Any = None,
+    prompt: Prompt = ask_plainly,
+    bench: Bench | None = None,
     **settings: Any,
 ) -> LocalExecutor:
-    preparer = Preparer(ask_plainly, pictures or Pictures(), {"model": model.name, **model.identity})
+    preparer = Preparer(prompt, pictures or Pictures(), {"model": model.name, **model.identity})
     usual: dict[str, Any] = {"concurrency": 4, "backoff": FAST, "grace_s": 5.0}
     chosen = Settings(**(usual | settings))
-    return LocalExecutor(model, preparer, journal, scorer or SameText(), chosen)
+    return LocalExecutor(model, preparer, journal, scorer or SameText(), chosen, bench=bench)
 
 
 def run(
-    journal: Journal, model: Model, *, of: Iterable[Sample] | None = None, trials: int = 1, **settings: Any
+    journal: Journal,
+    model: Model,
+    *,
+    of: Iterable[Sample] | None = None,
+    trials: int = 1,
+    together: bool = False,
+    **settings: Any,
 ) -> LocalExecutor:
     """One whole start of a run: load, infer, close the model, flush."""
     if of is not None:
@@ -139,7 +148,7 @@ def run(
     async def drive() -> LocalExecutor:
         made = executor(journal, model, **settings)
         try:
-            await made.run(journal.tasks(trials))
+            await made.run(journal.tasks(trials, together=together))
         finally:
             await model.close()
         return made

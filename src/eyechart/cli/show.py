@@ -32,8 +32,9 @@ def execute(args: argparse.Namespace) -> int:
     done = Run(find_run(args.run))
     result = done.sample(args.sample, args.trial)
     asked = done.journal.asked(result.sample.id, args.trial)
+    calls = done.journal.calls(result.sample.id, args.trial)
     if args.json:
-        print_json(show_json(result, asked))
+        print_json(show_json(result, asked, calls))
     else:
-        print_rich(show_sample(result, asked))
+        print_rich(show_sample(result, asked, calls))
     return 0

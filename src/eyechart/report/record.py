@@ -66,6 +66,7 @@ def to_record(result: Result) -> dict[str, Any]:
             "model": reply.model,
             "latency_s": reply.latency_s,
             "evidence": dict(reply.evidence),
+            "earlier": list(reply.earlier),
         },
         "failure": asdict(result.failure) if result.failure else None,
         "images": [dict(image) for image in result.sent],

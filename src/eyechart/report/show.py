@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.report.record import to_json_text, to_record
 from eyechart.report.visible import one_line, visible
+from eyechart.store.reader import Call
 from eyechart.types import Failure, Reply, Result, Sample
 
 if TYPE_CHECKING:
@@ -28,16 +29,23 @@ _FINISHED = {
 }
 
 
-def show_sample(result: Result, asked: Asked = ()) -> RenderableType:
-    """The sample for people to read. `asked` is the prompt as sent, as the journal keeps it."""
+def show_sample(result: Result, asked: Asked = (), calls: Sequence[Call] = ()) -> RenderableType:
+    """The sample for people to read. `asked` and `calls` are as the journal keeps them."""
     from rich.console import Group as Stack
 
-    return Stack(*_parts(result, asked))
+    return Stack(*_parts(result, asked, calls))
 
 
-def show_json(result: Result, asked: Asked = ()) -> dict[str, Any]:
-    """The same as plain values: the record of every export, the prompt as sent, and the reason."""
-    return {**to_record(result), "asked": [dict(message) for message in asked], "why": why(result)}
+def show_json(result: Result, asked: Asked = (), calls: Sequence[Call] = ()) -> dict[str, Any]:
+    """The same as plain values: the record of every export, what was asked and of whom, and the reason."""
+    return {
+        **to_record(result),
+        "asked": [dict(message) for message in asked],
+        "calls": [
+            {"purpose": call.purpose, "asked": call.messages, "reply": call.reply.text} for call in calls
+        ],
+        "why": why(result),
+    }
 
 
 def why(result: Result) -> str:
@@ -52,6 +60,8 @@ def why(result: Result) -> str:
         return _why_failed(failure) if failure else "not asked yet; run the same command again to go on"
     by = f" by rule {score.route}" if score.route else ""
     match score.outcome:
+        case "unscored" if "fail_reason" in score.detail:
+            return f"no verdict: {score.detail['fail_reason']}; no part of the score"
         case "unscored" if golds:
             return f"the published answer {golds} cannot be used{by}; no part of the score"
         case "unscored":
@@ -84,7 +94,7 @@ def _why_failed(failure: Failure) -> str:
     return f"failed to {failure.stage}{tries}: {failure.reason}{status}; no part of the score; {after}"
 
 
-def _parts(result: Result, asked: Asked) -> Iterator[RenderableType]:
+def _parts(result: Result, asked: Asked, calls: Sequence[Call]) -> Iterator[RenderableType]:
     sample, reply = result.sample, result.reply
     trial = f" · trial {result.trial}" if result.trial else ""
     yield _line(f"sample {sample.id}{trial}", "bold")
@@ -105,6 +115,13 @@ def _parts(result: Result, asked: Asked) -> Iterator[RenderableType]:
             yield _image(image)
     if reply is not None:
         yield from _reply(reply)
+    for call in calls:
+        if call.purpose.startswith("judge:"):  # earlier rounds stand in what was asked
+            yield from _section(call.purpose)
+            for message in call.messages:
+                yield from _message(message)
+            yield _line("judge:", "italic")
+            yield _body(call.reply.text or "(empty)")
     yield from _section("outcome")
     outcome = result.outcome or "pending"
     yield _line(outcome, _OUTCOME_STYLES.get(outcome, "bold yellow"))
