@@ -15,9 +15,9 @@ from score.multi_vectors import generations, vectors
 KIND_NAMES = ["SA", "MA", "FB", "OP", "other", *KINDS]
 # Predictions are made of what the rules look for, so that they meet it in every order.
 PIECES = [
-    "A", "B", "c", " ", ",", "、", "\n", "\n\n", "；", ";", "$", "或", "2", "。", "答案", "答案为：", "答案：", "Answer:",
-    "user\n", "</think>", "Thought，持续 3 秒", "缺少图片信息", "\\boxed{\\text{B}}", "\\boxed{B}", "我的分析如下：",
-    "Assistant:",
+    "A", "B", "c", " ", ",", "、", "\n", "\n\n", "；", ";", "$", "或", "2", "。", "答案", "答案为：",
+    "答案：", "Answer:", "user\n", "</think>", "Thought，持续 3 秒", "缺少图片信息", "我的分析如下：",
+    "Assistant:", "\\boxed{\\text{B}}", "\\boxed{B}",
 ]  # fmt: skip
 predictions = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12).map("".join)
 labels = st.sampled_from(["A", "ABD", "2", "3或-3\n2", "", "a;b", "因为光的折射。", " B "]) | st.text(
@@ -189,7 +189,8 @@ def test_what_can_earn_nothing_is_unscored(kind: str, gold: str | None) -> None:
 
 def test_an_open_answer_is_never_quite_whole() -> None:
     same = scored("光的折射", kind="OP", gold="光的折射")
-    assert (same.outcome, same.value) == ("partial", pytest.approx(1, abs=1e-8))
+    assert same.outcome == "partial"
+    assert same.value == pytest.approx(1, abs=1e-8)
 
 
 @pytest.mark.parametrize("meta", [{}, {"question_type": "judge"}, {"question_type": ["SA"]}])

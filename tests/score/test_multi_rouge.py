@@ -13,8 +13,8 @@ from eyechart.score.multi import score
 from eyechart.score.multi_rouge import rouge_l, tokens
 
 WORDS = [
-    "今天", "天气", "不错", "。", "！", "？", "?", "”", "’", "……", "......", ".......", "\n", "\n\n", " ", "\r\n",
-    "\t", "\u3000", "，", "abc", "3.5%", "C++", "光的折射",
+    "今天", "天气", "不错", "。", "！", "？", "?", "”", "’", "……", "......", ".......", "\n", "\n\n", " ",
+    "\r\n", "\t", "\u3000", "，", "abc", "3.5%", "C++", "光的折射",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=3), min_size=1, max_size=12).map("".join)
 

@@ -1,0 +1,159 @@
+"""MULTI's metrics step on files: labels and predictions in, score files out.
+
+Mended where the official step breaks: a prediction file may have any name and is never written over, ids
+that are not among the labels are named, and bad input is answered with the file, the id and the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import DataError, UsageError
+from eyechart.report.multi_files import write_scores, write_summary
+from eyechart.report.multi_labels import ScoredPredictions, summarise_predictions
+from eyechart.report.multi_tables import absolute_line, rejection_line, summary_object
+
+_STANDARD = "prediction.json"
+_SHOWN_IDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """What came of it: the points, the lines that the official step prints, notes, and the files written."""
+
+    score: float
+    total: float
+    summary: dict[str, Any]  # as in the JSON block of summary.md
+    lines: tuple[str, ...]
+    notes: tuple[str, ...]
+    unknown: tuple[str, ...]  # ids that were left out, because their problem is not among the labels
+    files: tuple[Path, ...]
+
+
+def metrics(
+    label_file: str | Path,
+    prediction_file: str | Path,
+    *,
+    detail: bool = False,
+    answer_position: str = "start",
+    output_dir: str | Path | None = None,
+) -> Metrics:
+    """Score a prediction file. `detail` adds statistics.csv, summary.md and its charts.
+
+    The files go beside the predictions, or into `output_dir`. Those of ``prediction.json`` have the official
+    names; those of ``mine_prediction.json`` or ``mine.json`` begin with ``mine_``.
+    """
+    if answer_position not in ("start", "end"):
+        raise UsageError(f"answer_position {answer_position!r} is not possible", hint="use start or end")
+    labels, predictions = Path(label_file), Path(prediction_file)
+    problems = _read(labels, id_field="problem_id")
+    entries = _read(predictions, id_field="question_id")
+    try:
+        scored = summarise_predictions(problems, entries, answer_position)
+    except DataError as error:
+        blamed = labels if error.message.startswith("problem ") else predictions
+        raise DataError(f"{blamed.name}: {error.message}", hint=error.hint) from error
+    if not scored.rows:
+        raise DataError(
+            f"{predictions.name}: none of its {len(entries)} questions is in {labels.name}",
+            hint="give the label file that belongs to the predictions",
+        )
+    notes = _notes(scored, predictions, labels)
+    folder, prefix = _folder(output_dir, predictions), _prefix(predictions.name)
+    _spare(labels, folder, prefix)
+    files = write_scores(folder, scored.rows, scored.details, prefix)
+    if detail:
+        files += write_summary(folder, scored.rows, prefix, notes)
+    lines = (absolute_line(scored.rows), rejection_line(scored.rows))
+    return Metrics(
+        score=sum(row.score for row in scored.rows),
+        total=sum(row.total for row in scored.rows),
+        summary=summary_object(scored.rows),
+        lines=tuple(line for line in lines if line),
+        notes=tuple(notes),
+        unknown=scored.unknown,
+        files=tuple(files),
+    )
+
+
+def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[str]:
+    if not scored.unknown:
+        return []
+    shown = ", ".join(scored.unknown[:_SHOWN_IDS]) + (", ..." if len(scored.unknown) > _SHOWN_IDS else "")
+    n, these = len(scored.unknown), "questions are" if len(scored.unknown) > 1 else "question is"
+    return [f"{n} {these} in {predictions.name} but not in {labels.name}, and left out: {shown}"]
+
+
+def _prefix(name: str) -> str:
+    """What the names of the result files begin with.
+
+    >>> _prefix("prediction.json"), _prefix("mine_prediction.json"), _prefix("mine.json")
+    ('', 'mine_', 'mine_')
+    """
+    if name.endswith(_STANDARD):
+        return name.removesuffix(_STANDARD)
+    return name.removesuffix(".json") + "_"
+
+
+def _spare(labels: Path, folder: Path, prefix: str) -> None:
+    for name in ("score.json", "detail.json", "statistics.csv", "summary.md"):
+        if (folder / f"{prefix}{name}").resolve() == labels.resolve():
+            raise UsageError(
+                f"the results would be written over the labels, {labels}", hint="choose another output folder"
+            )
+
+
+def _folder(output_dir: str | Path | None, predictions: Path) -> Path:
+    folder = predictions.parent if output_dir is None else Path(output_dir)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {folder}: {error.strerror}", hint="choose another folder"
+        ) from error
+    return folder
+
+
+def _read(path: Path, *, id_field: str) -> dict[str, Any]:
+    """An object of id to entry. A list of entries that name themselves is turned into one."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        found = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, path))
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}", hint="give the path of a JSON file") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name}: not UTF-8 at byte {error.start}", hint="save it as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{path.name}: not JSON: {error}", hint=f"it is an object of {id_field} to entry"
+        ) from error
+    if isinstance(found, list):
+        return _object(_named(found, path, id_field), path)
+    if not isinstance(found, dict):
+        raise DataError(f"{path.name}: no object", hint=f"it is an object of {id_field} to entry")
+    return found
+
+
+def _named(entries: list[Any], path: Path, id_field: str) -> Iterable[tuple[str, Any]]:
+    for number, entry in enumerate(entries, 1):
+        name = entry.get(id_field) if isinstance(entry, dict) else None
+        if not isinstance(name, str):
+            raise DataError(
+                f"{path.name}: entry {number} has no {id_field}",
+                hint="each entry of a list names itself by it",
+            )
+        yield name, entry
+
+
+def _object(pairs: Iterable[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    """The pairs as an object; a name that stands twice would silently lose the first."""
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise DataError(f"{path.name}: {name!r} stands there twice", hint="keep one of the two")
+        made[name] = value
+    return made

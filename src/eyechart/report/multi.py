@@ -1,0 +1,161 @@
+"""A run of MULTI in the benchmark's own files: predictions to hand in, arguments, and what its scorer writes.
+
+The score files hold what the official metrics step makes of prediction.json, so a question that failed counts
+there as an empty prediction. Our own summary leaves it out; summary.md says how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eyechart.registry import exporter
+from eyechart.report.multi_files import write_json, write_scores, write_summary
+from eyechart.report.multi_labels import detail_of
+from eyechart.report.multi_tables import Row, in_order, rejection_line
+from eyechart.score.multi import KINDS, kind_of
+from eyechart.score.multi import score as score_prediction
+from eyechart.types import Export, Result, Sample
+
+_TYPE_NAMES = {kind: name for name, kind in KINDS.items()}
+_SECRETS = ("key", "secret", "password", "authorization")
+_MESSAGES = ("input_message", "input_message_list")  # where a model's own class says what it sent
+
+
+@exporter("multi")
+def export_multi(export: Export) -> Sequence[Path]:
+    """Write MULTI's files; where there were several trials, those of each into a folder of its own."""
+    trials: dict[int, list[Result]] = {}
+    for result in export.results():
+        if result.outcome is not None or result.reply is not None:
+            trials.setdefault(result.trial, []).append(result)
+    if set(trials) <= {0}:
+        return _write(export.folder, export.manifest, trials.get(0, []))
+    paths: list[Path] = []
+    for trial, results in sorted(trials.items()):
+        folder = export.folder / f"trial-{trial}"
+        folder.mkdir(exist_ok=True)
+        paths += _write(folder, export.manifest, results)
+    return paths
+
+
+def answered(result: Result) -> dict[str, Any]:
+    """A question as prediction.json holds it. What failed has an empty prediction; `feedback` says why."""
+    sample, reply = result.sample, result.reply
+    entry: dict[str, Any] = {"question_id": sample.id, "question_image_number": _image_number(sample)}
+    if result.sent:
+        entry["image_list"] = [str(image) for image in sample.images]
+    if reply is None:
+        reason = result.failure.reason if result.failure else "not asked"
+        return entry | {"prediction": "", "feedback": reason}
+    entry |= {name: reply.evidence[name] for name in _MESSAGES if name in reply.evidence}
+    if reply.earlier:
+        entry["answer_history"] = [*reply.earlier, reply.text]
+    entry["prediction"] = reply.text
+    if not reply.text and reply.finish_reason != "stop":
+        entry["feedback"] = reply.finish_reason
+    if reply.usage is not None:
+        entry["prompt_tokens"] = reply.usage.prompt_tokens
+        entry["completion_tokens"] = reply.usage.completion_tokens
+    return entry
+
+
+def arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What args.json says: the benchmark's own settings, then how the run was made. Never a key."""
+    about = {name: manifest.get(name) for name in ("benchmark", "model", "scorer", "trials", "eyechart")}
+    settings = manifest.get("settings") or {}
+    found: dict[str, Any] = _without_secrets({**settings, **about, "options": manifest.get("options") or {}})
+    return found
+
+
+def scored(result: Result) -> Row:
+    """The points of one question, as its score says, or of an empty prediction where there is no reply."""
+    sample, verdict = result.sample, result.score
+    meta = sample.meta
+    kind = kind_of(str(meta.get("question_type", "other")))
+    earned: float
+    total: float
+    if verdict is not None and {"score", "total"} <= set(verdict.detail):
+        earned, total = verdict.detail["score"], verdict.detail["total"]
+    elif verdict is not None and sample.golds:  # by a scorer that does not count points
+        earned, total = verdict.value * sample.weight, sample.weight
+    elif sample.golds:
+        earned, total = score_prediction("", sample.golds[0], kind)
+    else:
+        earned, total = 0, 0
+    return Row(
+        question_id=sample.id,
+        score=_whole(earned),
+        total=_whole(total),
+        kind=kind,
+        level=str(meta.get("level", "Other")),
+        subject=str(meta.get("subject", "")),
+        n_images=_image_number(sample),
+        is_rejected=verdict is not None and bool(verdict.detail.get("rejected")),
+    )
+
+
+def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result]) -> list[Path]:
+    entries = {result.sample.id: answered(result) for result in results}
+    paths = [
+        write_json(folder / "prediction.json", entries),
+        write_json(folder / "args.json", arguments(manifest)),
+    ]
+    if not any(result.sample.golds for result in results):
+        return paths  # the release file has no answers: prediction.json is there to be handed in
+    by_id = {result.sample.id: result for result in results}
+    ordered = [by_id[name] for name in in_order(by_id)]
+    rows = [scored(result) for result in ordered]
+    details = {
+        row.question_id: _detail(entries[row.question_id], result.sample, row)
+        for row, result in zip(rows, ordered, strict=True)
+    }
+    return [
+        *paths,
+        *write_scores(folder, rows, details),
+        *write_summary(folder, rows, notes=_notes(rows, results)),
+    ]
+
+
+def _detail(entry: Mapping[str, Any], sample: Sample, row: Row) -> dict[str, Any]:
+    meta = sample.meta
+    return detail_of(
+        entry,
+        analysis=str(meta.get("analysis", "")),
+        answer=sample.golds[0] if sample.golds else "",
+        score=row.score,
+        total=row.total,
+        type=str(meta.get("type_name") or _TYPE_NAMES[kind_of(row.kind)]),
+        education=str(meta.get("education", "")),
+        subject=row.subject,
+    )
+
+
+def _notes(rows: Sequence[Row], results: Sequence[Result]) -> list[str]:
+    rejected = rejection_line(rows)
+    notes = [rejected] if rejected else []
+    if n_failed := sum(result.outcome == "failed" for result in results):
+        notes.append(f"Failed: {n_failed} of {len(results)} questions, which earn nothing here.")
+    return notes
+
+
+def _image_number(sample: Sample) -> int:
+    found = sample.meta.get("question_image_number", len(sample.images))
+    return found if isinstance(found, int) and found >= 0 else len(sample.images)
+
+
+def _whole(points: float) -> float:
+    """Points without a needless fraction; a fraction that is 0 stays one, as open questions write it."""
+    return int(points) if points and points == int(points) else points
+
+
+def _without_secrets(value: Any) -> Any:
+    """Drop what is named like a key, at any depth. The manifest holds none; this file is often passed on."""
+    if isinstance(value, dict):
+        return {
+            name: _without_secrets(item)
+            for name, item in value.items()
+            if not any(word in str(name).lower() for word in _SECRETS)
+        }
+    return [_without_secrets(item) for item in value] if isinstance(value, list | tuple) else value
