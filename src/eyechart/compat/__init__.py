@@ -1,0 +1,1 @@
+"""Other tools' front doors, thin over our own rooms."""
