@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eyechart.data import images
 from eyechart.data.images import ImageLoader, MissingImage
-from eyechart.errors import ImageError
+from eyechart.errors import ImageError, UsageError
 from eyechart.types import ImageRef
 from support.files import picture
 
@@ -184,3 +184,28 @@ def test_threads_may_share_a_loader() -> None:
     with ThreadPoolExecutor(8) as pool:
         widths = list(pool.map(lambda ref: LOADER.load(ref).width, refs))
     assert widths == [20 + k for k in range(10) for _ in range(3)]
+
+
+def test_a_jpeg_quality_encodes_everything_anew() -> None:
+    loader = ImageLoader(jpeg_quality=75)
+    for kind in ("JPEG", "PNG"):
+        ref = data_ref(picture("red", (64, 48), kind))
+        image = loader.load(ref)
+        assert (image.mime, image.reencoded, image.resized, image.path) == ("image/jpeg", True, False, None)
+        record = ImageLoader(jpeg_quality=75, max_pixels=1000).load(ref).record()
+        assert (record["reencoded"], record["resized"], record["width"], record["height"]) == (
+            True,
+            True,
+            36,
+            27,
+        )
+        assert image.sha256 != ImageLoader(jpeg_quality=90).load(ref).sha256
+    one = data_ref(picture())
+    prints = {ImageLoader(jpeg_quality=quality).fingerprint(one) for quality in (None, 75, 90)}
+    assert len(prints) == 3
+
+
+@pytest.mark.parametrize("quality", [0, 101, -1])
+def test_jpeg_qualities_go_from_1_to_100(quality: int) -> None:
+    with pytest.raises(UsageError, match=f"a JPEG quality of {quality}"):
+        ImageLoader(jpeg_quality=quality)

@@ -1,4 +1,6 @@
 import io
+import math
+import warnings
 import zlib
 from typing import Any
 
@@ -159,3 +161,64 @@ def test_broken_exif_does_not_matter() -> None:
     data = noisy("JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff")
     assert inspect(data, "x").width == 64
     assert reencode(data, "x", max_pixels=300).width == 20
+
+
+def as_pillow_saves(data: bytes, max_pixels: int | None, quality: int) -> bytes:
+    """InSight-o3's steps in Pillow's own words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        base = PillowImage.open(io.BytesIO(data)).convert("RGB")
+    width, height = base.size
+    if max_pixels is not None and width * height > max_pixels:
+        ratio = math.sqrt(max_pixels / (width * height))
+        size = (math.floor(width * ratio), math.floor(height * ratio))
+        base = base.resize(size, PillowImage.Resampling.LANCZOS)
+    out = io.BytesIO()
+    base.save(out, format="JPEG", quality=quality)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("max_pixels", [None, 1000])
+@pytest.mark.parametrize("quality", [75, 90])
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [
+        ("JPEG", "RGB"), ("JPEG", "L"), ("JPEG", "CMYK"), ("PNG", "RGB"), ("PNG", "RGBA"), ("PNG", "LA"),
+        ("PNG", "P"), ("PNG", "1"), ("PNG", "L"), ("WEBP", "RGBA"), ("GIF", "P"), ("BMP", "RGB"),
+        ("TIFF", "CMYK"),
+    ],
+)  # fmt: skip
+def test_jpeg_of_a_quality_is_what_pillow_gives(
+    kind: str, mode: str, quality: int, max_pixels: int | None
+) -> None:
+    data = noisy(kind, mode=mode)
+    new = reencode(data, "x", max_pixels=max_pixels, jpeg_quality=quality)
+    assert new.data == as_pillow_saves(data, max_pixels, quality)
+    assert (new.format, new.resized) == ("JPEG", max_pixels is not None)
+    assert inspect(new.data, "x").width == new.width == (64 if max_pixels is None else 36)
+
+
+def test_jpeg_of_a_quality_drops_turn_profile_and_transparency() -> None:
+    exif = PillowImage.Exif()
+    exif[0x0112] = 6
+    turned = noisy("JPEG", exif=exif.tobytes(), icc_profile=b"profile", comment=b"a comment")
+    assert reencode(turned, "x", jpeg_quality=75).data == as_pillow_saves(turned, None, 75)
+    clear = noisy("PNG", mode="P", transparency=bytes(range(256)))
+    assert reencode(clear, "x", jpeg_quality=75).data == as_pillow_saves(clear, None, 75)
+
+
+def test_jpeg_of_sixteen_bits_is_not_washed_out() -> None:
+    out = io.BytesIO()
+    PillowImage.new("I;16", (8, 8), 0x8000).save(out, "PNG")
+    new = reencode(out.getvalue(), "x", jpeg_quality=75)
+    assert PillowImage.open(io.BytesIO(new.data)).getpixel((4, 4)) == (128, 128, 128)
+
+
+def test_jpeg_of_a_crop_and_of_a_thin_picture() -> None:
+    data = noisy("PNG")
+    new = reencode(data, "x", box=(4, 4, 20, 10), jpeg_quality=75)
+    out = io.BytesIO()
+    PillowImage.open(io.BytesIO(data)).crop((4, 4, 24, 14)).convert("RGB").save(out, "JPEG", quality=75)
+    assert (new.data, new.width, new.height, new.resized) == (out.getvalue(), 20, 10, False)
+    thin = reencode(noisy("PNG", (2000, 1)), "x", max_pixels=100, jpeg_quality=75)
+    assert (thin.width, thin.height) == (447, 1)

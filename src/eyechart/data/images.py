@@ -1,7 +1,8 @@
 """References to pictures that are ready to send.
 
 Base64 that is already a JPEG, PNG, WebP or still GIF and needs no cut goes from the file to the request as
-it stands: it is decoded once to be checked and hashed, and never encoded again. Everything is done when
+it stands: it is decoded once to be checked and hashed, and never encoded again, unless a JPEG quality is
+asked for. Everything is done when
 asked for and nothing is kept, so memory follows what is in flight. EXIF orientation is left to whoever shows
 the picture, as in the file.
 """
@@ -20,7 +21,7 @@ from eyechart.data.hub import identity_of, read_picture
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.paths import REFUSALS
 from eyechart.data.pixels import MIME, decode_fully, inspect, reencode
-from eyechart.errors import ImageError
+from eyechart.errors import ImageError, UsageError
 from eyechart.types import Image, ImageRef
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
@@ -49,12 +50,19 @@ class ImageLoader:
     """Loads pictures. Share one between threads; it holds no picture."""
 
     max_pixels: int | None = None
+    jpeg_quality: int | None = None  # every picture is encoded anew as JPEG, even one that is a JPEG already
     allow_urls: bool = True
     allow_private_urls: bool = False
     cache_dir: Path | str | None = None
     max_download_bytes: int = DEFAULT_DOWNLOAD_BYTES
     timeout_s: float = DEFAULT_TIMEOUT_S
     _parquet: ParquetCells = field(default_factory=ParquetCells, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.jpeg_quality is not None and not 1 <= self.jpeg_quality <= 100:
+            raise UsageError(
+                f"a JPEG quality of {self.jpeg_quality}", hint="it goes from 1 to 100; Pillow's own is 75"
+            )
 
     def load(self, ref: ImageRef) -> Image:
         """The picture, checked and encoded only as far as it has to be; `ImageError` if it cannot be sent."""
@@ -66,7 +74,8 @@ class ImageLoader:
         if raw.is_fetched:
             self._fetcher().keep(ref.location, raw.data)
         is_too_large = self.max_pixels is not None and header.width * header.height > self.max_pixels
-        if header.format in MIME and not header.is_animated and ref.box is None and not is_too_large:
+        must_change = header.format not in MIME or header.is_animated or ref.box is not None or is_too_large
+        if not must_change and self.jpeg_quality is None:
             return Image(
                 base64=raw.base64 or pybase64.b64encode(raw.data),
                 mime=MIME[header.format],
@@ -77,7 +86,9 @@ class ImageLoader:
                 origin=what,
                 path=raw.path,
             )
-        new = reencode(raw.data, what, box=ref.box, max_pixels=self.max_pixels)
+        new = reencode(
+            raw.data, what, box=ref.box, max_pixels=self.max_pixels, jpeg_quality=self.jpeg_quality
+        )
         return Image(
             base64=pybase64.b64encode(new.data),
             mime=MIME[new.format],
@@ -105,6 +116,8 @@ class ImageLoader:
             parts += [status.st_size, status.st_mtime_ns]
         if ref.kind == "hub":
             parts.append(identity_of(ref))
+        if self.jpeg_quality is not None:
+            parts.append(f"jpeg {self.jpeg_quality}")
         return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def _fetcher(self) -> Fetcher:

@@ -164,17 +164,25 @@ class Encoded:
 
 
 def reencode(
-    data: bytes, what: str, *, box: tuple[int, int, int, int] | None = None, max_pixels: int | None = None
+    data: bytes,
+    what: str,
+    *,
+    box: tuple[int, int, int, int] | None = None,
+    max_pixels: int | None = None,
+    jpeg_quality: int | None = None,
 ) -> Encoded:
     """Decode the first frame, cut `box` out, shrink to `max_pixels`, and save in a format that can be sent.
 
-    JPEG stays JPEG (quality 95) and a resized WebP stays WebP; everything else becomes PNG.
+    JPEG stays JPEG (quality 95) and a resized WebP stays WebP; everything else becomes PNG. With
+    `jpeg_quality` all become JPEG of that quality, by the steps of `_as_jpeg`.
     """
     header = inspect(data, what)
     name, picture = _open(data, what)
     _decode(picture, what)
     corners = None if box is None else _clipped(box, picture.size, what)
     try:
+        if jpeg_quality is not None:
+            return _as_jpeg(picture, corners, max_pixels, jpeg_quality)
         return _cut_and_saved(picture, corners, max_pixels, _target(header, corners))
     except (OSError, ValueError, MemoryError) as err:  # a pixel format that Pillow reads but cannot change
         raise ImageError(
@@ -203,6 +211,29 @@ def _cut_and_saved(
 
         picture = _smooth(picture).resize(size, Resampling.LANCZOS)
     return Encoded(_save(picture, format, orientation, profile), format, *picture.size, resized)
+
+
+def _as_jpeg(
+    picture: Picture, corners: tuple[int, int, int, int] | None, max_pixels: int | None, quality: int
+) -> Encoded:
+    """InSight-o3's steps: to RGB, then Lanczos, then Pillow's plain JPEG, without turn and colour profile.
+
+    The bytes are those that Pillow gives for these steps. One thing is ours: 16-bit grey is brought to 8 bits
+    first, where Pillow would cut everything brighter than a 256th off to white.
+    """
+    from PIL.Image import Resampling
+
+    with quiet():  # Pillow warns about large crops, and about palettes whose transparency it drops
+        picture = picture if corners is None else picture.crop(corners)
+        grey = _smooth(picture) if picture.mode.startswith("I") else picture
+        picture = grey.convert("RGB")
+    size = fitted(*picture.size, max_pixels)
+    resized = size != picture.size
+    if resized:
+        picture = picture.resize(size, Resampling.LANCZOS)
+    out = BytesIO()
+    picture.save(out, "JPEG", quality=quality)
+    return Encoded(out.getvalue(), "JPEG", *size, resized)
 
 
 def _clipped(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:
