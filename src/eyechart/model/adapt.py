@@ -3,8 +3,9 @@
 Three shapes are understood, told apart by their methods:
 
 - ``async generate(messages) -> Reply | str``: ours; a plain ``def`` with one argument works too
-- ``generate(text, images) -> str``: as InfoChartQA's example models; images are paths
-- ``generate_answer(question) -> dict``: as MULTI's evaluators
+- ``generate(text, images) -> str``: as InfoChartQA's example models; images are paths, or addresses in a run
+  that passes them on
+- ``generate_answer(question) -> dict``: as MULTI's evaluators; all rounds of a question at once
 
 Plain functions run in threads, as many at once as the run's concurrency allows; a class that is not
 safe to call from several threads says so with ``max_concurrency = 1``.
@@ -19,17 +20,19 @@ import inspect
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from eyechart.errors import ModelError, UsageError
+from eyechart.model.evaluator import multi_question, multi_reply
+from eyechart.model.handover import as_unicode, files_of
 from eyechart.model.secrets import without_secrets
 from eyechart.model.thinking import split_thinking
 from eyechart.model.threads import Threads
-from eyechart.types import Image, Message, Model, ModelSettings, Reply, Request
+from eyechart.types import Message, Model, ModelSettings, Reply, Request
 
 _SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
 
@@ -55,7 +58,7 @@ def adapt(
         adapted: Model = thing
         return adapted
     if callable(getattr(thing, "generate_answer", None)):
-        shape = _Shape(_multi_question, _prediction)
+        shape = _Shape(multi_question, multi_reply, takes_rounds=True)
         return _Adapter(thing, name, settings, thing.generate_answer, shape, is_ready_made=is_ready_made)
     generate = getattr(thing, "generate", None)
     if not callable(generate):
@@ -71,6 +74,7 @@ class _Shape:
     # The path is that of a folder for pictures that lie in no file of their own.
     argument: Callable[[Request, Path], tuple[Any, ...]]
     answer: Callable[[Any], Any] = lambda returned: returned
+    takes_rounds: bool = False
 
 
 class _Adapter:
@@ -93,6 +97,8 @@ class _Adapter:
             self._parameters["state_sha256"] = _state_sha256(thing)  # as it is before the first question
         self._method = method
         self._shape = shape
+        # The engine hands over the whole conversation, the model's own turns left empty.
+        self.takes_rounds = shape.takes_rounds
         self.max_concurrency = max(1, int(getattr(thing, "max_concurrency", None) or settings.concurrency))
         self._slots = asyncio.Semaphore(self.max_concurrency)
         self._threads = Threads(self.max_concurrency)
@@ -119,11 +125,11 @@ class _Adapter:
         except (Exception, SystemExit) as err:  # their code: any of it is that sample's failure
             raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
         if isinstance(said, str):
-            text, thinking = split_thinking(_as_unicode(said))
+            text, thinking = split_thinking(as_unicode(said))
             return Reply(text=text, thinking=thinking, latency_s=latency_s)
         if not isinstance(said, Reply):
             raise ModelError(f"{self.name} returned {type(said).__name__}, not text")
-        return self._checked(said)
+        return self._checked(said if said.latency_s else replace(said, latency_s=latency_s))
 
     async def close(self) -> None:
         """End the threads, close the object if it can be."""
@@ -161,53 +167,7 @@ def _messages(request: Request, folder: Path) -> tuple[Any, ...]:
 
 
 def _text_and_images(request: Request, folder: Path) -> tuple[Any, ...]:
-    return _as_one_text(request.messages), _files_of(request.messages, folder)
-
-
-def _multi_question(request: Request, folder: Path) -> tuple[Any, ...]:
-    """The question as MULTI prompts it."""
-    pictures = _files_of(request.messages, folder)
-    rounds = [turn.text for turn in request.messages if turn.role == "user"]
-    system = "\n".join(turn.text for turn in request.messages if turn.role == "system")
-    question: dict[str, Any] = {
-        "question_id": request.sample.id,
-        "question_image_number": len(pictures),
-        "image_list": pictures,
-    }
-    if system:
-        question["prompted_system_content"] = system
-    if len(rounds) > 1:
-        question["prompted_content_list"] = rounds
-    else:
-        question["prompted_content"] = rounds[0] if rounds else ""
-    return (question,)
-
-
-def _prediction(answered: Any) -> Any:
-    """The answer in a question as MULTI's evaluators return it."""
-    if not isinstance(answered, Mapping) or "prediction" not in answered:
-        raise ModelError("generate_answer must return the question with a 'prediction'")
-    prediction = answered["prediction"]
-    if not prediction and answered.get("feedback"):
-        raise ModelError(f"generate_answer gave no prediction: {answered['feedback']}")
-    return prediction
-
-
-def _files_of(messages: Sequence[Message], folder: Path) -> list[str]:
-    """Paths to the pictures as they would be sent, those that lie in no file of their own written down."""
-    pictures = [image for turn in messages for image in turn.images if isinstance(image, Image)]
-    paths: list[str] = []
-    for number, image in enumerate(pictures, start=1):
-        path = Path(image.path or folder / f"{number}.{image.mime.rpartition('/')[2]}")
-        if image.path is None:
-            path.write_bytes(image.data())
-        paths.append(str(path))
-    return paths
-
-
-def _as_unicode(text: str) -> str:
-    """The text with the halves of surrogate pairs, which no file can hold, marked as unreadable."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _as_one_text(request.messages), files_of(request.messages, folder)
 
 
 def _as_one_text(messages: Sequence[Message]) -> str:

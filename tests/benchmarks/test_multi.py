@@ -1,0 +1,349 @@
+"""MULTI as a benchmark: options by their official names, points as weights, replies from prediction.json."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.benchmarks.multi import multi
+from eyechart.errors import DataError, EyechartError, UsageError
+from eyechart.registry import benchmarks
+from eyechart.run.sources import make_benchmark
+from eyechart.types import MODELS_TURN, Benchmark, Replies, Sample
+from support.command import Outcome, eyechart
+from support.multi import MultiData, make_multi, write_json
+from support.server import Asked, Server
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> MultiData:
+    return make_multi(tmp_path / "data")
+
+
+@pytest.fixture
+def make(data: MultiData) -> Callable[..., Benchmark]:
+    """The benchmark over the small data set, with options as the command line gives them."""
+
+    def made(**settings: Any) -> Benchmark:
+        return make_benchmark("multi", {"problem_file": str(data.problem_file), **settings})
+
+    return made
+
+
+def by_id(benchmark: Benchmark) -> dict[str, Sample]:
+    return {sample.id: sample for sample in benchmark.source}
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def test_it_is_in_the_catalogue_and_naming_it_reads_nothing() -> None:
+    assert "multi" in benchmarks.names()
+    named = make_benchmark("multi", {"problem_file": "none.json", "wording": "none.yaml"})
+    assert (named.scorer, named.files, named.settings["input_type"]) == ("multi", "multi", 0)
+    assert named.group_by == ("level", "image_class", "question_type", "subject")
+
+
+def test_without_a_file_it_says_which_one_it_needs() -> None:
+    with pytest.raises(UsageError, match="needs MULTI's problem file"):
+        list(multi().source)
+
+
+def test_a_file_may_be_given_either_way(data: MultiData) -> None:
+    assert by_id(multi(file=str(data.problem_file))) == by_id(multi(problem_file=str(data.problem_file)))
+    with pytest.raises(UsageError, match="two problem files"):
+        multi(file="a.json", problem_file="b.json")
+
+
+def test_the_usual_choice_is_the_official_one(make: Callable[..., Benchmark]) -> None:
+    assert list(by_id(make())) == ["czsx_0_0", "czsx_0_1", "gzwl_1_0", "shjk_2_0"]
+    assert make().settings["questions_type"] == make().settings["image_type"] == "0,1,2"
+
+
+@pytest.mark.parametrize(
+    ("settings", "ids"),
+    [
+        ({"questions_type": "3,4"}, ["gzwl_1_1", "dxyy_3_0"]),
+        ({"questions_type": "3"}, ["gzwl_1_1"]),
+        ({"questions_type": [0]}, ["czsx_0_0", "shjk_2_0"]),
+        ({"image_type": "0"}, ["gzwl_1_0"]),
+        ({"subject": "shjk"}, ["shjk_2_0"]),
+        ({"eval_num": "2"}, ["czsx_0_0", "czsx_0_1"]),
+    ],
+)
+def test_choices(make: Callable[..., Benchmark], settings: dict[str, Any], ids: list[str]) -> None:
+    assert list(by_id(make(**settings))) == ids
+
+
+def test_the_hard_list_is_asked_in_the_files_order(make: Callable[..., Benchmark], data: MultiData) -> None:
+    chosen = make(subset=str(data.hard_list), questions_type="0", subject="czsx")
+    assert list(by_id(chosen)) == ["czsx_0_1", "gzwl_1_1", "shjk_2_0"]
+
+
+def test_a_shuffle_is_the_same_every_time(make: Callable[..., Benchmark]) -> None:
+    orders = {tuple(by_id(make(random="true", seed=str(seed)))) for seed in range(9)}
+    assert len(orders) > 1
+    assert list(by_id(make(random="true", seed="4"))) == list(by_id(make(random="true", seed="4")))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"input_type": "3"},
+        {"questions_type": "5"},
+        {"image_type": "x"},
+        {"lang": "fr"},
+        {"eval_num": "0"},
+        {"eval_num": "-2"},
+        {"answer_position": "middle"},
+        {"renumbering": "other"},
+        {"question_type": "0"},
+    ],
+)
+def test_options_that_cannot_be_meant(make: Callable[..., Benchmark], settings: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as caught:
+        make(**settings)
+    assert next(iter(settings)) in caught.value.message
+
+
+def test_captions_need_a_file(make: Callable[..., Benchmark], data: MultiData) -> None:
+    assert make(input_type="1").settings["input_type"] == 0
+    chosen = make(input_type="1", caption_file=str(data.caption_file))
+    assert chosen.settings["input_type"] == 1
+    assert "一个红色方块" in by_id(chosen)["czsx_0_0"].question
+
+
+def test_the_answer_at_the_end_has_a_scorer_of_its_own(make: Callable[..., Benchmark]) -> None:
+    assert make(answer_position="end").scorer == "multi-end"
+
+
+# -- samples and prompts ---------------------------------------------------------------------------
+
+
+def test_a_sample_weighs_its_points(make: Callable[..., Benchmark], data: MultiData) -> None:
+    weights = {name: sample.weight for name, sample in by_id(make(questions_type="0,1,2,3,4")).items()}
+    assert weights == {
+        "czsx_0_0": 1, "czsx_0_1": 2, "gzwl_1_0": 2, "gzwl_1_1": 1, "shjk_2_0": 1, "dxyy_3_0": 0,
+    }  # fmt: skip
+    release = multi(problem_file=str(data.release_file))
+    assert {sample.weight for sample in release.source} == {0.0}
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_our_own_words(make: Callable[..., Benchmark], lang: str) -> None:
+    chosen = make(input_type="2", lang=lang, few_shot="1")
+    [message] = chosen.prompt(by_id(chosen)["czsx_0_0"])
+    assert "颜色" in message.text.splitlines()[0]
+    assert "单选" in message.text.splitlines()[0]
+    assert len(message.images) == 1
+    is_chinese = "请" in message.text
+    assert is_chinese == (lang == "zh")
+
+
+def test_rounds(make: Callable[..., Benchmark]) -> None:
+    chosen = make(input_type="2", in_turn="true", cot="true", split_sys="true")
+    turns = chosen.prompt(by_id(chosen)["czsx_0_1"])
+    assert [turn.role for turn in turns] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert turns[2] is MODELS_TURN
+    assert [len(turn.images) for turn in turns] == [0, 1, 0, 1, 0, 0]
+
+
+def test_words_of_ones_own(make: Callable[..., Benchmark], tmp_path: Path) -> None:
+    words = tmp_path / "words.yaml"
+    words.write_text("ending: 答：\n", encoding="utf-8")
+    chosen = make(wording=str(words))
+    assert chosen.prompt(by_id(chosen)["gzwl_1_0"])[0].text.endswith("\n答：")
+
+
+def test_wrong_words_stop_the_run_before_the_first_question(
+    make: Callable[..., Benchmark], tmp_path: Path
+) -> None:
+    words = tmp_path / "words.yaml"
+    words.write_text("endin: 答：\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="'endin'"):
+        list(make(wording=str(words)).source)
+    words.write_text("guide_image_in_turn: 如[IMAGE_1]\n", encoding="utf-8")
+    assert list(make(wording=str(words)).source)
+    with pytest.raises(UsageError, match="'guide_image_in_turn' holds the mark"):
+        list(make(wording=str(words), in_turn="true").source)
+
+
+def test_corrected_numbers_can_be_asked_for(make: Callable[..., Benchmark], data: MultiData) -> None:
+    problem = {
+        "problem_content_list": ["[IMAGE_2]与[IMAGE_1]"],
+        "problem_type_list": ["单选"],
+        "img_paths": ["images/czsx/0_1.png", "images/czsx/0_2.png"],
+    }
+    file = write_json(data.folder / "swapped.json", {"czsx_7": problem})
+    texts = [
+        next(iter(make(problem_file=str(file), renumbering=way).source)).question
+        for way in ("official", "correct")
+    ]
+    assert texts == ["\n[IMAGE_2]与[IMAGE_2]", "\n[IMAGE_1]与[IMAGE_2]"]
+
+
+# -- replies ---------------------------------------------------------------------------------------
+
+
+def read(benchmark: Benchmark, file: Path) -> Replies:
+    assert benchmark.read_replies is not None
+    return benchmark.read_replies(file)
+
+
+@pytest.fixture
+def predictions(tmp_path: Path) -> Path:
+    return write_json(
+        tmp_path / "prediction.json",
+        {
+            "shjk_2_0": {"question_id": "shjk_2_0", "question_image_number": 0, "prediction": "C"},
+            "czsx_0_1": {"question_id": "czsx_0_1", "question_image_number": 2, "prediction": "A"},
+            "gzwl_1_1": {"question_id": "gzwl_1_1", "question_image_number": 0},
+        },
+    )
+
+
+def test_the_questions_of_the_file_are_scored_and_no_others(
+    make: Callable[..., Benchmark], predictions: Path
+) -> None:
+    said = read(make(), predictions)
+    assert {name: reply.text for name, reply in said.by_id.items()} == {
+        "shjk_2_0": "C", "czsx_0_1": "A", "gzwl_1_1": "",
+    }  # fmt: skip
+    assert said.source is not None
+    found = {sample.id: sample for sample in said.source}
+    assert list(found) == ["czsx_0_1", "gzwl_1_1", "shjk_2_0"]  # the open question among them
+    assert found["shjk_2_0"].meta["image_class"] == "NI"  # as the file says
+    assert found["shjk_2_0"].meta["question_image_number"] == 0
+    assert said.skipped == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "left_out"),
+    [
+        ({"questions_type": "0,1,2"}, {"gzwl_1_1"}),
+        ({"subject": "czsx"}, {"shjk_2_0", "gzwl_1_1"}),
+        ({"subset": "hard_list.json"}, set()),
+    ],
+)
+def test_a_choice_of_questions_leaves_the_others_out_by_name(
+    make: Callable[..., Benchmark],
+    predictions: Path,
+    data: MultiData,
+    settings: dict[str, str],
+    left_out: set[str],
+) -> None:
+    if "subset" in settings:
+        settings = {"subset": str(data.folder / settings["subset"])}
+    said = read(make(**settings), predictions)
+    assert set(said.skipped) == left_out
+    assert set(said.by_id) == {"shjk_2_0", "czsx_0_1", "gzwl_1_1"} - left_out
+
+
+def test_a_smaller_list_leaves_the_others_out(
+    make: Callable[..., Benchmark], predictions: Path, data: MultiData
+) -> None:
+    write_json(data.hard_list, ["shjk_2_0"])
+    said = read(make(subset=str(data.hard_list)), predictions)
+    assert (set(said.by_id), set(said.skipped)) == ({"shjk_2_0"}, {"czsx_0_1", "gzwl_1_1"})
+
+
+def test_ids_of_no_question_are_refused_by_name(make: Callable[..., Benchmark], tmp_path: Path) -> None:
+    file = write_json(tmp_path / "prediction.json", {"czsx_0_0": {}, "czsx_0_9": {}, "zz_0_0": {}})
+    with pytest.raises(DataError) as caught:
+        read(make(), file)
+    assert caught.value.message == ("prediction.json: 2 ids of no question in problem.json: czsx_0_9, zz_0_0")
+
+
+# -- whole runs ------------------------------------------------------------------------------------
+
+
+def answer(asked: Asked) -> str:
+    """Right on single choice, half right on multiple choice, one blank of two."""
+    if "沸点" in asked.text:
+        return "100\n1"
+    return "C" if "底色" in asked.text else "A"
+
+
+def run(cwd: Path, *words: object) -> Outcome:
+    return eyechart("run", *words, "-q", "--json", cwd=cwd)
+
+
+def test_a_run_counts_points(data: MultiData, tmp_path: Path) -> None:
+    with Server(answer) as server:
+        done = run(
+            tmp_path, "multi", "--set", f"problem_file={data.problem_file}", "--set", "input_type=2",
+            "-m", "openai/served", "--base-url", server.base_url,
+        )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["score"] == pytest.approx(4 / 6)  # 1 + 1 of 2 + 1 of 2 + 1
+    assert sorted(len(asked.images) for asked in server.asked) == [0, 1, 1, 2]
+    assert set(done.json["by"]) == {"level", "image_class", "question_type", "subject"}
+
+
+def test_rounds_are_one_conversation(data: MultiData, tmp_path: Path) -> None:
+    with Server(answer) as server:
+        done = run(
+            tmp_path, data.problem_file, "--as", "multi", "--set", "input_type=2", "--set", "in_turn=true",
+            "--set", "image_type=2", "-m", "openai/served", "--base-url", server.base_url,
+        )  # fmt: skip
+    assert done.code == 0, done.err
+    first, second = server.asked
+    assert [turn["role"] for turn in first.body["messages"]] == ["user"]
+    assert [turn["role"] for turn in second.body["messages"]] == ["user", "assistant", "user"]
+    assert len(first.images) == len(second.images) == 1
+    assert first.images != second.images
+
+
+EVALUATOR = """
+class Evaluator:
+    def generate_answer(self, question):
+        if "prompted_content_list" in question:
+            question["input_message_list"] = question.pop("prompted_content_list")
+            question["answer_history"] = ["B", "A"]
+            assert len(question["image_list"]) == question["question_image_number"] == 2
+        else:
+            question["input_message"] = question.pop("prompted_content")
+            assert len(question["image_list"]) == question["question_image_number"]
+        question["prediction"] = "A"
+        return question
+"""
+
+
+def test_an_evaluator_class_runs_unchanged(data: MultiData, tmp_path: Path) -> None:
+    (tmp_path / "evaluator.py").write_text(EVALUATOR)
+    done = run(
+        tmp_path, data.problem_file, "--as", "multi", "--set", "input_type=2", "--set", "in_turn=true",
+        "-m", "python:evaluator.py:Evaluator",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["outcomes"]["partial"] == 1
+    assert done.json["score"] == pytest.approx(2 / 6)
+
+
+def test_bad_input_costs_nothing(data: MultiData, tmp_path: Path) -> None:
+    write_json(data.hard_list, ["nobody_0_0"])
+    with Server() as server:
+        done = run(
+            tmp_path, "multi", "--set", f"problem_file={data.problem_file}", "--set",
+            f"subset={data.hard_list}", "-m", "openai/served", "--base-url", server.base_url,
+        )  # fmt: skip
+    assert done.code == 2
+    assert "nobody_0_0" in done.err
+    assert server.asked == []
+
+
+def test_the_official_file_of_replies_is_scored(data: MultiData, predictions: Path, tmp_path: Path) -> None:
+    pytest.importorskip("jieba")
+    done = eyechart(
+        "score", "--benchmark", "multi", "--set", f"problem_file={data.problem_file}",
+        "--replies", predictions, "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json["n"] == 3
+    assert done.json["score"] == pytest.approx(2 / 4)  # 1 of 1, 1 of 2, 0 of 1
+
+
+def test_every_problem_of_ours_is_an_error_of_ours(make: Callable[..., Benchmark]) -> None:
+    with pytest.raises(EyechartError):
+        list(make(knowledge_file="none.json").source)

@@ -1,0 +1,199 @@
+"""MULTI's evaluator classes get the documented structures, and what they return is read in full."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.model.adapt import adapt
+from eyechart.model.evaluator import multi_question, multi_reply
+from eyechart.types import MODELS_TURN, Image, ImageRef, Message, Part, Reply, Request, Sample, Usage
+from support.files import picture
+from support.parts import image
+
+META = {"question_image_number": 2, "input_type": 2}
+
+
+def user(*parts: Part) -> Message:
+    return Message("user", parts)
+
+
+def request(*messages: Message, **meta: Any) -> Request:
+    return Request(messages=messages, sample=Sample(id="czsx_0_0", question="?", meta=META | meta))
+
+
+def question(*messages: Message, folder: Path, **meta: Any) -> dict[str, Any]:
+    return multi_question(request(*messages, **meta), folder)[0]
+
+
+def reply(**answered: Any) -> Reply:
+    found = multi_reply(answered)
+    assert isinstance(found, Reply)
+    return found
+
+
+@pytest.fixture
+def red(tmp_path: Path) -> Image:
+    path = tmp_path / "red.png"
+    path.write_bytes(picture("red"))
+    return image("red", path=str(path))
+
+
+# -- what is given ---------------------------------------------------------------------------------
+
+
+def test_one_round(red: Image, tmp_path: Path) -> None:
+    assert question(user("甲", red, red), folder=tmp_path) == {
+        "question_id": "czsx_0_0",
+        "question_image_number": 2,
+        "image_list": [red.path, red.path],
+        "prompted_content": "甲",
+    }
+
+
+def test_a_system_message_is_apart(tmp_path: Path) -> None:
+    found = question(Message("system", ("你是",)), user("甲"), folder=tmp_path)
+    assert (found["prompted_system_content"], found["prompted_content"]) == ("你是", "甲")
+
+
+@pytest.mark.parametrize("input_type", [0, 1])
+def test_without_pictures_there_is_no_list_but_a_number(input_type: int, tmp_path: Path) -> None:
+    assert question(user("甲"), folder=tmp_path, input_type=input_type) == {
+        "question_id": "czsx_0_0",
+        "question_image_number": 2,
+        "prompted_content": "甲",
+    }
+
+
+def test_a_question_without_a_picture_among_others_that_have_some(tmp_path: Path) -> None:
+    found = question(user("甲"), folder=tmp_path, question_image_number=0)
+    assert found["image_list"] == []
+    assert found["question_image_number"] == 0
+
+
+def test_other_samples_count_the_pictures_that_are_sent(red: Image, tmp_path: Path) -> None:
+    asked = Request(messages=(user(red, "?"),), sample=Sample(id="1", question="?"))
+    [found] = multi_question(asked, tmp_path)
+    assert (found["question_image_number"], found["image_list"]) == (1, [red.path])
+
+
+def test_several_rounds(red: Image, tmp_path: Path) -> None:
+    found = question(user(red, "甲"), MODELS_TURN, user(image("blue"), "乙"), folder=tmp_path)
+    assert found == {
+        "question_id": "czsx_0_0",
+        "question_image_number": 2,
+        "image_list": [red.path, str(tmp_path / "2.png")],
+        "prompted_content_list": ["甲", "乙"],
+    }
+    assert (tmp_path / "2.png").read_bytes() == picture("blue")
+
+
+def test_a_round_without_a_picture_has_an_empty_path(red: Image, tmp_path: Path) -> None:
+    turns = (user(red, "甲"), MODELS_TURN, user(red, "乙"), MODELS_TURN, user("答案？"))
+    found = question(*turns, folder=tmp_path)
+    assert found["image_list"] == [red.path, red.path, ""]
+    assert found["prompted_content_list"] == ["甲", "乙", "答案？"]
+
+
+def test_rounds_of_words_alone(tmp_path: Path) -> None:
+    found = question(user("甲"), MODELS_TURN, user("乙"), folder=tmp_path, input_type=0)
+    assert found["prompted_content_list"] == ["甲", "乙"]
+    assert "image_list" not in found
+
+
+def test_an_address_is_passed_on(tmp_path: Path) -> None:
+    there = ImageRef(kind="url", location="https://example.org/1.png")
+    assert question(user("甲", there), folder=tmp_path)["image_list"] == ["https://example.org/1.png"]
+
+
+# -- what comes back -------------------------------------------------------------------------------
+
+
+def test_a_plain_prediction() -> None:
+    assert reply(prediction="A") == Reply(text="A")
+    assert reply(prediction="") == Reply(text="")
+
+
+def test_tokens_are_counted() -> None:
+    assert reply(prediction="A", prompt_tokens=7, completion_tokens=2).usage == Usage(
+        prompt_tokens=7, completion_tokens=2
+    )
+    assert reply(prediction="A", prompt_tokens="7").usage is None
+    assert reply(prediction="A", prompt_tokens=True, completion_tokens=-1).usage is None
+
+
+@pytest.mark.parametrize(
+    ("answered", "earlier"),
+    [
+        ({"answer_history": ["一", "二", "A"], "input_message_list": ["x", "y", "z"]}, ("一", "二")),
+        ({"answer_history": ["一", "二"], "input_message_list": ["x", "y", "z"]}, ("一", "二")),
+        ({"answer_history": ["A", "A"], "input_message_list": ["x", "y"]}, ("A",)),
+        ({"answer_history": ["一", "A"]}, ("一",)),
+        ({"answer_history": [["问", "一"], ("问", "A")]}, ("一",)),
+        ({"answer_history": []}, ()),
+        ({"answer_history": "一"}, ()),
+        ({}, ()),
+    ],
+)
+def test_earlier_rounds(answered: dict[str, Any], earlier: tuple[str, ...]) -> None:
+    assert reply(prediction="A", **answered).earlier == earlier
+
+
+def test_what_the_class_says_it_sent_is_kept_if_it_is_words() -> None:
+    assert reply(prediction="A", input_message="甲").evidence == {"input_message": "甲"}
+    assert reply(prediction="A", input_message_list=["甲", "乙"]).evidence["input_message_list"] == [
+        "甲",
+        "乙",
+    ]
+    assert reply(prediction="A", input_message=[{"role": "user"}], input_message_list=[]).evidence == {}
+
+
+def test_thinking_and_half_characters() -> None:
+    found = reply(prediction="<think>嗯</think>A\ud83d", answer_history=["\ud83d", "A"])
+    assert (found.text, found.thinking) == ("A\ufffd", "嗯")
+    assert found.earlier[0] == "\ufffd"
+
+
+class Evaluator:
+    """As MULTI's own: changes the question it was given and returns it."""
+
+    def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        rounds = question.pop("prompted_content_list")
+        assert len(rounds) == len(question["image_list"])
+        answers = [f"{text}:{bool(path)}" for text, path in zip(rounds, question["image_list"], strict=True)]
+        return question | {"input_message_list": rounds, "answer_history": answers, "prediction": answers[-1]}
+
+
+def test_an_evaluator_takes_all_rounds_at_once() -> None:
+    model = adapt(Evaluator(), "python:mine")
+    assert model.takes_rounds is True  # type: ignore[attr-defined]
+
+    async def work() -> Reply:
+        try:
+            return await model.reply(request(user(image(), "甲"), MODELS_TURN, user("乙")))
+        finally:
+            await model.close()
+
+    said = asyncio.run(work())
+    assert (said.text, said.earlier) == ("乙:False", ("甲:True",))
+    assert said.latency_s > 0
+
+
+def test_other_shapes_are_asked_round_by_round() -> None:
+    class Plain:
+        def generate(self, text: str, images: list[str]) -> str:
+            return " ".join(images)
+
+    model = adapt(Plain(), "python:mine")
+    assert model.takes_rounds is False  # type: ignore[attr-defined]
+
+    async def work() -> Reply:
+        try:
+            return await model.reply(
+                request(user(ImageRef(kind="url", location="https://example.org/1.png"), "?"))
+            )
+        finally:
+            await model.close()
+
+    assert asyncio.run(work()).text == "https://example.org/1.png"
