@@ -1,7 +1,8 @@
 """InfoChartQA (2025): questions on infographics and on plain charts of the same data.
 
 Paper: https://arxiv.org/abs/2505.19028. Data: Jietson/InfoChartQA on the Hugging Face hub, 58,857 questions
-(text, visual_basic, visual_metaphor), or rows of either release in a file. Parity: tests/golden/infochartqa.jsonl.
+(text, visual_basic, visual_metaphor), or rows of either release in a file.
+Parity: tests/golden/infochartqa.jsonl.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """InfoChartQA's rows, of both releases, to samples.
 
 Current release: `question_id`, `question_type_id`, `question` (options inside), `answer`, `instructions`,
-`url`, `figure_id`, `extra_input_figure_bboxes`. Earlier one: `qtype`, `figure_path`, `visual_figure_path`, `prompt`,
-`options`. A row may mix them. Read from the hub (``hf:Jietson/InfoChartQA:text``) or from a file.
+`url`, `figure_id`, `extra_input_figure_bboxes`. Earlier one: `qtype`, `figure_path`, `visual_figure_path`,
+`prompt`, `options`. A row may mix them. Read from the hub (``hf:Jietson/InfoChartQA:text``) or from a file.
 """
 
 from __future__ import annotations

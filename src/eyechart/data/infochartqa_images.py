@@ -116,12 +116,10 @@ def _tidied(value: Any) -> Any:
 
 
 def _boxes(value: Any, where: str) -> tuple[tuple[int, int, int, int], ...]:
-    if isinstance(value, str):
-        value = read_literal(value) if value.strip() else None
-        if value is None:
-            value = ()
-    if value is None:
+    if value is None or (isinstance(value, str) and not value.strip()):
         return ()
+    if isinstance(value, str):
+        value = read_literal(value) or value
     if not isinstance(value, list | tuple):
         raise DataError(f"{where}, {BOXES}: {str(value)[:60]!r} is no list of [x, y, width, height]")
     is_one = bool(value) and not any(isinstance(item, list | tuple) for item in value)

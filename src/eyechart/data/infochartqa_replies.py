@@ -1,7 +1,8 @@
 """InfoChartQA's file of replies, ``model_response.json``: an object by question id, or a list of entries.
 
 An entry holds `question_id`, `answer`, `response` and the type as `qtype` (or `qid`; or none, which is 1).
-As in the authors' code a list is keyed by `question_id`: a repeated one keeps its first place and its last content.
+As in the authors' code a list is keyed by `question_id`: a repeated one keeps its
+first place and its last content.
 """
 
 from __future__ import annotations

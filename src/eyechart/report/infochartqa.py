@@ -68,9 +68,10 @@ def make_report(records: Iterable[Record]) -> Record:
 
 
 def compare_forms(judged: Iterable[tuple[str, str, bool]]) -> Record:
-    """Questions asked on an infographic and on the plain chart of its data: (question, form, right).
+    """Questions on an infographic and on the plain chart of its data, out of (question, form, right).
 
-    >>> compare_forms([("q1", "infographic", False), ("q1", "plain", True), ("q2", "plain", True)])["only_plain"]
+    >>> pair = [("q1", "infographic", False), ("q1", "plain", True)]
+    >>> compare_forms([*pair, ("q2", "plain", True)])["only_plain"]
     1
     """
     by_question: dict[str, dict[str, bool]] = {}

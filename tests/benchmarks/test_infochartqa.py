@@ -1,0 +1,115 @@
+"""InfoChartQA from end to end: rows in, an endpoint asked, the official files out."""
+
+# ruff: noqa: E501  (a row of examples is one line, however long)
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.benchmarks.infochartqa import infochartqa
+from eyechart.registry import benchmarks
+from support.command import eyechart
+from support.files import jsonl, picture
+from support.server import Asked, Server
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "infochartqa_e2e"
+REPLIES = {"How many": "About 2018.", "Rank": "", "Which letter": "(B)"}
+
+
+def rows(folder: Path) -> Path:
+    (folder / "f1.png").write_bytes(picture("red", (64, 48)))
+    common = {"figure_path": "f1.png", "difficulty": "easy", "chart_type": "bar"}
+    return jsonl(
+        folder / "rows.jsonl",
+        [
+            {"question_id": 1, "question_type_id": "72", "question": "How many?", "answer": "2020", "split": "info", **common},
+            {"question_id": 1, "question_type_id": "72", "question": "How many?", "answer": "2018", "split": "plain", **common},
+            {"question_id": 2, "question_type_id": 71, "question": "Rank them.", "answer": "A, B", "split": "info", **common},
+            {"question_id": 3, "question_type_id": 300, "question": "Which letter?", "answer": "B", "split": "info", "instructions": "Letter.", "extra_input_figure_bboxes": [[1, 2, 10, 12]], **common},
+        ],
+    )  # fmt: skip
+
+
+def answer(asked: Asked) -> str:
+    return next(reply for question, reply in REPLIES.items() if question in asked.text)
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_naming_it_touches_nothing() -> None:
+    made = benchmarks.get("infochartqa")()
+    assert (made.name, made.scorer, made.files) == ("infochartqa", "infochartqa", "infochartqa")
+    assert made.source.origin == "hf:Jietson/InfoChartQA"
+    assert made.settings == {"builder": "head"}
+    assert infochartqa(file=Path("x.jsonl"), split="info").settings == {
+        "file": "x.jsonl",
+        "split": "info",
+        "builder": "head",
+    }
+
+
+def test_a_run_from_a_file(tmp_path: Path) -> None:
+    with Server(answer) as server:
+        asked = ["-m", "openai/m", "--base-url", server.base_url, "--json", "-q"]
+        done = eyechart("run", rows(tmp_path), "--as", "infochartqa", *asked, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert done.json["score"] == 1.0  # the quirks: 2018 for 2020, and an empty list
+    letter = next(one for one in server.asked if "letter" in one.text)
+    assert letter.text == "Which letter?Letter."
+    assert len(letter.images) == 2
+    content = letter.body["messages"][-1]["content"]
+    assert [part["type"] for part in content] == ["text", "image_url", "image_url"]
+    folder = Path(tmp_path, done.json["run"])
+    report = load(next(folder.rglob("report.json")))
+    assert report["overall_accuracy"] == 100.0
+    assert load(next(folder.rglob("pairs.json")))["both_right"] == 1
+    strict = eyechart("score", folder, "--scorer", "infochartqa-strict", "--json", cwd=tmp_path)
+    assert strict.code == 0, strict.err
+    assert strict.json["score"] == 0.5
+
+
+def test_the_earlier_builder_is_chosen_by_name(tmp_path: Path) -> None:
+    with Server(answer) as server:
+        asked = ["-m", "openai/m", "--base-url", server.base_url, "--json", "-q", "--set", "builder=seed"]
+        done = eyechart("run", rows(tmp_path), "--as", "infochartqa", *asked, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "Which letter?\nLetter." in {one.text for one in server.asked}
+
+
+@pytest.mark.parametrize("form", ["dict", "list"])
+def test_a_response_file_is_scored(form: str, tmp_path: Path) -> None:
+    replies = GOLDEN / f"input_{form}.json"
+    done = eyechart("score", "--benchmark", "infochartqa", "--replies", replies, "--json", cwd=tmp_path)
+    expected = load(GOLDEN / f"expected_report_{form}.json")
+    assert round(done.json["score"] * 100, 2) == expected["overall_accuracy"]
+    assert load(next(tmp_path.rglob("report.json"))) == expected
+    written = load(next(tmp_path.rglob("results.json")))
+    wanted = [{**record, "question": ""} for record in load(GOLDEN / f"expected_results_{form}.json")]
+    assert written == wanted
+
+
+def test_the_hub_is_read_split_by_split(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    for split, number in (("text", 1), ("visual_basic", 1)):
+        row = {
+            "question_id": number,
+            "question_type_id": "72",
+            "question": f"{split}?",
+            "answer": "5",
+            "url": "x.org/a.png",
+        }
+        datasets.Dataset.from_list([row]).to_parquet(
+            tmp_path / "set" / "data" / f"{split}-00000-of-00001.parquet"
+        )
+    made = infochartqa(file=Path(f"hf:{tmp_path}/set"))
+    assert [(sample.id, sample.meta["split"]) for sample in made.source] == [
+        ("1", "text"),
+        ("visual_basic/1", "visual_basic"),
+    ]
+    one = infochartqa(file=Path(f"hf:{tmp_path}/set"), split="visual_basic")
+    assert [sample.question for sample in one.source] == ["visual_basic?"]
+    assert [sample.id for sample in infochartqa(file=Path(f"hf:{tmp_path}/set:text")).source] == ["1"]

@@ -1,0 +1,62 @@
+"""InfoChartQA's front door: whole files, to the byte as the authors' evaluate writes them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eyechart.compat.infochartqa import build_question, evaluate
+from eyechart.errors import DataError, UsageError
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "infochartqa_e2e"
+
+
+@pytest.mark.parametrize("form", ["dict", "list"])
+def test_the_official_files_are_reproduced(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "results.json"
+    results, report = evaluate(GOLDEN / f"input_{form}.json", out, tmp_path / "report.json")
+    assert out.read_bytes() == (GOLDEN / f"expected_results_{form}.json").read_bytes()
+    assert (tmp_path / "report.json").read_bytes() == (GOLDEN / f"expected_report_{form}.json").read_bytes()
+    assert (results, report) == tuple(
+        json.loads(path.read_text("utf-8")) for path in (out, tmp_path / "report.json")
+    )
+    printed = capsys.readouterr().out
+    assert f"{report['overall_accuracy']} % of {len(results)} questions" in printed
+
+
+def test_statistics_are_written_where_asked(tmp_path: Path) -> None:
+    evaluate(str(GOLDEN / "input_dict.json"), str(tmp_path / "results.json"))
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+
+
+def test_where_the_authors_code_stops_this_goes_on(tmp_path: Path) -> None:
+    entry = {"qtype": 72, "answer": "10-15", "question_id": 1, "response": "12"}
+    (tmp_path / "in.json").write_text(
+        json.dumps([entry, {**entry, "question_id": 2, "answer": "12"}]), encoding="utf-8"
+    )
+    results, report = evaluate(tmp_path / "in.json", tmp_path / "out.json")
+    assert [record["score"] for record in results] == [False, True]
+    assert report["overall_accuracy"] == 50.0
+
+
+def test_mistakes_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="output_file"):
+        evaluate(GOLDEN / "input_dict.json", None)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"nowhere\.json"):
+        evaluate(tmp_path / "nowhere.json", tmp_path / "out.json")
+    with pytest.raises(UsageError, match="head, seed"):
+        build_question({"question": "?"}, "tail")  # type: ignore[arg-type]
+
+
+def test_both_builders() -> None:
+    row = {
+        "prompt": "Look.",
+        "question": "Which?",
+        "options": {"A": "cat", "B": "dog"},
+        "instructions": "Letter.",
+    }
+    assert build_question(row) == "Which?Letter."
+    assert build_question(row, "seed") == "Look.\nWhich?\nA) cat\nB) dog\nLetter."
+    assert build_question({"question": "Which?", "options": [], "instructions": None}, "seed") == "Which?\n"
