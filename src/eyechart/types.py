@@ -205,7 +205,9 @@ class Result:
     failure: Failure | None = None
     score: Score | None = None
     sent: tuple[Mapping[str, Any], ...] = ()  # Image.record() of each picture that was sent
+    asked: tuple[Mapping[str, Any], ...] = ()  # the messages as sent: role, and parts with text or image
     attempts: int = 0
+    n_rows: int = 1  # the rotations that it stands for, where a circle was made one result
 
     @property
     def outcome(self) -> Outcome | None:

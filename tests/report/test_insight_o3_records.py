@@ -4,13 +4,13 @@ import io
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.prompt.insight_o3 import THINK
 from eyechart.report.insight_o3_records import end_of, eval_result, group_of, official_records
 from eyechart.types import Reply, Result, Score
 from report.examples import result
@@ -59,10 +59,6 @@ def test_groups_as_json_names_them() -> None:
     assert [group_of({"category": group}) for group in groups] == ["null", "true", "3", "1.5", "NaN", "map"]
 
 
-def evaluated(one: Result, **manifest: Any) -> dict[str, Any]:
-    return eval_result(one, manifest)
-
-
 def scored(outcome: Any, detail: dict[str, Any], finish_reason: str = "stop") -> Result:
     given = result(0, outcome)
     return Result(
@@ -88,7 +84,7 @@ def scored(outcome: Any, detail: dict[str, Any], finish_reason: str = "stop") ->
 def test_any_scorers_verdict_has_its_place(
     one: Result, end: str, fail_reason: str | None, extracted: str | None
 ) -> None:
-    found = evaluated(one)
+    found = eval_result(one)
     assert end_of(found) == end
     assert (found["fail_reason"], found["extracted_answer"]) == (fail_reason, extracted)
     assert found["is_correct"] == (end == "correct")
@@ -99,7 +95,7 @@ def test_the_official_scorers_words_are_taken_over() -> None:
         "success": False, "fail_reason": "null_content", "extracted_answer": None, "is_correct": False,
         "official": "aborts",
     }  # fmt: skip
-    found = evaluated(scored("refused", detail, "refusal"))
+    found = eval_result(scored("refused", detail, "refusal"))
     assert (end_of(found), found["fail_reason"]) == ("invalid", "null_content")
     assert "official" not in found
 
@@ -107,21 +103,21 @@ def test_the_official_scorers_words_are_taken_over() -> None:
 def test_a_scorer_that_failed_leaves_no_verdict() -> None:
     given = scored("correct", {})
     lost = Result(sample=given.sample, position=0, reply=given.reply, failure=result(0, "failed").failure)
-    assert evaluated(lost)["fail_reason"] == "scoring_failed"
+    assert eval_result(lost)["fail_reason"] == "scoring_failed"
 
 
 def test_pictures_are_told_of_and_not_shown() -> None:
     picture = {"width": 32, "height": 24, "sha256": "ab"}
-    one = result(0, "correct", choices_text="A. cat\nB. dog")
-    one = Result(sample=one.sample, position=0, reply=one.reply, score=one.score, sent=(picture,))
-    [system, user, model] = evaluated(one, settings={"think": True})["inference_result"]["conversations"]
-    assert system == {"role": "system", "content": THINK}
+    asked = (
+        {"role": "system", "parts": [{"text": "Be brief."}]},
+        {"role": "user", "parts": [{"image": picture}, {"text": "Which?\nA. cat\nB. dog"}]},
+    )
+    [system, user, model] = eval_result(replace(result(0, "correct"), asked=asked))["inference_result"][
+        "conversations"
+    ]
+    assert system == {"role": "system", "content": [{"type": "text", "text": "Be brief."}]}
     assert user["content"] == [
         {"type": "image", **picture},
         {"type": "text", "text": "Which?\nA. cat\nB. dog"},
     ]
     assert model == {"role": "assistant", "content": "The answer is B."}
-    templated = evaluated(one, options={"prompt_template": "{{ question }}!", "system": "Be brief."})
-    [system, user, _] = templated["inference_result"]["conversations"]
-    assert system["content"] == "Be brief."
-    assert user["content"] == [{"type": "image", **picture}]

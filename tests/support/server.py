@@ -28,6 +28,7 @@ class Answer:
     cut: bool = False  # close it in the middle of the answer
     after: threading.Event | None = None  # answer when this happens, or after ten seconds
     message: dict[str, Any] = field(default_factory=dict)  # further fields of the message
+    others: tuple[str, ...] | None = None  # further choices, where more are asked for; None: the same again
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,8 @@ class Server:
                 request.transport.abort()
         elif answer.status == 200 and answer.body is None:
             self.answered[asked.text] += 1
-        body = answer.body if answer.body is not None else self._completion(answer)
+        n = int(asked.body.get("n", 1))
+        body = answer.body if answer.body is not None else self._completion(answer, n)
         return web.Response(
             status=answer.status, body=body, headers=answer.headers, content_type="application/json"
         )
@@ -139,14 +141,20 @@ class Server:
         await response.write(b'{"choices": [{"message": {"content": "A"')
 
     @staticmethod
-    def _completion(answer: Answer) -> bytes:
-        message = {"role": "assistant", "content": answer.text, **answer.message}
+    def _completion(answer: Answer, n: int) -> bytes:
+        others = (answer.text,) * (n - 1) if answer.others is None else answer.others[: n - 1]
+        messages = [
+            {"role": "assistant", "content": text, **answer.message} for text in (answer.text, *others)
+        ]
         return json.dumps(
             {
                 "id": "x",
                 "object": "chat.completion",
                 "model": "test-model-1",
-                "choices": [{"index": 0, "message": message, "finish_reason": answer.finish_reason}],
+                "choices": [
+                    {"index": index, "message": message, "finish_reason": answer.finish_reason}
+                    for index, message in enumerate(messages)
+                ],
                 "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
             }
         ).encode()

@@ -24,6 +24,7 @@ OFFICIAL = {
     "max_pixels": 3500 * 3500,
     "jpeg_quality": 75,
     "params": {"image_detail": "high", "max_completion_tokens": 16384},
+    "judge_params": {"max_completion_tokens": 2048},
 }
 
 

@@ -85,7 +85,13 @@ class _Circle:
             self.failed = (result.position, result.failure or said)
 
     def result(self) -> Result:
-        plain = Result(sample=self.sample, position=self.position, trial=self.trial, attempts=self.attempts)
+        plain = Result(
+            sample=self.sample,
+            position=self.position,
+            trial=self.trial,
+            attempts=self.attempts,
+            n_rows=self.n_rows,
+        )
         if self.lost is not None:
             return replace(plain, score=self._score(self.lost[2]))
         if self.is_pending:

@@ -42,7 +42,7 @@ def write_insight_o3(export: Export) -> Sequence[Path]:
             trial.open(stack)
         for record, result in _with_records(export):
             if result.trial < n_trials:
-                trials[result.trial].add(record, result, export.manifest)
+                trials[result.trial].add(record, result)
     for trial in trials:
         written += trial.close()
     summary = folder / "summary_metrics.json"
@@ -72,12 +72,12 @@ class _Trial:
         place = stack.enter_context(replacing(self.records))
         self.file = stack.enter_context(place.open("w", encoding="ascii", newline="\n"))
 
-    def add(self, record: Mapping[str, Any], result: Result, manifest: Mapping[str, Any]) -> None:
+    def add(self, record: Mapping[str, Any], result: Result) -> None:
         assert self.file is not None, "opened before the first record"
         if result.outcome is None:
             self.n_open += 1
             return
-        evaluated = eval_result(result, manifest)
+        evaluated = eval_result(result)
         self.ends.append((group_of(record), end_of(evaluated)))
         plain = {name: _without_nan(value) for name, value in record.items()}
         self.file.write(json.dumps({**plain, "eval_result": evaluated}, default=str) + "\n")

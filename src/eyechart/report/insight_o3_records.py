@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eyechart.prompt.insight_o3 import THINK, insight_o3_prompt
 from eyechart.report.insight_o3_metrics import End
 from eyechart.types import Result
 
@@ -43,7 +42,7 @@ def group_of(record: Mapping[str, Any]) -> str:
     return NAN_GROUP if group != group else str(group)
 
 
-def eval_result(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def eval_result(result: Result) -> dict[str, Any]:
     """What a record says of one result, whichever scorer gave the verdict."""
     reply = result.reply
     verdict = _verdict(result)
@@ -51,7 +50,7 @@ def eval_result(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "success": reply is not None,
         "fail_reason": "" if reply else "api_error",
         "finish_reason": reply.finish_reason if reply else "",
-        "conversations": _conversations(result, manifest),
+        "conversations": _conversations(result),
         "last_message_content": reply.text if reply else "",
     }
     return {
@@ -91,24 +90,20 @@ def _failed(reason: str) -> dict[str, Any]:
     return {"success": False, "fail_reason": reason, "extracted_answer": None, "is_correct": False}
 
 
-def _conversations(result: Result, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The turns, with the record of each picture in the place of its pixels.
-
-    The words of a prompt that the user put in the place of the benchmark's are in the run's journal only.
-    """
-    options = manifest.get("options") or {}
-    settings = manifest.get("settings") or {}
-    content: list[dict[str, Any]] = [{"type": "image", **picture} for picture in result.sent]
-    if not options.get("prompt_template"):
-        content += [
-            {"type": "text", "text": part}
-            for turn in insight_o3_prompt(result.sample)
-            for part in turn.parts
-            if isinstance(part, str)
-        ]
-    turns: list[dict[str, Any]] = [{"role": "user", "content": content}]
-    systems = [options.get("system"), THINK if settings.get("think") else None]
-    turns[:0] = [{"role": "system", "content": text} for text in systems if text]
+def _conversations(result: Result) -> list[dict[str, Any]]:
+    """The turns as they were sent, with the record of each picture in the place of its pixels."""
+    turns: list[dict[str, Any]] = [
+        {
+            "role": turn["role"],
+            "content": [
+                {"type": "text", "text": part["text"]}
+                if "text" in part
+                else {"type": "image", **part["image"]}
+                for part in turn["parts"]
+            ],
+        }
+        for turn in result.asked
+    ]
     if result.reply is not None:
         turns.append({"role": "assistant", "content": result.reply.text})
     return turns

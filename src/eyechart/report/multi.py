@@ -49,7 +49,7 @@ def answered(result: Result) -> dict[str, Any]:
     if reply is None:
         reason = result.failure.reason if result.failure else "not asked"
         return entry | {"prediction": "", "feedback": reason}
-    entry |= {name: reply.evidence[name] for name in _MESSAGES if name in reply.evidence}
+    entry |= _input_messages(result)
     if reply.earlier:
         entry["answer_history"] = [*reply.earlier, reply.text]
     entry["prediction"] = reply.text
@@ -59,6 +59,20 @@ def answered(result: Result) -> dict[str, Any]:
         entry["prompt_tokens"] = reply.usage.prompt_tokens
         entry["completion_tokens"] = reply.usage.completion_tokens
     return entry
+
+
+def _input_messages(result: Result) -> dict[str, Any]:
+    """What was asked, round by round: as a model's own class says, else as it was sent."""
+    told = result.reply.evidence if result.reply else {}
+    found = {name: told[name] for name in _MESSAGES if name in told}
+    if found or not result.asked:
+        return found
+    turns = [
+        "\n".join(part["text"] for part in turn["parts"] if "text" in part)
+        for turn in result.asked
+        if turn["role"] == "user"
+    ]
+    return {"input_message_list": turns} if len(turns) > 1 else {"input_message": "".join(turns)}
 
 
 def arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:

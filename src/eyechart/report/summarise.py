@@ -179,7 +179,8 @@ class _Count:
         if asked is None:
             sample = result.sample
             tallies = list(self._tallies(sample))
-            asked = _Asked(tallies=tallies, chance=chance_of(sample), weight=sample.weight)
+            chance = chance_of(sample) ** result.n_rows  # every rotation would have to be guessed
+            asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight)
             self._asked[key] = asked
         outcome = result.outcome
         if outcome is None:

@@ -12,7 +12,7 @@ What counts as what, for a group and for the whole run alike:
 - **bounds** are the worst and best score that the samples asked could have had: every `failed`,
   `unparsed` and `truncated` one counted wrong, then right. Unscored and pending ones stay outside.
 - **chance** is what guessing gets on average: 1 / options for multiple choice, 1/2 for an open question
-  whose golds are all yes or no, 0 for any other.
+  whose golds are all yes or no, 0 for any other; of a circle, that for all its rotations.
 
 **also** holds other readings of the same replies: in a circular run the plain score over all rotations,
 and the verdicts of further scorers.

@@ -100,9 +100,10 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
 
     prompt = benchmark.prompt
     if options.prompt_template:
-        from eyechart.prompt.template import template_prompt
+        from eyechart.prompt.template import known_names, template_prompt
 
-        prompt = template_prompt(options.prompt_template, next(iter(benchmark.source), None))
+        first = next(iter(benchmark.source), None)
+        prompt = template_prompt(options.prompt_template, columns=known_names(first) if first else ())
     if options.input == "none":
         prompt = without_images(prompt)
     if options.system:
@@ -149,6 +150,7 @@ def make_loader(options: Options) -> ImageLoader:
 
     return ImageLoader(
         max_pixels=options.max_pixels,
+        jpeg_quality=options.jpeg_quality,
         allow_urls=options.allow_urls,
         allow_private_urls=options.allow_private_urls,
         cache_dir=cache_home() / "images",

@@ -39,12 +39,13 @@ class Run:
     @cached_property
     def summary(self) -> Summary:
         """All numbers, counted from the journal."""
+        from eyechart.report.circles import fold
         from eyechart.report.summarise import summarise
 
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
-        summary = summarise(
-            self.results(),
+        plain = summarise(
+            self.samples(),
             benchmark=self.manifest.get("benchmark", ""),
             model=self.manifest.get("model", ""),
             group_by=self.manifest.get("group_by", []),
@@ -59,22 +60,28 @@ class Run:
             version=self.manifest.get("eyechart", ""),
         )
         tokens = {f"judge_{name}": judged[name] for name in ("prompt", "completion") if judged[name]}
-        return replace(summary, also=self._also(), tokens={**summary.tokens, **tokens})
+        summary = replace(plain, tokens={**plain.tokens, **tokens})
+        also = {}
+        if circular := self.manifest.get("circular"):
+            folded = summarise(
+                fold(self.samples()), benchmark="", model="", group_by=self.manifest.get("group_by", [])
+            )
+            if circular == "headline":
+                also["plain"] = plain.overall
+                summary = replace(summary, overall=folded.overall, by=folded.by, trials=folded.trials)
+            else:
+                also["circular"] = folded.overall
+        return replace(summary, also={**also, **self._by_further_scorers()})
 
-    def _also(self) -> dict[str, Group]:
-        """Other readings of the same replies: plain or circular, and by further scorers."""
+    def _by_further_scorers(self) -> dict[str, Group]:
+        from eyechart.report.circles import fold
         from eyechart.report.summarise import count
 
-        also = {}
-        if self.manifest.get("circular") == "headline":
-            also["plain"] = count(self.samples())
-        elif self.manifest.get("circular") == "beside":
-            from eyechart.report.circles import fold
-
-            also["circular"] = count(fold(self.samples()))
+        found = {}
         for scorer in self.manifest.get("also_scorers", ()):
-            also[scorer] = count(self._folded(self.journal.results(scorer, trials=self.trials)))
-        return also
+            results = self.journal.results(scorer, trials=self.trials)
+            found[scorer] = count(fold(results) if self.manifest.get("circular") == "headline" else results)
+        return found
 
     @property
     def trials(self) -> int:
@@ -104,17 +111,6 @@ class Run:
                 f"the run has no groups by {key!r}", hint=f"it has: {', '.join(groups) or 'none'}"
             )
         return groups[key]
-
-    def results(self) -> Iterator[Result]:
-        """What the headline counts: every sample, or every circle of rotations."""
-        return self._folded(self.samples())
-
-    def _folded(self, results: Iterator[Result]) -> Iterator[Result]:
-        if self.manifest.get("circular") != "headline":
-            return results
-        from eyechart.report.circles import fold
-
-        return fold(results)
 
     def samples(self) -> Iterator[Result]:
         """Every trial of every sample, in the benchmark's order, read lazily."""

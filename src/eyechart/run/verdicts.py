@@ -68,11 +68,6 @@ def bind(scorer: str, beside: tuple[str, ...], bench: Bench | None) -> Verdicts:
 def find_bench(options: Options) -> Bench | None:
     """The judge that a user names, with the wording they give it."""
     if options.judge is None:
-        said = [
-            name for name in ("judge_base_url", "judge_params", "judge_prompts") if getattr(options, name)
-        ]
-        if said:
-            raise UsageError(f"{said[0]} is given, but no judge", hint="name it with --judge MODEL")
         return None
     from eyechart.engine.judge import Bench
     from eyechart.model.specs import make_model

@@ -98,7 +98,7 @@ def verdict(
     return conclude(steps, ask)
 
 
-@judged_scorer("insight-o3", version="1", parity="official")
+@judged_scorer("insight-o3", version="1", parity="official", needs_judge=True)
 def score_insight_o3(reply: Reply, sample: Sample) -> Judging[Score]:
     """InSight-o3's verdict. What its judge was to decide and did not is unscored, never right or wrong."""
     if not sample.golds:

@@ -115,12 +115,14 @@ class JournalReader:
             ORDER BY s.position, t.value"""
         numbers = msgspec.json.encode(list(range(trials))).decode()
         for row in self._pages(sql, numbers, scorer, sample):
+            asked = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
             yield Result(
                 position=row[0],
                 sample=_sample.decode(row[1]),
                 trial=row[2],
                 key=row[3] or "",
-                sent=tuple(_image_records(row[4])),
+                sent=tuple(part["image"] for turn in asked for part in turn["parts"] if "image" in part),
+                asked=asked,
                 reply=_reply.decode(row[5]) if row[5] is not None else None,
                 attempts=row[6] or 0,
                 score=_score.decode(row[7]) if row[7] is not None else None,
@@ -256,9 +258,3 @@ def _task(sample: Sample, trial: int, rows: Sequence[tuple[Any, ...]]) -> Task:
 def _has_calls(db: sqlite3.Connection) -> bool:
     """Whether the journal has that table: one of the first format, opened only to be read, has none."""
     return int(db.execute("PRAGMA user_version").fetchone()[0]) >= 2
-
-
-def _image_records(asked: bytes | None) -> Iterator[Mapping[str, Any]]:
-    if asked is not None:
-        for message in msgspec.json.decode(asked):
-            yield from (part["image"] for part in message["parts"] if "image" in part)

@@ -61,6 +61,8 @@ def _lesson(sample: Sample) -> _Lesson:
 
 def _same_question(sample: Sample) -> tuple[object, ...]:
     """Equal for a sample and the same one with its options in another order."""
+    if sample.circle:
+        return ("circle", sample.circle)
     return sample.question, sample.images, frozenset(_fold(text) for text in sample.choices.values())
 
 
