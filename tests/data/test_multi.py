@@ -1,11 +1,14 @@
 """MULTI's files become samples; what does not fit together is named by file, id and field."""
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eyechart.data.images import ImageLoader
 from eyechart.data.multi import ImagePaths, MultiFiles, MultiSource, open_multi
@@ -325,3 +328,23 @@ def test_a_hard_list_that_is_none(data: MultiData, text: str) -> None:
     assert refusal(data, subset=data.hard_list).message.startswith(
         "hard_list.json: not a list of question ids"
     )
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=5) | st.just("[IMAGE_1]x[IMAGE_9]"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = sorted({name for problem in problems().values() for name in problem})
+
+
+@given(problem=st.dictionaries(st.sampled_from(FIELDS), JSON), rest=JSON)
+def test_whatever_a_file_holds_is_read_or_refused(
+    problem: dict[str, Any], rest: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    for content in (rest, {"czsx_0": problems()["czsx_0"] | problem}, [problem]):
+        file = write_json(folder / "problem.json", content)
+        with contextlib.suppress(DataError):
+            for sample in open_multi(MultiFiles(problem_file=file, selection=ALL, input_type=2)):
+                assert len(sample.images) == sample.meta["question_image_number"]

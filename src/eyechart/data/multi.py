@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,6 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
     return source
 
 
-@dataclass(frozen=True, slots=True)
 class ImagePaths:
     """Finds pictures by paths written for the authors' own folders: ``../data/images/czsx/0_1.png``.
 
@@ -165,17 +165,19 @@ class ImagePaths:
     its beginning, and from its folder ``images`` on, with and without that name. Nothing above is followed.
     """
 
-    folder: Path
-    root: Path | None = None
+    def __init__(self, folder: Path, root: Path | None = None) -> None:
+        roots = [folder, *([root] if root else []), Path()]
+        self._rules = PathRules(list(dict.fromkeys(str(one.absolute()) for one in roots)))
 
     def to_ref(self, path: str) -> ImageRef:
         """The picture at `path`; the first place of all when it is at none of them."""
         if path.startswith(("http://", "https://")):
             return ImageRef(kind="url", location=path)
-        roots = [self.folder, *([self.root] if self.root else []), Path()]
-        rules = PathRules(list(dict.fromkeys(str(root.absolute()) for root in roots)))
-        places = [rules.to_ref(spelling) for spelling in _spellings(path)]
-        return next((ref for ref in places if not ref.refused and os.path.exists(ref.location)), places[0])  # noqa: PTH110
+        first, *others = _spellings(path)
+        likely = self._rules.to_ref(first)
+        places = chain((likely,), map(self._rules.to_ref, others))  # looked for one after the other
+        found = (ref for ref in places if not ref.refused and os.path.exists(ref.location))  # noqa: PTH110
+        return next(found, likely)
 
 
 def _spellings(path: str) -> list[str]:
