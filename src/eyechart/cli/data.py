@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from eyechart.cli import convert
 from eyechart.cli.arguments import (
     Verbs,
     add_benchmark_flags,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: Verbs) -> None:
-    """Declare the verb and its three actions."""
+    """Declare the verb and its actions."""
     group = add_verb(verbs, "data", execute_list, help="list, show and check benchmarks and files")
     actions = group.add_subparsers(title="actions", metavar="ACTION", required=True)
     add_verb(actions, "list", execute_list, help="the catalogue of benchmarks").add_argument(
@@ -54,6 +55,7 @@ def add_parser(verbs: Verbs) -> None:
     check.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     add_benchmark_flags(check)
     add_data_flags(check)
+    convert.add_parser(actions)
 
 
 def execute_list(args: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from eyechart.data.hub_spec import HubSpec, parse_hub
-from eyechart.errors import DataError, EyechartError, MissingExtra
+from eyechart.errors import DataError, EyechartError, MissingExtra, UsageError
 from eyechart.quiet import quiet
 from eyechart.registry import did_you_mean
 
@@ -82,6 +82,28 @@ def split_names(spec: str) -> list[str]:
             raise
         except Exception as err:  # as above
             _explain(wanted, err)
+
+
+def fetch_repository(spec: str) -> Path:
+    """All files of a repository in a folder, fetched where they are not yet; a folder is itself."""
+    wanted = parse_hub(spec)
+    if wanted.part:
+        raise UsageError(
+            f"{spec}: the files of a repository are wanted, not a split", hint=f"hf:{wanted.place}"
+        )
+    if wanted.is_local:
+        return Path(wanted.place)
+    with _LOCK, _calm():
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+
+        try:
+            found = snapshot_download(wanted.place, repo_type="dataset", revision=wanted.revision or None)
+        except (LocalEntryNotFoundError, OfflineModeIsEnabled) as err:
+            _explain(wanted, ConnectionError(_first_line(err)))
+        except Exception as err:  # as above
+            _explain(wanted, err)
+    return Path(found)
 
 
 def _library() -> Any:

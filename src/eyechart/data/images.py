@@ -101,6 +101,12 @@ class ImageLoader:
             origin=what,
         )
 
+    def original(self, ref: ImageRef) -> bytes:
+        """The file's own bytes, looked at but not changed; `ImageError` if they are no picture."""
+        data = self._read(ref).data
+        inspect(data, str(ref))
+        return data
+
     def check(self, ref: ImageRef) -> tuple[int, int, int]:
         """Decode every pixel; width, height and bytes of the file, or `ImageError`."""
         data = self._read(ref).data

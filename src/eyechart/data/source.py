@@ -65,6 +65,10 @@ class FileSource:
         """All samples; a malformed row goes to `on_problem`, and if that returns, reading goes on."""
         return _Reading(self, on_problem).samples()
 
+    def pictured_rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
+        """All rows as they stand, each with its pictures, for who reads the other columns in his own way."""
+        return _Reading(self, raise_problem).rows()
+
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileSource:
     """Open a data file, a folder that holds one, a name known to `$LMUData`, or ``hf:ORG/NAME:split``.
@@ -185,6 +189,17 @@ class _Reading:
                 self.on_problem(problem)
                 continue
             yield sample
+
+    def rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
+        blobs = self.detection.tried.get("image", ())
+        id_column = self.detection.fields.get("id", ("",))[0]
+        for row in self.reader.rows(blobs, self.on_problem):
+            column = next((name for name in blobs if row.values.get(name)), "")
+            where = place(self.path, row.number, row.line)
+            images = self._images(row.values.get(column), column, row, where)
+            if images:
+                self.pictures[_key(str(row.values.get(id_column) or row.number))] = images
+            yield row, images
 
     def _sample(self, row: Row) -> Sample:
         where = place(self.path, row.number, row.line)
