@@ -23,11 +23,14 @@ from eyechart.errors import (
     UnknownName,
     UsageError,
 )
-from eyechart.registry import benchmark, model, scorer
+from eyechart.judging import JudgeCall, JudgeFailed
+from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
 from eyechart.run import load, run
 from eyechart.run.record import Run
 from eyechart.types import (
+    MODELS_TURN,
     Benchmark,
+    Export,
     Failure,
     Image,
     ImageRef,
@@ -46,13 +49,17 @@ from eyechart.types import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "MODELS_TURN",
     "Benchmark",
     "DataError",
+    "Export",
     "EyechartError",
     "Failure",
     "Image",
     "ImageError",
     "ImageRef",
+    "JudgeCall",
+    "JudgeFailed",
     "Message",
     "MissingExtra",
     "Model",
@@ -71,6 +78,8 @@ __all__ = [
     "UsageError",
     "__version__",
     "benchmark",
+    "exporter",
+    "judged_scorer",
     "load",
     "model",
     "run",

@@ -71,12 +71,15 @@ def tell(runs: Sequence[Run], *, as_json: bool) -> None:
             note(f"{waiting}; start the same command again to ask it")
         if done.files and not as_json:
             note(f"result files: {done.files[0].parent} ({', '.join(path.name for path in done.files)})")
+        if done.files and done.summary.score is None and done.summary.outcomes["unscored"]:
+            note(f"no answer is public; the file to hand in: {done.files[0]}")
         if not as_json:
             note(f"run folder: {done.folder}")
 
 
 def changes_table(changes: Sequence[Change], *, heading: str, columns: tuple[str, str]) -> RenderableType:
     """Samples that have two verdicts, the first ones by name."""
+    from rich.console import Group as Stack
     from rich.table import Table
     from rich.text import Text
 
@@ -84,14 +87,14 @@ def changes_table(changes: Sequence[Change], *, heading: str, columns: tuple[str
 
     shown = 20
     rest = f", the first {shown}" if len(changes) > shown else ""
-    table = Table(title=f"{heading}{rest}:", title_justify="left", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for name in ("sample", *columns):
         table.add_column(name)
     for change in changes[:shown]:
         name = change.sample if not change.trial else f"{change.sample} (trial {change.trial})"
         was = f"{change.before} {change.value_before:g}"
         table.add_row(Text(one_line(name)), was, f"{change.after} {change.value_after:g}")
-    return table
+    return Stack(Text(f"{heading}{rest}:"), table) if changes else Text(heading)
 
 
 def _tables(runs: Sequence[Run]) -> list[RenderableType]:

@@ -18,6 +18,7 @@ from eyechart.cli.arguments import (
 )
 from eyechart.cli.output import changes_table, print_json, print_rich, tell
 from eyechart.errors import UsageError
+from eyechart.types import JudgedScorer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -103,11 +104,14 @@ def _score_file(args: argparse.Namespace) -> int:
 def _list(*, as_json: bool) -> int:
     from eyechart.registry import scorers
 
-    known = {name: scorers.get(name).version for name in scorers.names()}
+    known = [scorers.get(name) for name in scorers.names()]
     if as_json:
-        print_json(known)
-    else:
-        print_rich("\n".join(f"{name}  (version {version})" for name, version in known.items()))
+        print_json({scorer.name: scorer.version for scorer in known})
+        return 0
+    for scorer in known:
+        parity = f", parity: {scorer.parity}" if scorer.parity else ""
+        judge = ", can ask a judge" if isinstance(scorer, JudgedScorer) else ""
+        print_rich(f"{scorer.name}  (version {scorer.version}{parity}{judge})")
     return 0
 
 

@@ -28,9 +28,10 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
             )
         return custom(source)
     if options.read_as:
-        return make_benchmark(options.read_as, {**options.settings, "file": str(source)})
+        settings = {**_reading(options.read_as, options), **options.settings, "file": str(source)}
+        return make_benchmark(options.read_as, settings)
     if not Path(source).exists() and str(source) in benchmarks.names():
-        return make_benchmark(str(source), options.settings)
+        return make_benchmark(str(source), {**_reading(str(source), options), **options.settings})
     if options.settings:
         raise UsageError(
             f"{source} is a plain file, which knows no settings ({', '.join(options.settings)})",
@@ -63,6 +64,21 @@ def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
         except (msgspec.ValidationError, TypeError, ValueError) as err:
             raise UsageError(f"{name}: {option}={value!r} is not possible: {err}") from err
     return factory(**values)
+
+
+def _reading(name: str, options: Options) -> dict[str, Any]:
+    """The options of reading that a benchmark knows as its own; any other is refused, not ignored."""
+    from eyechart.registry import benchmarks
+
+    usual = Options()
+    names = ("format", "fields", "encoding", "cells", "image_root")
+    said = {one: value for one in names if (value := getattr(options, one)) != getattr(usual, one)}
+    for one in said.keys() - inspect.signature(benchmarks.get(name)).parameters.keys():
+        raise UsageError(
+            f"{name} reads its files in its own way: {one} means nothing to it",
+            hint=f"eyechart data show {name} lists its own options",
+        )
+    return said
 
 
 def _open_file(source: str | Path, options: Options) -> Source:
