@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.images import ImageLoader, MissingImage
+from eyechart.data.reading import DuplicateId
 from eyechart.data.rows import OnProblem
-from eyechart.data.source import DuplicateId, FileSource, reasons_of
+from eyechart.data.source import FileSource, reasons_of
 from eyechart.errors import DataError, ImageError
 from eyechart.types import ImageRef, Sample, Source
 

@@ -8,18 +8,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.columns import ALIASES, ONLY_PATHS, REPEATING_IDS, Detection, detect, resolve_target
+from eyechart.data.columns import ALIASES, Detection, detect, resolve_target
 from eyechart.data.delimited import DelimitedReader
 from eyechart.data.encoding import checked_encoding
-from eyechart.data.fields import take_apart
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.hub import HubReader, open_hub
 from eyechart.data.hub_spec import is_hub, parse_hub
-from eyechart.data.image_cells import ImageCells, RowReference
+from eyechart.data.image_cells import ImageCells
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
 from eyechart.data.parquet import ParquetReader
 from eyechart.data.paths import PathRules, lmu_roots
-from eyechart.data.rows import OnProblem, Reader, Row, place, raise_problem
+from eyechart.data.reading import Reading
+from eyechart.data.rows import OnProblem, Reader, Row, raise_problem
 from eyechart.errors import DataError, UsageError
 from eyechart.types import ImageRef, Sample, Source
 
@@ -63,11 +63,22 @@ class FileSource:
 
     def read(self, on_problem: OnProblem = raise_problem) -> Iterator[Sample]:
         """All samples; a malformed row goes to `on_problem`, and if that returns, reading goes on."""
-        return _Reading(self, on_problem).samples()
+        return self._reading(on_problem).samples()
 
     def pictured_rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
         """All rows as they stand, each with its pictures, for who reads the other columns in his own way."""
-        return _Reading(self, raise_problem).rows()
+        return self._reading(raise_problem).rows()
+
+    def _reading(self, on_problem: OnProblem) -> Reading:
+        is_hub = isinstance(self._reader, HubReader)
+        cells = ImageCells(
+            str(self.path),
+            _path_rules(self).to_ref,
+            self.options.allow_urls,
+            self.detection.encoding,
+            "hub" if is_hub else "parquet",
+        )
+        return Reading(self.path, self._reader, self.detection, cells, on_problem)
 
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileSource:
@@ -158,140 +169,3 @@ def _path_rules(source: FileSource) -> PathRules:
     roots.append(Path())
     unique = list(dict.fromkeys(str(root.absolute()) for root in roots))
     return PathRules(unique, options.allow_absolute)
-
-
-class _Reading:
-    """One pass over a file: row by row, with the ids and pictures met so far."""
-
-    def __init__(self, source: FileSource, on_problem: OnProblem) -> None:
-        self.path = source.path
-        self.reader = source._reader
-        self.detection = source.detection
-        self.on_problem = on_problem
-        self.cells = ImageCells(
-            str(source.path),
-            _path_rules(source).to_ref,
-            source.options.allow_urls,
-            source.detection.encoding,
-            "hub" if isinstance(source._reader, HubReader) else "parquet",
-        )
-        self.first_rows: dict[str, int] = {}  # id to row number
-        self.repeats: dict[str, int] = {}
-        self.pictures: dict[str, tuple[ImageRef, ...]] = {}  # of the rows above, by id
-        self.ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read on the first need
-
-    def samples(self) -> Iterator[Sample]:
-        blobs = self.detection.tried.get("image", ())
-        for row in self.reader.rows(blobs, self.on_problem):
-            try:
-                sample = self._sample(row)
-            except DataError as problem:
-                self.on_problem(problem)
-                continue
-            yield sample
-
-    def rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
-        blobs = self.detection.tried.get("image", ())
-        id_column = self.detection.fields.get("id", ("",))[0]
-        for row in self.reader.rows(blobs, self.on_problem):
-            column = next((name for name in blobs if row.values.get(name)), "")
-            where = place(self.path, row.number, row.line)
-            images = self._images(row.values.get(column), column, row, where)
-            if images:
-                self.pictures[_key(str(row.values.get(id_column) or row.number))] = images
-            yield row, images
-
-    def _sample(self, row: Row) -> Sample:
-        where = place(self.path, row.number, row.line)
-        parts = take_apart(row, self.detection, where)
-        sample_id = self._unique(parts.id, row, where)
-        images = self._images(parts.image, parts.image_column, row, where)
-        if images:
-            self.pictures[_key(parts.id)] = images
-        return Sample(
-            id=sample_id,
-            question=parts.question,
-            images=images,
-            golds=parts.golds,
-            choices=parts.choices,
-            choices_text=parts.choices_text,
-            hint=parts.hint,
-            meta=parts.meta,
-            row=row.number,
-        )
-
-    def _unique(self, sample_id: str, row: Row, where: str) -> str:
-        first = self.first_rows.setdefault(sample_id, row.number)
-        if first == row.number:
-            return sample_id
-        column = self.detection.fields["id"][0]
-        if column.lower() not in REPEATING_IDS:
-            raise DuplicateId(
-                f"{where}: the {column} {sample_id!r} is that of row {first} already",
-                hint=f"give every row its own {column}",
-            )
-        count = self.repeats.get(sample_id, 1)
-        while (name := f"{sample_id}#{count + 1}") in self.first_rows:
-            count += 1
-        self.repeats[sample_id] = count + 1
-        self.first_rows[name] = row.number
-        return name
-
-    def _images(self, value: object, column: str, row: Row, where: str) -> tuple[ImageRef, ...]:
-        if not column:
-            return ()
-        try:
-            found = self.cells.read(value, row.number, only_paths=column in ONLY_PATHS)
-        except ValueError as err:
-            raise DataError(
-                f"{where}, column {column!r}: {err}", hint="write base64, a path or an address"
-            ) from err
-        images: list[ImageRef] = []
-        for ref in found:
-            if isinstance(ref, ImageRef):
-                images.append(ref)
-            else:
-                images.extend(self._other_row(ref, column, where))
-        return tuple(images)
-
-    def _other_row(self, reference: RowReference, column: str, where: str) -> tuple[ImageRef, ...]:
-        """The picture of the row that is named; above this one, or further down with its own picture."""
-        key = _key(reference.id)
-        if key in self.pictures:
-            return self.pictures[key]
-        if self.ahead is None:
-            self.ahead = self._look_ahead()
-        if key not in self.ahead:
-            raise DataError(
-                f"{where}, column {column!r}: {reference.id!r} is no picture and no index of a row with one",
-                hint="a short cell names another row; a path needs its ending, such as .jpg",
-            )
-        return self.ahead[key]
-
-    def _look_ahead(self) -> dict[str, tuple[ImageRef, ...]]:
-        """One more pass: the rows that have a picture of their own, by id."""
-        found: dict[str, tuple[ImageRef, ...]] = {}
-        id_column = self.detection.fields.get("id", ("",))[0]
-        blobs = self.detection.tried["image"]
-        for row in self.reader.rows(blobs, lambda problem: None):
-            column = next((name for name in blobs if row.values.get(name)), "")
-            if not column:
-                continue
-            try:
-                refs = self.cells.read(row.values[column], row.number, only_paths=column in ONLY_PATHS)
-            except ValueError:
-                continue
-            own = tuple(ref for ref in refs if isinstance(ref, ImageRef))
-            if own and len(own) == len(refs):
-                found.setdefault(_key(str(row.values.get(id_column) or row.number)), own)
-        return found
-
-
-class DuplicateId(DataError):
-    """Two rows of one id: their answers could not be told apart."""
-
-
-def _key(sample_id: str) -> str:
-    """Ids that the official loader compares as numbers are compared as numbers."""
-    text = sample_id.strip()
-    return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else text
