@@ -12,4 +12,6 @@ from eyechart.types import Benchmark, Source
 
 def custom(source: Source) -> Benchmark:
     """The benchmark that a file makes, with no class to write."""
-    return Benchmark(name=source.name, source=source, prompt=custom_prompt, judged_scorer="judged", about=source.origin)
+    return Benchmark(
+        name=source.name, source=source, prompt=custom_prompt, judged_scorer="judged", about=source.origin
+    )
