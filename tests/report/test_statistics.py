@@ -125,3 +125,46 @@ def test_repeating_the_trials_makes_nobody_surer(samples: list[list[float]], tim
 
 def test_spread_is_that_of_a_population() -> None:
     assert spread([0.4, 0.6]) == (0.5, 0.1)
+
+
+# -- weights ---------------------------------------------------------------------------------------
+
+weighted = st.lists(st.tuples(shares, st.floats(0.5, 20)), min_size=2, max_size=30)
+
+
+def moments(values: list[tuple[float, float]]) -> Moments:
+    made = Moments()
+    for value, weight in values:
+        made.add(value, weight)
+    return made
+
+
+def test_a_weighted_mean_counts_points() -> None:
+    """Two of three points, then all of one: three quarters of what there was to earn."""
+    assert moments([(2 / 3, 3), (1.0, 1)]).mean == pytest.approx(0.75)
+
+
+@given(weighted)
+def test_a_weighted_interval_holds_its_mean_and_stays_a_share(values: list[tuple[float, float]]) -> None:
+    made = moments(values)
+    found = made.interval()
+    assert found is not None
+    assert made.mean is not None
+    assert -1e-9 <= found[0] <= made.mean + 1e-9
+    assert made.mean - 1e-9 <= found[1] <= 1 + 1e-9
+
+
+@given(st.lists(shares, min_size=2, max_size=30), st.floats(0.5, 20))
+def test_one_weight_for_all_is_no_weight(values: list[float], weight: float) -> None:
+    plain, heavy = mean_interval(values), moments([(value, weight) for value in values]).interval()
+    assert plain is not None
+    assert heavy is not None
+    assert heavy == pytest.approx(plain, abs=1e-6)
+
+
+def test_a_sample_of_many_points_makes_the_interval_wider() -> None:
+    even = moments([(float(k % 2), 1) for k in range(40)]).interval()
+    uneven = moments([(float(k % 2), 20 if k == 0 else 1) for k in range(40)]).interval()
+    assert even is not None
+    assert uneven is not None
+    assert uneven[1] - uneven[0] > even[1] - even[0]

@@ -41,7 +41,11 @@ def choose_verdicts(benchmark: Benchmark, options: Options) -> Verdicts:
     """The scorers of a run, checked against whether there is a judge."""
     bench = find_bench(options)
     usual = benchmark.judged_scorer if bench and benchmark.judged_scorer else benchmark.scorer
-    return bind(options.scorer or usual, options.also_scorers, bench)
+    verdicts = bind(options.scorer or usual, options.also_scorers, bench)
+    said = [name for name in ("judge_base_url", "judge_params", "judge_prompts") if getattr(options, name)]
+    if bench is None and said:
+        raise UsageError(f"{said[0]} is given, but no judge", hint="name it with --judge MODEL")
+    return verdicts
 
 
 def bind(scorer: str, beside: tuple[str, ...], bench: Bench | None) -> Verdicts:

@@ -1,0 +1,164 @@
+"""Who scores a run: by name, with a judge, at parity, and again later from what the judge said."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import eyechart as ec
+from eyechart.benchmarks.custom import custom
+from eyechart.run.options import Options
+from eyechart.run.plan import with_parity
+from eyechart.run.rescore import differences, rescore
+from eyechart.run.verdicts import choose_verdicts
+from support.command import eyechart
+from support.files import jsonl
+from support.server import Answer, Asked, Server
+
+
+def answer(asked: Asked) -> Answer | str:
+    """The model mumbles; the judge finds that right for cats alone."""
+    if asked.body["model"] == "judge":
+        if "No verdict" in asked.text:
+            return Answer(status=400)
+        return "CORRECT" if "Reference answer: cat" in asked.text else "INCORRECT"
+    return "a small feline" if "cat" in asked.text else "some animal"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(answer) as running:
+        yield running
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    rows = [
+        {"id": "1", "question": "Is it a cat, or what?", "answer": "cat"},
+        {"id": "2", "question": "Which dog is it?", "answer": "poodle"},
+        {"id": "3", "question": "No verdict on this one?", "answer": "bird"},
+    ]
+    return jsonl(tmp_path / "open.jsonl", rows)
+
+
+def judge_calls(server: Server) -> int:
+    return sum(asked.body["model"] == "judge" for asked in server.asked)
+
+
+def judged(server: Server) -> list[str]:
+    return [
+        "-m", "openai/m", "--base-url", server.base_url, "--judge", "openai/judge", "--judge-base-url",
+        server.base_url, "-q",
+    ]  # fmt: skip
+
+
+def test_a_judge_decides_what_rules_cannot_and_a_failed_one_nothing(
+    server: Server, questions: Path, tmp_path: Path
+) -> None:
+    done = eyechart("run", questions, *judged(server), "--json", cwd=tmp_path)
+    assert done.code == 1, "one reply waits for the judge"
+    assert (done.json["score"], done.json["scorer"]) == (0.5, "judged")
+    assert done.json["outcomes"]["correct"] == done.json["outcomes"]["wrong"] == 1
+    assert done.json["outcomes"]["unscored"] == 1
+    assert done.json["requests"]["judge"] == 2
+    assert done.json["tokens"]["judge_prompt"] == 20
+    assert "1 replies wait for the judge" in done.err
+    calls = judge_calls(server)
+    again = eyechart("run", questions, *judged(server), "--json", cwd=tmp_path)
+    assert judge_calls(server) == calls + 1, "only the one that failed is asked again"
+    assert again.json["outcomes"] == done.json["outcomes"]
+    shown = eyechart("show", "runs", "1", cwd=tmp_path)
+    assert "judge:verdict" in shown.out
+    assert "CORRECT" in shown.out
+
+
+def test_scoring_again_without_the_judge_remembers_what_it_said(
+    server: Server, questions: Path, tmp_path: Path
+) -> None:
+    eyechart("run", questions, *judged(server), cwd=tmp_path)
+    calls = judge_calls(server)
+    again = eyechart("score", "runs", "--json", cwd=tmp_path)
+    assert judge_calls(server) == calls
+    assert (again.json["score"], again.json["changed"]) == (0.5, [])
+
+
+def test_a_judge_can_come_later_and_asks_the_model_nothing(
+    server: Server, questions: Path, tmp_path: Path
+) -> None:
+    without = eyechart(
+        "run", questions, "-m", "openai/m", "--base-url", server.base_url, "-q", "--json", cwd=tmp_path
+    )
+    assert without.json["scorer"] == "default"
+    asked = len(server.asked)
+    done = eyechart("run", questions, *judged(server), "--json", cwd=tmp_path)
+    assert done.json["run"] == without.json["run"]
+    assert len(server.asked) - asked == judge_calls(server)
+    assert done.json["score"] == 0.5
+
+
+def test_further_scorers_stand_beside_and_differ_by_name(tmp_path: Path, questions: Path) -> None:
+    class Cat:
+        async def generate(self, messages: list[ec.Message]) -> str:
+            return "A cat."
+
+    options = {"out": tmp_path / "runs", "progress": False, "also_scorers": "exact"}
+    run = ec.run(questions, model=Cat(), **options)
+    assert run.score == pytest.approx(1 / 3)
+    assert run.summary.also["exact"].score == 0.0
+    [change] = differences(run.journal, "default", "exact")
+    assert (change.sample, change.before, change.after) == ("1", "correct", "wrong")
+    table = eyechart("report", run.folder, cwd=tmp_path)
+    assert "exact" in table.out
+    listed = eyechart("report", run.folder, "--differences", "exact", cwd=tmp_path)
+    assert "default and exact differ on 1 sample" in listed.out
+    refused = eyechart("report", run.folder, "--differences", "anls", cwd=tmp_path)
+    assert (refused.code, "--also-scorer anls" in refused.err) == (2, True)
+
+
+def test_a_later_scorer_beside_is_kept_for_the_next_time(tmp_path: Path, questions: Path) -> None:
+    run = ec.run(questions, model="baseline/majority", out=tmp_path / "runs", progress=False)
+    rescored, _ = rescore(run.folder, Options(also_scorers=("exact", "anls")))
+    assert list(rescored.summary.also) == ["exact", "anls"]
+    again, _ = rescore(run.folder)
+    assert list(again.summary.also) == ["exact", "anls"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (Options(scorer="insight-o3"), "the scorer insight-o3 needs a judge"),
+        (Options(judge="baseline/random", scorer="exact"), "the scorer exact asks no judge"),
+        (Options(judge_params={"temperature": 0}), "judge_params is given, but no judge"),
+        (Options(judge="nobody"), "does not say who provides the model"),
+    ],
+)
+def test_scorers_and_judges_that_do_not_fit_are_refused(
+    questions: Path, options: Options, message: str
+) -> None:
+    with pytest.raises(ec.UsageError, match=message):
+        choose_verdicts(custom(ec.load(questions)), options)
+
+
+def test_parity_sets_what_was_not_said(questions: Path) -> None:
+    benchmark = replace(
+        custom(ec.load(questions)),
+        official={"scorer": "exact", "max_pixels": 100, "params": {"detail": "high", "top_p": 1}},
+    )
+    said = Options(parity=True, max_pixels=50, params={"top_p": 0.5})
+    found = with_parity(said, benchmark)
+    assert (found.scorer, found.max_pixels) == ("exact", 50)
+    assert found.params == {"detail": "high", "top_p": 0.5}
+    assert with_parity(replace(said, parity=False), benchmark) == replace(said, parity=False)
+
+
+def test_parity_with_nothing_official_is_refused(questions: Path) -> None:
+    with pytest.raises(ec.UsageError, match="no official pipeline"):
+        with_parity(Options(parity=True), custom(ec.load(questions)))
+
+
+def test_keys_of_a_judge_are_written_nowhere(server: Server, questions: Path, tmp_path: Path) -> None:
+    eyechart("run", questions, *judged(server), "--judge-api-key", "sk-judge-secret", cwd=tmp_path)
+    assert any("sk-judge-secret" in asked.headers.get("Authorization", "") for asked in server.asked)
+    for path in (tmp_path / "runs").rglob("*"):
+        assert path.is_dir() or b"sk-judge-secret" not in path.read_bytes(), path
