@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from docs.markdown import ROOT, blocks
 from eyechart.benchmarks.demo import QUESTIONS
 from support.files import jsonl
 from support.server import Answer, Asked
@@ -64,8 +65,25 @@ def prepare(folder: Path) -> None:
                 if name in OPEN
             ],
         )
+    _published(folder, [header, *table])
     replies = [{"id": str(n), "reply": reply} for n, reply in enumerate(CHOICES.values(), start=1)]
     jsonl(folder / "replies.jsonl", replies)
+
+
+def _published(folder: Path, table: list[list[str]]) -> None:
+    """Small files of published shapes, where their benchmarks look for them; the pages spell them out."""
+    _borrow("infochartqa.md", "rows.jsonl", folder / "rows.jsonl")
+    _borrow("multi.md", "problem.json", folder / "problem.json")
+    _borrow("insight-o3.md", "tiny.jsonl", folder / "data" / "vstar_bench" / "vstar_bench.jsonl")
+    shutil.copytree(folder / "images", folder / "data" / "vstar_bench" / "images")
+    (folder / "LMUData").mkdir()
+    _tsv(folder / "LMUData" / "MMBench_DEV_EN.tsv", table)
+
+
+def _borrow(page: str, file: str, to: Path) -> None:
+    [text] = [block.text for block in blocks(ROOT / "docs" / page) if block.file == file]
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(text, encoding="utf-8")
 
 
 def _cells(index: int, row: dict[str, Any], folder: Path) -> list[str]:

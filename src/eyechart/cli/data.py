@@ -74,7 +74,7 @@ def execute_show(args: argparse.Namespace) -> int:
     """Describe a source by what it was detected as and by one sample."""
     from eyechart.data.source import reasons_of
     from eyechart.run.options import Options
-    from eyechart.run.plan import choose_prompt
+    from eyechart.run.plan import choose_prompt, settled
     from eyechart.run.sources import find_benchmark, rotated
 
     options = Options.of(options_of(args))
@@ -86,7 +86,7 @@ def execute_show(args: argparse.Namespace) -> int:
         first = next(iter(benchmark.source)).id
         raise UsageError(f"{args.source} has no sample {args.sample!r}", hint=f"ids look like: {first}")
     if args.prompt:
-        prompt = choose_prompt(benchmark, options)
+        prompt = choose_prompt(benchmark, settled(options, benchmark))
         turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in prompt(sample.without_golds())]
         print_rich(_two_columns((role, text or "(here the model speaks)") for role, text in turns))
         return 0

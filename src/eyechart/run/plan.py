@@ -49,11 +49,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     from eyechart.store.folder import folder_for
 
     benchmark = find_benchmark(source, options)
-    options = with_parity(options, benchmark)
-    if options.prompt_template:
-        from eyechart.prompt.template import read_template
-
-        options = replace(options, prompt_template=read_template(options.prompt_template))
+    options = settled(options, benchmark)
     if options.circular:
         benchmark = rotated(benchmark)
     verdicts = choose_verdicts(benchmark, options)
@@ -78,6 +74,16 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         options=options,
         folder=folder_for(Path(options.out), benchmark.name, the_model.name, identity),
     )
+
+
+def settled(options: Options, benchmark: Benchmark) -> Options:
+    """The options with all that they refer to: those of parity, and the template in a file."""
+    options = with_parity(options, benchmark)
+    if options.prompt_template:
+        from eyechart.prompt.template import read_template
+
+        options = replace(options, prompt_template=read_template(options.prompt_template))
+    return options
 
 
 def with_parity(options: Options, benchmark: Benchmark) -> Options:
