@@ -41,7 +41,6 @@ def scored(
         (CHOICE, "B", {}),
         (CHOICE, "The answer is A.", {}),
         (CHOICE, "", {}),
-        (CHOICE, "I'm sorry, I can't help with that.", {}),
         (CHOICE, VAGUE, {"finish_reason": "length"}),
         (CHOICE, VAGUE, {"finish_reason": "content_filter"}),
         (OPEN, "dog", {}),
@@ -54,6 +53,24 @@ def scored(
 )
 def test_what_rules_decide_is_not_asked(sample: Sample, said: str, fields: dict[str, Any]) -> None:
     assert scored(sample, said, never, **fields) == score_default(Reply(text=said, **fields), sample)
+
+
+@pytest.mark.parametrize(
+    ("sample", "said", "judge", "outcome"),
+    [
+        (CHOICE, "It is hard to say, but it is no feline.", "B", "correct"),
+        (CHOICE, "It is hard to say, but it is no canine.", "A", "wrong"),
+        (CHOICE, "I'm sorry, I can't help with that.", "Z", "refused"),
+        (OPEN, "I cannot see it well; man's best friend, I would guess.", "CORRECT", "correct"),
+        (OPEN, "I cannot tell.", "NONE", "refused"),
+        (OPEN, "I cannot tell.", "who knows", "unscored"),
+    ],
+)
+def test_a_reply_that_seems_to_decline_may_still_answer(
+    sample: Sample, said: str, judge: str, outcome: str
+) -> None:
+    assert score_default(Reply(text=said), sample).outcome == "refused"
+    assert scored(sample, said, judge).outcome == outcome
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from eyechart.registry import judged_scorer
 from eyechart.score.choice import gold_letter
 from eyechart.score.default import score_default, written_choices
 from eyechart.score.verdict import withheld
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import Outcome, Reply, Sample, Score
 
 NO_OPTION = "Z"
 MAX_SHOWN_CHARS = 8000  # of a reply: its end, where answers stand
@@ -24,14 +24,14 @@ _CUT = "[…] "
 _AROUND = " \t\r\n*_`\"'()[]<>.,:;"  # what may stand around one word; a question mark or a ~ would change it
 
 
-@judged_scorer("judged", version="1")
+@judged_scorer("judged", version="2")
 def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules' stands."""
     choices = sample.choices or written_choices(sample)
     by_rule = score_default(reply, sample)
     if not _is_open(by_rule, reply, is_choice=bool(choices)):
         return by_rule
-    asking = _ask_option(reply, sample, choices) if choices else _ask_verdict(reply, sample, by_rule)
+    asking = _ask_option(reply, sample, choices, by_rule) if choices else _ask_verdict(reply, sample, by_rule)
     try:
         return (yield from asking)
     except NoJudge:
@@ -74,18 +74,19 @@ def _is_open(by_rule: Score, reply: Reply, *, is_choice: bool) -> bool:
     """Whether a judge could know better than the rules."""
     if withheld(reply, is_whole=False) or not reply.text.strip():
         return False
-    if by_rule.outcome == "unparsed":
+    # A reply that seems to decline may still answer: "hard to say, but it looks like the sky".
+    if by_rule.outcome in ("unparsed", "refused"):
         return True
     # A number or a yes that was read is not the gold, and no paraphrase of it.
     return not is_choice and by_rule.outcome == "wrong" and by_rule.route.startswith("text:")
 
 
-def _ask_option(reply: Reply, sample: Sample, choices: Mapping[str, str]) -> Judging[Score]:
+def _ask_option(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rule: Score) -> Judging[Score]:
     options = sample.choices_text or "\n".join(f"{letter}. {text}" for letter, text in choices.items())
     values = {"question": sample.question, "options": options, "answer": _shown(reply.text)}
     said = yield JudgeCall(stage="option", values=values)
     letter = read_option(said, choices)
-    score = Score(outcome="unparsed", value=0.0, route="judge:option", detail={"judge": said})
+    score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:option", detail={"judge": said})
     if letter is None:
         return _unreadable(score)
     if letter == NO_OPTION and NO_OPTION not in choices:
@@ -102,7 +103,7 @@ def _ask_verdict(reply: Reply, sample: Sample, by_rule: Score) -> Judging[Score]
     }
     said = yield JudgeCall(stage="verdict", values=values)
     word = read_verdict(said)
-    score = Score(outcome="unparsed", value=0.0, route="judge:verdict", detail={"judge": said})
+    score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:verdict", detail={"judge": said})
     if word is None:
         return _unreadable(score)
     if word == "NONE":
@@ -110,6 +111,11 @@ def _ask_verdict(reply: Reply, sample: Sample, by_rule: Score) -> Judging[Score]
     is_right = word == "CORRECT"
     read = by_rule.read or reply.text.strip()
     return replace(score, outcome="correct" if is_right else "wrong", value=float(is_right), read=read)
+
+
+def _without_answer(by_rule: Score) -> Outcome:
+    """What a reply is in which the judge finds no answer either."""
+    return "refused" if by_rule.outcome == "refused" else "unparsed"
 
 
 def _unreadable(score: Score) -> Score:
