@@ -7,14 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from eyechart.cli import convert
-from eyechart.cli.arguments import (
-    Verbs,
-    add_benchmark_flags,
-    add_data_flags,
-    add_prompt_flags,
-    add_verb,
-    options_of,
-)
+from eyechart.cli.arguments import Verbs, add_verb, options_of
+from eyechart.cli.flags import add_benchmark_flags, add_data_flags, add_prompt_flags
 from eyechart.cli.output import counting, print_json, print_rich
 from eyechart.errors import UsageError
 

@@ -6,7 +6,8 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING
 
-from eyechart.cli.arguments import Verbs, add_model_flags, add_verb, load_dotenv, options_of
+from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, options_of
+from eyechart.cli.flags import add_model_flags
 from eyechart.cli.output import print_json, print_rich, stdout_kept_for
 
 if TYPE_CHECKING:

@@ -6,16 +6,13 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.arguments import (
-    Verbs,
+from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, options_of
+from eyechart.cli.flags import (
     add_benchmark_flags,
     add_data_flags,
     add_model_flags,
     add_prompt_flags,
-    add_verb,
     add_verdict_flags,
-    load_dotenv,
-    options_of,
 )
 from eyechart.cli.output import note, stdout_kept_for, tell
 from eyechart.errors import EyechartError, UsageError

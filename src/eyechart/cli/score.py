@@ -6,16 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from eyechart.cli.arguments import (
-    Verbs,
-    add_benchmark_flags,
-    add_data_flags,
-    add_verb,
-    add_verdict_flags,
-    find_run,
-    load_dotenv,
-    options_of,
-)
+from eyechart.cli.arguments import Verbs, add_verb, find_run, load_dotenv, options_of
+from eyechart.cli.flags import add_benchmark_flags, add_data_flags, add_verdict_flags
 from eyechart.cli.output import changes_table, print_json, print_rich, tell
 from eyechart.errors import UsageError
 from eyechart.types import JudgedScorer

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 _UNREACHABLE_TRIES = 3  # before the first answer, so many refused connections mean a wrong address
 _FATAL_IN_A_ROW = 3  # after it, one refusal may concern one sample alone; so many concern them all
-_ODD_REQUEST = frozenset({400, 422})  # what an endpoint says to a parameter that it does not know
+_ODD_REQUEST = frozenset({400, 422, 500, 501})  # what endpoints say to a number of answers they cannot give
 
 
 class Unanswered(Exception):

@@ -106,6 +106,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}, but must be at least {least:g}")
+        if self.jpeg_quality is not None and self.jpeg_quality > 100:
+            raise UsageError(f"jpeg_quality is {self.jpeg_quality}, but goes from 1 to 100")
         if not self.timeout_s > 0:  # which is so of nan as well
             raise UsageError(f"timeout_s is {self.timeout_s:g}, but must be more than 0")
 
