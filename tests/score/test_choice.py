@@ -108,12 +108,18 @@ def test_cut_off_and_withheld_replies(text: str, finish: str, ours: str, officia
 
 
 def judged(
-    text: str, said: Sequence[str | Exception], *, question: str = "Which?", gold: str = "B"
+    text: str,
+    said: Sequence[str | Exception],
+    *,
+    question: str = "Which?",
+    gold: str = "B",
+    weight: float = 1.0,
 ) -> tuple[Score, list[JudgeCall]]:
     """The score with a judge that says these things in turn, and what it was asked."""
     scorer = registry.scorers.get("choice-vlmevalkit")
     assert isinstance(scorer, JudgedScorer)
-    sample = Sample(id="1", question=question, golds=(gold,) if gold else (), choices=CHOICES)
+    golds = (gold,) if gold else ()
+    sample = Sample(id="1", question=question, golds=golds, choices=CHOICES, weight=weight)
     calls: list[JudgeCall] = []
 
     def judge(call: JudgeCall) -> str:
@@ -151,8 +157,8 @@ def test_a_judge_is_asked_only_where_the_rules_are_undecided() -> None:
         (["hm", "B"], "correct", "B", 2),
         (["hm", "", "B"], "correct", "B", 3),
         (["hm", "hm", "hm"], "unparsed", None, 3),
-        ([JudgeFailed("HTTP 500")], "unparsed", None, 1),
-        (["hm", JudgeFailed("HTTP 500")], "unparsed", None, 2),
+        ([JudgeFailed("HTTP 500")], "unscored", None, 1),
+        (["hm", JudgeFailed("HTTP 500")], "unscored", None, 2),
         ([NoJudge("none")], "unparsed", None, 1),
     ],
 )
@@ -165,7 +171,8 @@ def test_what_a_judge_says_is_read_by_the_same_rules(
 
 
 def test_a_failed_judge_leaves_its_reason() -> None:
-    assert judged("b", [JudgeFailed("HTTP 500")])[0].detail == {"judge_failed": "HTTP 500"}
+    detail = judged("b", [JudgeFailed("HTTP 500")])[0].detail
+    assert detail == {"fail_reason": "judge_failed", "judge": "HTTP 500"}
     assert judged("b", [NoJudge("none")])[0] == score("choice-vlmevalkit", "b")
 
 
@@ -180,6 +187,11 @@ def test_a_question_in_chinese_is_put_to_the_judge_in_chinese(question: str, sta
 
 def test_a_sample_without_options_is_not_put_to_a_judge() -> None:
     assert score("choice-vlmevalkit", "b", choices={}).outcome == "unparsed"
+
+
+def test_a_row_that_weighs_nothing_is_not_put_to_a_judge() -> None:
+    score, calls = judged("b", [], weight=0.0)
+    assert (score.outcome, calls) == ("unparsed", [])
 
 
 @given(text=st.text(max_size=60), said=st.lists(st.text(max_size=20), min_size=3, max_size=3))

@@ -97,14 +97,17 @@ def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:
     """The rules first, then the judge, whose reply is read by the same rules.
 
     The official code picks an option at random when the judge stays unclear. Here nothing is read then,
-    and the reply is named unparsed, as without a judge.
+    and the reply is named unparsed, as without a judge. A judge that gave no reply at all leaves the sample
+    unscored. It is not asked about rows that weigh nothing.
     """
     read = infer(reply.text, sample.choices, rules)
     route = f"choice:{rules}"
     detail: dict[str, str] = {}
-    if read is None and sample.golds and sample.choices:
+    if read is None and sample.golds and sample.choices and sample.weight:
         read, detail = yield from _ask_judge(reply, sample, rules)
         route += ":judge" if read else ""
+    if "fail_reason" in detail:
+        return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
     hit = read is not None and read in sample.golds
     is_whole = bare(reply.text) == read
     score = official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
@@ -129,7 +132,7 @@ def _ask_judge(reply: Reply, sample: Sample, rules: str) -> Judging[tuple[str | 
         except NoJudge:
             return None, {}
         except JudgeFailed as failure:
-            return None, {"judge_failed": str(failure)}
+            return None, {"fail_reason": "judge_failed", "judge": failure.message}
         if (letter := infer(said, sample.choices, rules)) is not None:
             return letter, {"judge": said}
     return None, {"judge": said}
