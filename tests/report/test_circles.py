@@ -48,6 +48,8 @@ def circle(
         (["unscored", "failed"], "failed"),
         (["unscored", "unscored"], "unscored"),
         (["correct", "unscored"], "unscored"),
+        (["unscored", "unparsed"], "unscored"),
+        (["unparsed", "unscored", "wrong"], "wrong"),
     ],
 )
 def test_what_becomes_of_a_circle(outcomes: list[Outcome | None], expected: Outcome | None) -> None:

@@ -22,8 +22,10 @@ def fold(results: Iterable[Result]) -> Iterator[Result]:
     A circle goes by its question, the row that the others are rotations of (or the first, where that row
     is not there). It is lost if one row is not correct, whatever the others are, and has the outcome of the
     first such row. A row that could not be read tells less than one that is wrong, so it comes second: a
-    better reading of it would not save the circle. While none is lost, the circle is pending if a row is,
-    else failed or unscored if a row is, else correct. Circles come last, in the order of their questions.
+    better reading of it would not save the circle. Where rows could not be read and one is unscored, for want
+    of a judge's reply, the circle is unscored: the judge was to read them all. While none is lost, the circle
+    is pending if a row is, else failed or unscored if a row is, else correct. Circles come last, in the order
+    of their questions.
 
     >>> def row(position, outcome):
     ...     sample = Sample(id=f"{position}000007", question="Which?", circle="7")
@@ -92,7 +94,7 @@ class _Circle:
             attempts=self.attempts,
             n_rows=self.n_rows,
         )
-        if self.lost is not None:
+        if self.lost is not None and not (self.is_unscored and self.lost[2] in _UNREAD):
             return replace(plain, score=self._score(self.lost[2]))
         if self.is_pending:
             return plain
