@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from support.command import eyechart_process, start
-from support.files import choice_tsv
+from support.files import choice_tsv, jsonl
 from support.server import Answer, Asked, Server
 
 N = 120
@@ -74,14 +74,15 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
     rng = random.Random(2026)
     kills_mid_run = 0
     with Server(mostly_right) as server:
+        started = time.monotonic()
         undisturbed = eyechart_process(*run_arguments(server, "calm"), cwd=tmp_path).json
+        calm_s = time.monotonic() - started
         for attempt in range(20):
             out = tmp_path / f"kill{attempt}"
             arguments = run_arguments(server, out.name)
             for _ in range(2):
                 process = start(*arguments, cwd=tmp_path)
-                # From before the first request to after the last one: a run takes about 0.8 s.
-                time.sleep(rng.uniform(0.25, 0.9))
+                time.sleep(calm_s * rng.uniform(0.3, 1.1))  # from before the first request to after the last
                 process.send_signal(signal.SIGKILL)
                 process.communicate()
             kept = {name for folder in out.glob("*/*") for name in committed(folder)}
@@ -96,6 +97,60 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
             assert committed(folder_in(out)) == {str(number) for number in range(N)}
             assert comparable(resumed.json) == comparable(undisturbed)
     assert kills_mid_run >= 5, "the kills came too early or too late to prove anything"
+
+
+def judged_calls(folder: Path) -> set[str]:
+    """Ids of the samples on which the judge's word is on disk."""
+    with sqlite3.connect(folder / "run.sqlite") as db:
+        try:
+            return {row[0] for row in db.execute("SELECT sample FROM calls")}
+        except sqlite3.OperationalError:
+            return set()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -> None:
+    """Neither the model nor the judge is asked again for anything that is on disk."""
+    rows = [{"id": str(k), "question": f"Question {k}?", "answer": f"answer {k}"} for k in range(N)]
+    jsonl(tmp_path / "q.jsonl", rows)
+
+    def answer(asked: Asked) -> Answer:
+        if asked.body["model"] == "judge":
+            return Answer("CORRECT" if number_in(asked) % 3 else "INCORRECT", delay_s=0.02)
+        return Answer("something like it", delay_s=0.02)
+
+    rng = random.Random(2026)
+    kills_mid_judging = 0
+    with Server(answer) as server:
+        judge = ["--judge", "openai/judge", "--judge-base-url", server.base_url]
+        flags = ["--base-url", server.base_url, "--concurrency", "8", "--json", "-q", *judge]
+        arguments = ["run", "q.jsonl", "-m", "openai/m", *flags, "--out"]
+        started = time.monotonic()
+        undisturbed = eyechart_process(*arguments, "calm", cwd=tmp_path).json
+        calm_s = time.monotonic() - started
+        assert undisturbed["outcomes"]["correct"] == 80
+        for attempt in range(8):
+            out = tmp_path / f"kill{attempt}"
+            process = start(*arguments, out.name, cwd=tmp_path)
+            time.sleep(calm_s * rng.uniform(0.4, 1.0))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            folders = list(out.glob("*/*"))
+            replied = {name for folder in folders for name in committed(folder)}
+            judged = {name for folder in folders for name in judged_calls(folder)}
+            kills_mid_judging += 0 < len(judged) < N
+            before = len(server.asked)
+            resumed = eyechart_process(*arguments, out.name, cwd=tmp_path)
+            again: dict[str, set[str]] = {"m": set(), "judge": set()}
+            for one in server.asked[before:]:
+                again[one.body["model"]].add(str(number_in(one)))
+            assert resumed.code == 0
+            assert not replied & again["m"], "a committed reply was asked for again"
+            assert not judged & again["judge"], "a judge's committed word was asked for again"
+            assert judged | again["judge"] == {str(number) for number in range(N)}
+            assert comparable(resumed.json) == comparable(undisturbed)
+    assert kills_mid_judging >= 2, "the kills came too early or too late to prove anything"
 
 
 def test_the_same_command_again_asks_nothing(tmp_path: Path) -> None:
