@@ -85,6 +85,15 @@ def test_a_trial_that_is_not_whole_is_not_done(tmp_path: Path) -> None:
     assert len(records(files["trial_2/eval_records.jsonl"])) == len(whole) // TRIALS - 1
 
 
+def test_trials_of_an_earlier_time_do_not_stay(tmp_path: Path) -> None:
+    found = list(results())
+    export(tmp_path, found)
+    (tmp_path / "trial_2" / "mine.txt").write_text("kept", encoding="ascii")
+    export(tmp_path, found, trials=1)
+    assert sorted(path.name for path in tmp_path.glob("trial_*")) == ["trial_0", "trial_2"]
+    assert [path.name for path in (tmp_path / "trial_2").iterdir()] == ["mine.txt"]
+
+
 def test_types_and_groups_are_those_of_the_official_loader(tmp_path: Path) -> None:
     rows = [
         {

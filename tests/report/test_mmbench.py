@@ -101,6 +101,13 @@ def test_no_score_at_all_leaves_no_table(tmp_path: Path) -> None:
     assert list(files) == [f"{STEM}.xlsx", f"{STEM}_exact_matching_result.xlsx"]
 
 
+def test_a_table_of_an_earlier_time_does_not_stay(tmp_path: Path) -> None:
+    export(tmp_path, [row(0, 7, "wrong")])
+    assert (tmp_path / f"{STEM}_acc.csv").exists()
+    export(tmp_path, [row(0, 7, "unscored")])
+    assert not (tmp_path / f"{STEM}_acc.csv").exists()
+
+
 def test_rotations_without_their_question_are_not_scored(tmp_path: Path) -> None:
     files = export(tmp_path, [row(0, 7, "correct"), row(1, 1000009, "wrong", circle="", weight=0.0)])
     assert len(files[f"{STEM}.xlsx"]) == 2

@@ -45,6 +45,7 @@ def write_insight_o3(export: Export) -> Sequence[Path]:
                 trials[result.trial].add(record, result)
     for trial in trials:
         written += trial.close()
+    _drop_trials(folder, n_trials)
     summary = folder / "summary_metrics.json"
     if all(trial.is_whole for trial in trials):
         written.append(_write_json(summary, summary_metrics([trial.metrics() for trial in trials])))
@@ -94,6 +95,16 @@ class _Trial:
         with replacing(done) as place:
             place.write_bytes(b"")
         return [*written, done]
+
+
+def _drop_trials(folder: Path, number: int) -> None:
+    """Trials from an earlier time, when there were more of them. What others keep there is left alone."""
+    while (trial := folder / f"trial_{number}").is_dir():
+        for name in ("eval_metrics.json", "eval_records.jsonl", "done"):
+            (trial / name).unlink(missing_ok=True)
+        if not any(trial.iterdir()):
+            trial.rmdir()
+        number += 1
 
 
 def _with_records(export: Export) -> Iterator[tuple[Mapping[str, Any], Result]]:

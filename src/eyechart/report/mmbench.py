@@ -97,9 +97,12 @@ def _write_trial(export: Export, trial: int, stem: str) -> Iterator[Path]:
     yield predictions
     if not columns.has_answers:
         return
+    table = export.folder / f"{stem}_acc.csv"
     if lines := accuracy(results()):
-        write_acc(lines, export.folder / f"{stem}_acc.csv")
-        yield export.folder / f"{stem}_acc.csv"
+        write_acc(lines, table)
+        yield table
+    else:
+        table.unlink(missing_ok=True)  # of an earlier time; it would no longer be true
     verdicts = _Verdicts()
     verdicts.see(results())
     path = export.folder / f"{stem}_{judge_name(export.manifest)}_result.xlsx"
