@@ -7,6 +7,7 @@ module to import.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -130,9 +131,25 @@ models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 
 
-def benchmark(name: str) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
-    """Declare a benchmark: the function returns its `Benchmark`."""
+_on_hub: dict[str, str] = {}  # a data set of the hub, to the benchmark that reads it
+
+
+def benchmark(name: str, *, hub: str = "") -> Callable[[BenchmarkFactory], BenchmarkFactory]:
+    """Declare a benchmark: the function returns its `Benchmark`.
+
+    `hub` is the data set (``ORG/NAME``) whose rows it reads: ``hf:ORG/NAME:split`` then means this benchmark.
+    """
+    if hub:
+        _on_hub[hub.lower()] = name
     return lambda factory: benchmarks.record(name, factory)
+
+
+def benchmark_on_hub(data_set: str) -> str | None:
+    """The benchmark that reads a data set of the hub as its own, if one does."""
+    for name in benchmarks.names():
+        with contextlib.suppress(EyechartError):  # somebody's plug-in, which nobody asked for here
+            benchmarks.get(name)  # its module says which data set it reads
+    return _on_hub.get(data_set.lower())
 
 
 def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:

@@ -86,3 +86,9 @@ def test_options_of_reading_go_to_a_benchmark_that_knows_them_and_are_else_refus
         find_benchmark(file, Options(read_as="own-options", fields={"question": "ask"}))
     with pytest.raises(UsageError, match="cells means nothing to it"):
         find_benchmark("demo", Options(cells="pandas"))
+
+
+def test_a_data_set_of_the_hub_is_the_benchmark_that_reads_it() -> None:
+    found = find_benchmark("hf:Jietson/InfoChartQA:text", Options())
+    assert (found.name, found.scorer) == ("infochartqa", "infochartqa")
+    assert found.source.origin == "hf:Jietson/InfoChartQA:text"

@@ -20,7 +20,7 @@ from eyechart.types import Benchmark
 BUILDERS = {"head": infochartqa_head, "seed": infochartqa_seed}
 
 
-@benchmark("infochartqa")
+@benchmark("infochartqa", hub="Jietson/InfoChartQA")
 def infochartqa(
     file: Path | None = None,
     split: str = "",

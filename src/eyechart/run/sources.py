@@ -27,9 +27,10 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
                 hint="give a path, a name from the catalogue, a Benchmark, or what ec.load returns",
             )
         return custom(source)
-    if options.read_as:
-        settings = {**_reading(options.read_as, options), **options.settings, "file": str(source)}
-        return make_benchmark(options.read_as, settings)
+    read_as = options.read_as or _benchmark_on_hub(source)
+    if read_as:
+        settings = {**_reading(read_as, options), **options.settings, "file": str(source)}
+        return make_benchmark(read_as, settings)
     if not Path(source).exists() and str(source) in benchmarks.names():
         return make_benchmark(str(source), {**_reading(str(source), options), **options.settings})
     if options.settings:
@@ -38,6 +39,14 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
             hint="--as NAME says which benchmark's file it is",
         )
     return custom(_open_file(source, options))
+
+
+def _benchmark_on_hub(source: str | Path) -> str | None:
+    """The benchmark that a data set of the hub is, where it is one of the catalogue's own."""
+    from eyechart.data.hub_spec import is_hub, parse_hub
+    from eyechart.registry import benchmark_on_hub
+
+    return benchmark_on_hub(parse_hub(str(source)).place) if is_hub(source) else None
 
 
 def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
