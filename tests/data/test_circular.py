@@ -57,7 +57,8 @@ def test_rotations_are_those_of_the_official_tool() -> None:
         sample("B", "C", "D"),
         sample("red", " X ", "blue"),
         sample("red", "blue", gold="E"),
-        sample("red", "blue", gold="b"),
+        sample("red", "blue", gold="green"),
+        sample("red", "blue", "b", gold="b"),
         sample("red", "blue", golds=()),
         sample("red", gold="A"),
         sample(gold="A"),
@@ -66,6 +67,11 @@ def test_rotations_are_those_of_the_official_tool() -> None:
 )
 def test_what_moving_would_change_stays(fixed: Sample) -> None:
     assert rotations(fixed) == [fixed]
+
+
+@pytest.mark.parametrize("gold", ["b", "(B)", "B.", " b "])
+def test_a_gold_moves_however_its_letter_is_written(gold: str) -> None:
+    assert rotations(sample("p", "q", "r", gold=gold)) == rotations(sample("p", "q", "r", gold="B"))
 
 
 @pytest.mark.parametrize(

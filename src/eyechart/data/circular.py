@@ -30,6 +30,7 @@ def rotations(sample: Sample) -> list[Sample]:
     >>> [(turned.id, dict(turned.choices), turned.golds) for turned in rotations(sample)]
     [('7', {'A': 'cat', 'B': 'dog'}, ('B',)), ('1000007', {'A': 'dog', 'B': 'cat'}, ('A',))]
     """
+    sample = _lettered(sample)
     turned = [sample]
     if _can_rotate(sample):
         turned = [one for turn in range(len(sample.choices)) if (one := _turned(sample, turn))]
@@ -73,6 +74,18 @@ class CircularSource:
 def circular(source: Source) -> Source:
     """The same source, with all rotations."""
     return CircularSource(source)
+
+
+def _lettered(sample: Sample) -> Sample:
+    """The sample with its golds as its choices spell them: ``b`` and ``(B)`` mean B, and could not move.
+
+    >>> _lettered(Sample(id="1", question="?", choices={"A": "cat", "B": "dog"}, golds=("(b)",))).golds
+    ('B',)
+    """
+    texts = set(sample.choices.values())
+    letters = {gold: gold.strip(" .()").upper() for gold in sample.golds if gold not in texts}
+    golds = tuple(gold if letters.get(gold) not in sample.choices else letters[gold] for gold in sample.golds)
+    return sample if golds == sample.golds else replace(sample, golds=golds)
 
 
 def _can_rotate(sample: Sample) -> bool:
