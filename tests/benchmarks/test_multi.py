@@ -107,6 +107,25 @@ def test_options_that_cannot_be_meant(make: Callable[..., Benchmark], settings: 
     assert next(iter(settings)) in caught.value.message
 
 
+def test_a_choice_of_nothing_says_what_was_chosen_and_what_there_is(
+    make: Callable[..., Benchmark], data: MultiData
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        list(make(subject="czyw").source)
+    assert caught.value.message == (
+        "problem.json: none of its 6 questions is one of image_type=0,1,2, questions_type=0,1,2, subject=czyw"
+    )
+    assert caught.value.hint == "its subjects are: czsx, gzwl, shjk, dxyy"
+    write_json(data.hard_list, ["shjk_2_0"])
+    with pytest.raises(UsageError, match="image_type=0, the subset's 1 ids"):
+        list(make(subset=str(data.hard_list), image_type="0").source)
+
+
+def test_a_folder_of_pictures_that_is_not_there(make: Callable[..., Benchmark]) -> None:
+    with pytest.raises(DataError, match="image_root: there is no folder"):
+        list(make(image_root="none").source)
+
+
 def test_captions_need_a_file(make: Callable[..., Benchmark], data: MultiData) -> None:
     assert make(input_type="1").settings["input_type"] == 0
     chosen = make(input_type="1", caption_file=str(data.caption_file))
@@ -303,8 +322,10 @@ class Evaluator:
             question["answer_history"] = ["B", "A"]
             assert len(question["image_list"]) == question["question_image_number"] == 2
         else:
+            assert not question["prompted_system_content"]
+            question.pop("prompted_system_content")
             question["input_message"] = question.pop("prompted_content")
-            assert len(question["image_list"]) == question["question_image_number"]
+            assert len(question.get("image_list", [])) == question["question_image_number"]
         question["prediction"] = "A"
         return question
 """

@@ -188,6 +188,13 @@ def test_knowledge_stands_beside_the_question_with_numbers_of_its_own(data: Mult
     assert "knowledge_content" not in found["shjk_2_0"].meta  # no such piece: as published, no error
 
 
+def test_knowledge_that_is_a_text_is_looked_up_by_its_first_character(data: MultiData) -> None:
+    pieces = {name: {"knowledge_content": name} for name in ("交", "交通标志")}
+    file = write_json(data.folder / "k.json", pieces)
+    found = samples(data, knowledge_file=file)["shjk_2_0"].meta
+    assert (found["knowledge"], found["knowledge_content"]) == ("交通标志", "交")
+
+
 def test_knowledge_may_be_a_list_and_has_captions_too(data: MultiData) -> None:
     listed = write_json(data.folder / "k.json", list(KNOWLEDGE.values()))
     found = samples(data, input_type=1, knowledge_file=listed, caption_file=data.caption_file)

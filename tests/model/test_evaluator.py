@@ -1,6 +1,7 @@
 """MULTI's evaluator classes get the documented structures, and what they return is read in full."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,18 @@ import pytest
 
 from eyechart.model.adapt import adapt
 from eyechart.model.evaluator import multi_question, multi_reply
-from eyechart.types import MODELS_TURN, Image, ImageRef, Message, Part, Reply, Request, Sample, Usage
+from eyechart.types import (
+    MODELS_TURN,
+    Image,
+    ImageRef,
+    Message,
+    ModelSettings,
+    Part,
+    Reply,
+    Request,
+    Sample,
+    Usage,
+)
 from support.files import picture
 from support.parts import image
 
@@ -68,8 +80,19 @@ def test_without_pictures_there_is_no_list_but_a_number(input_type: int, tmp_pat
 
 def test_a_question_without_a_picture_among_others_that_have_some(tmp_path: Path) -> None:
     found = question(user("甲"), folder=tmp_path, question_image_number=0)
-    assert found["image_list"] == []
     assert found["question_image_number"] == 0
+    assert found.get("image_list", [""])[0] == ""  # as classes write it that need a picture each time
+
+
+def test_a_system_text_that_was_not_split_off_reads_as_empty(tmp_path: Path) -> None:
+    found = question(user("甲"), folder=tmp_path)
+    assert "prompted_system_content" not in found
+    assert found["prompted_system_content"] == found.pop("prompted_system_content") == ""
+    assert found.pop("prompted_system_content", None) is None
+    with pytest.raises(KeyError):
+        found["prompted_content_list"]
+    with pytest.raises(KeyError):
+        found.pop("prompted_content_list")
 
 
 def test_other_samples_count_the_pictures_that_are_sent(red: Image, tmp_path: Path) -> None:
@@ -178,6 +201,33 @@ def test_an_evaluator_takes_all_rounds_at_once() -> None:
     said = asyncio.run(work())
     assert (said.text, said.earlier) == ("乙:False", ("甲:True",))
     assert said.latency_s > 0
+
+
+class Keeping:
+    """As MULTI's own for endpoints: the question it is at lies in the object."""
+
+    def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        self.asked = question.pop("prompted_content")
+        time.sleep(0.001)
+        return question | {"prediction": self.asked}
+
+
+@pytest.mark.parametrize("at_once", [None, 3])
+def test_evaluators_are_asked_one_question_at_a_time_unless_they_say_otherwise(at_once: int | None) -> None:
+    thing = Keeping()
+    if at_once is not None:
+        thing.max_concurrency = at_once  # type: ignore[attr-defined]
+    model = adapt(thing, "python:mine", ModelSettings(concurrency=8))
+    assert model.max_concurrency == (at_once or 1)  # type: ignore[attr-defined]
+
+    async def work() -> list[Reply]:
+        try:
+            return await asyncio.gather(*(model.reply(request(user(str(n)))) for n in range(8)))
+        finally:
+            await model.close()
+
+    said = [reply.text for reply in asyncio.run(work())]
+    assert at_once is not None or said == [str(n) for n in range(8)]
 
 
 def test_other_shapes_are_asked_round_by_round() -> None:

@@ -531,6 +531,22 @@ def test_neighbours_of_the_file_can_be_imported(write: Callable[..., str]) -> No
     assert put(made(write(source)), request())[0].text == "from next door"
 
 
+def test_modules_of_the_working_folder_can_be_imported(
+    write: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("WORD = 'from above'\n", file="module_above_mine.py")
+    source = """
+        from module_above_mine import WORD
+
+        class Mine:
+            def generate(self, text, images):
+                return WORD
+    """
+    assert put(made(write(source, file="below/mine.py")), request())[0].text == "from above"
+    assert put(made("python:below.mine:Mine"), request())[0].text == "from above"
+
+
 def test_dataclasses_in_the_file_find_themselves(write: Callable[..., str]) -> None:
     source = """
         from __future__ import annotations

@@ -143,13 +143,15 @@ def test_answered_questions() -> None:
     assert answered(result) == {
         "question_id": "czsx_0_0",
         "question_image_number": 1,
-        "image_list": ["images/czsx/0_1.png"],
+        "image_list": ["images/czsx/0_1.png", ""],
         "input_message_list": ["图一", "图二"],
         "answer_history": ["看到了", "B"],
         "prediction": "B",
         "prompt_tokens": 9,
         "completion_tokens": 2,
     }
+    black = Result(sample=FIRST, position=0, reply=Reply(text="B"), sent=({"width": 1},))
+    assert answered(black)["image_list"] == [""]
     withheld = Result(sample=FIRST, position=0, reply=Reply(text="", finish_reason="content_filter"))
     assert answered(withheld)["feedback"] == "content_filter"
 

@@ -37,10 +37,12 @@ from eyechart.data.multi_select import (
     Question,
     Selection,
     all_questions,
+    refuse_empty_choice,
     refuse_unknown_ids,
     select_questions,
 )
 from eyechart.data.paths import PathRules
+from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
 
 # How results are grouped: by the education a file names, two subjects apart from the rest.
@@ -104,8 +106,9 @@ class MultiSource:
         where = f"{self.files.problem_file.name}: question {question.id!r}"
         check_marks(text, paths, where=where, field="img_paths")
         placed = place_images(text, paths, self.wanted)
-        known_as = knowledge_name(problem.knowledge or [], problem.problem_id)
-        piece = self.knowledge.get(known_as)  # as published: no such piece is no error
+        # As published: no such piece is no error; of a text in place of a list the first character counts.
+        known_as = (problem.knowledge or [""])[0]
+        piece = self.knowledge.get(known_as)
         background = None
         if piece is not None:
             name = self.files.knowledge_file.name if self.files.knowledge_file else ""
@@ -135,6 +138,8 @@ class MultiSource:
 
 def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
     """Read the files, choose the questions, and refuse what does not fit together."""
+    if files.image_root is not None and not files.image_root.is_dir():
+        raise DataError(f"image_root: there is no folder {files.image_root}", hint="check the path")
     questions = all_questions(read_problems(files.problem_file))
     selection = files.selection
     if files.subset is not None:
@@ -143,13 +148,16 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
             known = (question.id for question in questions)
             refuse_unknown_ids(ids, known, file=files.subset.name, of=files.problem_file.name)
         selection = replace(selection, subset=frozenset(ids))
+    chosen = select_questions(questions, selection)
+    if questions and not chosen:
+        refuse_empty_choice(questions, selection, file=files.problem_file.name)
     captions = None
     if files.input_type == 1 and files.caption_file is not None:
         captions = read_captions(files.caption_file)
     source = MultiSource(
         name,
         files,
-        tuple(select_questions(questions, selection)),
+        tuple(chosen),
         read_knowledge(files.knowledge_file) if files.knowledge_file else {},
         Wanted(captions, files.cap_in_cnt, files.numbering),
     )

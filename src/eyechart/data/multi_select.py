@@ -7,7 +7,7 @@ pictures still counts. Unlike there, the order is always the file's, or that of 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eyechart.data.multi_files import TYPES, Problem
@@ -15,6 +15,7 @@ from eyechart.data.multi_prepare import count_marks
 from eyechart.errors import DataError, UsageError
 
 _SHOWN = 5  # ids named in a message
+_SHOWN_SUBJECTS = 30  # the whole benchmark has fewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,30 @@ def select_questions(questions: Iterable[Question], selection: Selection) -> lis
     return chosen if selection.eval_num < 0 else chosen[: selection.eval_num]
 
 
+def refuse_empty_choice(questions: Sequence[Question], selection: Selection, *, file: str) -> None:
+    """Refuse a choice that leaves none of a file's questions, saying what was chosen and what there is."""
+    subjects = dict.fromkeys(_subject(question.problem) for question in questions)
+    chosen = [f"image_type={_listed(selection.image_types)}"]
+    if selection.subset is not None:
+        chosen.append(f"the subset's {len(selection.subset)} ids")
+    else:
+        chosen.append(f"questions_type={_listed(selection.types)}")
+        chosen += [f"subject={selection.subject}"] if selection.subject else []
+    named = ", ".join(list(subjects)[:_SHOWN_SUBJECTS])
+    raise UsageError(
+        f"{file}: none of its {len(questions)} questions is one of {', '.join(chosen)}",
+        hint=f"its subjects are: {named}{', ...' * (len(subjects) > _SHOWN_SUBJECTS)}",
+    )
+
+
+def _listed(codes: Iterable[int]) -> str:
+    return ",".join(map(str, sorted(codes)))
+
+
+def _subject(problem: Problem) -> str:
+    return problem.problem_id.partition("_")[0]
+
+
 def _is_meant(question: Question, selection: Selection) -> bool:
     problem, index = question.problem, question.index
     if selection.subset is not None:
@@ -87,7 +112,7 @@ def _is_meant(question: Question, selection: Selection) -> bool:
     else:
         if TYPES[problem.problem_type_list[index]][0] not in selection.types:
             return False
-        if selection.subject and problem.problem_id.partition("_")[0] != selection.subject:
+        if selection.subject and _subject(problem) != selection.subject:
             return False
     return min(count_marks(problem.question_text(index)), 2) in selection.image_types
 

@@ -8,7 +8,9 @@ Three shapes are understood, told apart by their methods:
 - ``generate_answer(question) -> dict``: as MULTI's evaluators; all rounds of a question at once
 
 Plain functions run in threads, as many at once as the run's concurrency allows; a class that is not
-safe to call from several threads says so with ``max_concurrency = 1``.
+safe to call from several threads says so with ``max_concurrency = 1``. MULTI's evaluators are called one
+question at a time, as there, because they keep the question they are at in themselves; one that does not
+says so with a higher number.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ def adapt(
         adapted: Model = thing
         return adapted
     if callable(getattr(thing, "generate_answer", None)):
-        shape = _Shape(multi_question, multi_reply, takes_rounds=True)
+        shape = _Shape(multi_question, multi_reply, takes_rounds=True, usual_concurrency=1)
         return _Adapter(thing, name, settings, thing.generate_answer, shape, is_ready_made=is_ready_made)
     generate = getattr(thing, "generate", None)
     if not callable(generate):
@@ -75,6 +77,7 @@ class _Shape:
     argument: Callable[[Request, Path], tuple[Any, ...]]
     answer: Callable[[Any], Any] = lambda returned: returned
     takes_rounds: bool = False
+    usual_concurrency: int | None = None  # where the object says nothing; None: what the run allows
 
 
 class _Adapter:
@@ -99,7 +102,8 @@ class _Adapter:
         self._shape = shape
         # The engine hands over the whole conversation, the model's own turns left empty.
         self.takes_rounds = shape.takes_rounds
-        self.max_concurrency = max(1, int(getattr(thing, "max_concurrency", None) or settings.concurrency))
+        usual = shape.usual_concurrency or settings.concurrency
+        self.max_concurrency = max(1, int(getattr(thing, "max_concurrency", None) or usual))
         self._slots = asyncio.Semaphore(self.max_concurrency)
         self._threads = Threads(self.max_concurrency)
 

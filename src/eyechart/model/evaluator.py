@@ -16,6 +16,23 @@ from eyechart.model.thinking import split_thinking
 from eyechart.types import Reply, Request, Usage
 
 _MESSAGES = ("input_message", "input_message_list")  # what the class says it sent
+_SYSTEM = "prompted_system_content"
+
+
+class _Question(dict[str, Any]):
+    """A question in which a system text that was not split off reads as an empty one.
+
+    Classes for endpoints look it up and take it out without asking whether it is there; others would send
+    an empty one if it always were.
+    """
+
+    def __missing__(self, name: str) -> Any:
+        if name == _SYSTEM:
+            return ""
+        raise KeyError(name)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        return super().pop(name, *(default or ("",) if name == _SYSTEM else default))
 
 
 def multi_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
@@ -24,14 +41,14 @@ def multi_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     pictures = files_of(request.messages, folder)
     asked = [turn for turn in request.messages if turn.role == "user"]
     system = "\n".join(turn.text for turn in request.messages if turn.role == "system")
-    question: dict[str, Any] = {
-        "question_id": request.sample.id,
-        "question_image_number": meta.get("question_image_number", len(pictures)),
-    }
-    if pictures or meta.get("input_type", 2) == 2:  # questions asked without pictures have no list
+    question = _Question(
+        question_id=request.sample.id,
+        question_image_number=meta.get("question_image_number", len(pictures)),
+    )
+    if pictures:  # as published: without one there is no list, and classes count on that
         question["image_list"] = pictures
     if system:
-        question["prompted_system_content"] = system
+        question[_SYSTEM] = system
     if len(asked) > 1:
         if pictures:  # a round without a picture of its own has an empty path
             left = iter(pictures)

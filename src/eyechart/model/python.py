@@ -33,6 +33,9 @@ def python(name: str, settings: ModelSettings) -> Model:
 
 
 def _load_module(place: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # modules beside a package, as MULTI's own; last, so that they hide no others
     if not place.endswith(".py"):
         try:
             return importlib.import_module(place)

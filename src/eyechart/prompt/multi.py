@@ -24,8 +24,8 @@ BLACK = ImageRef(
     "GWAAAQrTbh4AAAAASUVORK5CYII=",
 )
 
-# Questions of other types are asked like open ones.
-_PIECES = {"单选": "sa", "多选": "ma", "填空": "fb", "解答": "op", "其他": "op"}
+_OPEN = "解答"
+_PIECES = {"单选": "sa", "多选": "ma", "填空": "fb", _OPEN: "op"}  # all others are asked like open ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class MultiPrompt:
         words, kind = self.words, self._kind(sample)
         begin = words[f"instruction_{kind}"]
         if not self.no_background:
-            role = words["role"].replace("{type}", str(sample.meta["type_name"]))
+            role = words["role"].replace("{type}", _asked_as(sample))
             begin = f"{role.replace('{subject}', str(sample.meta.get('knowledge', '')))}\n{begin}"
         example = ""
         if self.few_shot and kind != "op":
@@ -94,7 +94,7 @@ class MultiPrompt:
                 hint="write [IMAGE_i], without a number, where a piece of wording speaks of marks",
             )
         turns = [Message("user", (image, said)) for image, said in zip(sample.images, rounds, strict=True)]
-        if self._reasons(sample):
+        if self.cot:  # as published: open questions too, though their ending asks for no reasoning
             turns.append(Message("user", (self.words["final_round"],)))
         spoken = [turn for asked in turns for turn in (asked, MODELS_TURN)]
         return spoken[:-1]
@@ -107,7 +107,12 @@ class MultiPrompt:
 
     @staticmethod
     def _kind(sample: Sample) -> str:
-        return _PIECES[sample.meta["type_name"]]
+        return _PIECES[_asked_as(sample)]
+
+
+def _asked_as(sample: Sample) -> str:
+    name = str(sample.meta["type_name"])
+    return name if name in _PIECES else _OPEN
 
 
 def _number(sample: Sample, name: str) -> int:

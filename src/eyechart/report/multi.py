@@ -44,12 +44,15 @@ def answered(result: Result) -> dict[str, Any]:
     """A question as prediction.json holds it. What failed has an empty prediction; `feedback` says why."""
     sample, reply = result.sample, result.reply
     entry: dict[str, Any] = {"question_id": sample.id, "question_image_number": _image_number(sample)}
-    if result.sent:
-        entry["image_list"] = [str(image) for image in sample.images]
+    asked = _input_messages(result)
+    if result.sent:  # a round without a picture, and the black one, have an empty path, as published
+        images = [str(image) for image in sample.images]
+        n_rounds = len(asked.get("input_message_list", [""]))
+        entry["image_list"] = images + [""] * (n_rounds - len(images))
     if reply is None:
         reason = result.failure.reason if result.failure else "not asked"
         return entry | {"prediction": "", "feedback": reason}
-    entry |= _input_messages(result)
+    entry |= asked
     if reply.earlier:
         entry["answer_history"] = [*reply.earlier, reply.text]
     entry["prediction"] = reply.text
