@@ -1,11 +1,14 @@
 """The printed table, cell by cell as the other tool prints it (tabulate 0.10 was run for the examples)."""
 
 import math
+from pathlib import Path
 
 import pytest
 
 from eyechart.report.accuracy import Line
-from eyechart.report.evalscope_table import table_text
+from eyechart.report.evalscope_table import table_text, write_evalscope
+from eyechart.types import Export, Outcome, Result
+from report.examples import result
 
 
 @pytest.mark.parametrize(
@@ -65,3 +68,21 @@ def test_names_from_a_file_cannot_move_the_cursor() -> None:
 def test_wide_characters_are_counted_as_they_are_shown() -> None:
     lines = table_text([{"split": "none", "Overall": 1.0, "图像": 0.5}]).splitlines()
     assert lines[3] == "图像     0.5"
+
+
+def written(folder: Path, results: list[Result]) -> dict[str, str]:
+    manifest = {"model": "openai/m", "origin": "mine.tsv", "trials": 2}
+    paths = write_evalscope(Export(folder=folder, manifest=manifest, results=lambda: iter(results)))
+    return {path.name: path.read_text(encoding="utf-8") for path in paths if path.suffix == ".txt"}
+
+
+def test_every_trial_has_its_table_beside_the_files(tmp_path: Path) -> None:
+    outcomes: tuple[Outcome, ...] = ("correct", "wrong")
+    found = [result(0, one, trial=trial, meta={"category": "map"}) for trial, one in enumerate(outcomes)]
+    assert written(tmp_path, found) == {
+        "m_mine_acc.txt": "-------  ----\nsplit    none\nOverall  1.0\nmap      1.0\n-------  ----\n",
+        "m_mine_trial2_acc.txt": "-------  ----\nsplit    none\nOverall  0.0\nmap      0.0\n-------  ----\n",
+    }
+    assert (tmp_path / "m_mine_acc.csv").exists()
+    assert written(tmp_path, [result(0, "unscored")]) == {}
+    assert not (tmp_path / "m_mine_acc.txt").exists()

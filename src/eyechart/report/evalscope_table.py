@@ -1,15 +1,36 @@
 """Accuracies as EvalScope prints them: names down the side, a column a split, between two dashed lines.
 
 A table with more columns than rows is printed on its side and without a heading. One that has not (the
-single number of a custom VQA class) is printed as it stands, with its row numbers in front.
+single number of a custom VQA class) is printed as it stands, with its row numbers in front. As a file it is
+``<model>_<set>_acc.txt``, beside those of VLMEvalKit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from eyechart.report.accuracy import Line
+from eyechart.registry import exporter
+from eyechart.report.accuracy import Line, accuracy
+from eyechart.report.mmbench import of_trial, stems, write_vlmevalkit
 from eyechart.report.visible import one_line
+from eyechart.store.replacing import replacing
+from eyechart.types import Export
+
+
+@exporter("evalscope")
+def write_evalscope(export: Export) -> Sequence[Path]:
+    """Write VLMEvalKit's files and, for every trial, the table that EvalScope prints."""
+    paths = [*write_vlmevalkit(export)]
+    for trial, stem in enumerate(stems(export)):
+        path = export.folder / f"{stem}_acc.txt"
+        if lines := accuracy(of_trial(export, trial)):
+            with replacing(path) as place:
+                place.write_text(table_text(lines) + "\n", encoding="utf-8", newline="\n")
+            paths.append(path)
+        else:
+            path.unlink(missing_ok=True)
+    return paths
 
 
 def table_text(lines: Sequence[Line]) -> str:

@@ -38,10 +38,8 @@ _OUR_OWN = frozenset({"rotation"})  # what we put into a sample's meta ourselves
 @exporter("mmbench")
 def write_mmbench(export: Export) -> Sequence[Path]:
     """Write the files of every trial; the first of each is the one to upload."""
-    name = f"{model_name(str(export.manifest.get('model', '')))}_{set_name(export.manifest)}"
     paths: list[Path] = []
-    for trial in range(int(export.manifest.get("trials") or 1)):
-        stem = name + (f"_trial{trial + 1}" if trial else "")
+    for trial, stem in enumerate(stems(export)):
         paths += _write_trial(export, trial, stem)
     return paths
 
@@ -50,6 +48,22 @@ def write_mmbench(export: Export) -> Sequence[Path]:
 def write_vlmevalkit(export: Export) -> Sequence[Path]:
     """Write the same files for a source of one's own."""
     return write_mmbench(export)
+
+
+def stems(export: Export) -> list[str]:
+    """How the names of each trial's files begin."""
+    name = f"{model_name(str(export.manifest.get('model', '')))}_{set_name(export.manifest)}"
+    n_trials = int(export.manifest.get("trials") or 1)
+    return [name, *(f"{name}_trial{number}" for number in range(2, n_trials + 1))]
+
+
+def of_trial(export: Export, trial: int) -> Iterator[Result]:
+    """The results of one trial; where each row counts for itself, without their circles."""
+    is_plain = export.manifest.get("circular") == "beside"
+    for result in export.results():
+        if result.trial == trial:
+            is_cut = is_plain and result.sample.circle
+            yield replace(result, sample=replace(result.sample, circle="")) if is_cut else result
 
 
 def model_name(model: str) -> str:
@@ -83,13 +97,8 @@ def _for_a_file(name: str) -> str:
 
 
 def _write_trial(export: Export, trial: int, stem: str) -> Iterator[Path]:
-    is_plain = export.manifest.get("circular") == "beside"  # rotations are there, but each row counts
-
     def results() -> Iterator[Result]:
-        for result in export.results():
-            if result.trial == trial:
-                is_cut = is_plain and result.sample.circle
-                yield replace(result, sample=replace(result.sample, circle="")) if is_cut else result
+        return of_trial(export, trial)
 
     columns = _Columns.of(results())
     predictions = export.folder / f"{stem}.xlsx"
