@@ -2,7 +2,9 @@
 
 # ruff: noqa: E501  (a row of examples is one line, however long)
 
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,9 @@ from eyechart.score.infochartqa import check
 from eyechart.score.infochartqa_amounts import parse_amount, parse_range
 from eyechart.score.infochartqa_strict import RULES
 from eyechart.types import Outcome, Reply, Sample, Score
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "infochartqa_strict.jsonl"
+JUDGED = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()[1:]]
 
 # gold, reply, question type, question, outcome
 CASES: list[tuple[str, str, int, str, Outcome]] = [
@@ -45,6 +50,17 @@ def test_each_reply_gets_the_verdict_a_person_would_give(
     gold: str, text: str, qtype: int, question: str, outcome: Outcome
 ) -> None:
     assert score(text, gold, qtype, question).outcome == outcome
+
+
+def test_replies_that_were_judged_by_hand() -> None:
+    differ = [
+        (case["gold"], case["reply"])
+        for case in JUDGED
+        if score(case["reply"], case["gold"], case["qtype"], case["question"]).value
+        != float(case["right"] != case.get("missed", False))
+    ]
+    assert differ == []
+    assert sum(case.get("missed", False) for case in JUDGED) < 0.02 * len(JUDGED)
 
 
 def test_what_the_official_rules_accept_and_these_do_not() -> None:

@@ -8,10 +8,11 @@ leave units out. Where both name one, the amounts themselves must be equal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from eyechart.score.abstain import abstains
+from eyechart.score.infochartqa_relevant import relevant
 from eyechart.score.number import MAX_NUMBERS, read_number
 from eyechart.score.numerals import Number, fold_numbers, numbers_in, unwrapped
 from eyechart.score.statement import answer_start
@@ -44,13 +45,14 @@ _END = r"[-+]?[$€£¥]?\d[\d.,]*\s?(?:%|[A-Za-z\u4e00-\u9fff]{1,8}\b)??"
 _RANGE = re.compile(
     rf"(?<![\w.,])({_END})\s?{_JOIN}\s?([$€£¥]?\d[\d.,]*\s?(?:%|[KMBT]\b|(?i:million|billion)\b)?)"
 )
-_YEAR_ASKED = re.compile(r"\b(?:years?|when)\b|年", re.IGNORECASE)
-_OF_A_TIME = re.compile(
-    r"\b(?:in|since|by|during|until|of|for|from|to|year|fy|early|late|mid)[\s(-]{1,2}$|\($", re.IGNORECASE
-)
-_BEFORE_NUMBERING = re.compile(r"(?:^|\n)[\s*#(]{0,4}$|\bstep\s$", re.IGNORECASE)
 _POWER = re.compile(r"(?<![x×*·]\s)(?<![x×*·\d.])10\s?\^\s?\{?(\d{1,2})\}?")
-_AFTER_NUMBERING = re.compile(r"[.):]\**\s")
+_FISCAL = re.compile(r"\b[FC]Y(?=\s?\d{4}\b)")
+_JOINED_BEFORE = re.compile(r"\d%?(?:[-~]| or )$")
+_JOINED_AFTER = re.compile(r"(?:[-~]| or )\d")
+_FALLS = re.compile(
+    r"\b(?:decreas(?:e|ed|ing)|declin(?:e|ed)|drop(?:ped)?|f[ae]ll|reduc(?:tion|ed)|down|loss|lower)\b[^.,;\d]{0,20}$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Amount:
     face: float
     scale: float | None
     span: tuple[int, int]
+    falls: bool = False  # "a decrease of 10": it is 10, and may be meant as -10
 
     @property
     def value(self) -> float:
@@ -164,6 +167,7 @@ def read_amount(text: str, question: str) -> tuple[Reading, Amount | None]:
     45.0
     """
     plain = _POWER.sub(lambda power: f"1e{power[1]}".ljust(len(power[0])), fold_numbers(text))
+    plain = _FISCAL.sub("  ", plain)
     reading = read_number(plain)
     begin, end = answer_start(plain), len(plain)
     is_within = reading.span != (0, 0)
@@ -175,43 +179,21 @@ def read_amount(text: str, question: str) -> tuple[Reading, Amount | None]:
     if not found or (reading.answer is None and not is_within and abstains(text)):
         return Reading(None, reading.rule if reading.answer is None else "number:unread"), None
     if reading.answer is not None:
-        return reading, found[0]
-    relevant = list(_relevant(plain, found, question))
-    amount = relevant[0] if is_within else relevant[-1]
-    rule = "number:stated" if is_within else "number:last-relevant"
-    return Reading(f"{amount.value:.15g}", rule, amount.span), amount
-
-
-def _relevant(text: str, found: Iterable[Amount], question: str) -> Iterable[Amount]:
-    kept = [amount for amount in found if not _is_numbering(text, amount)] or list(found)
-    if asks_for_a_year(question):
-        return [amount for amount in kept if amount.is_year] or kept
+        return reading, _signed(plain, found[0])
     asked = fold_numbers(question)
-    named = {amount.value for amount in amounts_in(asked, 0, len(asked))}
-    kept = [amount for amount in kept if amount.value not in named] or kept
-    return [amount for amount in kept if not (amount.is_year and _says_when(text, amount))] or kept
+    named = [amount.value for amount in amounts_in(asked, 0, len(asked))]
+    kept = relevant(plain, found, question, named)
+    amount = kept[0] if is_within else kept[-1]
+    first, last = amount.span
+    if _JOINED_BEFORE.search(plain[max(0, first - 5) : first]) or _JOINED_AFTER.match(plain, last):
+        return Reading(None, "number:one-of-two", amount.span), None
+    rule = "number:stated" if is_within else "number:last-relevant"
+    return Reading(f"{amount.value:.15g}", rule, amount.span), _signed(plain, amount)
 
 
-def _is_numbering(text: str, amount: Amount) -> bool:
-    begin, end = amount.span
-    before = _BEFORE_NUMBERING.search(text[max(0, begin - 12) : begin])
-    return before is not None and _AFTER_NUMBERING.match(text, end) is not None
-
-
-def _says_when(text: str, amount: Amount) -> bool:
-    begin = amount.span[0]
-    return _OF_A_TIME.search(text[max(0, begin - 8) : begin]) is not None or text[
-        amount.span[1] :
-    ].startswith(":")
-
-
-def asks_for_a_year(question: str) -> bool:
-    """Whether years are what the question is after.
-
-    >>> asks_for_a_year("In which year was it highest?"), asks_for_a_year("How much was it in 2020?")
-    (True, False)
-    """
-    return _YEAR_ASKED.search(question) is not None
+def _signed(text: str, amount: Amount) -> Amount:
+    first = amount.span[0]
+    return replace(amount, falls=_FALLS.search(text[max(0, first - 32) : first]) is not None)
 
 
 def is_same(gold: Amount, said: Amount, tolerance: float) -> bool:
@@ -223,10 +205,14 @@ def is_same(gold: Amount, said: Amount, tolerance: float) -> bool:
     True
     >>> is_same(parse_amount("42"), parse_amount("42000"), 0.001)
     False
+    >>> is_same(parse_amount("-10"), read_amount("a decrease of 10", "What is the change?")[1], 0.001)
+    True
     """
     pairs = [(gold.value, said.value)]
     if (gold.scale is None) != (said.scale is None):
         pairs.append((gold.face, said.face))
     if gold.face.is_integer() and gold.scale in (None, 0.01) and tolerance < 0.01:
         tolerance = 1e-9
+    if said.falls and gold.face < 0 < said.face:
+        pairs = [(g, -r) for g, r in pairs]
     return any(abs(g - r) <= tolerance * abs(g) for g, r in pairs)

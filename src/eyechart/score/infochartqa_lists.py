@@ -7,21 +7,28 @@ from collections.abc import Callable, Sequence
 
 from eyechart.score.fold import fold
 from eyechart.score.infochartqa_amounts import is_same, parse_amount
-from eyechart.score.infochartqa_text import is_similar
 from eyechart.score.infochartqa_value import EXACT
-from eyechart.score.options import is_negated
-from eyechart.score.statement import answer_start, bare, containers, stated
-from eyechart.score.text import normalise
+from eyechart.score.infochartqa_words import same_words
+from eyechart.score.statement import answer_start, bare, containers, stated, whole_json
 
-SIMILAR = 0.8
 MAX_ELEMENTS = 100  # a longer list is no answer to a chart
 
-_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,3}[.)])\s+")
-_SEPARATOR = re.compile(r"\n|;|；|、|，|<|>|→|,(?!\d{3}(?!\d))|(?<!\d),")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
+_SEPARATOR = re.compile(r"\n|;|；|、|，|<|>|→|≥|≤|\||\s/\s|,(?!\d{3}(?!\d))|(?<!\d),|\s(?=\(?\d{1,2}\)\s)")
 _AND = re.compile(r"\s*(?:\band\b|&|和)\s*", re.IGNORECASE)
 _TAIL = re.compile(r"\s*(?:[:(]|-\s|–\s).*$", re.DOTALL)
-_DIGITS = re.compile(r"\d+")
-_DENIES = re.compile(r"\b(?:no|not|never|neither|nor)\b|n't\b|[不没非]")
+_SENTENCE_END = re.compile(r"(?<=\w[\w%)])\.\s+(?=[A-Z])")
+_REASON = re.compile(r",?\s+(?:because|since|as (?:they|both|it|these|all)|which)\b", re.IGNORECASE)
+_VERB = re.compile(r"\b(?:is|are|was|were|includes?|including)\b:?\s*", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:no|not|never|neither|nor|but|except|while|whereas)\b|n't\b", re.IGNORECASE)
+_LEAD = re.compile(
+    r"^(?:(?:first|second|third|fourth|fifth|then|next|finally|lastly|last|followed by|only|just|in|i think"
+    r"|the years?)\b[,:]?\s+)+",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(
+    r"\b(?:so|therefore|thus|hence|order|ranking|sequence|list)\b[^:\n]{0,60}:", re.IGNORECASE
+)
 
 
 def split_gold(gold: str) -> list[str]:
@@ -34,18 +41,61 @@ def split_gold(gold: str) -> list[str]:
 
 
 def split_reply(text: str) -> list[list[str]]:
-    r"""The elements of a reply: as it stands, and with the last "and" as one more separator.
+    r"""The ways in which a reply can be taken apart; the first is the plainest.
+
+    An "and" may separate or belong to a name; a sentence around the list may begin or end it.
 
     >>> split_reply("The answer is: Japan, Italy and China.")
     [['Japan', 'Italy and China'], ['Japan', 'Italy', 'China']]
     >>> split_reply("Here you are:\n1. Japan\n2. China\n\nHope it helps")[0]
     ['Japan', 'China']
+    >>> ["Japan", "China"] in split_reply("The countries above 50% are Japan, China.")
+    True
     """
+    value = whole_json(text, answer_start(text))
+    if isinstance(value, list):
+        return [[element for item in value if (element := bare(str(item)))]]
     block = _block(text)
-    parts = _parts(block)
-    if parts and _AND.search(parts[-1]):
-        return [parts, [*parts[:-1], *filter(None, map(bare, _AND.split(parts[-1])))]]
-    return [parts]
+    ways: list[list[str]] = []
+    for one in dict.fromkeys([block, *_without_sentence(block)]):
+        parts = _parts(one)
+        named = [_LEAD.sub("", part) for part in parts]
+        for way in (parts, named, *_before_verbs(named)):
+            ways += [way, *_at_and(way)]
+    return [list(way) for way in dict.fromkeys(map(tuple, ways))]
+
+
+def _without_sentence(block: str) -> list[str]:
+    """The block without what follows the list, and what a sentence says before or after its verb."""
+    paragraph = block.strip().partition("\n\n")[0]
+    line = paragraph.partition("\n")[0]
+    if len(_parts(line)) > 1 and not _BULLET.match(line):
+        paragraph = line
+    sentence = _SENTENCE_END.split(paragraph, maxsplit=1)[0]
+    plain = _REASON.split(sentence, maxsplit=1)[0]
+    found = [paragraph, sentence, plain]
+    verbs = list(_VERB.finditer(plain))
+    if verbs and "\n" not in plain and not _DENIES.search(plain):
+        found += [plain[verbs[-1].end() :], plain[: verbs[0].start()]]
+    return [one for one in found if one.strip()]
+
+
+def _before_verbs(parts: list[str]) -> list[list[str]]:
+    """What each element is about: the rent of "Rent is highest"."""
+    cut = [bare(part[: verb.start()]) if (verb := _VERB.search(part)) else part for part in parts]
+    return [cut] if cut != parts and all(cut) and not any(map(_DENIES.search, parts)) else []
+
+
+def _at_and(parts: list[str]) -> list[list[str]]:
+    """The last element taken apart at every "and", at the first, and at the last."""
+    if not parts:
+        return []
+    places = list(_AND.finditer(parts[-1]))
+    if not places:
+        return []
+    cuts = [_AND.split(parts[-1])]
+    cuts += [[parts[-1][: place.start()], parts[-1][place.end() :]] for place in (places[0], places[-1])]
+    return [[*parts[:-1], *filter(None, map(bare, cut))] for cut in cuts]
 
 
 def _block(text: str) -> str:
@@ -57,12 +107,27 @@ def _block(text: str) -> str:
     said = stated(plain, begin)
     block = plain[said[-1].start :] if said else plain[begin:]
     lines = [line for line in block.splitlines() if line.strip()]
-    bullets = [line for line in lines if _BULLET.match(line)]
+    bullets = [number for number, line in enumerate(lines) if _BULLET.match(line)]
     if len(bullets) > 1:
-        return "\n".join(bullets)
+        listed = "\n".join(lines[number] for number in bullets)
+        concluded = [line for line in lines[bullets[-1] + 1 :] if _is_conclusion(line, listed)]
+        return _without_preface(concluded[-1]) if concluded else listed
+    if said or len(lines) == 1:
+        return _without_preface(block) if len(lines) == 1 else block.replace("\r", "")
     lines = [line for line in lines if not line.rstrip(" *").endswith(":")]
-    listed = [line for line in lines if len(_parts(line)) > 1]
-    line = listed[0] if len(listed) == 1 else "\n".join(lines)
+    lists = [line for line in lines if len(_parts(line)) > 1]
+    return _without_preface(lists[0] if len(lists) == 1 else "\n".join(lines))
+
+
+def _is_conclusion(line: str, listed: str) -> bool:
+    """Whether a line below a list of values names the list that comes of them."""
+    parts = _parts(line)
+    if len(parts) < 2:
+        return False
+    return _CONCLUDES.search(line) is not None or all(part.lower() in listed.lower() for part in parts)
+
+
+def _without_preface(line: str) -> str:
     before, colon, after = line.partition(":")
     is_preface = colon and ":" not in after and len(_parts(before)) == 1 and len(_parts(after)) > 1
     return after if is_preface else line
@@ -72,50 +137,6 @@ def _parts(text: str) -> list[str]:
     parts = _SEPARATOR.split(text)[: MAX_ELEMENTS + 1]
     without_and = (re.sub(r"^\s*and\s+", "", _BULLET.sub("", part)) for part in parts)
     return [element for part in without_and if (element := bare(part))]
-
-
-def same_words(gold: str, said: str) -> bool:
-    """Whether two short texts say the same: alike but for case, marks and a slip of the pen.
-
-    Digits and denials are no slips.
-
-    >>> same_words("Korea", "korea."), same_words("Japan", "Japn"), same_words("Group 1", "Group 2")
-    (True, True, False)
-    """
-    one, other = normalise(gold), normalise(said)
-    if not one or not other:
-        return False
-    if one == other:
-        return True
-    if _DIGITS.findall(one) != _DIGITS.findall(other) or bool(_DENIES.search(one)) != bool(
-        _DENIES.search(other)
-    ):
-        return False
-    return len(one) > 3 and is_similar(one, other, SIMILAR)
-
-
-def holds_words(gold: str, said: str) -> bool:
-    """Whether a text says the gold in whole words, and does not deny it or offer it with another.
-
-    >>> holds_words("yes", "yesterday")
-    False
-    >>> holds_words("Japan", "It is Japan, with 45%."), holds_words("Japan", "It is not Japan.")
-    (True, False)
-    """
-    wanted, text = normalise(gold), normalise(said)
-    if not wanted:
-        return False
-    found = list(re.finditer(rf"(?<![\w.,]){re.escape(wanted)}(?!\w|[.,]\d|\s?%)", text))
-    if not found and re.search(r"[\u2e80-\u9fff]", wanted):
-        found = list(re.finditer(re.escape(wanted), text))
-    return any(
-        not is_negated(text, match.start()) and not _is_one_of_two(text, match.span()) for match in found
-    )
-
-
-def _is_one_of_two(text: str, span: tuple[int, int]) -> bool:
-    before, after = text[max(0, span[0] - 4) : span[0]], text[span[1] : span[1] + 4]
-    return before.endswith(" or ") or after.startswith(" or ")
 
 
 def same_element(gold: str, said: str) -> bool:

@@ -27,23 +27,12 @@ from eyechart.score.choice_reader import read_choice
 from eyechart.score.default import written_choices
 from eyechart.score.fold import fold
 from eyechart.score.infochartqa import DEFAULT_TYPE, LEFT_OUT, type_of
-from eyechart.score.infochartqa_amounts import (
-    asks_for_a_year,
-    is_same,
-    last_range,
-    parse_amount,
-    parse_range,
-    read_amount,
-)
-from eyechart.score.infochartqa_lists import (
-    holds_words,
-    same_in_any_order,
-    same_in_order,
-    same_words,
-    split_gold,
-    split_reply,
-)
+from eyechart.score.infochartqa_amounts import is_same, last_range, parse_amount, parse_range, read_amount
+from eyechart.score.infochartqa_choices import LETTERS, read_letters
+from eyechart.score.infochartqa_lists import same_in_any_order, same_in_order, split_gold, split_reply
+from eyechart.score.infochartqa_relevant import asks_for_a_year
 from eyechart.score.infochartqa_value import EXACT, VAGUE
+from eyechart.score.infochartqa_words import holds_words, same_words
 from eyechart.score.statement import bare
 from eyechart.score.text import read_text
 from eyechart.score.verdict import Reading, verdict
@@ -53,18 +42,14 @@ from eyechart.types import Reply, Sample, Score
 Judged = tuple[Reading, bool]
 Rule = Callable[[str, str, Sample], Judged]
 
-_LETTERS = "ABCDEFGH"
 _GOLD_LETTERS = re.compile(
     r"[\s(\[]*[A-H](?:[\s,;.)\](&]|\band\b)*(?:[A-H](?:[\s,;.)\](&]|\band\b)*)*", re.IGNORECASE
 )
-_SAID_LETTERS = re.compile(
-    r"(?:options?|answers?|choices?|letters?)?[\s:]*[(\[]?([A-Ha-h])[)\].]?"
-    r"(?:(?:\s*(?:,|;|、|，|&|\+|/|\band\b|和)+\s*(?:and\s)?|\s+)[(\[]?([A-Ha-h])[)\].]?)+"
-)
+_NONE = ("none", "nil", "no one", "nobody", "没有", "无")
 _LONG_TEXT_WORDS = 80  # a text this long mentions much; it states nothing
 
 
-@scorer("infochartqa-strict", version="1")
+@scorer("infochartqa-strict", version="2")
 def infochartqa_strict(reply: Reply, sample: Sample) -> Score:
     """InfoChartQA's rule for the question's type, as it was meant."""
     golds = tuple(gold for gold in sample.golds if gold.strip())
@@ -99,6 +84,8 @@ def _amount(gold: str, text: str, sample: Sample, tolerance: float) -> Judged:
     wanted = parse_amount(gold)
     if wanted is not None:
         reading, said = read_amount(text, sample.question)
+        if wanted.face == 0 and bare(fold(text)).lower() in _NONE:
+            return Reading("0", "number:none"), True
         if wanted.is_year and asks_for_a_year(sample.question):
             tolerance = EXACT
         return reading, said is not None and is_same(wanted, said, tolerance)
@@ -154,25 +141,17 @@ def _list(gold: list[str], text: str, same: Callable[[list[str], list[str]], boo
 def _choice(gold: str, text: str, sample: Sample) -> Judged:
     if not _GOLD_LETTERS.fullmatch(gold.strip()):
         return _text(gold, text, sample)
-    wanted = frozenset(char for char in gold.upper().replace("AND", " ") if char in _LETTERS)
-    stated = read_text(text)
-    said = _SAID_LETTERS.fullmatch(bare(fold(stated.answer or "")))
-    if said:
-        letters = frozenset(re.findall(r"(?<![A-Za-z])[A-Ha-h](?![A-Za-z])", said[0].replace(" and ", ",")))
-        letters = frozenset(letter.upper() for letter in letters)
-        return Reading(",".join(sorted(letters)), "choice:letters", stated.span), letters == wanted
-    glued = bare(fold(stated.answer or ""))
-    if 1 < len(glued) <= 4 and set(glued) <= set(_LETTERS) and len(set(glued)) == len(glued):
-        return Reading(",".join(sorted(glued)), "choice:letters", stated.span), frozenset(glued) == wanted
-    reading = read_choice(text, _choices(sample, wanted))
+    wanted = frozenset(char for char in gold.upper().replace("AND", " ") if char in LETTERS)
+    choices = _choices(sample, wanted)
+    if letters := read_letters(text, choices):
+        return Reading(",".join(sorted(letters)), "choice:letters"), letters == wanted
+    reading = read_choice(text, choices)
     return reading, reading.letter is not None and wanted == {reading.letter}
 
 
 def _choices(sample: Sample, wanted: frozenset[str]) -> Mapping[str, str]:
     written = sample.choices or written_choices(replace(sample, golds=tuple(wanted)))
-    return written or dict.fromkeys(
-        _LETTERS[: max(4, *(_LETTERS.index(letter) + 1 for letter in wanted))], ""
-    )
+    return written or dict.fromkeys(LETTERS[: max(4, *(LETTERS.index(letter) + 1 for letter in wanted))], "")
 
 
 # The same groups as the official table; a number that is not in it is an amount or a text, by its gold.
