@@ -281,6 +281,19 @@ def test_wide_text_is_named(data: MultiData) -> None:
     assert "UTF-16" in refusal(data).message
 
 
+def test_other_encodings_are_named_by_problem(data: MultiData) -> None:
+    data.problem_file.write_text(json.dumps(problems(), ensure_ascii=False), encoding="gbk")
+    error = refusal(data)
+    assert (error.message, "iconv" in error.hint) == ("problem.json: problem 'czsx_0': not UTF-8 text", True)
+
+
+def test_what_python_writes_for_a_missing_number_does_no_harm(data: MultiData) -> None:
+    there = changed(data, "czsx_0", difficulty=float("nan"), quality=float("-inf"))
+    assert "czsx_0_1" in samples(there)
+    broken = changed(data, "czsx_0", problem_answer_list=["A", float("nan")])
+    assert "field problem_answer_list[1]: Expected" in refusal(broken).message
+
+
 def test_knowledge_that_marks_pictures_it_does_not_have(data: MultiData) -> None:
     broken = {"颜色": {"knowledge_content": "[IMAGE_2]", "knowledge_images": ["a.png"]}}
     file = write_json(data.folder / "k.json", broken)

@@ -42,6 +42,8 @@ def test_a_list_names_its_questions(tmp_path: Path) -> None:
         ('{"a": {"question_id": "b", "prediction": "A"}}', "question 'a': field question_id says 'b'"),
         ('{"a": {"prediction": ["A", "long"]}}', "question 'a': field prediction is list, not text"),
         ('{"a": {"question_image_number": "1"}}', "question 'a': field question_image_number"),
+        ('{"a": {"question_image_number": -1}}', "question 'a': field question_image_number is -1"),
+        ("[]", "there is no prediction in it"),
         ('[{"prediction": "A"}]', "row 1 has no question_id"),
         ('{"a": "A"}', "one object without rows"),
         ("nonsense", "not JSON"),
@@ -53,3 +55,9 @@ def test_what_is_no_prediction_file(text: str, told: str, tmp_path: Path) -> Non
     with pytest.raises(DataError, match=r"prediction\.json: ") as caught:
         read_predictions(file)
     assert told in caught.value.message
+
+
+def test_a_shape_of_another_kind_is_answered_with_the_right_one(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, {"czsx_0_0": "A"})
+    assert "an object of id to question" in caught.value.hint

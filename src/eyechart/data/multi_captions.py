@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from eyechart.data.encoding import undecodable
 from eyechart.data.multi_files import read_bytes
 from eyechart.errors import DataError
 
@@ -23,8 +22,9 @@ def read_captions(path: Path) -> dict[str, str]:
     except UnicodeDecodeError as err:
         begin = data.rfind(b"\n", 0, err.start) + 1
         number = data.count(b"\n", 0, begin) + 1
-        raise undecodable(
-            f"{path.name}: line {number}", "caption", data[begin : err.start + 200], "utf-8"
+        raise DataError(
+            f"{path.name}: line {number}: not UTF-8 text",
+            hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8",
         ) from err
     captions: dict[str, str] = {}
     for number, line in enumerate(text.split("\n"), start=1):

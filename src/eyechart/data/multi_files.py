@@ -5,6 +5,7 @@ Problems and knowledge come as an object keyed by id or name, or as a list whose
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ TYPES: Mapping[str, tuple[int, str]] = {
     "其他": (4, "other"),
 }
 
+_NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
 _AT = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
 
 T = TypeVar("T")
@@ -127,7 +129,7 @@ def read_hard_list(path: Path) -> list[str]:
 
 def decode_rows(path: Path, kind: type[T], what: str) -> Iterator[tuple[str | None, int, T]]:
     """Key, row number and content of each row of a file whose rows are all of one kind."""
-    for number, (key, text) in enumerate(_rows(path), start=1):
+    for number, (key, text) in enumerate(_rows(path, what), start=1):
         yield key, number, _decoded(text, kind, f"{path.name}: {_named(what, key, number)}")
 
 
@@ -138,14 +140,18 @@ def read_bytes(path: Path) -> bytes:
     return data.removeprefix(BOM)
 
 
-def _rows(path: Path) -> Iterator[tuple[str | None, bytes]]:
+def _rows(path: Path, what: str) -> Iterator[tuple[str | None, bytes]]:
     """Key (None in a list) and text of each row."""
     with _opened(path, lambda file: file.open("rb")) as file:
         head = file.read(4)
         refuse_wide_text(path, head)
         file.seek(len(BOM) if head.startswith(BOM) else 0)
-        for key, _, text in elements(file, path):
-            yield key, text
+        try:
+            for key, _, text in elements(file, path):
+                yield key, text
+        except DataError as err:
+            hint = f"the file is JSON: an object of id to {what}, or a list of entries that name theirs"
+            raise DataError(err.message, hint=hint) from err
 
 
 def _opened(path: Path, opening: Callable[[Path], T]) -> T:
@@ -159,8 +165,15 @@ def _opened(path: Path, opening: Callable[[Path], T]) -> T:
 
 def _decoded(text: bytes, kind: type[T], where: str) -> T:
     try:
+        if _NOT_A_NUMBER.search(text):
+            # What Python writes for a missing number is no JSON, but the official code reads it.
+            return msgspec.convert(json.loads(text), type=kind)
         return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as err:
+    except UnicodeDecodeError as err:
+        raise DataError(
+            f"{where}: not UTF-8 text", hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8"
+        ) from err
+    except (msgspec.MsgspecError, ValueError, RecursionError) as err:
         raise DataError(f"{where}: {_said(err)}") from err
 
 

@@ -55,5 +55,13 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
                 "not text",
                 hint="of a file that an answer extractor wrote, keep one text a question",
             )
+        if (entry.question_image_number or 0) < 0:
+            raise DataError(
+                f"{path.name}: question {name!r}: field question_image_number is "
+                f"{entry.question_image_number}",
+                hint="it is the number of pictures of the question: 0, 1, ...",
+            )
         found[name] = entry
+    if not found:
+        raise DataError(f"{path.name}: there is no prediction in it", hint="is it the right file?")
     return found
