@@ -12,7 +12,7 @@ from pathlib import Path
 
 from eyechart.errors import UsageError
 from eyechart.judging import JudgeCall
-from eyechart.registry import did_you_mean
+from eyechart.registry import did_you_mean, near_names
 
 # Stage to wording. The names in braces are the values that the stage's scorer hands over.
 PROMPTS: Mapping[str, str] = {
@@ -131,6 +131,9 @@ Result: """,
 }
 
 
+_NAME = re.compile(r"\{([a-z]+)\}")
+
+
 def fill(prompt: str, values: Mapping[str, str]) -> str:
     r"""The prompt with its names filled in, in one pass: what is filled in is not looked at again.
 
@@ -144,6 +147,33 @@ def fill(prompt: str, values: Mapping[str, str]) -> str:
 def wording(call: JudgeCall, prompts: Mapping[str, str]) -> str:
     """The words of one call, by the user's prompts where there are some."""
     return fill(prompts.get(call.stage, PROMPTS[call.stage]), call.values)
+
+
+def names_of(stage: str) -> list[str]:
+    """The names that a stage fills in.
+
+    >>> names_of("judge")
+    ['question', 'gold', 'answer']
+    """
+    return _NAME.findall(PROMPTS[stage])
+
+
+def _check_names(path: str | Path, stage: str, prompt: str) -> None:
+    """A judge that is not shown the answer, or is shown a slip of the pen, judges nothing.
+
+    Other words in braces are the prompt's own, as in a formula.
+    """
+    known = names_of(stage)
+    names = ", ".join(f"{{{name}}}" for name in known)
+    found = _NAME.findall(prompt)
+    everywhere = {name for one in PROMPTS for name in names_of(one)}
+    for name in found:
+        if name not in known and (name in everywhere or near_names(name, known)):
+            raise UsageError(f"{path}: {stage} has no {{{name}}} to fill in", hint=f"it has {names}")
+    if "answer" not in found:
+        raise UsageError(
+            f"{path}: the prompt of {stage} does not show the judge what was answered", hint=f"it has {names}"
+        )
 
 
 def read_prompts(path: str | Path) -> dict[str, str]:
@@ -164,4 +194,5 @@ def read_prompts(path: str | Path) -> dict[str, str]:
             known = f"the stages are: {', '.join(PROMPTS)}"
             hint = did_you_mean(str(stage), list(PROMPTS), otherwise=known)
             raise UsageError(f"{path}: no stage of judging is called {stage!r}", hint=hint)
+        _check_names(path, stage, content[stage])
     return {str(stage): text for stage, text in content.items()}

@@ -1,0 +1,65 @@
+"""The judge's wording: ours by default, a user's from a file that is looked at before anybody is asked."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.errors import UsageError
+from eyechart.judging import JudgeCall
+from eyechart.score.judge_prompts import PROMPTS, fill, names_of, read_prompts, wording
+
+
+def read(folder: Path, content: str) -> dict[str, str]:
+    path = folder / "judge.yaml"
+    path.write_text(content, encoding="utf-8")
+    return read_prompts(path)
+
+
+@pytest.mark.parametrize("stage", list(PROMPTS))
+def test_our_own_wording_could_be_a_users(stage: str, tmp_path: Path) -> None:
+    assert read(tmp_path, json.dumps({stage: PROMPTS[stage]})) == {stage: PROMPTS[stage]}
+    assert "answer" in names_of(stage)
+
+
+def test_a_users_wording_takes_the_place_of_ours(tmp_path: Path) -> None:
+    prompts = read(tmp_path, 'mcqa: "Which of {options} is {answer}? \\\\boxed{letter}"\n')
+    values = {"question": "Which?", "options": "A. cat", "answer": "{question}"}
+    call = JudgeCall(stage="mcqa", values=values)
+    assert wording(call, prompts) == "Which of A. cat is {question}? \\boxed{letter}"
+    assert wording(call, {}).count("Which?") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "hint"),
+    [
+        ("", "does not hold prompts", "mcqa, openqa"),
+        ("- a\n- b\n", "does not hold prompts", "mcqa, openqa"),
+        ("mcqa: [1]\n", "does not hold prompts", "mcqa, openqa"),
+        ("mcqa: [1", "cannot be read", ""),
+        ("mcqb: '{answer}'\n", "no stage of judging is called 'mcqb'", "mcqa"),
+        ("mcqa: 'Which letter?'\n", "the prompt of mcqa does not show the judge", "{answer}"),
+        ("mcqa: '{question} {anwser}'\n", "mcqa has no {anwser} to fill in", "{options}, {answer}"),
+        ("mcqa: '{gold} {answer}'\n", "mcqa has no {gold} to fill in", "{question}"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_is_refused(
+    content: str, message: str, hint: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        read(tmp_path, content)
+    assert message in refused.value.message
+    assert hint in (refused.value.hint or "")
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_prompts(tmp_path / "nowhere.yaml")
+
+
+@given(question=st.text(), answer=st.text())
+def test_what_is_filled_in_is_not_looked_at_again(question: str, answer: str) -> None:
+    filled = fill("{question}|{answer}", {"question": question, "answer": answer})
+    assert filled == f"{question}|{answer}"
