@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.registry import scorers
-from eyechart.report.multi_tables import level_of
+from eyechart.report.multi.tables import level_of
 from eyechart.score.multi import KINDS, total_points
 from eyechart.types import Export, Failure, Reply, Result, Sample
 

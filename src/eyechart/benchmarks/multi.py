@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 from eyechart.data.lazy import LazySource
 from eyechart.data.multi import MultiFiles, image_class, open_multi
-from eyechart.data.multi_predictions import read_predictions
-from eyechart.data.multi_select import Selection, read_codes, refuse_unknown_ids
+from eyechart.data.multi.predictions import read_predictions
+from eyechart.data.multi.select import Selection, read_codes, refuse_unknown_ids
 from eyechart.errors import UsageError
 from eyechart.prompt.multi import MultiPrompt
-from eyechart.prompt.multi_rounds import MARK
-from eyechart.prompt.multi_words import WORDS, Language, read_words
+from eyechart.prompt.multi.rounds import MARK
+from eyechart.prompt.multi.words import WORDS, Language, read_words
 from eyechart.registry import benchmark
 from eyechart.types import Benchmark, Message, Replies, Reply, Sample, Source
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import DataError, UsageError
-from eyechart.report.multi_files import write_scores, write_summary
-from eyechart.report.multi_labels import ScoredPredictions, summarise_predictions
-from eyechart.report.multi_tables import absolute_line, rejection_line, summary_object
+from eyechart.report.multi.files import write_scores, write_summary
+from eyechart.report.multi.labels import ScoredPredictions, summarise_predictions
+from eyechart.report.multi.tables import absolute_line, rejection_line, summary_object
 
 _STANDARD = "prediction.json"
 _SHOWN_IDS = 5

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError
-from eyechart.report.multi_tables import (
+from eyechart.report.multi.tables import (
     IMAGES,
     TYPES,
     Row,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.prompt.multi_rounds import MARK, split_rounds, without_marks
+from eyechart.prompt.multi.rounds import MARK, split_rounds, without_marks
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "multi_rounds.jsonl"
+GOLDEN = Path(__file__).parents[2] / "golden" / "multi_rounds.jsonl"
 
 
 def vectors() -> list[dict[str, Any]]:

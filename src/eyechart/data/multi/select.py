@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from eyechart.data.multi_files import TYPES, Problem
-from eyechart.data.multi_prepare import count_marks
+from eyechart.data.multi.files import TYPES, Problem
+from eyechart.data.multi.prepare import count_marks
 from eyechart.errors import DataError, UsageError
 
 _SHOWN = 5  # ids named in a message

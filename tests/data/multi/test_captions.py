@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.multi_captions import read_captions, refuse_missing
+from eyechart.data.multi.captions import read_captions, refuse_missing
 from eyechart.errors import DataError
 
 WORDS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\n")).map(str.strip)

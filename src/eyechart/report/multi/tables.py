@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eyechart.data.multi.files import LEVELS, SUBJECT_LEVELS
 from eyechart.errors import DataError
 from eyechart.report.exports import guarded
 
-LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
-_LEVELS_OF_SUBJECTS = {"驾考": "Driving", "行测": "AAT"}  # a subject that is a level of its own
 _LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others, as they come
 IMAGES = ("NI", "SI", "MI")
 TYPES = ("SA", "MA", "FB", "OP")
@@ -85,7 +84,7 @@ def level_of(education: str, subject: str) -> str:
     if education not in LEVELS:
         known = ", ".join(LEVELS)
         raise DataError(f"no education named {education!r}", hint=f"use one of: {known}")
-    return _LEVELS_OF_SUBJECTS.get(subject, LEVELS[education])
+    return SUBJECT_LEVELS.get(subject, LEVELS[education])
 
 
 def in_order(ids: Iterable[str]) -> list[str]:

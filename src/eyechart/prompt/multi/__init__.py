@@ -1,7 +1,7 @@
 """MULTI's prompt: role and instruction, image guide, example, question, knowledge, ending.
 
 The structure is the official one, in the official order, under the official names of its options; the
-words are in multi_words.py. With `split_sys` the pieces before the question are the system message,
+words are in words.py. With `split_sys` the pieces before the question are the system message,
 otherwise all is one text. Pictures follow the text, except where a question with several of them is asked
 in rounds (`in_turn`): then every round brings its own.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from eyechart.errors import DataError
-from eyechart.prompt.multi_rounds import MARK, split_rounds
-from eyechart.prompt.multi_words import WORDS
+from eyechart.prompt.multi.rounds import MARK, split_rounds
+from eyechart.prompt.multi.words import WORDS
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
 # A black picture of 224 x 224 pixels, a PNG of 86 bytes.

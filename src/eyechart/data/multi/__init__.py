@@ -7,15 +7,15 @@ it holds pictures at input type 2 only, the question's own first, then those of 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.multi_captions import read_captions, refuse_missing
-from eyechart.data.multi_files import (
+from eyechart.data.multi.captions import read_captions, refuse_missing
+from eyechart.data.multi.files import (
+    LEVELS,
+    SUBJECT_LEVELS,
     TYPES,
     Knowledge,
     Problem,
@@ -24,7 +24,8 @@ from eyechart.data.multi_files import (
     read_knowledge,
     read_problems,
 )
-from eyechart.data.multi_prepare import (
+from eyechart.data.multi.pictures import ImagePaths
+from eyechart.data.multi.prepare import (
     InputType,
     Numbering,
     Prepared,
@@ -33,7 +34,7 @@ from eyechart.data.multi_prepare import (
     knowledge_name,
     place_images,
 )
-from eyechart.data.multi_select import (
+from eyechart.data.multi.select import (
     Question,
     Selection,
     all_questions,
@@ -41,13 +42,8 @@ from eyechart.data.multi_select import (
     refuse_unknown_ids,
     select_questions,
 )
-from eyechart.data.paths import PathRules
 from eyechart.errors import DataError
-from eyechart.types import ImageRef, Sample
-
-# How results are grouped: by the education a file names, two subjects apart from the rest.
-LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
-SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
+from eyechart.types import Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,45 +160,6 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
     if captions is not None and files.caption_file is not None and not files.allow_missing_captions:
         refuse_missing(source.images_in_use(), captions, files.caption_file)
     return source
-
-
-class ImagePaths:
-    """Finds pictures by paths written for the authors' own folders: ``../data/images/czsx/0_1.png``.
-
-    Looked for below the problem file's folder, then `root`: the path as it stands, without the steps up at
-    its beginning, and from its folder ``images`` on, with and without that name. Nothing above is followed.
-    """
-
-    def __init__(self, folder: Path, root: Path | None = None) -> None:
-        roots = [folder, *([root] if root else []), Path()]
-        self._rules = PathRules(list(dict.fromkeys(str(one.absolute()) for one in roots)))
-
-    def to_ref(self, path: str) -> ImageRef:
-        """The picture at `path`; the first place of all when it is at none of them."""
-        if path.startswith(("http://", "https://")):
-            return ImageRef(kind="url", location=path)
-        first, *others = _spellings(path)
-        likely = self._rules.to_ref(first)
-        places = chain((likely,), map(self._rules.to_ref, others))  # looked for one after the other
-        found = (ref for ref in places if not ref.refused and os.path.exists(ref.location))  # noqa: PTH110
-        return next(found, likely)
-
-
-def _spellings(path: str) -> list[str]:
-    """The ways to look for a path; one that leads out and names no folder ``images`` has only its own.
-
-    >>> _spellings("../data/images/czsx/0_1.png")
-    ['images/czsx/0_1.png', 'data/images/czsx/0_1.png', 'czsx/0_1.png']
-    >>> _spellings("../secret.png"), _spellings("czsx/0_1.png")
-    (['../secret.png'], ['czsx/0_1.png'])
-    """
-    parts = list(Path(os.path.normpath(path)).parts)
-    inside = [part for part in parts if part != ".."]
-    if os.path.isabs(path) or path.startswith("~") or "images" not in inside[:-1]:  # noqa: PTH117
-        return [path]
-    tail = inside[inside.index("images") :]
-    own = [] if parts[0] == ".." else [parts]
-    return list(dict.fromkeys("/".join(found) for found in (*own, tail, inside, tail[1:])))
 
 
 def _label(question: Question) -> tuple[str, ...]:

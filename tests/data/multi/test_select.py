@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.multi_files import Problem
-from eyechart.data.multi_select import Selection, all_questions, read_codes, select_questions
+from eyechart.data.multi.files import Problem
+from eyechart.data.multi.select import Selection, all_questions, read_codes, select_questions
 from eyechart.errors import UsageError
 from support.multi import problems
 

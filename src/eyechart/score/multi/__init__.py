@@ -16,9 +16,9 @@ from typing import Literal
 
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import scorer
-from eyechart.score.multi_rouge import rouge_l
-from eyechart.score.multi_text import GENERATIONS, REFUSAL, Position, blanks, choice, choices, wanted
-from eyechart.score.multi_text import generation as rules_of
+from eyechart.score.multi.rouge import rouge_l
+from eyechart.score.multi.text import GENERATIONS, REFUSAL, Position, blanks, choice, choices, wanted
+from eyechart.score.multi.text import generation as rules_of
 from eyechart.score.verdict import official_verdict
 from eyechart.types import Reply, Sample, Score
 

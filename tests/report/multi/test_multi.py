@@ -8,9 +8,8 @@ import pytest
 from PIL import Image
 
 from eyechart.registry import exporters
-from eyechart.report import multi_plots
-from eyechart.report.multi import answered, arguments
-from eyechart.report.multi_labels import summarise_predictions
+from eyechart.report.multi import answered, arguments, plots
+from eyechart.report.multi.labels import summarise_predictions
 from eyechart.types import ImageRef, Reply, Result, Usage
 from report.multi_examples import (
     export_of,
@@ -45,7 +44,7 @@ def without(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_charts(monkeypatch: pytest.MonkeyPatch) -> None:
-    multi_plots._matplotlib.cache_clear()
+    plots._matplotlib.cache_clear()
     without("matplotlib", monkeypatch)
 
 
@@ -176,7 +175,7 @@ def test_half_characters_are_written_as_json_writes_them(tmp_path: Path) -> None
 
 def test_charts(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    multi_plots._matplotlib.cache_clear()
+    plots._matplotlib.cache_clear()
     paths = exporters.get("multi")(export_of(tmp_path, official_results("start")))
     charts = [path.name for path in paths if path.suffix == ".png"]
     assert charts == ["summary_education.png", "summary_image.png", "summary_type.png", "heatmap.png"]
@@ -189,5 +188,5 @@ def test_charts(tmp_path: Path) -> None:
 
 def test_charts_of_nothing_scored(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    assert len(multi_plots.write_charts([], tmp_path, "none_")) == 4
+    assert len(plots.write_charts([], tmp_path, "none_")) == 4
     assert (tmp_path / "none_heatmap.png").stat().st_size > 1000

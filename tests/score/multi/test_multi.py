@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import scorers
 from eyechart.score.multi import KINDS, clean, extract, is_refusal, kind_of, score, total_points
-from eyechart.score.multi_text import GENERATIONS
+from eyechart.score.multi.text import GENERATIONS
 from eyechart.types import Reply, Sample, Score
 from score.multi_vectors import generations, vectors
 

@@ -27,6 +27,10 @@ TYPES: Mapping[str, tuple[int, str]] = {
     "其他": (4, "other"),
 }
 
+# How results are grouped: by the education a file names, two subjects apart from the rest.
+LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
+SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
+
 _NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
 _AT = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.registry import exporter
-from eyechart.report.multi_files import write_json, write_scores, write_summary
-from eyechart.report.multi_labels import detail_of
-from eyechart.report.multi_tables import Row, in_order, rejection_line
+from eyechart.report.multi.files import write_json, write_scores, write_summary
+from eyechart.report.multi.labels import detail_of
+from eyechart.report.multi.tables import Row, in_order, rejection_line
 from eyechart.score.multi import KINDS, kind_of
 from eyechart.score.multi import score as score_prediction
 from eyechart.types import Export, Result, Sample

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.multi_files import decode_rows
+from eyechart.data.multi.files import decode_rows
 from eyechart.errors import DataError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from eyechart.errors import MissingExtra
 from eyechart.quiet import quiet
-from eyechart.report.multi_tables import Row, Tally, by_image, by_level, by_type
+from eyechart.report.multi.tables import Row, Tally, by_image, by_level, by_type
 from eyechart.store.replacing import replacing
 
 CHARTS = ("summary_education", "summary_image", "summary_type", "heatmap")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.multi_prepare import (
+from eyechart.data.multi.prepare import (
     MARK,
     Prepared,
     Wanted,
@@ -20,7 +20,7 @@ from eyechart.data.multi_prepare import (
 )
 from eyechart.errors import DataError
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "multi_prepare.jsonl"
+GOLDEN = Path(__file__).parents[2] / "golden" / "multi_prepare.jsonl"
 
 
 def vectors() -> list[dict[str, Any]]:

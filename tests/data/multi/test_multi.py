@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.data.images import ImageLoader
-from eyechart.data.multi import ImagePaths, MultiFiles, MultiSource, open_multi
-from eyechart.data.multi_select import Selection
+from eyechart.data.multi import MultiFiles, MultiSource, open_multi
+from eyechart.data.multi.pictures import ImagePaths
+from eyechart.data.multi.select import Selection
 from eyechart.errors import DataError, ImageError
 from eyechart.types import Sample
 from support.multi import CAPTIONS, KNOWLEDGE, MultiData, make_multi, problems, write_json

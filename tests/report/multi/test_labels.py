@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.report.multi_labels import summarise_predictions
-from eyechart.report.multi_tables import (
+from eyechart.report.multi.labels import summarise_predictions
+from eyechart.report.multi.tables import (
     absolute_line,
     rejection_line,
     statistics_rows,

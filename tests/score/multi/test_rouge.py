@@ -8,9 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eyechart.errors import MissingExtra
-from eyechart.score import multi_rouge
-from eyechart.score.multi import score
-from eyechart.score.multi_rouge import rouge_l, tokens
+from eyechart.score.multi import rouge, score
+from eyechart.score.multi.rouge import rouge_l, tokens
 
 WORDS = [
     "今天", "天气", "不错", "。", "！", "？", "?", "”", "’", "……", "......", ".......", "\n", "\n\n", " ",
@@ -24,10 +23,10 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=3), min_size=1, max_s
 @example("......" * 3 + "a", ".............b")
 @example("第一段。\n\n第二段。", "第一段。第二段。")
 def test_as_the_official_packages(prediction: str, label: str) -> None:
-    rouge = pytest.importorskip("rouge_chinese").Rouge()
-    said, wanted = (" ".join(multi_rouge._tokenizer().cut(text.strip())) for text in (prediction, label))
+    theirs = pytest.importorskip("rouge_chinese").Rouge()
+    said, wanted = (" ".join(rouge._tokenizer().cut(text.strip())) for text in (prediction, label))
     if said.strip() and wanted.strip():
-        official = rouge.get_scores(said, wanted, avg=True)["rouge-l"]["f"]
+        official = theirs.get_scores(said, wanted, avg=True)["rouge-l"]["f"]
         assert rouge_l(prediction.strip(), label.strip()) == pytest.approx(official, abs=1e-9)
 
 
@@ -58,7 +57,7 @@ def test_jieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         return really(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    multi_rouge._tokenizer.cache_clear()
+    rouge._tokenizer.cache_clear()
     with pytest.raises(MissingExtra, match=r"open questions(?s:.*)eyechart\[multi\]"):
         score("光", "光的折射", "OP")
     # What needs no words is scored all the same.

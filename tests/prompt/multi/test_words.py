@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import UsageError
-from eyechart.prompt.multi_rounds import MARK
-from eyechart.prompt.multi_words import NAMES, WORDS, Language, read_words
+from eyechart.prompt.multi.rounds import MARK
+from eyechart.prompt.multi.words import NAMES, WORDS, Language, read_words
 
 
 def test_both_languages_have_the_same_pieces() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import MissingExtra
-from eyechart.report.multi_plots import CHARTS, write_charts
-from eyechart.report.multi_tables import Row, absolute_line, statistics_rows, summary_object, tables
+from eyechart.report.multi.plots import CHARTS, write_charts
+from eyechart.report.multi.tables import Row, absolute_line, statistics_rows, summary_object, tables
 from eyechart.store.replacing import replacing
 
 

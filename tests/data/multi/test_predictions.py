@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.multi_predictions import read_predictions
+from eyechart.data.multi.predictions import read_predictions
 from eyechart.errors import DataError
 from support.multi import write_json
 

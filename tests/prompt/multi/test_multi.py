@@ -12,8 +12,8 @@ from PIL import Image
 from eyechart.data.images import ImageLoader
 from eyechart.errors import DataError
 from eyechart.prompt.multi import BLACK, MultiPrompt
-from eyechart.prompt.multi_rounds import MARK
-from eyechart.prompt.multi_words import NAMES, WORDS
+from eyechart.prompt.multi.rounds import MARK
+from eyechart.prompt.multi.words import NAMES, WORDS
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
 TAGS = {name: f"<{name}>" for name in NAMES} | {"role": "<role {subject} {type}>"}  # pieces by their names

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from eyechart.data.multi.files import LEVELS
 from eyechart.errors import DataError
-from eyechart.report.multi_tables import LEVELS, Row, in_order, level_of
+from eyechart.report.multi.tables import Row, in_order, level_of
 from eyechart.score.multi import KINDS, clean, is_refusal, score
 
 _EXTRACTED = "the answer extractor writes pairs: keep the first of each, or score the file it was made from"
