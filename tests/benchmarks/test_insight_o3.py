@@ -61,6 +61,13 @@ def test_a_missing_file_says_where_and_what_to_do(name: str, tmp_path: Path) -> 
     assert "eyechart data convert" in caught.value.hint
 
 
+def test_a_missing_file_of_ones_own_is_not_to_be_downloaded(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        list(make_benchmark("vstar", {"file": str(tmp_path / "mine.jsonl")}).source)
+    assert "mine.jsonl" in caught.value.message
+    assert caught.value.hint == "give the path of a JSON Lines file"
+
+
 def test_a_file_of_ones_own_has_its_pictures_beside_it(tmp_path: Path) -> None:
     file = jsonl(tmp_path / "mine.jsonl", [{"image": "a.png", "question": "What?", "answer": "red"}])
     (tmp_path / "a.png").write_bytes(picture())

@@ -95,7 +95,7 @@ def _open() -> dict[str, Any]:
         ({**ROW, "question": 7}, "'question' must be a text, found int '7'"),
         ({**ROW, "options": ["red", "blue"]}, "'options' must be a text, found list"),
         ({**ROW, "answer": ["B"]}, "'answer' must be one text, found list"),
-        (_open(), "'file_name' must be a text, found nothing"),
+        (_open(), "row 2 (line 2): no picture is named"),
         ({**ROW, "image": 4}, "'image' must be a text, found int '4'"),
     ],
 )

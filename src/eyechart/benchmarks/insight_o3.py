@@ -124,7 +124,9 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         roots = (image_root.expanduser(),) if image_root else (*beside, folder / dataset.images)
         return Benchmark(
             name=dataset.name,
-            source=LazySource(dataset.name, str(path), lambda: _opened(dataset, path, roots)),
+            source=LazySource(
+                dataset.name, str(path), lambda: _opened(dataset, path, roots, is_own=file is not None)
+            ),
             prompt=think_prompt if think else insight_o3_prompt,
             scorer="default",
             judged_scorer="judged",
@@ -139,12 +141,15 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
     return benchmark(dataset.name)(declare)
 
 
-def _opened(dataset: Dataset, path: Path, roots: tuple[Path, ...]) -> AnnotationSource:
+def _opened(dataset: Dataset, path: Path, roots: tuple[Path, ...], *, is_own: bool) -> AnnotationSource:
     if not path.is_file():
+        hint = (
+            f"download {dataset.hub} from the hub and run eyechart data convert {dataset.name}; "
+            "$EYECHART_DATA or --set root=DIR names the data folder, --set file=FILE the file itself"
+        )
         raise DataError(
             f"{dataset.name}: there is no file of questions at {path}",
-            hint=f"download {dataset.hub} from the hub and run eyechart data convert {dataset.name}; "
-            "$EYECHART_DATA or --set root=DIR names the data folder, --set file=FILE the file itself",
+            hint="give the path of a JSON Lines file" if is_own else hint,
         )
     return AnnotationSource(name=dataset.name, path=path, image_roots=roots, is_rotated=dataset.is_rotated)
 

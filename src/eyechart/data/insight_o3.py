@@ -142,7 +142,9 @@ def _golds(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 
 def _picture(row: Row, cells: ImageCells, where: str) -> ImageRef:
-    name = "image" if row.values.get("image") is not None else "file_name"
+    name = next((name for name in ("image", "file_name") if row.values.get(name) is not None), "")
+    if not name:
+        raise DataError(f"{where}: no picture is named", hint="its path belongs in 'image' (or 'file_name')")
     path = _text(row.values, name, where, is_needed=True)
     [found] = cells.read([path], row.number, only_paths=True)
     assert isinstance(found, ImageRef), "an item of a list refers to no row"
