@@ -46,7 +46,7 @@ def text(one: Sample, **options: Any) -> str:
 def test_the_pieces_stand_in_the_official_order() -> None:
     one = sample(knowledge_content="知", knowledge_image_number=0)
     assert text(one, few_shot=1) == (
-        "<role 圆 单选>\n<instruction_sa>\n<guide_text>\n<example_sa>\n<example_end>\n"
+        "<role 圆 单选>\n<instruction_sa>\n<guide_text>\n\n<example_sa>\n<example_end>\n"
         "题\n<knowledge>\n知\n<ending>"
     )
 

@@ -66,7 +66,7 @@ class MultiPrompt:
             begin = f"{role.replace('{subject}', str(sample.meta.get('knowledge', '')))}\n{begin}"
         example = ""
         if self.few_shot and kind != "op":
-            example = f"{words[f'example_{kind}']}\n{words['example_end']}\n"
+            example = f"\n{words[f'example_{kind}']}\n{words['example_end']}\n"  # a line stays empty
         return f"{begin}\n{words[self.guide(sample)]}\n{example}"
 
     def user_text(self, sample: Sample) -> str:
