@@ -207,3 +207,14 @@ def test_private_ranges(address: str) -> None:
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
 def test_public_ranges(address: str) -> None:
     assert is_public(address)
+
+
+def test_an_address_that_several_want_at_once_is_fetched_once(web: str, tmp_path: Path) -> None:
+    loader = ImageLoader(allow_private_urls=True, cache_dir=tmp_path)
+    ref = ImageRef(kind="url", location=f"{web}/good.png?shared")
+    threads = [threading.Thread(target=loader.load, args=(ref,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Handler.hits.count("/good.png?shared") == 1

@@ -251,3 +251,26 @@ def test_any_row_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, ro
     except DataError as err:
         problem = err.message
     assert problem is None or problem.startswith("any.jsonl: row 1")
+
+
+def test_charts_whose_names_have_zeros_in_front(tmp_path: Path) -> None:
+    charts = tmp_path / "charts"
+    for name in ("info/00451.png", "plain/00451.png", "info/451.png"):
+        (charts / name).parent.mkdir(parents=True, exist_ok=True)
+        (charts / name).write_bytes(b"x")
+
+    def chart(figure_id: object, split: str) -> str:
+        return (
+            one(tmp_path, {**NEW, "figure_id": figure_id, "split": split}, image_root=charts)
+            .images[0]
+            .location
+        )
+
+    assert chart(["00451"], "info") == str(charts / "info/00451.png")
+    assert chart(451, "info") == str(charts / "info/451.png")
+    assert chart(451, "plain") == str(charts / "plain/00451.png")
+
+
+def test_instructions_that_are_no_text_are_named(tmp_path: Path) -> None:
+    assert "instructions: '5' is no text" in refusal(tmp_path, {**NEW, "instructions": 5})
+    assert len(refusal(tmp_path, {**NEW, "question_type_id": 10**400})) < 300

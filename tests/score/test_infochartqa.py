@@ -170,3 +170,10 @@ def test_long_replies_take_no_time_to_speak_of(qtype: int, piece: str) -> None:
     began = time.process_time()
     check("Japan, 1,234 and China", piece * (100_000 // len(piece)), qtype)
     assert time.process_time() - began < 1.0
+
+
+def test_a_type_without_a_rule_is_named_in_the_score() -> None:
+    score = registry.scorers.get("infochartqa")
+    for qtype, is_named in ((31, True), (72, False)):
+        sample = Sample(id="1", question="?", golds=("5",), meta={"question_type_id": qtype})
+        assert ("type" in score(Reply(text="5"), sample).detail) == is_named

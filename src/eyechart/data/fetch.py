@@ -32,6 +32,7 @@ _ATTEMPTS = 3
 _PAUSE_S = 0.2
 _CHUNK_BYTES = 1 << 16
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ALONE = tuple(threading.Lock() for _ in range(256))
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -166,6 +167,11 @@ class Fetcher:
                 hint="if this is your own server: --allow-private-urls",
             )
         return addresses[0]
+
+
+def alone(url: str) -> threading.Lock:
+    """A lock that two downloads of one address share, so that the second finds what the first has kept."""
+    return _ALONE[hash(url) % len(_ALONE)]
 
 
 def is_public(address: str) -> bool:

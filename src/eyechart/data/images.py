@@ -13,10 +13,11 @@ import hashlib
 import os
 import re
 import stat
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetcher
+from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetcher, alone
 from eyechart.data.hub import identity_of, read_picture
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.paths import REFUSALS
@@ -69,10 +70,11 @@ class ImageLoader:
         import pybase64
 
         what = str(ref)
-        raw = self._read(ref)
-        header = inspect(raw.data, what)
-        if raw.is_fetched:
-            self._fetcher().keep(ref.location, raw.data)
+        with alone(ref.location) if ref.kind == "url" and self.cache_dir else nullcontext():
+            raw = self._read(ref)
+            header = inspect(raw.data, what)
+            if raw.is_fetched:
+                self._fetcher().keep(ref.location, raw.data)
         is_too_large = self.max_pixels is not None and header.width * header.height > self.max_pixels
         must_change = header.format not in MIME or header.is_animated or ref.box is not None or is_too_large
         if not must_change and self.jpeg_quality is None:

@@ -173,12 +173,19 @@ def _meta(values: Mapping[str, Any], split: str, figure_id: str, where: str) -> 
     meta |= {"figure_id": figure_id} if figure_id else {}
     meta |= {"split": split} if split else {}
     for name in ("instructions", "prompt"):
-        if isinstance(values.get(name), str) and values[name]:
-            meta[name] = _broken_lines(values[name]) if name == "instructions" else values[name]
+        if text := _text_or_none(values.get(name), f"{where}, {name}"):
+            meta[name] = _broken_lines(text) if name == "instructions" else text
     rest = {name: value for name, value in values.items() if name not in _USED and name not in meta}
     return meta | {
         name: value for name, value in rest.items() if isinstance(value, str | int | float) and value != ""
     }
+
+
+def _text_or_none(value: Any, where: str) -> str:
+    is_missing = value is None or (isinstance(value, float) and value != value)  # pandas writes NaN for none
+    if is_missing or isinstance(value, str):
+        return "" if is_missing else value
+    raise DataError(f"{where}: {str(value)[:60]!r} is no text", hint="it is put to the model word for word")
 
 
 def _type_id(values: Mapping[str, Any], where: str) -> int | float:
@@ -197,7 +204,9 @@ def _type_id(values: Mapping[str, Any], where: str) -> int | float:
             return int(number) if number.is_integer() else number
     except (ValueError, OverflowError):
         pass
-    raise DataError(f"{where}, {name}: {value!r} is no question type", hint="types are numbers, such as 72")
+    raise DataError(
+        f"{where}, {name}: {repr(value)[:60]} is no question type", hint="types are numbers, such as 72"
+    )
 
 
 def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:

@@ -87,7 +87,11 @@ class Pictures:
     def _in_folder(self, figure_id: str, split: str) -> tuple[ImageRef, ...]:
         if self.image_root is None or not figure_id:
             return ()
-        path = self._charts.get(f"{split}/{figure_id}") or self._charts.get(figure_id)
+        bare = (
+            figure_id.lstrip("0") or figure_id
+        )  # the authors' files are called 04514.png; an id may be 4514
+        names = (f"{split}/{figure_id}", f"{split}/{bare}", figure_id, bare)
+        path = next(filter(None, map(self._charts.get, names)), None)
         return (ImageRef(kind="file", location=path),) if path else ()
 
     def _nor_in_folder(self, figure_id: str) -> str:
@@ -101,8 +105,20 @@ class Pictures:
             raise DataError(f"{root}: no such folder", hint="image_root is the folder that holds the charts")
         endings = {suffix.decode() for suffix in PICTURE_SUFFIXES}
         found = sorted(path for path in root.rglob("*") if path.suffix.lower() in endings)
-        named = {path.stem: str(path) for path in reversed(found)}
-        return named | {path.relative_to(root).with_suffix("").as_posix(): str(path) for path in found}
+        by_path = {path.relative_to(root).with_suffix(""): str(path) for path in reversed(found)}
+        unpadded = {
+            path.with_name(path.name.lstrip("0") or path.name): place for path, place in by_path.items()
+        }
+        return {
+            name: place
+            for paths in (unpadded, by_path)  # a name as it stands goes before one without its zeros
+            for by_name in ({path.name: place for path, place in paths.items()}, _posix(paths))
+            for name, place in by_name.items()
+        }
+
+
+def _posix(paths: Mapping[Path, str]) -> dict[str, str]:
+    return {path.as_posix(): place for path, place in paths.items()}
 
 
 def _tidied(value: Any) -> Any:

@@ -64,8 +64,17 @@ def verdict_on(answer: object, response: object, qtype: object) -> Verdict:
     Verdict(method='Exact Numeric', correct=False, oddity='aborts')
     """
     gold, reply = as_official_text(answer), reply_text(response)
-    rule = RULES.get(qtype, _exact_value) if isinstance(qtype, int | float) else _exact_value
+    rule = RULES[qtype] if is_known(qtype) else _exact_value
     return rule(gold, reply)
+
+
+def is_known(qtype: object) -> bool:
+    """Whether a rule of its own goes with a type.
+
+    >>> is_known(72.0), is_known("72"), is_known(31)
+    (True, False, False)
+    """
+    return isinstance(qtype, int | float) and qtype in RULES
 
 
 def as_official_text(value: object) -> str:
@@ -105,7 +114,10 @@ def infochartqa(reply: Reply, sample: Sample) -> Score:
     read = _read(reply_text(reply.text), sample.golds, found.method, qtype)
     route = "infochartqa:" + found.method.lower().replace(" ", "-")
     score = official_verdict(reply, sample, value=float(found.correct), read=read, route=route)
-    return replace(score, detail={"official": found.oddity}) if found.oddity else score
+    detail = {"official": found.oddity} if found.oddity else {}
+    if not is_known(qtype):
+        detail["type"] = f"{str(qtype)[:40]} is unknown: scored as an exact value"
+    return replace(score, detail=detail) if detail else score
 
 
 def _read(reply: str, golds: tuple[str, ...], method: Method, qtype: object) -> str | None:
