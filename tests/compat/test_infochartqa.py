@@ -60,3 +60,17 @@ def test_both_builders() -> None:
     assert build_question(row) == "Which?Letter."
     assert build_question(row, "seed") == "Look.\nWhich?\nA) cat\nB) dog\nLetter."
     assert build_question({"question": "Which?", "options": [], "instructions": None}, "seed") == "Which?\n"
+
+
+def test_folders_are_made_and_what_cannot_be_is_named(tmp_path: Path) -> None:
+    replies = tmp_path / "r.json"
+    replies.write_text('[{"question_id": 1, "qtype": 72, "answer": "5", "response": "5"}]')
+    evaluate(replies, tmp_path / "a" / "results.json", tmp_path / "b" / "c" / "report.json")
+    assert (tmp_path / "b" / "c" / "report.json").is_file()
+    with pytest.raises(UsageError, match="cannot write"):
+        evaluate(replies, replies / "results.json")
+
+
+def test_a_row_without_a_question_is_refused() -> None:
+    with pytest.raises(UsageError, match="no question"):
+        build_question({"question": None})

@@ -105,3 +105,19 @@ def test_types_are_counted_as_numbers_in_order_of_appearance() -> None:
         "qtype_None",
         "qtype_[3]",
     ]
+
+
+def test_the_question_that_is_numbered_0_has_its_pair(tmp_path: Path) -> None:
+    pair = [
+        Sample(
+            id=name,
+            question="?",
+            golds=("5",),
+            meta={"question_id": 0, "question_type_id": 72, "chart_form": form},
+        )
+        for name, form in (("0", "infographic"), ("plain/0", "plain"))
+    ]
+    export(
+        tmp_path, [Result(sample=sample, position=k, reply=Reply(text="5")) for k, sample in enumerate(pair)]
+    )
+    assert load(tmp_path / "pairs.json")["pairs"] == 1

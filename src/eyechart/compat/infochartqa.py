@@ -28,12 +28,20 @@ def evaluate(
         raise UsageError("evaluate: output_file names the file that the results go to")
     records = list(score_entries(read_entries(input_file)))
     report = make_report(records)
-    Path(output_file).parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(output_file)
     write_results(records, output_file)
     if stats_file is not None:
+        _make_folder(stats_file)
         write_report(report, stats_file)
     print(f"accuracy: {report['overall_accuracy']} % of {len(records)} questions")  # noqa: T201 - as theirs does
     return records, report
+
+
+def _make_folder(file: str | Path) -> None:
+    try:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise UsageError(f"evaluate: cannot write {file}: {err.strerror or err}") from err
 
 
 def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "head") -> str:
@@ -43,6 +51,8 @@ def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "h
     >>> build_question(row), build_question(row, "seed")
     ('Which?Letter only.', 'Which?\nA) cat\nLetter only.')
     """
+    if not isinstance(row.get("question"), str):
+        raise UsageError("build_question: the row has no question", hint="it needs a text under 'question'")
     if builder == "head":
         return head_text(row["question"], row.get("instructions"))
     if builder != "seed":

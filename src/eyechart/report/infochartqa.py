@@ -139,7 +139,7 @@ def _asked(
             records.append(record)
             meta = result.sample.meta
             if meta.get("chart_form") in ("infographic", "plain"):
-                pair = meta.get("pair_id") or meta.get("question_id") or result.sample.id
+                pair = meta.get("pair_id", meta.get("question_id", result.sample.id))
                 judged.append((str(pair), meta["chart_form"], record["score"]))
         yield f"{json.dumps(result.sample.id, ensure_ascii=False)}: {_text(entry)}"
 
