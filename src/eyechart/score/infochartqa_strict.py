@@ -3,12 +3,13 @@
 What differs from `infochartqa`, by the checklist of quirks:
 
 Q1  ``Error!`` is an unreadable reply and counts.  Q2  A null reply is none, not the word None.
-Q3  The stated number counts, else the last one that can be meant (no year that says when, no number of the
-    question's own).  Q4  42 is not 42,000: units must agree where both sides name one.
+Q3  The stated number counts, else the last one that the question can mean (`infochartqa_relevant`).
+Q4  42 is not 42,000: units must agree where both sides name one.
 Q5  Whole numbers and years are exact: 2018 is not 2020.  Q6  Tolerance is relative to the gold alone.
 Q7, Q8  Numbers are read as people write them, with whatever marks stand behind.
 Q9  Ranges are equal when both ends are.  Q10  A crore is 1e7; unit words are known in any spelling, and in
-    Chinese.  Q11, Q12  A text is found as whole words, not denied; no substring, and no empty gold.
+    Chinese.  Q11, Q12  A text is found as whole words, not denied; no substring, no empty gold, and no other
+    name that merely looks alike (`infochartqa_words`).
 Q13 Unordered lists are paired off perfectly; empty elements do not exist.
 Q14 Ordered lists have equal lengths; nothing is cut off or glued, repeats may stand.
 Q15 Type 30 is an ordered list, or one of several.  Q16  Letters are read by our own reader of choices, in
