@@ -76,6 +76,15 @@ def test_cells_are_read_as_pandas_reads_them_unless_asked_otherwise(tmp_path: Pa
     assert dict(next(iter(open_mmbench(path, cells="text"))).choices) == {"A": "1", "B": "None"}
 
 
+@pytest.mark.parametrize("letter", ["A", "B"])
+def test_a_table_without_options_is_refused(letter: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", [7])
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(f"\t{letter}\t", "\tother\t", 1), encoding="utf-8")
+    with pytest.raises(DataError, match=f"a.tsv: no column '{letter}'"):
+        open_mmbench(path)
+
+
 def test_it_can_be_read_more_than_once(tmp_path: Path) -> None:
     source = open_mmbench(write(tmp_path / "set.tsv", [5, 1000005]))
     assert list(source) == list(source)

@@ -15,6 +15,7 @@ from typing import Literal
 from eyechart.data.circular import OFFSET
 from eyechart.data.formats import find_file, guess_format
 from eyechart.data.source import FileSource, SourceOptions, open_source
+from eyechart.errors import DataError
 from eyechart.types import Sample, Source
 
 GROUP_COLUMN = "g_index"
@@ -63,7 +64,15 @@ def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] = "pandas") 
     """Open a file of MMBench's form: a path, or a name that lies in `$LMUData`."""
     found = find_file(spec)
     is_table = guess_format(found.path)[0] in ("tsv", "csv")  # pandas' reading is one of tables only
-    return MMBenchSource(open_source(found.path, SourceOptions(cells=cells if is_table else "text")))
+    file = open_source(found.path, SourceOptions(cells=cells if is_table else "text"))
+    columns = file.detection.columns
+    if not file.detection.letters and not file.detection.fields.get("options"):
+        missing = next((letter for letter in "AB" if letter not in columns), "A")
+        raise DataError(
+            f"{found.path.name}: no column {missing!r} (found: {', '.join(columns)})",
+            hint="MMBench's options stand in columns A, B, ...; leave out --as to read a file of your own",
+        )
+    return MMBenchSource(file)
 
 
 def _question(sample: Sample, index: int) -> int:
