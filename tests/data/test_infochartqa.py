@@ -274,3 +274,15 @@ def test_charts_whose_names_have_zeros_in_front(tmp_path: Path) -> None:
 def test_instructions_that_are_no_text_are_named(tmp_path: Path) -> None:
     assert "instructions: '5' is no text" in refusal(tmp_path, {**NEW, "instructions": 5})
     assert len(refusal(tmp_path, {**NEW, "question_type_id": 10**400})) < 300
+
+
+def test_empty_lists_in_a_table_are_empty(tmp_path: Path) -> None:
+    (tmp_path / "f.png").write_bytes(b"x")
+    columns = (
+        "question_id,qtype,question,answer,figure_path,visual_figure_path,extra_input_figure_bboxes,options"
+    )
+    file = tmp_path / "rows.csv"
+    file.write_text(f"\ufeff{columns}\r\n1,72,How many?,5,f.png,[],[],[]\r\n", encoding="utf-8", newline="")
+    [sample] = open_infochartqa(file)
+    assert [ref.location for ref in sample.images] == [str(tmp_path / "f.png")]
+    assert (sample.choices, sample.choices_text) == ({}, "")

@@ -212,7 +212,8 @@ def _type_id(values: Mapping[str, Any], where: str) -> int | float:
 def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:
     """Options by letter, and as the earlier release prints them: one a line."""
     if isinstance(value, str):
-        value = read_literal(value) or ([value] if value.strip() else None)
+        listed = read_literal(value)
+        value = listed if listed is not None else [value] if value.strip() else None
     if not value:
         return {}, ""
     if isinstance(value, dict):

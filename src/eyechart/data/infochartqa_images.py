@@ -77,6 +77,8 @@ class Pictures:
             return ()
         if isinstance(value, str) and isinstance(listed := read_literal(value), list):
             value = listed
+        if value == []:
+            return ()
         try:
             found = self.cells.read(_tidied(value), row, only_paths=column == "url")
         except ValueError as err:
@@ -134,8 +136,8 @@ def _tidied(value: Any) -> Any:
 def _boxes(value: Any, where: str) -> tuple[tuple[int, int, int, int], ...]:
     if value is None or (isinstance(value, str) and not value.strip()):
         return ()
-    if isinstance(value, str):
-        value = read_literal(value) or value
+    if isinstance(value, str) and (listed := read_literal(value)) is not None:
+        value = listed
     if not isinstance(value, list | tuple):
         raise DataError(f"{where}, {BOXES}: {str(value)[:60]!r} is no list of [x, y, width, height]")
     is_one = bool(value) and not any(isinstance(item, list | tuple) for item in value)
