@@ -1,6 +1,5 @@
 """Both ways in which MMBench's questions are put."""
 
-from eyechart.prompt.custom import custom_prompt
 from eyechart.prompt.mmbench import mmbench_prompt, note_prompt
 from eyechart.types import ImageRef, Sample
 
@@ -18,13 +17,17 @@ def sample(**fields: str) -> Sample:
 
 
 def test_vlmevalkit() -> None:
-    assert mmbench_prompt("vlmevalkit") is custom_prompt
-    [message] = custom_prompt(sample(hint="At sea."))
+    prompt = mmbench_prompt("vlmevalkit")
+    [message] = prompt(sample(hint="At sea."))
     assert message.parts == (
         PICTURE,
         "Hint: At sea.\nQuestion: Which?\nOptions:\nA. cat\nC. dog\n"
         "Please select the correct answer from the options above. \n",
     )
+    [bare] = prompt(Sample(id="1", question="Why?"))
+    assert bare.text == "Question: Why?\n"
+    [written] = prompt(Sample(id="1", question="Which?", choices_text="one or two"))
+    assert written.text == "Which?\none or two"
 
 
 def test_the_note() -> None:

@@ -15,7 +15,20 @@ Style = Literal["vlmevalkit", "note"]
 
 def mmbench_prompt(style: Style) -> Prompt:
     """The prompt of that name."""
-    return note_prompt if style == "note" else custom_prompt
+    return note_prompt if style == "note" else vlmevalkit_prompt
+
+
+def vlmevalkit_prompt(sample: Sample) -> list[Message]:
+    r"""One user turn in VLMEvalKit's frame, which labels the question even where it has no options.
+
+    >>> [message] = vlmevalkit_prompt(Sample(id="1", question="Which?", hint="At sea."))
+    >>> message.text
+    'Hint: At sea.\nQuestion: Which?\n'
+    """
+    if sample.choices or sample.choices_text:
+        return custom_prompt(sample)
+    hint = f"Hint: {sample.hint}\n" if sample.hint else ""
+    return [Message("user", (*sample.images, f"{hint}Question: {sample.question}\n"))]
 
 
 def note_prompt(sample: Sample) -> list[Message]:
