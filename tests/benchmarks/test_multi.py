@@ -1,5 +1,6 @@
 """MULTI as a benchmark: options by their official names, points as weights, replies from prediction.json."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from eyechart.run.sources import make_benchmark
 from eyechart.types import MODELS_TURN, Benchmark, Replies, Sample
 from support.command import Outcome, eyechart
 from support.multi import MultiData, make_multi, write_json
-from support.server import Asked, Server
+from support.server import Answer, Asked, Server
 
 
 @pytest.fixture
@@ -312,6 +313,25 @@ def test_rounds_are_one_conversation(data: MultiData, tmp_path: Path) -> None:
     assert [turn["role"] for turn in second.body["messages"]] == ["user", "assistant", "user"]
     assert len(first.images) == len(second.images) == 1
     assert first.images != second.images
+
+
+def test_a_conversation_goes_on_where_it_was_cut_off(data: MultiData, tmp_path: Path) -> None:
+    def ask(server: Server) -> Outcome:
+        return run(
+            tmp_path, data.problem_file, "--as", "multi", "--set", "input_type=2", "--set", "in_turn=true",
+            "--set", "image_type=2", "-m", "openai/served", "--base-url", server.base_url, "--out", "runs",
+        )  # fmt: skip
+
+    with Server(lambda asked: "看到了" if "[IMAGE_1]" in asked.text else Answer(status=400)) as server:
+        assert ask(server).json["outcomes"]["failed"] == 1
+        server.answer = lambda asked: "AB"
+        assert ask(server).json["score"] == 1
+    assert [len(asked.body["messages"]) for asked in server.asked] == [1, 3, 3]
+    assert server.asked[-1].body["messages"][1]["content"] == "看到了"
+    [file] = tmp_path.glob("runs/multi/*/official/prediction.json")
+    entry = json.loads(file.read_text(encoding="utf-8"))["czsx_0_1"]
+    assert entry["answer_history"] == ["看到了", "AB"]
+    assert len(entry["input_message_list"]) == len(entry["image_list"]) == 2
 
 
 EVALUATOR = """
