@@ -23,7 +23,8 @@ _SAID = re.compile(
 )
 _CUE = re.compile(rf"\b(?:answers|options|choices|letters)(?:\s(?:is|are))?[\s:]+({_SEVERAL})", re.IGNORECASE)
 _LETTER = re.compile(r"(?<![A-Za-z])[A-Ha-h](?![A-Za-z])")
-_SEPARATOR = re.compile(r"[,;\n、，；]")
+_SEPARATOR = re.compile(r"[,;\n、，；]|\band\b")
+_REASON = re.compile(r",?\s(?:because|since|as)\b.*$", re.IGNORECASE | re.DOTALL)
 _LABELLED = re.compile(r"[(\[]?([A-Ha-h])[)\].:]+\s*(.*)", re.DOTALL)
 _MARKS = str.maketrans("", "", "*`\"'_")
 
@@ -40,6 +41,7 @@ def read_letters(text: str, choices: Mapping[str, str]) -> frozenset[str]:
     if isinstance(value, list):
         text = ", ".join(map(str, value))
     stated = fold(read_text(text).answer or "")[:_MAX_CHARS].translate(_MARKS)
+    stated = _REASON.sub("", stated)
     plain = bare(stated)
     if 1 < len(plain) <= 4 and set(plain) <= set(LETTERS) and len(set(plain)) == len(plain):
         return frozenset(plain)

@@ -14,12 +14,14 @@ from eyechart.score.statement import answer_start, bare, containers, stated, who
 MAX_ELEMENTS = 100  # a longer list is no answer to a chart
 
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
-_SEPARATOR = re.compile(r"\n|;|；|、|，|<|>|→|≥|≤|\||\s/\s|,(?!\d{3}(?!\d))|(?<!\d),|\s(?=\(?\d{1,2}\)\s)")
+_SEPARATOR = re.compile(r"\n|;|；|、|，|<|>|→|≥|≤|\||\s/\s|,(?!\d{3}(?!\d))|(?<!\d),|\s(?=\(?\d{1,2}[.)]\s)")
 _AND = re.compile(r"\s*(?:\band\b|&|和)\s*", re.IGNORECASE)
-_TAIL = re.compile(r"\s*(?:[:(]|-\s|–\s).*$", re.DOTALL)
+_TAIL = re.compile(r"\s*(?:[:(=]|-\s|–\s).*$", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=\w[\w%)])\.\s+(?=[A-Z])")
 _REASON = re.compile(r",?\s+(?:because|since|as (?:they|both|it|these|all)|which)\b", re.IGNORECASE)
-_VERB = re.compile(r"\b(?:is|are|was|were|includes?|including)\b:?\s*", re.IGNORECASE)
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|exceeds?|includes?|including|(?:all|both) \w+)\b:?\s*", re.IGNORECASE
+)
 _DENIES = re.compile(r"\b(?:no|not|never|neither|nor|but|except|while|whereas)\b|n't\b", re.IGNORECASE)
 _LEAD = re.compile(
     r"^(?:(?:first|second|third|fourth|fifth|then|next|finally|lastly|last|followed by|only|just|in|i think"

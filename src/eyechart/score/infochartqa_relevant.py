@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 _MAX_BOUND_CHARS = 480  # in a longer reply, what comes last is what it comes to
-_NUMBER_WEIGHT = 3  # of a year that the question names, against one of its words
+_CUE_WEIGHT = 3  # of a year that the question names, or of "giving", against one of its words
 
 _YEAR_ASKED = re.compile(
     r"\bwhen\b|年"
@@ -26,14 +26,20 @@ _OF_A_TIME = re.compile(
 )
 _BEFORE_NUMBERING = re.compile(r"(?:^|\n)[\s*#(]{0,4}$|\bstep\s$", re.IGNORECASE)
 _AFTER_NUMBERING = re.compile(r"[.):]\**\s")
-_OUT_OF = re.compile(r"\bout of (?:the |all )?$", re.IGNORECASE)
+_OUT_OF = re.compile(r"\b(?:out of|of (?:the|all|these|those)) (?:the )?$", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;.](?=\s)|\n|\b(?:while|whereas|but|compared|versus|vs)\b", re.IGNORECASE)
 _IS = re.compile(r"\b(?:is|are|was|were|equals|totals|reached)\s(?:\w+\s)?$", re.IGNORECASE)
+_COMES_TO = re.compile(
+    r"\b(?:giv(?:es?|ing)|difference|total|sum|average|result\w*|leav(?:es?|ing)|mak(?:es?|ing)|comes? to)\b"
+    r"[^.,;\d]{0,16}$",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(r"\s(?:[^\W\d_]+\s)?(?:of|in|for|per|among)\s(?:the\s)?([^\W_]+)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
 _COMMON = frozenset(
     {"the", "and", "for", "was", "were", "are", "what", "which", "who", "how", "many", "much", "that", "this",
      "with", "from", "has", "have", "had", "did", "does", "total", "value", "number", "amount", "chart",
-     "percentage", "percent", "share", "year", "years", "according", "shown"}
+     "percentage", "percent", "share", "according", "shown"}
 )  # fmt: skip
 
 
@@ -107,14 +113,17 @@ def _bound(text: str, found: Sequence[A], question: str) -> Sequence[A]:
     if len(found) < 2 or len(text) > _MAX_BOUND_CHARS:
         return found
     wanted = _topics(question)
-    shared, begin = [], 0
+    shared: list[int] = []
+    begin = 0
     for one in found:
         before = text[begin : one.span[0]]
         mark = _CLAUSE.search(before) if begin else None  # up to it, the number before is still spoken of
-        topics = wanted & _topics(before[mark.end() :] if mark else before)
-        words = sum(_NUMBER_WEIGHT if topic.isdecimal() else 1 for topic in topics)
-        shared.append(words + (_IS.search(before) is not None))
-        begin = one.span[1]
+        behind = _BEHIND.match(text, one.span[1])  # "63% of women", "7 in 2015"
+        said = (before[mark.end() :] if mark else before) + (f" {behind[1]}" if behind else "")
+        words = sum(_CUE_WEIGHT if topic.isdecimal() else 1 for topic in wanted & _topics(said))
+        comes_to = _CUE_WEIGHT if shared and _COMES_TO.search(before) else 0
+        shared.append(words + comes_to + (_IS.search(before) is not None))
+        begin = behind.end() if behind else one.span[1]
     most = max(shared)
     return [one for one, n in zip(found, shared, strict=True) if n == most]
 

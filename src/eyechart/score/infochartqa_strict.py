@@ -46,6 +46,9 @@ Rule = Callable[[str, str, Sample], Judged]
 _GOLD_LETTERS = re.compile(
     r"[\s(\[]*[A-H](?:[\s,;.)\](&]|\band\b)*(?:[A-H](?:[\s,;.)\](&]|\band\b)*)*", re.IGNORECASE
 )
+_IS_TRUE = re.compile(
+    r"\b(?:it|that|this|statement|claim)(?: is|'s)\s+(not\s+)?(true|false|correct|incorrect)\b", re.IGNORECASE
+)
 _NONE = ("none", "nil", "no one", "nobody", "没有", "无")
 _LONG_TEXT_WORDS = 80  # a text this long mentions much; it states nothing
 
@@ -107,6 +110,9 @@ def _amount_or_text(gold: str, text: str, sample: Sample) -> Judged:
 def _text(gold: str, text: str, sample: Sample) -> Judged:
     if wanted := polarity(gold):
         reading = read_yes_no(text, with_truth_words=True)
+        if reading.answer is None and len(found := list(_IS_TRUE.finditer(text))) == 1:
+            is_true = (found[0][2].lower() in ("true", "correct")) != bool(found[0][1])
+            reading = Reading("Yes" if is_true else "No", "yes-no:is-true", found[0].span())
         return reading, reading.answer == wanted
     reading = read_text(text)
     answer = reading.answer
