@@ -222,7 +222,7 @@ def test_a_circle_is_judged_as_far_as_it_is_not_lost(
         made.scoring = replace(made.scoring, is_circular=True)
         await made.run(journal.tasks())
         assert judge.asked == [], "not before the whole circle is answered"
-        await judge_circles(journal, made.scoring, trials=1)
+        await judge_circles(journal, made.scoring, scorer, trials=1, n_at_once=2)
 
     asyncio.run(drive())
     assert judge.asked == asked

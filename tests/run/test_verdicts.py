@@ -8,10 +8,10 @@ import pytest
 
 import eyechart as ec
 from eyechart.benchmarks.custom import custom
+from eyechart.registry import scorer, scorers
 from eyechart.run.options import Options
-from eyechart.run.plan import with_parity
+from eyechart.run.plan import make_plan, with_parity
 from eyechart.run.rescore import differences, rescore
-from eyechart.run.verdicts import choose_verdicts
 from support.command import eyechart
 from support.files import jsonl
 from support.server import Answer, Asked, Server
@@ -63,7 +63,7 @@ def test_a_judge_decides_what_rules_cannot_and_a_failed_one_nothing(
     assert done.json["outcomes"]["unscored"] == 1
     assert done.json["requests"]["judge"] == 2
     assert done.json["tokens"]["judge_prompt"] == 20
-    assert "1 replies wait for the judge" in done.err
+    assert "1 reply waits for the judge" in done.err
     calls = judge_calls(server)
     again = eyechart("run", questions, *judged(server), "--json", cwd=tmp_path)
     assert judge_calls(server) == calls + 1, "only the one that failed is asked again"
@@ -106,7 +106,7 @@ def test_further_scorers_stand_beside_and_differ_by_name(tmp_path: Path, questio
     run = ec.run(questions, model=Cat(), **options)
     assert run.score == pytest.approx(1 / 3)
     assert run.summary.also["exact"].score == 0.0
-    [change] = differences(run.journal, "default", "exact")
+    [change] = differences(run, "exact")
     assert (change.sample, change.before, change.after) == ("1", "correct", "wrong")
     table = eyechart("report", run.folder, cwd=tmp_path)
     assert "exact" in table.out
@@ -137,7 +137,7 @@ def test_scorers_and_judges_that_do_not_fit_are_refused(
     questions: Path, options: Options, message: str
 ) -> None:
     with pytest.raises(ec.UsageError, match=message):
-        choose_verdicts(custom(ec.load(questions)), options)
+        make_plan(questions, "baseline/random", options)
 
 
 def test_parity_sets_what_was_not_said(questions: Path) -> None:
@@ -162,3 +162,89 @@ def test_keys_of_a_judge_are_written_nowhere(server: Server, questions: Path, tm
     assert any("sk-judge-secret" in asked.headers.get("Authorization", "") for asked in server.asked)
     for path in (tmp_path / "runs").rglob("*"):
         assert path.is_dir() or b"sk-judge-secret" not in path.read_bytes(), path
+
+
+def test_parity_without_a_judge_says_what_is_missing_and_not_what_nobody_said(questions: Path) -> None:
+    official = {"scorer": "insight-o3", "judge_params": {"max_completion_tokens": 2048}}
+    benchmark = replace(custom(ec.load(questions)), official=official)
+    with pytest.raises(ec.UsageError, match="insight-o3 needs a judge"):
+        make_plan(benchmark, "baseline/random", Options(parity=True))
+    plan = make_plan(benchmark, "baseline/random", Options(parity=True, scorer="exact"))
+    assert plan.scorer.name == "exact"
+
+
+def test_one_limit_of_tokens_is_enough(questions: Path) -> None:
+    official = {"params": {"max_completion_tokens": 16384, "image_detail": "high"}, "scorer": "exact"}
+    benchmark = replace(custom(ec.load(questions)), official=official)
+    assert with_parity(Options(parity=True, max_tokens=77), benchmark).params == {"image_detail": "high"}
+
+
+def test_a_judge_that_dies_while_scoring_again_leaves_no_other_judges_verdicts(
+    server: Server, questions: Path, tmp_path: Path
+) -> None:
+    eyechart("run", questions, *judged(server), cwd=tmp_path)
+    with Server(lambda asked: Answer(status=401)) as locked:
+        judge = ["--judge", "openai/other", "--judge-base-url", locked.base_url]
+        again = eyechart("score", "runs", *judge, "--json", cwd=tmp_path)
+    assert again.code == 1
+    assert "the run was stopped" in again.err
+    assert again.json["outcomes"]["correct"] == again.json["outcomes"]["wrong"] == 0, (
+        "these were the first one's"
+    )
+    back = eyechart("score", "runs", *judged(server)[4:-1], "--json", cwd=tmp_path)
+    assert back.json["score"] == 0.5
+
+
+def test_a_scorer_that_fails_is_a_failure_whatever_another_one_says(tmp_path: Path, questions: Path) -> None:
+    @scorer("fussy", version="1")
+    def fussy(reply: ec.Reply, sample: ec.Sample) -> ec.Score:
+        raise KeyError(sample.id)
+
+    try:
+        out = tmp_path / "runs"
+        run = ec.run(
+            questions, "baseline/majority", out=out, progress=False, scorer="fussy", also_scorers="exact"
+        )
+        assert (run.outcomes["failed"], run.exit_code, run.summary.also["exact"].outcomes["failed"]) == (
+            3,
+            1,
+            0,
+        )
+        again, _ = rescore(run.folder, Options(scorer="exact", also_scorers=("fussy",)))
+        assert (again.outcomes["failed"], again.summary.also["fussy"].outcomes["failed"]) == (0, 3)
+    finally:
+        scorers._parts.pop("fussy")
+
+
+def test_scoring_a_file_again_asks_the_judge_nothing_it_has_answered(
+    server: Server, questions: Path, tmp_path: Path
+) -> None:
+    replies = jsonl(tmp_path / "r.jsonl", [{"id": "1", "reply": "a feline"}, {"id": "2", "reply": "a dog"}])
+    arguments = ["score", "--benchmark", questions, "--replies", replies, *judged(server)[4:-1], "--json"]
+    first = eyechart(*arguments, cwd=tmp_path)
+    assert judge_calls(server) == 2
+    second = eyechart(*arguments, cwd=tmp_path)
+    assert judge_calls(server) == 2
+    assert first.json["score"] == second.json["score"] == 0.5
+    jsonl(tmp_path / "r.jsonl", [{"id": "9", "reply": "?"}])
+    refused = eyechart(*arguments, cwd=tmp_path)
+    assert (refused.code, "belong to no sample" in refused.err) == (2, True)
+    assert eyechart("report", "runs", "--json", cwd=tmp_path).json["score"] == 0.5, "nothing was lost"
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (("--circular",), "circular"),
+        (("--set", "split=text"), "settings"),
+        (("--field", "question=ask"), "fields"),
+        (("--judge-prompts", "nowhere.yaml"), "judge_prompts is given, but no judge"),
+    ],
+)
+def test_flags_that_mean_nothing_to_a_run_that_is_scored_again_are_refused(
+    tmp_path: Path, questions: Path, flags: tuple[str, ...], named: str
+) -> None:
+    ec.run(questions, "baseline/majority", out=tmp_path / "runs", progress=False)
+    done = eyechart("score", "runs", *flags, cwd=tmp_path)
+    assert done.code == 2
+    assert named in done.err

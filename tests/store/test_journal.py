@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import DataError, StoreError
-from eyechart.store import database, writer
-from eyechart.store import reader as readers
+from eyechart.store import database, pages, writer
 from eyechart.store.journal import Ask, Journal
 from eyechart.store.reader import Task
 from eyechart.types import Failure, Reply, Result, Sample, Score
@@ -205,7 +204,7 @@ def test_a_run_in_a_read_only_folder_cannot_be_resumed_and_says_so(read_only: Pa
 
 
 def test_samples_come_back_in_order_over_many_pages(journal: Journal) -> None:
-    n = 2 * readers.PAGE + 7
+    n = 2 * pages.PAGE + 7
     assert journal.replace_samples(samples(n)) == n
     assert list(journal.samples()) == samples(n)
     assert journal.count_samples() == n
@@ -214,8 +213,8 @@ def test_samples_come_back_in_order_over_many_pages(journal: Journal) -> None:
 
 
 def test_exactly_one_page_of_samples_is_read_once(journal: Journal) -> None:
-    journal.replace_samples(samples(readers.PAGE))
-    assert len(tasks(journal)) == readers.PAGE
+    journal.replace_samples(samples(pages.PAGE))
+    assert len(tasks(journal)) == pages.PAGE
 
 
 def test_replacing_is_all_or_nothing(journal: Journal) -> None:
@@ -306,7 +305,7 @@ def test_a_picture_that_vanished_hides_the_reply_and_its_return_brings_it_back(j
 def test_renewing_what_was_asked_does_not_forgive_a_failure_to_score(journal: Journal) -> None:
     journal.replace_samples(samples(1))
     journal.append_reply("q0", 0, ask(), Reply(text="B"))
-    journal.append_failure("q0", 0, SCORE)
+    journal.append_slip("q0", 0, SameText(), SCORE)
     journal.renew_ask("q0", 0, ask(recipe="r2"))
     assert results(journal)[0].outcome == "failed"
 
@@ -323,7 +322,7 @@ def test_a_reply_clears_the_failure_before_it(journal: Journal) -> None:
 def test_a_failure_to_score_keeps_the_reply_and_a_score_clears_it(journal: Journal) -> None:
     journal.replace_samples(samples(1))
     journal.append_reply("q0", 0, ask(), Reply(text="B"))
-    journal.append_failure("q0", 0, SCORE)
+    journal.append_slip("q0", 0, SameText(), SCORE)
     [result] = results(journal)
     assert result.reply == Reply(text="B")
     assert result.outcome == "failed"
@@ -332,14 +331,45 @@ def test_a_failure_to_score_keeps_the_reply_and_a_score_clears_it(journal: Journ
     assert (result.outcome, result.failure) == ("correct", None)
 
 
+def test_one_scorers_failure_is_not_forgiven_by_anothers_verdict(journal: Journal) -> None:
+    class Other(SameText):
+        name = "other"
+
+    journal.replace_samples(samples(1))
+    journal.append_reply("q0", 0, ask(), Reply(text="B"))
+    journal.append_slip("q0", 0, Other(), SCORE)
+    score(journal, "q0")
+    journal.flush()
+    assert results(journal)[0].outcome == "correct"
+    [other] = journal.results("other")
+    assert (other.outcome, other.failure) == ("failed", SCORE)
+    journal.append_reply("q0", 0, ask("k2"), Reply(text="C"))
+    journal.flush()
+    [other] = journal.results("other")
+    assert other.outcome is None, "a new reply waits for a new verdict"
+
+
+def test_a_verdict_of_another_version_does_not_count_where_a_version_is_asked_for(journal: Journal) -> None:
+    journal.replace_samples(samples(1))
+    journal.append_reply("q0", 0, ask(), Reply(text="B"))
+    score(journal, "q0")
+    assert results(journal, version="1")[0].outcome == "correct"
+    assert results(journal, version="2")[0].outcome is None
+    verdict = Score(outcome="unscored", value=0.0)
+    journal.append_score("q0", 0, "k1", Scorer2(), verdict, is_provisional=True)
+    assert results(journal, version="2")[0].outcome == "unscored", "it waits for the judge, yet it is there"
+    journal.flush()
+    assert journal.verdicts("same-text", version="1") == {("q0", 0): ("failed", 0.0)}
+
+
 def test_results_hold_every_trial_and_can_be_those_of_one_sample(journal: Journal) -> None:
-    journal.replace_samples(samples(readers.PAGE + 2))
-    last = f"q{readers.PAGE + 1}"
+    journal.replace_samples(samples(pages.PAGE + 2))
+    last = f"q{pages.PAGE + 1}"
     journal.append_reply(last, 1, ask("k1"), Reply(text="B"))
     score(journal, last, trial=1)
     found = results(journal, trials=2, sample=last)
     assert [(r.sample.id, r.trial, r.outcome) for r in found] == [(last, 0, None), (last, 1, "correct")]
-    assert len(results(journal, trials=2)) == 2 * (readers.PAGE + 2)
+    assert len(results(journal, trials=2)) == 2 * (pages.PAGE + 2)
 
 
 def test_results_tell_which_pictures_were_sent(journal: Journal) -> None:
@@ -362,7 +392,7 @@ def test_another_scorer_sees_none_of_the_verdicts_of_the_first(journal: Journal)
 
 
 def test_unscored_finds_replies_beyond_pages_that_are_all_scored(journal: Journal) -> None:
-    n = 2 * readers.PAGE + 2
+    n = 2 * pages.PAGE + 2
     journal.replace_samples(samples(n))
     for k in range(n):
         journal.append_reply(f"q{k}", 0, ask(), Reply(text=str(k)))

@@ -68,19 +68,16 @@ def execute_show(args: argparse.Namespace) -> int:
     """Describe a source by what it was detected as and by one sample."""
     from eyechart.data.source import reasons_of
     from eyechart.run.options import Options
-    from eyechart.run.plan import choose_prompt, settled
-    from eyechart.run.sources import find_benchmark, rotated
+    from eyechart.run.plan import asked_benchmark, choose_prompt
 
-    options = Options.of(options_of(args))
-    benchmark = find_benchmark(args.source, options)
-    benchmark = rotated(benchmark) if options.circular else benchmark
+    benchmark, options = asked_benchmark(args.source, Options.of(options_of(args)))
     samples = (one for one in benchmark.source if args.sample in (None, one.id))
     sample = next(samples, None)
     if sample is None:
         first = next(iter(benchmark.source)).id
         raise UsageError(f"{args.source} has no sample {args.sample!r}", hint=f"ids look like: {first}")
     if args.prompt:
-        prompt = choose_prompt(benchmark, settled(options, benchmark))
+        prompt = choose_prompt(benchmark, options)
         turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in prompt(sample.without_golds())]
         print_rich(_two_columns((role, text or "(here the model speaks)") for role, text in turns))
         return 0

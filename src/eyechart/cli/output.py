@@ -58,23 +58,29 @@ def tell(runs: Sequence[Run], *, as_json: bool) -> None:
     else:
         print_rich(*_tables(runs))
     for done in runs:
-        if done.trouble is not None:
-            note(f"the run was stopped: {done.trouble}")
-        if done.is_interrupted:
-            note(f"interrupted; start the same command again to go on ({done.folder})")
-        elif done.summary.outcomes["failed"]:
-            n_failed = done.summary.outcomes["failed"]
-            note(f"{n_failed} sample{'s' * (n_failed != 1)} failed; start the same command again to ask "
-                 f"only for what failed\n  {_first_failure(done)}")  # fmt: skip
-        if done.n_unjudged:
-            waiting = f"{done.n_unjudged} replies wait for the judge, which gave no answer"
-            note(f"{waiting}; start the same command again to ask it")
-        if done.files and not as_json:
+        remark(done, as_json=as_json)
+
+
+def remark(done: Run, *, as_json: bool) -> None:
+    """What went wrong with a run, what to do next, and what lies where; on stderr."""
+    if done.trouble is not None:
+        note(f"the run was stopped: {done.trouble}")
+    if done.is_interrupted:
+        note(f"interrupted; start the same command again to go on ({done.folder})")
+    elif n_failed := done.n_failed:
+        what = f"{n_failed} sample{'s' * (n_failed != 1)} failed"
+        note(f"{what}; start the same command again to ask only for what failed\n  {_first_failure(done)}")
+    if n_unjudged := done.n_unjudged:
+        what = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} replies wait"
+        note(f"{what} for the judge, which gave no answer; start the same command again to ask it")
+    if done.files_trouble:
+        note(f"the result files could not be written: {done.files_trouble}")
+    if done.files and done.summary.score is None and done.summary.outcomes["unscored"]:
+        note(f"no answer is public; the file to hand in: {done.files[0]}")
+    if not as_json:
+        if done.files:
             note(f"result files: {done.files[0].parent} ({', '.join(path.name for path in done.files)})")
-        if done.files and done.summary.score is None and done.summary.outcomes["unscored"]:
-            note(f"no answer is public; the file to hand in: {done.files[0]}")
-        if not as_json:
-            note(f"run folder: {done.folder}")
+        note(f"run folder: {done.folder}")
 
 
 def changes_table(changes: Sequence[Change], *, heading: str, columns: tuple[str, str]) -> RenderableType:

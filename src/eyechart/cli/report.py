@@ -88,7 +88,7 @@ def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
             hint=f"add its verdicts with: eyechart score {done.folder} --also-scorer {scorer}",
         )
     own = str(done.manifest.get("scorer"))
-    found = differences(done.journal, own, scorer, trials=done.trials)
+    found = differences(done, scorer)
     if as_json:
         print_json([change.to_json() for change in found])
     else:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from eyechart.cli.arguments import Verbs, add_verb, find_run, load_dotenv, options_of
 from eyechart.cli.flags import add_benchmark_flags, add_data_flags, add_verdict_flags
-from eyechart.cli.output import changes_table, print_json, print_rich, tell
+from eyechart.cli.output import changes_table, print_json, print_rich, remark, tell
 from eyechart.errors import UsageError
+from eyechart.run.options import VERDICT_OPTIONS
 from eyechart.types import JudgedScorer
 
 if TYPE_CHECKING:
@@ -68,9 +69,16 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.run.rescore import rescore
 
     load_dotenv()
-    done, changes = rescore(find_run(args.run), Options.of(options_of(args)))
+    said = options_of(args)
+    if stray := sorted(set(said) - set(VERDICT_OPTIONS)):
+        raise UsageError(
+            f"{', '.join(stray)}: a run that is scored again has its questions already",
+            hint="only the flags of the verdict count here",
+        )
+    done, changes = rescore(find_run(args.run), Options.of(said))
     if args.json:
         print_json({**done.summary.to_json(), "changed": [change.to_json() for change in changes]})
+        remark(done, as_json=True)
     else:
         tell([done], as_json=False)
         print_rich(_what_moved(changes))

@@ -105,3 +105,22 @@ def _parts(value: str) -> list[str]:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
+
+
+def select_circles(
+    samples: Iterable[Sample],
+    *,
+    limit: int | None = None,
+    ids: Collection[str] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> Iterator[Sample]:
+    """The same by question: all rotations of a question of which one fits, at most `limit` questions.
+
+    The samples are gone through twice: rotations may stand anywhere.
+    """
+    chosen: set[str] = set()
+    for sample in select(samples, ids=ids, where=where):
+        chosen.add(sample.circle or sample.id)
+        if len(chosen) == limit:
+            break
+    return (sample for sample in samples if (sample.circle or sample.id) in chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ T = TypeVar("T")
 
 _UNREACHABLE_TRIES = 3  # before the first answer, so many refused connections mean a wrong address
 _FATAL_IN_A_ROW = 3  # after it, one refusal may concern one sample alone; so many concern them all
-_ODD_REQUEST = frozenset({400, 422, 500, 501})  # what endpoints say to a number of answers they cannot give
+_ODD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of answers they cannot give
 
 
 class Unanswered(Exception):
@@ -84,6 +85,21 @@ class Answer:
     attempts: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait for one try, how many there may be, and how many at once."""
+
+    concurrency: int = 32
+    timeout_s: float = 600.0
+    backoff: Backoff = field(default_factory=Backoff)
+
+    def asker(self, model: Model, stop: Stop) -> Asker:
+        """One that asks `model` so."""
+        at_once = getattr(model, "max_concurrency", None) or self.concurrency
+        slots = asyncio.Semaphore(at_once) if at_once < self.concurrency else None
+        return Asker(model, self.backoff, self.timeout_s, stop, slots=slots)
+
+
 @dataclass(slots=True)
 class Asker:
     """One model, asked with patience. Counts what it sends."""
@@ -98,6 +114,7 @@ class Asker:
     answered: int = 0
     is_proven: bool = False  # it has answered in an earlier start of the run
     is_one_by_one: bool = False  # several answers to one request are not to be had from it
+    slots: asyncio.Semaphore | None = None  # of a model that takes few at once: waiting is not its silence
     _fatal_in_a_row: int = 0
 
     async def ask(self, request: Request, n: int = 1) -> Answer:
@@ -137,6 +154,10 @@ class Asker:
             self.retried += 1
 
     async def _try(self, call: Callable[[], Awaitable[T]]) -> T:
+        async with self.slots or contextlib.nullcontext():
+            return await self._send(call)
+
+    async def _send(self, call: Callable[[], Awaitable[T]]) -> T:
         self.sent += 1
         try:
             async with asyncio.timeout(self.timeout_s):

@@ -14,27 +14,31 @@ from eyechart.types import Reply, Request
 
 
 class Calls:
-    """The calls of one run, by key."""
+    """The calls of one run, by key. Those of earlier starts are read over one connection."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._known = journal.call_keys()
+        self._kept = journal.kept_calls()
+        # Those of this start, which the disk may not have yet.
+        self._new: dict[tuple[str, int, str], Reply] = {}
 
     async def reply(
         self, asker: Asker, request: Request, key: str, written: Sequence[Mapping[str, Any]], purpose: str
     ) -> Reply:
         """The reply to `request`; raises what the asker raises."""
         sample, trial = request.sample.id, request.trial
-        if key in self._known:
-            self._journal.flush()  # it may have been asked a moment ago
-            for call in self._journal.calls(sample, trial):
-                if call.key == key:
-                    return call.reply
+        known = self._new.get((sample, trial, key)) or self._kept.reply(sample, trial, key)
+        if known is not None:
+            return known
         answer = await asker.ask(request)
         ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])
         self._journal.append_call(sample, trial, ask, purpose, answer.replies[0], attempts=answer.attempts)
-        self._known.add(key)
+        self._new[sample, trial, key] = answer.replies[0]
         return answer.replies[0]
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._kept.close()
 
 
 def key_of(*parts: Any) -> str:

@@ -6,49 +6,58 @@ the others say, so nobody is asked about them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from eyechart.engine.scoring import Scoring
+from eyechart.engine.scoring import Scoring, at_once
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
-from eyechart.types import Result
+from eyechart.types import JudgedScorer, Result, Scorer
 
 
 @dataclass(slots=True)
 class _Circle:
+    trial: int
     is_lost: bool = False
     open: list[str] = field(default_factory=list)  # rotations that no rule could read, in order
 
 
-async def judge_circles(journal: Journal, scoring: Scoring, *, trials: int) -> None:
+async def judge_circles(
+    journal: Journal, scoring: Scoring, scorer: Scorer, *, trials: int, n_at_once: int
+) -> None:
     """Put the open rotations of every circle that is not lost to the judge, until one of them is wrong."""
+    if scoring.judge is None or not isinstance(scorer, JudgedScorer):
+        return
     journal.flush()
-    name = scoring.scorer.name
-    for (_, trial), circle in _circles(journal.results(name, trials=trials)).items():
-        for sample in [] if circle.is_lost else circle.open:
-            [result] = [
-                one for one in journal.results(name, trials=trials, sample=sample) if one.trial == trial
-            ]
-            assert result.reply is not None
-            item = Answered(sample=result.sample, trial=trial, key=result.key, reply=result.reply)
-            if scoring.judge is None or scoring.judge.is_stopped:
-                return
-            score = await scoring.score_by(scoring.scorer, item)
-            if score is None or score.value < 1:
-                break
+    results = journal.results(scorer.name, version=scorer.version, trials=trials)
+    circles = [circle for circle in _circles(results) if circle.open and not circle.is_lost]
+
+    async def judge(circle: _Circle) -> None:
+        for name in circle.open:
+            for item in _answered(journal, scorer, name, circle.trial):
+                score = await scoring.score_by(scorer, item)
+                if score is None or score.value < 1:
+                    return
+
+    await at_once(n_at_once, circles, judge, scoring.judge)
 
 
-def _circles(results: Iterable[Result]) -> dict[tuple[str, int], _Circle]:
+def _answered(journal: Journal, scorer: Scorer, sample: str, trial: int) -> Iterator[Answered]:
+    for result in journal.results(scorer.name, trials=trial + 1, sample=sample):
+        if result.trial == trial and result.reply is not None:
+            yield Answered(sample=result.sample, trial=trial, key=result.key, reply=result.reply)
+
+
+def _circles(results: Iterable[Result]) -> Iterable[_Circle]:
     found: dict[tuple[str, int], _Circle] = {}
     for result in results:
         if not result.sample.circle:
             continue
-        circle = found.setdefault((result.sample.circle, result.trial), _Circle())
+        circle = found.setdefault((result.sample.circle, result.trial), _Circle(result.trial))
         score = result.score
         if score is not None and score.outcome != "unscored" and score.value < 1:
             if score.read is None:
                 circle.open.append(result.sample.id)
             else:
                 circle.is_lost = True
-    return found
+    return found.values()

@@ -7,12 +7,10 @@ knows which benchmark or which model it drives.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from eyechart.engine.asking import Answer, Asker, Stop, Stopped, Unanswered
-from eyechart.engine.backoff import Backoff
+from eyechart.engine.asking import Patience, Stop, Stopped, Unanswered
 from eyechart.engine.calls import Calls
 from eyechart.engine.judge import Bench, Judge
 from eyechart.engine.prefetch import Prefetch
@@ -27,16 +25,12 @@ from eyechart.types import Failure, Model, Reply, Scorer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Patience):
     """How hard to push, and when to give up."""
 
-    concurrency: int = 32
-    timeout_s: float = 600.0  # for one try
-    backoff: Backoff = field(default_factory=Backoff)
     prefetch_threads: int = 2
     prefetch_bytes: int = 128 * 2**20
     grace_s: float = 10.0  # after an interrupt, for answers that are already paid for
-    seed: int = 0
 
 
 class LocalExecutor:
@@ -62,11 +56,16 @@ class LocalExecutor:
         # A model that takes fewer at once is sent fewer: time spent in its queue would count as its silence.
         most = getattr(model, "max_concurrency", None) or settings.concurrency
         self._at_once = min(settings.concurrency, most)
-        self._asker = self._make_asker(model)
+        self._asker = settings.asker(model, self.stop)
         self._takes_rounds = bool(getattr(model, "takes_rounds", False))
         self._calls = Calls(journal)
-        judge = Judge(bench, self._make_asker(bench.model), self._calls) if bench else None
-        self.scoring = Scoring(journal, scorer, beside, judge, is_circular)
+        self.scoring = Scoring(
+            journal,
+            scorer,
+            beside,
+            Judge(bench, settings.asker(bench.model, self.stop), self._calls) if bench else None,
+            is_circular,
+        )
 
     @property
     def is_interrupted(self) -> bool:
@@ -101,10 +100,9 @@ class LocalExecutor:
         """Stop asking; answers under way may still come in for a moment."""
         self.stop.interrupt()
 
-    def _make_asker(self, model: Model) -> Asker:
-        settings = self._settings
-        rng = random.Random(settings.seed)  # noqa: S311  (jitter, not secrets)
-        return Asker(model, settings.backoff, settings.timeout_s, self.stop, rng)
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._calls.close()
 
     async def _finish(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Wait until all is asked; once stopped, only for the grace period."""
@@ -151,35 +149,53 @@ class LocalExecutor:
         Several trials go in one request as long as the endpoint answers that with several replies.
         """
         while trials:
+            first = trials[0]
+            assert first.request is not None
+            is_alone = has_rounds(first.request.messages) or self._asker.is_one_by_one
+            asked = trials[:1] if is_alone else trials
             self.tally.in_flight += 1
             try:
-                answer, asks = await self._answer(trials)
-                for item, reply in zip(trials, answer.replies, strict=False):
-                    await self._keep(item.task, asks.get(item.task.trial), reply, answer.attempts)
-                if len(answer.replies) < min(len(trials), 2):
-                    self._asker.is_one_by_one = True
-                trials = trials[len(answer.replies) :]
+                kept = await self._answer(asked)
+                await self._score(kept)
+                trials = trials[len(kept) :]
             except Unanswered as failed:
-                n_failed = 1 if self._asker.is_one_by_one else len(trials)
-                for item in trials[:n_failed]:
+                for item in asked:
                     self._fail(item, failed)
-                trials = trials[n_failed:]
+                trials = trials[len(asked) :]
             finally:
                 self.tally.in_flight -= 1
                 self._count_requests()
 
-    async def _answer(self, trials: Sequence[Prepared]) -> tuple[Answer, dict[int, Ask]]:
-        """The replies to the first trials, and what each of them was asked."""
+    async def _answer(self, trials: Sequence[Prepared]) -> list[tuple[Task, Ask, Reply]]:
+        """The replies to the first of the trials, all of them handed to the journal before any is scored."""
         first = trials[0]
         assert first.request is not None
         assert first.ask is not None
+        asks = [item.ask for item in trials if item.ask is not None]
         if has_rounds(first.request.messages) and not self._takes_rounds:
-            answer, ask = await converse(self._asker, self._calls, first.request, first.ask)
-            return answer, {first.task.trial: ask}
-        answer = await self._asker.ask(first.request, len(trials))
-        if len(answer.replies) > 1:  # the endpoint counts the tokens of all of them together
-            answer.replies[1:] = [replace(reply, usage=None) for reply in answer.replies[1:]]
-        return answer, {item.task.trial: item.ask for item in trials if item.ask is not None}
+            answer, asks[0] = await converse(self._asker, self._calls, first.request, first.ask)
+        else:
+            answer = await self._asker.ask(first.request, len(trials))
+            if len(answer.replies) == 1 < len(trials):
+                self._asker.is_one_by_one = True
+        kept = []
+        for n, (item, ask, reply) in enumerate(zip(trials, asks, answer.replies, strict=False)):
+            # The endpoint counts the tokens of all replies to a request together.
+            own = reply if n == 0 else replace(reply, usage=None)
+            task = item.task
+            self._journal.append_reply(task.sample.id, task.trial, ask, own, attempts=answer.attempts)
+            self.tally.count_answer()
+            kept.append((task, ask, own))
+        return kept
+
+    async def _score(self, kept: Sequence[tuple[Task, Ask, Reply]]) -> None:
+        for task, ask, reply in kept:
+            score = await self.scoring.score(task.sample, task.trial, ask.key, reply)
+            if score is None:
+                self.tally.answered -= 1
+                self.tally.failed += 1
+            else:
+                self.tally.count_score(score, task.sample.weight)
 
     def _fail(self, item: Prepared, failed: Unanswered) -> None:
         self.tally.failed += 1
@@ -192,17 +208,6 @@ class LocalExecutor:
             attempts=failed.attempts,
         )
         self._journal.append_failure(item.task.sample.id, item.task.trial, failure, ask=item.ask)
-
-    async def _keep(self, task: Task, ask: Ask | None, reply: Reply, attempts: int) -> None:
-        assert ask is not None
-        self._journal.append_reply(task.sample.id, task.trial, ask, reply, attempts=attempts)
-        self.tally.count_answer()
-        score = await self.scoring.score(task.sample, task.trial, ask.key, reply)
-        if score is None:
-            self.tally.answered -= 1
-            self.tally.failed += 1
-        else:
-            self.tally.count_score(score, task.sample.weight)
 
     def _count_requests(self) -> None:
         self.tally.sent, self.tally.retried = self._asker.sent, self._asker.retried

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from eyechart.engine.asking import Stopped
 from eyechart.engine.judge import Judge
@@ -13,7 +14,9 @@ from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import Failure, JudgedScorer, Reply, Sample, Score, Scorer
 
-Done = Callable[[Answered, Score | None], None]
+T = TypeVar("T")
+
+_A_BREATH = 100  # after so many, let the loop hear Ctrl-C: rules alone never wait for anything
 
 
 def score_reply(
@@ -66,33 +69,38 @@ class Scoring:
             return None
         return verdict.score
 
-    async def score_all(
-        self,
-        scorer: Scorer,
-        items: Iterable[Answered],
-        *,
-        n_at_once: int,
-        done: Done = lambda item, score: None,
-    ) -> None:
+    async def score_all(self, scorer: Scorer, items: Iterable[Answered], *, n_at_once: int) -> None:
         """Score replies from the journal, many at once where a judge has to be waited for."""
-        stream = iter(items)
         judge = self.judge if isinstance(scorer, JudgedScorer) else None
 
-        async def work() -> None:
-            for item in stream:
-                if judge is not None and judge.is_stopped:
-                    return
-                use_judge = not (self.is_circular and item.sample.circle)
-                done(item, await self.score_by(scorer, item, use_judge=use_judge))
+        async def score(item: Answered) -> None:
+            await self.score_by(scorer, item, use_judge=not (self.is_circular and item.sample.circle))
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(n_at_once if judge is not None else 1):
-                    group.create_task(work())
-        except* Stopped:
-            pass  # what has no verdict yet gets it on the next start
+        await at_once(n_at_once if judge else 1, items, score, judge)
+
+
+async def at_once(
+    n_workers: int, items: Iterable[T], work: Callable[[T], Awaitable[None]], judge: Judge | None
+) -> None:
+    """Do the work on every item, several at a time, until all is done or the judge is to be asked no more."""
+    stream = enumerate(items)
+
+    async def worker() -> None:
+        for n, item in stream:
+            if judge is not None and judge.is_stopped:
+                return
+            await work(item)
+            if n % _A_BREATH == 0:
+                await asyncio.sleep(0)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(n_workers):
+                group.create_task(worker())
+    except* Stopped:
+        pass  # what has no verdict yet gets it on the next start
 
 
 def _keep_slip(journal: Journal, scorer: Scorer, sample: Sample, trial: int, err: Exception) -> None:
     reason = f"{scorer.name}: {type(err).__name__}: {err}"
-    journal.append_failure(sample.id, trial, Failure(stage="score", reason=reason), scorer=scorer)
+    journal.append_slip(sample.id, trial, scorer, Failure(stage="score", reason=reason))

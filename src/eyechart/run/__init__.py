@@ -7,7 +7,6 @@ inside the functions, so that importing eyechart costs nothing.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_loader, make_plan
 from eyechart.run.record import Run
 from eyechart.run.sources import find_benchmark
-from eyechart.types import Benchmark, Sample, Source
+from eyechart.types import Benchmark, Source
 
 if TYPE_CHECKING:
     from eyechart.engine.local import LocalExecutor
@@ -73,19 +72,13 @@ def evaluate(plan: Plan) -> Run:
         done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
         done.keep_summary()
         if plan.benchmark.files and not session.is_interrupted:
-            done.write_files()
+            done.try_to_write_files()
     return done
 
 
 def _load(plan: Plan, journal: Journal) -> int:
     """Read the whole source into the journal before anything is spent on it."""
-    options = plan.options
-    samples: Iterable[Sample] = plan.benchmark.source
-    if options.selection():
-        from eyechart.data.select import select
-
-        samples = select(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)
-    n_samples = journal.replace_samples(samples)
+    n_samples = journal.replace_samples(plan.benchmark.source)
     if n_samples == 0:
         raise DataError(
             f"{plan.benchmark.source.origin}: there is no question in it", hint="is it the right file?"
@@ -128,11 +121,14 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
                         raise
                     session.trouble = err
                 await _score_the_rest(plan, journal, executor)
+                if session.trouble is None and isinstance(executor.stop.trouble, ModelError):
+                    session.trouble = executor.stop.trouble  # the judge's, after the last question
         except asyncio.CancelledError:
             if not executor.is_interrupted:
                 raise  # not by Ctrl-C, so not ours to swallow
         finally:
             session.is_interrupted = executor.is_interrupted
+            executor.close()
             await model.close()
             if plan.verdicts.bench is not None:
                 await plan.verdicts.bench.model.close()
@@ -173,10 +169,10 @@ async def _score_the_rest(plan: Plan, journal: Journal, executor: LocalExecutor)
     """Score replies that have no verdict yet: of an earlier start, by another scorer, of a circle."""
     from eyechart.engine.circles import judge_circles
 
-    scoring, trials = executor.scoring, plan.options.trials
+    scoring, trials, n_at_once = executor.scoring, plan.options.trials, plan.options.concurrency
     journal.flush()
-    for scorer in (plan.scorer, *plan.verdicts.beside):
+    for scorer in (*plan.verdicts.beside, plan.scorer):
         left = journal.unscored(scorer, trials=trials)
-        await scoring.score_all(scorer, left, n_at_once=plan.options.concurrency)
-    if scoring.is_circular and scoring.judge is not None:
-        await judge_circles(journal, scoring, trials=trials)
+        await scoring.score_all(scorer, left, n_at_once=n_at_once)
+        if scoring.is_circular:
+            await judge_circles(journal, scoring, scorer, trials=trials, n_at_once=n_at_once)

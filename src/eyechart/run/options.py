@@ -11,6 +11,12 @@ from eyechart.errors import UsageError
 from eyechart.types import ModelSettings
 
 
+# The options that decide how a reply is scored, and nothing else.
+VERDICT_OPTIONS = (
+    "scorer", "also_scorers", "judge", "judge_base_url", "judge_api_key", "judge_params", "judge_prompts",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Everything that can be said about a run besides its source and its model.
@@ -122,6 +128,17 @@ class Options:
             timeout_s=self.timeout_s,
             concurrency=self.concurrency,
         )
+
+    def reading(self) -> dict[str, Any]:
+        """What was said about how a source is read."""
+        usual = Options()
+        names = ("read_as", "settings", "format", "fields", "encoding", "cells", "image_root")
+        return {name: value for name in names if (value := getattr(self, name)) != getattr(usual, name)}
+
+    def judging(self) -> dict[str, Any]:
+        """What was said about a judge."""
+        names = VERDICT_OPTIONS[2:]
+        return {name: value for name in names if (value := getattr(self, name))}
 
     def asking(self) -> dict[str, Any]:
         """What changes the questions themselves, beyond the benchmark's own settings."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
-from eyechart.run.sources import find_benchmark, rotated
-from eyechart.run.verdicts import Verdicts, choose_verdicts
+from eyechart.run.sources import find_benchmark, rotated, selected
+from eyechart.run.verdicts import Verdicts, choose_verdicts, refuse_stray_judge
 from eyechart.types import Benchmark, Model, Prompt, Scorer, Source
 
 if TYPE_CHECKING:
@@ -48,10 +48,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
     from eyechart.store.folder import folder_for
 
-    benchmark = find_benchmark(source, options)
-    options = settled(options, benchmark)
-    if options.circular:
-        benchmark = rotated(benchmark)
+    benchmark, options = asked_benchmark(source, options)
     verdicts = choose_verdicts(benchmark, options)
     the_model = find_model(model, options)
     if options.pass_urls and not getattr(the_model, "takes_urls", False):
@@ -76,14 +73,17 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     )
 
 
-def settled(options: Options, benchmark: Benchmark) -> Options:
-    """The options with all that they refer to: those of parity, and the template in a file."""
+def asked_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:
+    """The benchmark with the questions that are meant, and the options with all that they refer to."""
+    refuse_stray_judge(options)
+    benchmark = find_benchmark(source, options)
     options = with_parity(options, benchmark)
     if options.prompt_template:
         from eyechart.prompt.template import read_template
 
         options = replace(options, prompt_template=read_template(options.prompt_template))
-    return options
+    benchmark = selected(benchmark, options)
+    return rotated(benchmark) if options.circular else benchmark, options
 
 
 def with_parity(options: Options, benchmark: Benchmark) -> Options:
@@ -97,7 +97,13 @@ def with_parity(options: Options, benchmark: Benchmark) -> Options:
             f"{benchmark.name} has no official pipeline to be at parity with",
             hint="--scorer chooses another scorer: see eyechart score --list",
         )
-    return options.under(benchmark.official)
+    official = dict(benchmark.official)
+    if options.max_tokens is not None:  # the same limit by another name
+        params = official.get("params", {})
+        official["params"] = {name: params[name] for name in params if name != "max_completion_tokens"}
+    if options.judge is None:
+        official.pop("judge_params", None)
+    return options.under(official)
 
 
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
@@ -120,6 +126,7 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
 def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: int = 1) -> dict[str, Any]:
     """What every manifest says, however the replies came about. `Run` reads it."""
     from eyechart import __version__
+    from eyechart.model.secrets import without_secrets
 
     return {
         "eyechart": __version__,
@@ -129,7 +136,7 @@ def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: in
         "group_by": list(benchmark.group_by),
         "circular": benchmark.circular,
         "files": benchmark.files,
-        "settings": dict(benchmark.settings),
+        "settings": without_secrets(benchmark.settings),
         **verdicts.describe(),
         "model": model,
         "trials": trials,

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import ModelError, UsageError
+from eyechart.errors import EyechartError, ModelError, UsageError
 from eyechart.types import Result
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Run:
         self.is_interrupted = is_interrupted
         self.trouble = trouble  # what ended the run early, if anything did
         self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
+        self.files_trouble = ""  # why they could not be
         self.journal = Journal.open(self.folder / FILE_NAME)
         self.manifest: dict[str, Any] = self.journal.meta("manifest") or {}
 
@@ -37,9 +38,8 @@ class Run:
         return f"Run({str(self.folder)!r}, score={self.score})"
 
     @cached_property
-    def summary(self) -> Summary:
-        """All numbers, counted from the journal."""
-        from eyechart.report.circles import fold
+    def _plain(self) -> Summary:
+        """Every row for itself, whether or not some are rotations of one question."""
         from eyechart.report.summarise import summarise
 
         totals = self.journal.totals()
@@ -60,15 +60,22 @@ class Run:
             version=self.manifest.get("eyechart", ""),
         )
         tokens = {f"judge_{name}": judged[name] for name in ("prompt", "completion") if judged[name]}
-        summary = replace(plain, tokens={**plain.tokens, **tokens})
-        also = {}
-        if circular := self.manifest.get("circular"):
-            folded = summarise(
-                fold(self.samples()), benchmark="", model="", group_by=self.manifest.get("group_by", [])
-            )
+        return replace(plain, tokens={**plain.tokens, **tokens})
+
+    @cached_property
+    def summary(self) -> Summary:
+        """All numbers, counted from the journal."""
+        from eyechart.report.circles import fold
+        from eyechart.report.summarise import summarise
+
+        plain, circular = self._plain, self.manifest.get("circular")
+        summary, also = plain, {}
+        if circular:
+            group_by = self.manifest.get("group_by", [])
+            folded = summarise(fold(self.samples()), benchmark="", model="", group_by=group_by)
             if circular == "headline":
                 also["plain"] = plain.overall
-                summary = replace(summary, overall=folded.overall, by=folded.by, trials=folded.trials)
+                summary = replace(plain, overall=folded.overall, by=folded.by, trials=folded.trials)
             else:
                 also["circular"] = folded.overall
         return replace(summary, also={**also, **self._by_further_scorers()})
@@ -79,7 +86,7 @@ class Run:
 
         found = {}
         for scorer in self.manifest.get("also_scorers", ()):
-            results = self.journal.results(scorer, trials=self.trials)
+            results = self._results(scorer)
             found[scorer] = count(fold(results) if self.manifest.get("circular") == "headline" else results)
         return found
 
@@ -114,14 +121,24 @@ class Run:
 
     def samples(self) -> Iterator[Result]:
         """Every trial of every sample, in the benchmark's order, read lazily."""
-        return self.journal.results(self.manifest.get("scorer", ""), trials=self.trials)
+        return self._results(self.manifest.get("scorer", ""))
+
+    def _results(self, scorer: str, sample: str | None = None) -> Iterator[Result]:
+        version = self.manifest.get("versions", {}).get(scorer, "")
+        return self.journal.results(scorer, version=version, trials=self.trials, sample=sample)
+
+    def verdicts(self, scorer: str | None = None) -> dict[tuple[str, int], tuple[str, float]]:
+        """Outcome and value by sample and trial, of the run's own scorer or of a further one."""
+        name = scorer or self.manifest.get("scorer", "")
+        version = self.manifest.get("versions", {}).get(name, "")
+        return self.journal.verdicts(name, version=version, trials=self.trials)
 
     def sample(self, name: str, trial: int = 0) -> Result:
         """One sample by its id, or by its position as ``#3``."""
-        scorer, trials = self.manifest.get("scorer", ""), self.trials
-        if not 0 <= trial < trials:
-            raise UsageError(f"{self.folder} has no trial {trial}", hint=f"it has {trials}, counted from 0")
-        for result in self.journal.results(scorer, trials=trials, sample=name):
+        if not 0 <= trial < self.trials:
+            hint = f"it has {self.trials}, counted from 0"
+            raise UsageError(f"{self.folder} has no trial {trial}", hint=hint)
+        for result in self._results(self.manifest.get("scorer", ""), sample=name):
             if result.trial == trial:
                 return result
         if name.startswith("#") and name[1:].isdigit():
@@ -157,6 +174,25 @@ class Run:
         self.files = list(write(Export(folder=where, manifest=self.manifest, results=self.samples)))
         return self.files
 
+    def try_to_write_files(self) -> None:
+        """The same where the run itself is done: what cannot be written is told, and takes nothing away."""
+        try:
+            self.write_files()
+        except Exception as err:  # an exporter may be anybody's; the numbers stand without its files
+            self.files_trouble = (
+                f"{type(err).__name__}: {err}" if not isinstance(err, EyechartError) else str(err)
+            )
+
+    @property
+    def has_files(self) -> bool:
+        """Its result files lie in the run folder."""
+        return (self.folder / OFFICIAL).is_dir()
+
+    @property
+    def n_failed(self) -> int:
+        """Requests (one a trial) that got no answer or no verdict, those of a lost circle included."""
+        return self._plain.outcomes["failed"]
+
     @property
     def n_unjudged(self) -> int:
         """Replies whose verdict waits for a judge that gave no reply."""
@@ -167,7 +203,7 @@ class Run:
         """0 all is well, 1 some samples failed, 130 interrupted."""
         if self.is_interrupted:
             return 130
-        return 1 if self.summary.outcomes["failed"] or self.n_unjudged or self.trouble else 0
+        return 1 if self.n_failed or self.n_unjudged or self.trouble else 0
 
 
 def _near_samples(name: str, results: Iterable[Result]) -> str:

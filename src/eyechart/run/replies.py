@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from eyechart.errors import DataError
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
-from eyechart.run.plan import describe, with_parity
+from eyechart.run.plan import asked_benchmark, describe
 from eyechart.run.record import Run
 from eyechart.run.rescore import score_all
-from eyechart.run.sources import find_benchmark, rotated
 from eyechart.run.verdicts import choose_verdicts
 from eyechart.types import Benchmark, Failure, Replies, Source
 
@@ -21,45 +20,43 @@ if TYPE_CHECKING:
 
 
 def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, options: Options) -> Run:
-    """Make a run out of a file of replies. A sample without one has failed; it is not wrong."""
+    """Make a run out of a file of replies. A sample without one has failed; it is not wrong.
+
+    The same file again finds what a judge has said about it already.
+    """
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
-    benchmark = find_benchmark(source, options)
-    options = with_parity(options, benchmark)
-    if options.circular:
-        benchmark = rotated(benchmark)
+    benchmark, options = asked_benchmark(source, options)
     verdicts = choose_verdicts(benchmark, options)
     said = read(benchmark, Path(replies))
     samples = said.source or benchmark.source
+    _refuse_strays(said, samples, f"{replies}", benchmark.name)
     model = f"replies/{Path(replies).stem}"
-    identity = {"origin": samples.origin, "replies": str(Path(replies).resolve())}
+    identity = {
+        "origin": samples.origin,
+        "replies": str(Path(replies).resolve()),
+        "settings": dict(benchmark.settings),
+        "circular": options.circular,
+        "selection": options.selection(),
+    }
     folder = folders.folder_for(Path(options.out), benchmark.name, model, identity)
     folders.make(folder)
     with folders.hold(folder):
-        folders.make(folder, fresh=True)  # what the file says now is all there is
         journal = Journal.create(folder / FILE_NAME)
         try:
             journal.replace_samples(samples)
-            strays = _keep(journal, said, model=model, file=str(replies))
+            _keep(journal, said, model=model, file=str(replies))
             manifest = {**describe(benchmark, verdicts, model), "replies": str(replies)}
             journal.set_meta("manifest", manifest)
-            if not strays:
-                journal.flush()
-                run_async(score_all(Run(folder), journal, verdicts, options))
+            journal.flush()
+            trouble = run_async(score_all(Run(folder), journal, verdicts, options))
         finally:
             journal.close()
-        if strays:
-            folders.discard(folder)
-            names = ", ".join(strays[:3])
-            raise DataError(
-                f"{replies}: {len(strays)} replies belong to no sample of {benchmark.name} (e.g. {names})",
-                hint="are these the replies to this benchmark?",
-            )
-        done = Run(folder)
+        done = Run(folder, trouble=trouble)
         done.keep_summary()
         if benchmark.files:
-            done.write_files()
+            done.try_to_write_files()
     return done
 
 
@@ -72,17 +69,27 @@ def read(benchmark: Benchmark, path: Path) -> Replies:
     return read_replies(path)
 
 
-def _keep(journal: Journal, said: Replies, *, model: str, file: str) -> list[str]:
-    """Every sample's reply into the journal; the ids of replies that belong to no sample."""
+def _refuse_strays(said: Replies, samples: Source, file: str, benchmark: str) -> None:
+    strays = dict(said.by_id)
+    for sample in samples:
+        strays.pop(sample.id, None)
+    if strays:
+        names = ", ".join(list(strays)[:3])
+        raise DataError(
+            f"{file}: {len(strays)} replies belong to no sample of {benchmark} (e.g. {names})",
+            hint="are these the replies to this benchmark?",
+        )
+
+
+def _keep(journal: Journal, said: Replies, *, model: str, file: str) -> None:
+    """Every sample's reply into the journal, or why it has none."""
     from eyechart.store.journal import Ask
 
-    left = dict(said.by_id)
     for sample in journal.samples():
-        reply = left.pop(sample.id, None)
+        reply = said.by_id.get(sample.id)
         if reply is None:
             reason = said.skipped.get(sample.id, f"{file} holds no reply to it")
             journal.append_failure(sample.id, 0, Failure(stage="load", reason=reason))
             continue
         key = hashlib.sha256(f"{model}\0{sample.id}\0{reply.text}".encode()).hexdigest()
         journal.append_reply(sample.id, 0, Ask(key=key, recipe=key[:32], messages=[]), reply)
-    return list(left)

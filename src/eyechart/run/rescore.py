@@ -11,13 +11,13 @@ from eyechart.errors import ModelError
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.record import Run
-from eyechart.run.verdicts import Verdicts, bind, find_bench
+from eyechart.run.verdicts import Verdicts, bind, find_bench, refuse_stray_judge
 from eyechart.types import JudgedScorer, Reply, Request
 
 if TYPE_CHECKING:
     from eyechart.engine.judge import Bench
     from eyechart.store.journal import Journal
-    from eyechart.store.reader import Answered, JournalReader
+    from eyechart.store.reader import Answered
 
 _Verdicts = Mapping[tuple[str, int], tuple[str, float]]
 
@@ -53,19 +53,21 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
     with folders.hold(old.folder):
         journal = Journal.create(old.folder / FILE_NAME)
         try:
-            before = journal.verdicts(old.manifest.get("scorer", ""), trials=old.trials)
-            run_async(score_all(old, journal, verdicts, chosen))
+            before = old.verdicts()
+            trouble = run_async(score_all(old, journal, verdicts, chosen))
             journal.set_meta("manifest", {**old.manifest, **verdicts.describe()})
         finally:
             journal.close()
-        new = Run(old.folder)
+        new = Run(old.folder, trouble=trouble)
         new.keep_summary()
-        after = new.journal.verdicts(verdicts.scorer.name, trials=old.trials)
-    return new, _changes(before, after)
+        if old.has_files:
+            new.try_to_write_files()
+    return new, _changes(before, new.verdicts())
 
 
 def _verdicts(old: Run, options: Options) -> Verdicts:
     """Who scores now: as the options say, and where they say nothing, as before."""
+    refuse_stray_judge(options)
     bench = find_bench(options) or _remembered(old.manifest.get("judge"))
     name = options.scorer or old.manifest.get("scorer", "default")
     beside = options.also_scorers or tuple(old.manifest.get("also_scorers", ()))
@@ -101,28 +103,33 @@ class _Remembered:
         """There is nothing to close."""
 
 
-async def score_all(old: Run, journal: Journal, verdicts: Verdicts, options: Options) -> None:
-    """Score every reply of a run by every one of its scorers."""
-    from eyechart.engine.asking import Asker, Stop
+async def score_all(old: Run, journal: Journal, verdicts: Verdicts, options: Options) -> ModelError | None:
+    """Score every reply of a run by every one of its scorers; the judge's trouble, if that ended it early."""
+    from eyechart.engine.asking import Patience, Stop
     from eyechart.engine.backoff import Backoff
     from eyechart.engine.calls import Calls
     from eyechart.engine.circles import judge_circles
     from eyechart.engine.judge import Judge
     from eyechart.engine.scoring import Scoring
 
-    judge = None
-    if verdicts.bench is not None:
-        backoff = Backoff(attempts=options.retries + 1)
-        asker = Asker(verdicts.bench.model, backoff, options.timeout_s, Stop())
-        judge = Judge(verdicts.bench, asker, Calls(journal))
+    n_at_once = options.concurrency
+    patience = Patience(
+        concurrency=n_at_once, timeout_s=options.timeout_s, backoff=Backoff(attempts=options.retries + 1)
+    )
+    stop, calls, bench = Stop(), Calls(journal), verdicts.bench
+    judge = Judge(bench, patience.asker(bench.model, stop), calls) if bench else None
     is_circular = old.manifest.get("circular") == "headline"
     scoring = Scoring(journal, verdicts.scorer, verdicts.beside, judge, is_circular)
-    for scorer in (verdicts.scorer, *verdicts.beside):
-        await scoring.score_all(scorer, _answered(old), n_at_once=options.concurrency)
-    if is_circular and judge is not None:
-        await judge_circles(journal, scoring, trials=old.trials)
-    if verdicts.bench is not None:
-        await verdicts.bench.model.close()
+    try:
+        for scorer in (*verdicts.beside, verdicts.scorer):
+            await scoring.score_all(scorer, _answered(old), n_at_once=n_at_once)
+            if is_circular:
+                await judge_circles(journal, scoring, scorer, trials=old.trials, n_at_once=n_at_once)
+    finally:
+        calls.close()
+        if bench is not None:
+            await bench.model.close()
+    return stop.trouble if isinstance(stop.trouble, ModelError) else None
 
 
 def _answered(run: Run) -> Iterator[Answered]:
@@ -133,9 +140,9 @@ def _answered(run: Run) -> Iterator[Answered]:
             yield Answered(sample=result.sample, trial=result.trial, key=result.key, reply=result.reply)
 
 
-def differences(journal: JournalReader, one: str, other: str, *, trials: int = 1) -> list[Change]:
-    """The samples on which two scorers of a run disagree."""
-    return _changes(journal.verdicts(one, trials=trials), journal.verdicts(other, trials=trials))
+def differences(run: Run, scorer: str) -> list[Change]:
+    """The samples on which a further scorer of a run disagrees with its own."""
+    return _changes(run.verdicts(), run.verdicts(scorer))
 
 
 def _changes(before: _Verdicts, after: _Verdicts) -> list[Change]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
-from eyechart.types import Benchmark, Source
+from eyechart.types import Benchmark, Sample, Source
 
 
 def find_benchmark(source: str | Path | Benchmark | Source, options: Options) -> Benchmark:
@@ -18,9 +18,13 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
     from eyechart.benchmarks.custom import custom
     from eyechart.registry import benchmarks
 
-    if isinstance(source, Benchmark):
-        return source
     if not isinstance(source, str | Path):
+        if said := options.reading():
+            raise UsageError(
+                f"{', '.join(said)}: the source is opened already", hint="say it where the source is made"
+            )
+        if isinstance(source, Benchmark):
+            return source
         if not (hasattr(source, "__iter__") and hasattr(source, "name") and hasattr(source, "origin")):
             raise UsageError(
                 f"{type(source).__name__} is not a source of samples",
@@ -79,9 +83,7 @@ def _reading(name: str, options: Options) -> dict[str, Any]:
     """The options of reading that a benchmark knows as its own; any other is refused, not ignored."""
     from eyechart.registry import benchmarks
 
-    usual = Options()
-    names = ("format", "fields", "encoding", "cells", "image_root")
-    said = {one: value for one in names if (value := getattr(options, one)) != getattr(usual, one)}
+    said = {one: value for one, value in options.reading().items() if one not in ("read_as", "settings")}
     for one in said.keys() - inspect.signature(benchmarks.get(name)).parameters.keys():
         raise UsageError(
             f"{name} reads its files in its own way: {one} means nothing to it",
@@ -113,3 +115,18 @@ def rotated(benchmark: Benchmark) -> Benchmark:
 
     source = benchmark.source if benchmark.circular else circular(benchmark.source)
     return replace(benchmark, source=source, circular="headline")
+
+
+def selected(benchmark: Benchmark, options: Options) -> Benchmark:
+    """The same benchmark with some of its questions; of a question with rotations, all or none."""
+    if not options.selection():
+        return benchmark
+    from eyechart.data.lazy import ChangedSource
+    from eyechart.data.select import select, select_circles
+
+    choose = select_circles if benchmark.circular == "headline" else select
+
+    def chosen(samples: Iterable[Sample]) -> Iterator[Sample]:
+        return choose(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)
+
+    return replace(benchmark, source=ChangedSource(benchmark.source, chosen))

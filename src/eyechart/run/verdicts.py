@@ -28,6 +28,7 @@ class Verdicts:
             "scorer": self.scorer.name,
             "parity": self.scorer.parity,
             "also_scorers": [scorer.name for scorer in self.beside],
+            "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.beside)},
             "judge": bench
             and {
                 "model": bench.model.name,
@@ -41,11 +42,14 @@ def choose_verdicts(benchmark: Benchmark, options: Options) -> Verdicts:
     """The scorers of a run, checked against whether there is a judge."""
     bench = find_bench(options)
     usual = benchmark.judged_scorer if bench and benchmark.judged_scorer else benchmark.scorer
-    verdicts = bind(options.scorer or usual, options.also_scorers, bench)
-    said = [name for name in ("judge_base_url", "judge_params", "judge_prompts") if getattr(options, name)]
-    if bench is None and said:
-        raise UsageError(f"{said[0]} is given, but no judge", hint="name it with --judge MODEL")
-    return verdicts
+    return bind(options.scorer or usual, options.also_scorers, bench)
+
+
+def refuse_stray_judge(options: Options) -> None:
+    """Refuse what was said about a judge where there is none."""
+    said = options.judging()
+    if said and "judge" not in said:
+        raise UsageError(f"{next(iter(said))} is given, but no judge", hint="name it with --judge MODEL")
 
 
 def bind(scorer: str, beside: tuple[str, ...], bench: Bench | None) -> Verdicts:

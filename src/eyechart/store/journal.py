@@ -14,8 +14,9 @@ import msgspec
 
 from eyechart.errors import DataError, StoreError
 from eyechart.store import schema
+from eyechart.store.counts import PROVISIONAL
 from eyechart.store.database import connect, store_errors
-from eyechart.store.reader import PROVISIONAL, JournalReader
+from eyechart.store.reader import JournalReader
 from eyechart.store.writer import Statement, Writer
 from eyechart.types import Failure, Reply, Sample, Score, Scorer
 
@@ -115,30 +116,32 @@ class Journal(JournalReader):
                     (sample, trial, ask.key, _encode(reply), attempts, time.time()),
                 ),
                 ("DELETE FROM failures WHERE sample = ? AND trial = ?", (sample, trial)),
+                ("DELETE FROM slips WHERE sample = ? AND trial = ?", (sample, trial)),
             ]
         )
 
-    def append_failure(
-        self,
-        sample: str,
-        trial: int,
-        failure: Failure,
-        *,
-        ask: Ask | None = None,
-        scorer: Scorer | None = None,
-    ) -> None:
-        """Keep the reason why there is no reply (or, for stage "score", no verdict of `scorer`)."""
+    def append_failure(self, sample: str, trial: int, failure: Failure, *, ask: Ask | None = None) -> None:
+        """Keep the reason why there is no reply."""
         row = (sample, trial, _encode(failure), time.time())
         statements: list[Statement] = [("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)]
         if ask is not None:
             statements.append(self._ask_row(sample, trial, ask))
-        elif scorer is not None:  # what an earlier version of it said must not stand in
-            sql = "DELETE FROM scores WHERE sample = ? AND trial = ? AND scorer = ?"
-            statements.append((sql, (sample, trial, scorer.name)))
-        elif failure.stage != "score":
-            # What was asked before is not what is meant now: its old reply must not stand in.
+        else:  # what was asked before is not what is meant now: its old reply must not stand in
             statements.append(("DELETE FROM asks WHERE sample = ? AND trial = ?", (sample, trial)))
         self._writing.put(statements)
+
+    def append_slip(self, sample: str, trial: int, scorer: Scorer, failure: Failure) -> None:
+        """Keep the reason why a scorer gave no verdict; what an earlier version of it said is over."""
+        row = (sample, trial, scorer.name, _encode(failure), time.time())
+        self._writing.put(
+            [
+                ("INSERT OR REPLACE INTO slips VALUES (?, ?, ?, ?, ?)", row),
+                (
+                    "DELETE FROM scores WHERE sample = ? AND trial = ? AND scorer = ?",
+                    (sample, trial, scorer.name),
+                ),
+            ]
+        )
 
     def append_score(
         self,
@@ -150,13 +153,16 @@ class Journal(JournalReader):
         *,
         is_provisional: bool = False,
     ) -> None:
-        """Keep a verdict. It clears an earlier failure to score."""
+        """Keep a verdict. It clears an earlier failure of the same scorer."""
         version = scorer.version + PROVISIONAL * is_provisional
         row = (sample, trial, key, scorer.name, version, score.outcome, score.value, _encode(score))
         self._writing.put(
             [
                 ("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row),
-                ("DELETE FROM failures WHERE sample = ? AND trial = ?", (sample, trial)),
+                (
+                    "DELETE FROM slips WHERE sample = ? AND trial = ? AND scorer = ?",
+                    (sample, trial, scorer.name),
+                ),
             ]
         )
 
@@ -170,10 +176,9 @@ class Journal(JournalReader):
     def renew_ask(self, sample: str, trial: int, ask: Ask) -> None:
         """The same is asked as once before: its reply, kept all along, counts again.
 
-        A failure to load or to answer what was asked in between is over; one to score is not.
+        A failure to load or to answer what was asked in between is over.
         """
-        clear = """DELETE FROM failures WHERE sample = ? AND trial = ?
-                   AND json_extract(CAST(body AS TEXT), '$.stage') <> 'score'"""
+        clear = "DELETE FROM failures WHERE sample = ? AND trial = ?"
         self._writing.put([self._ask_row(sample, trial, ask), (clear, (sample, trial))])
 
     def start_session(self) -> None:

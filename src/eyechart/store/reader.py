@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +11,9 @@ from typing import Any
 import msgspec
 
 from eyechart.store import schema
+from eyechart.store.counts import PROVISIONAL, Counts
 from eyechart.store.database import connect_to_read, store_errors
 from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer
-
-PROVISIONAL = "?"  # ends the version of a verdict that a judge still owes; it is scored again next time
-PAGE = 500  # rows read at a time: a reader that never lingers lets SQLite fold its log back in
 
 _sample = msgspec.json.Decoder(Sample)
 _reply = msgspec.json.Decoder(Reply)
@@ -63,11 +59,30 @@ class Answered:
     reply: Reply
 
 
-class JournalReader:
-    """All that is known of a run."""
+class KeptCalls:
+    """Calls that were on disk when this was made, over one connection; `close` it in the end."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        with store_errors(path):
+            self._db = connect_to_read(path)
+            schema.complete(self._db)
+            self._keys = {row[0] for row in self._db.execute("SELECT key FROM calls")}
+
+    def reply(self, sample: str, trial: int, key: str) -> Reply | None:
+        """What was said then; None where it was never asked."""
+        if key not in self._keys:
+            return None
+        sql = "SELECT body FROM calls WHERE sample = ? AND trial = ? AND key = ?"
+        row = self._db.execute(sql, (sample, trial, key)).fetchone()
+        return None if row is None else _reply.decode(row[0])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+class JournalReader(Counts):
+    """All that is known of a run."""
 
     def meta(self, name: str) -> Any:
         """A fact about the whole run; None when it was never set."""
@@ -101,20 +116,27 @@ class JournalReader:
             else:
                 yield from each
 
-    def results(self, scorer: str, *, trials: int = 1, sample: str | None = None) -> Iterator[Result]:
-        """How each trial of each sample ended, with the verdict of `scorer`."""
+    def results(
+        self, scorer: str, *, version: str = "", trials: int = 1, sample: str | None = None
+    ) -> Iterator[Result]:
+        """How each trial of each sample ended, with the verdict of `scorer`.
+
+        With `version`, a verdict of any other version of it does not count.
+        """
         sql = """
-            SELECT s.position, s.body, t.value, a.key, a.body, r.body, r.attempts, c.body, f.body
+            SELECT s.position, s.body, t.value, a.key, a.body, r.body, r.attempts, c.body,
+                   coalesce(f.body, p.body)
             FROM samples s CROSS JOIN (SELECT value FROM json_each(?3)) t
             LEFT JOIN asks a ON a.sample = s.id AND a.trial = t.value
             LEFT JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
             LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
-                              AND c.scorer = ?4
+                              AND c.scorer = ?4 AND (?5 = '' OR c.version IN (?5, ?5 || ?6))
             LEFT JOIN failures f ON f.sample = s.id AND f.trial = t.value
-            WHERE s.position > ?1 AND s.position <= ?2 AND (?5 IS NULL OR s.id = ?5)
+            LEFT JOIN slips p ON p.sample = s.id AND p.trial = t.value AND p.scorer = ?4
+            WHERE s.position > ?1 AND s.position <= ?2
             ORDER BY s.position, t.value"""
         numbers = msgspec.json.encode(list(range(trials))).decode()
-        for row in self._pages(sql, numbers, scorer, sample):
+        for row in self._pages(sql, numbers, scorer, version, PROVISIONAL, only=sample):
             asked = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
             yield Result(
                 position=row[0],
@@ -144,31 +166,6 @@ class JournalReader:
                 sample=_sample.decode(row[0]), trial=row[1], key=row[2], reply=_reply.decode(row[3])
             )
 
-    def verdicts(self, scorer: str, *, trials: int = 1) -> dict[tuple[str, int], tuple[str, float]]:
-        """Outcome and value of every reply, by sample and trial; one without a verdict has failed."""
-        sql = """
-            SELECT s.id, r.trial, c.outcome, c.value FROM samples s
-            JOIN asks a ON a.sample = s.id AND a.trial < ?3
-            JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
-            LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
-                              AND c.scorer = ?4
-            WHERE s.position > ?1 AND s.position <= ?2
-            ORDER BY s.position, r.trial"""
-        rows = self._pages(sql, trials, scorer)
-        return {(row[0], row[1]): (row[2] or "failed", row[3] or 0.0) for row in rows}
-
-    def score_so_far(self, scorer: Scorer) -> tuple[float, float]:
-        """The points of the verdicts that stand already, and how many there were to earn."""
-        sql = """
-            SELECT total(c.value * coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1)),
-                   total(coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1)) FROM samples s
-            JOIN asks a ON a.sample = s.id
-            JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
-            WHERE c.scorer = ? AND c.version = ? AND c.outcome <> 'unscored'"""
-        with self._reading() as db:
-            total, count = db.execute(sql, (scorer.name, scorer.version)).fetchone()
-        return float(total), float(count)
-
     def asked(self, sample: str, trial: int = 0) -> list[dict[str, Any]]:
         """The messages as they were sent; empty when nothing was."""
         with self._reading() as db:
@@ -176,17 +173,16 @@ class JournalReader:
             row = db.execute(sql, (sample, trial)).fetchone()
         return [] if row is None else msgspec.json.decode(row[0], type=list[dict[str, Any]])
 
-    def call_keys(self) -> set[str]:
-        """The keys of all that was asked besides the replies themselves."""
-        with self._reading() as db:
-            return {row[0] for row in db.execute("SELECT key FROM calls")} if _has_calls(db) else set()
+    def kept_calls(self) -> KeptCalls:
+        """The calls that are on disk now, to be looked up one by one."""
+        return KeptCalls(self.path)
 
     def calls(self, sample: str, trial: int) -> list[Call]:
         """What was asked for one trial of one sample besides the reply itself, in order."""
         sql = """SELECT key, purpose, asked, body FROM calls WHERE sample = ? AND trial = ?
                  ORDER BY at, purpose"""
         with self._reading() as db:
-            rows = db.execute(sql, (sample, trial)).fetchall() if _has_calls(db) else []
+            rows = db.execute(sql, (sample, trial)).fetchall()
         return [
             Call(
                 sample=sample,
@@ -199,50 +195,6 @@ class JournalReader:
             for key, purpose, asked, body in rows
         ]
 
-    def judged_totals(self) -> dict[str, int]:
-        """What the judge cost: calls, tokens in and out."""
-        sql = """
-            SELECT count(*), total(json_extract(CAST(body AS TEXT), '$.usage.prompt_tokens')),
-                   total(json_extract(CAST(body AS TEXT), '$.usage.completion_tokens'))
-            FROM calls WHERE purpose LIKE 'judge:%'"""
-        with self._reading() as db:
-            row = db.execute(sql).fetchone() if _has_calls(db) else (0, 0, 0)
-        return {"calls": int(row[0]), "prompt": int(row[1]), "completion": int(row[2])}
-
-    def count_provisional(self, scorer: str) -> int:
-        """How many verdicts wait for a judge that failed."""
-        sql = "SELECT count(*) FROM scores WHERE scorer = ? AND version LIKE ?"
-        with self._reading() as db:
-            return int(db.execute(sql, (scorer, f"%{PROVISIONAL}")).fetchone()[0])
-
-    def count_samples(self) -> int:
-        """How many samples the run has."""
-        with self._reading() as db:
-            return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
-
-    def totals(self) -> dict[str, float]:
-        """Requests and seconds over all sessions."""
-        sql = "SELECT total(seconds), total(sent), total(retried), total(cached) FROM sessions"
-        with self._reading() as db:
-            seconds, sent, retried, cached = db.execute(sql).fetchone()
-        return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
-
-    def _pages(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Rows of a query over samples, a page of samples at a time: those after `?1`, up to `?2`."""
-        page = """SELECT max(position) FROM
-                  (SELECT position FROM samples WHERE position > ? ORDER BY position LIMIT ?)"""
-        with self._reading() as db:
-            last = -1
-            while (end := db.execute(page, (last, PAGE)).fetchone()[0]) is not None:
-                yield from db.execute(sql, (last, end, *values)).fetchall()
-                last = end
-
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with store_errors(self.path), contextlib.closing(connect_to_read(self.path)) as db:
-            schema.check_version(db, str(self.path))
-            yield db
-
 
 def _task(sample: Sample, trial: int, rows: Sequence[tuple[Any, ...]]) -> Task:
     mine = [row for row in rows if row[2] == trial]
@@ -253,8 +205,3 @@ def _task(sample: Sample, trial: int, rows: Sequence[tuple[Any, ...]]) -> Task:
         recipe=next((row[4] for row in mine if row[4] is not None), None),
         keys=frozenset(row[3] for row in mine),
     )
-
-
-def _has_calls(db: sqlite3.Connection) -> bool:
-    """Whether the journal has that table: one of the first format, opened only to be read, has none."""
-    return int(db.execute("PRAGMA user_version").fetchone()[0]) >= 2

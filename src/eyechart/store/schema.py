@@ -2,7 +2,8 @@
 
 `samples` is the source as it was read; `asks` is what was last asked for each sample and trial;
 `replies` keeps every answer ever paid for, keyed by what was asked; `failures` and `scores` follow them;
-`calls` (since format 2) keeps what was asked besides: earlier rounds of a conversation, and judges.
+since format 2, `calls` keeps what was asked besides (earlier rounds of a conversation, judges), and `slips`
+why a scorer gave no verdict.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from eyechart.errors import StoreError
 VERSION = 2
 OLDEST = 1  # the first format that can be brought up to date
 
-CALLS = """
-CREATE TABLE calls (
+SINCE_2 = """
+CREATE {kind} calls (
   sample TEXT NOT NULL, trial INTEGER NOT NULL, key TEXT NOT NULL,
   purpose TEXT NOT NULL,                  -- "round:0", "judge:mcqa"
   asked  BLOB NOT NULL,                   -- the messages as sent
@@ -23,6 +24,13 @@ CREATE TABLE calls (
   attempts INTEGER NOT NULL,
   at     REAL NOT NULL,
   PRIMARY KEY (sample, trial, key)
+) WITHOUT ROWID;
+
+CREATE {kind} slips (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL, scorer TEXT NOT NULL,
+  body   BLOB NOT NULL,                   -- types.Failure as JSON
+  at     REAL NOT NULL,
+  PRIMARY KEY (sample, trial, scorer)
 ) WITHOUT ROWID;
 """
 
@@ -70,7 +78,7 @@ CREATE TABLE sessions (
   id INTEGER PRIMARY KEY, started_at REAL NOT NULL, seconds REAL NOT NULL,
   sent INTEGER NOT NULL, retried INTEGER NOT NULL, cached INTEGER NOT NULL
 );
-{CALLS}"""
+{SINCE_2.format(kind="TABLE")}"""
 
 
 def create(db: sqlite3.Connection) -> None:
@@ -80,13 +88,22 @@ def create(db: sqlite3.Connection) -> None:
 
 def upgrade(db: sqlite3.Connection) -> None:
     """Bring an older journal up to date, all or nothing."""
-    if int(db.execute("PRAGMA user_version").fetchone()[0]) < VERSION:
-        db.executescript(f"BEGIN IMMEDIATE; {CALLS} PRAGMA user_version = {VERSION}; COMMIT;")
+    if _version(db) < VERSION:
+        # Scorers that failed were among the failures: without a verdict, those replies are scored again.
+        forget = "DELETE FROM failures WHERE json_extract(CAST(body AS TEXT), '$.stage') = 'score';"
+        tables = SINCE_2.format(kind="TABLE")
+        db.executescript(f"BEGIN IMMEDIATE; {tables} {forget} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+def complete(db: sqlite3.Connection) -> None:
+    """Let an older journal be read as if it were up to date, without changing it."""
+    if _version(db) < VERSION:
+        db.executescript(SINCE_2.format(kind="TEMP TABLE"))
 
 
 def check_version(db: sqlite3.Connection, where: str) -> None:
     """Refuse a journal that this eyechart cannot read."""
-    found = int(db.execute("PRAGMA user_version").fetchone()[0])
+    found = _version(db)
     if found > VERSION:
         raise StoreError(
             f"{where} was written by a newer eyechart (format {found}, this one reads {VERSION})",
@@ -94,3 +111,7 @@ def check_version(db: sqlite3.Connection, where: str) -> None:
         )
     if found < OLDEST:
         raise StoreError(f"{where} is not a run of eyechart", hint="give the folder that holds run.sqlite")
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])

@@ -1,0 +1,46 @@
+"""The way into a journal that is only read: a connection, and rows a page at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eyechart.store import schema
+from eyechart.store.database import connect_to_read, store_errors
+
+PAGE = 500  # rows read at a time: a reader that never lingers lets SQLite fold its log back in
+
+
+class Pages:
+    """A journal to be read, at any time and from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def _pages(self, sql: str, *values: object, only: str | None = None) -> Iterator[tuple[Any, ...]]:
+        """Rows of a query over samples, a page of samples at a time: those after `?1`, up to `?2`.
+
+        `only`: a page with nothing but the sample of this id.
+        """
+        page = """SELECT max(position) FROM
+                  (SELECT position FROM samples WHERE position > ? ORDER BY position LIMIT ?)"""
+        with self._reading() as db:
+            if only is not None:
+                found = db.execute("SELECT position FROM samples WHERE id = ?", (only,)).fetchone()
+                if found is not None:
+                    yield from db.execute(sql, (found[0] - 1, found[0], *values)).fetchall()
+                return
+            last = -1
+            while (end := db.execute(page, (last, PAGE)).fetchone()[0]) is not None:
+                yield from db.execute(sql, (last, end, *values)).fetchall()
+                last = end
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with store_errors(self.path), contextlib.closing(connect_to_read(self.path)) as db:
+            schema.check_version(db, str(self.path))
+            schema.complete(db)
+            yield db
