@@ -52,9 +52,11 @@ def same_words(gold: str, said: str) -> bool:
 
 def _words(text: str) -> list[str]:
     """Words, numbers and the signs that change a meaning, without accents."""
-    plain = "".join(
-        char for char in unicodedata.normalize("NFD", _plain(text)) if not unicodedata.combining(char)
-    )
+    plain = _plain(text)
+    if not plain.isascii():
+        plain = "".join(
+            char for char in unicodedata.normalize("NFD", plain) if not unicodedata.combining(char)
+        )
     return _WORD.findall(_APOSTROPHE.sub("", plain).replace("&", " and "))
 
 
