@@ -131,25 +131,26 @@ models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 
 
-_on_hub: dict[str, str] = {}  # a data set of the hub, to the benchmark that reads it
+_published: dict[str, str] = {}  # a data set of the hub or the stem of a file, to the benchmark that reads it
 
 
-def benchmark(name: str, *, hub: str = "") -> Callable[[BenchmarkFactory], BenchmarkFactory]:
+def benchmark(name: str, *, hub: str = "", file: str = "") -> Callable[[BenchmarkFactory], BenchmarkFactory]:
     """Declare a benchmark: the function returns its `Benchmark`.
 
-    `hub` is the data set (``ORG/NAME``) whose rows it reads: ``hf:ORG/NAME:split`` then means this benchmark.
+    `hub` is the data set (``ORG/NAME``) and `file` the published file (without its ending) that it reads as
+    its own: whoever names one of them means this benchmark.
     """
-    if hub:
-        _on_hub[hub.lower()] = name
+    for published in filter(None, (hub, file)):
+        _published[published.lower()] = name
     return lambda factory: benchmarks.record(name, factory)
 
 
-def benchmark_on_hub(data_set: str) -> str | None:
-    """The benchmark that reads a data set of the hub as its own, if one does."""
+def benchmark_of(published: str) -> str | None:
+    """The benchmark that reads a data set of the hub, or a file of that name, as its own."""
     for name in benchmarks.names():
         with contextlib.suppress(EyechartError):  # somebody's plug-in, which nobody asked for here
-            benchmarks.get(name)  # its module says which data set it reads
-    return _on_hub.get(data_set.lower())
+            benchmarks.get(name)  # its module says what it reads
+    return _published.get(published.lower())
 
 
 def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:

@@ -6,13 +6,15 @@ from typing import Any, Literal
 
 import pytest
 
+from eyechart.data.select import select_circles
 from eyechart.data.source import open_source
 from eyechart.errors import UnknownName, UsageError
 from eyechart.prompt.custom import custom_prompt
 from eyechart.registry import benchmark, benchmarks
 from eyechart.run.options import Options
+from eyechart.run.plan import asked_benchmark
 from eyechart.run.sources import find_benchmark, make_benchmark
-from eyechart.types import Benchmark
+from eyechart.types import Benchmark, Sample
 from support.files import choice_tsv
 
 
@@ -92,3 +94,36 @@ def test_a_data_set_of_the_hub_is_the_benchmark_that_reads_it() -> None:
     found = find_benchmark("hf:Jietson/InfoChartQA:text", Options())
     assert (found.name, found.scorer) == ("infochartqa", "infochartqa")
     assert found.source.origin == "hf:Jietson/InfoChartQA:text"
+
+
+def test_a_file_of_a_published_name_is_that_benchmark_unless_it_is_to_be_plain(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "MMBench_DEV_EN.tsv", 2)
+    found = find_benchmark(file, Options())
+    assert (found.name, found.circular, found.scorer) == ("mmbench-dev-en", "headline", "choice-vlmevalkit")
+    assert len(list(found.source)) == 2
+    plain = find_benchmark(file, Options(read_as="plain"))
+    assert (plain.name, plain.circular, plain.scorer) == ("MMBench_DEV_EN", "", "default")
+
+
+def test_a_published_name_is_looked_up_where_such_files_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choice_tsv(tmp_path / "CCBench.tsv", 3)
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    found = find_benchmark("CCBench", Options())
+    assert (found.name, len(list(found.source))) == ("ccbench", 3)
+
+
+def test_an_opened_source_takes_no_options_of_reading(file: Path) -> None:
+    with pytest.raises(UsageError, match="fields: the source is opened already"):
+        find_benchmark(open_source(file), Options(fields={"question": "ask"}))
+
+
+def test_of_a_question_with_rotations_all_are_chosen_or_none(file: Path) -> None:
+    rows = [Sample(id=f"{turn}{n}", question="?", circle=f"c{n}") for turn in "ab" for n in range(3)]
+    names = [sample.id for sample in select_circles(rows, limit=2)]
+    assert names == ["a0", "a1", "b0", "b1"]
+    assert [sample.id for sample in select_circles(rows, ids=["b2"])] == ["a2", "b2"]
+    circular, _ = asked_benchmark(file, Options(circular=True, limit=1))
+    assert {sample.circle for sample in circular.source} == {"0"}
+    assert len(list(circular.source)) == 4

@@ -248,3 +248,30 @@ def test_flags_that_mean_nothing_to_a_run_that_is_scored_again_are_refused(
     done = eyechart("score", "runs", *flags, cwd=tmp_path)
     assert done.code == 2
     assert named in done.err
+
+
+def test_a_run_by_rules_can_be_judged_later_without_naming_a_scorer(
+    server: Server, questions: Path, tmp_path: Path
+) -> None:
+    eyechart("run", questions, "-m", "openai/m", "--base-url", server.base_url, "-q", cwd=tmp_path)
+    done = eyechart("score", "runs", *judged(server)[4:-1], "--json", cwd=tmp_path)
+    assert (done.json["scorer"], done.json["score"]) == ("judged", 0.5)
+
+
+def test_the_judges_troubles_are_told_as_its_own(questions: Path, server: Server, tmp_path: Path) -> None:
+    with Server(lambda asked: Answer(status=401)) as locked:
+        arguments = [*judged(server)[:-2], locked.base_url]
+        done = eyechart("run", questions, *arguments, "-q", cwd=tmp_path)
+    assert "the judge: HTTP 401" in done.err
+    assert "--judge-api-key" in done.err
+
+
+def test_a_judge_that_fails_is_left_alone_until_the_next_start(
+    questions: Path, server: Server, tmp_path: Path
+) -> None:
+    with Server(lambda asked: Answer(status=400)) as failing:
+        arguments = [*judged(server)[:-2], failing.base_url]
+        done = eyechart("run", questions, *arguments, "-q", "--json", cwd=tmp_path)
+        assert len(failing.asked) == 3
+    assert done.json["outcomes"]["unscored"] == 3
+    assert "no answer is public" not in done.err

@@ -125,7 +125,9 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         return Benchmark(
             name=dataset.name,
             source=LazySource(
-                dataset.name, str(path), lambda: _opened(dataset, path, roots, is_own=file is not None)
+                dataset.name,
+                str(path.absolute()),
+                lambda: _opened(dataset, path, roots, is_own=file is not None),
             ),
             prompt=think_prompt if think else insight_o3_prompt,
             scorer="default",

@@ -35,7 +35,7 @@ _ANY = "a file of MMBench's form, given with --as mmbench or file="
 
 
 def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
-    @benchmark(name)
+    @benchmark(name, file=published)
     def declared(
         *,
         file: Path | None = None,

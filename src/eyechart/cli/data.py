@@ -10,7 +10,7 @@ from eyechart.cli import convert
 from eyechart.cli.arguments import Verbs, add_verb, options_of
 from eyechart.cli.flags import add_benchmark_flags, add_data_flags, add_prompt_flags
 from eyechart.cli.output import counting, print_json, print_rich
-from eyechart.errors import UsageError
+from eyechart.errors import EyechartError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,10 +69,23 @@ def execute_show(args: argparse.Namespace) -> int:
     from eyechart.data.source import reasons_of
     from eyechart.run.options import Options
     from eyechart.run.plan import asked_benchmark, choose_prompt
+    from eyechart.run.sources import settings_of
 
     benchmark, options = asked_benchmark(args.source, Options.of(options_of(args)))
-    samples = (one for one in benchmark.source if args.sample in (None, one.id))
-    sample = next(samples, None)
+    settings = {**settings_of(benchmark.name), **benchmark.settings}
+    about = {
+        "name": benchmark.name,
+        "from": benchmark.source.origin,
+        "scorer": benchmark.scorer,
+        **{f"set {name}": str(value) for name, value in settings.items()},
+    }
+    try:
+        sample = next((one for one in benchmark.source if args.sample in (None, one.id)), None)
+    except EyechartError:
+        print_rich(
+            _two_columns(about.items())
+        )  # its options are worth knowing although its files are not here
+        raise
     if sample is None:
         first = next(iter(benchmark.source)).id
         raise UsageError(f"{args.source} has no sample {args.sample!r}", hint=f"ids look like: {first}")
@@ -82,10 +95,7 @@ def execute_show(args: argparse.Namespace) -> int:
         print_rich(_two_columns((role, text or "(here the model speaks)") for role, text in turns))
         return 0
     facts = {
-        "name": benchmark.name,
-        "from": benchmark.source.origin,
-        "scorer": benchmark.scorer,
-        **{f"set {name}": str(value) for name, value in benchmark.settings.items()},
+        **about,
         **{f"why ({n})": reason for n, reason in enumerate(reasons_of(benchmark.source), start=1)},
         "sample": sample.id,
         "question": sample.question,

@@ -63,6 +63,8 @@ def tell(runs: Sequence[Run], *, as_json: bool) -> None:
 
 def remark(done: Run, *, as_json: bool) -> None:
     """What went wrong with a run, what to do next, and what lies where; on stderr."""
+    from eyechart.run.record import OFFICIAL
+
     if done.trouble is not None:
         note(f"the run was stopped: {done.trouble}")
     if done.is_interrupted:
@@ -75,11 +77,13 @@ def remark(done: Run, *, as_json: bool) -> None:
         note(f"{what} for the judge, which gave no answer; start the same command again to ask it")
     if done.files_trouble:
         note(f"the result files could not be written: {done.files_trouble}")
-    if done.files and done.summary.score is None and done.summary.outcomes["unscored"]:
+    if done.files and done.summary.score is None and not _has_golds(done):
         note(f"no answer is public; the file to hand in: {done.files[0]}")
     if not as_json:
         if done.files:
-            note(f"result files: {done.files[0].parent} ({', '.join(path.name for path in done.files)})")
+            folder = done.folder / OFFICIAL
+            names = ", ".join(path.relative_to(folder).as_posix() for path in done.files)
+            note(f"result files: {folder} ({names})")
         note(f"run folder: {done.folder}")
 
 
@@ -109,6 +113,10 @@ def _tables(runs: Sequence[Run]) -> list[RenderableType]:
 
     summaries = [done.summary for done in runs]
     return [run_table(summaries[0])] if len(summaries) == 1 else [runs_table(summaries)]
+
+
+def _has_golds(done: Run) -> bool:
+    return any(result.sample.golds for result in done.samples())
 
 
 def _first_failure(done: Run) -> str:

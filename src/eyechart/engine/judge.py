@@ -96,6 +96,8 @@ class Judge:
             except Unanswered as failed:
                 failures.append(failed)
                 raise JudgeFailed(f"the judge gave no reply: {failed.error}") from failed
+            if said.evidence.get("null_content"):
+                raise JudgeFailed("the judge gave no reply: its content is null")
             return said.text
 
         score = await drive(scorer.steps(reply, sample), answer)

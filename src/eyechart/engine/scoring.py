@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from eyechart.engine.asking import Stopped
@@ -43,6 +43,8 @@ class Scoring:
     beside: Sequence[Scorer] = ()
     judge: Judge | None = None
     is_circular: bool = False  # rotations go to the judge as a circle, when all of them are answered
+    # What the judge has failed to answer in this start: it was asked with patience, and is left alone now.
+    in_vain: set[tuple[str, str, int]] = field(default_factory=set)
 
     async def score(self, sample: Sample, trial: int, key: str, reply: Reply) -> Score | None:
         """The run's verdict, kept with the others; None when the scorer failed."""
@@ -59,6 +61,8 @@ class Scoring:
             return score_reply(self.journal, scorer, sample, trial, key, reply)
         try:
             verdict = await self.judge.score(scorer, reply, sample, trial, key)
+            if verdict.is_provisional:
+                self.in_vain.add((scorer.name, sample.id, trial))
             self.journal.append_score(
                 sample.id, trial, key, scorer, verdict.score, is_provisional=verdict.is_provisional
             )
@@ -74,6 +78,8 @@ class Scoring:
         judge = self.judge if isinstance(scorer, JudgedScorer) else None
 
         async def score(item: Answered) -> None:
+            if (scorer.name, item.sample.id, item.trial) in self.in_vain:
+                return
             await self.score_by(scorer, item, use_judge=not (self.is_circular and item.sample.circle))
 
         await at_once(n_at_once if judge else 1, items, score, judge)

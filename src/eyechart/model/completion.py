@@ -64,6 +64,8 @@ class Completion(msgspec.Struct):
             usage=_usage(self.usage),
             model=_text_of(self.model),
             latency_s=latency_s,
+            # Some official scorers tell no answer from an empty one.
+            evidence={"null_content": True} if message.content is None and not text else {},
         )
 
 

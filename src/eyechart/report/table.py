@@ -247,6 +247,7 @@ def _spent(summary: Summary) -> Iterator[str]:
     requests, tokens = summary.requests, summary.tokens
     if any(requests.values()):
         extras = [f"{requests[name]:,} {name}" for name in ("retried", "cached") if requests.get(name)]
+        extras += [f"{requests['judge']:,} more to the judge"] if requests.get("judge") else []
         sent = requests.get("sent", 0)
         yield f"{sent:,} request{'s' * (sent != 1)}" + (f" ({', '.join(extras)})" if extras else "")
     if any(tokens.values()):

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from eyechart.errors import UsageError
 from eyechart.types import ModelSettings
 
-
 # The options that decide how a reply is scored, and nothing else.
 VERDICT_OPTIONS = (
     "scorer", "also_scorers", "judge", "judge_base_url", "judge_api_key", "judge_params", "judge_prompts",

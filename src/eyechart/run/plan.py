@@ -136,6 +136,7 @@ def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: in
         "group_by": list(benchmark.group_by),
         "circular": benchmark.circular,
         "files": benchmark.files,
+        "judged_scorer": benchmark.judged_scorer,
         "settings": without_secrets(benchmark.settings),
         **verdicts.describe(),
         "model": model,

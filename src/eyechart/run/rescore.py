@@ -67,15 +67,17 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
 
 def _verdicts(old: Run, options: Options) -> Verdicts:
     """Who scores now: as the options say, and where they say nothing, as before."""
+    from eyechart.registry import scorers
+
     refuse_stray_judge(options)
     bench = find_bench(options) or _remembered(old.manifest.get("judge"))
     name = options.scorer or old.manifest.get("scorer", "default")
+    if options.judge and not options.scorer and not isinstance(scorers.get(name), JudgedScorer):
+        name = old.manifest.get("judged_scorer") or name  # as the run itself would have, with a judge
     beside = options.also_scorers or tuple(old.manifest.get("also_scorers", ()))
-    if bench is not None and options.judge is None:
-        from eyechart.registry import scorers
-
-        if not any(isinstance(scorers.get(one), JudgedScorer) for one in (name, *beside)):
-            bench = None  # what the judge said before concerns none of these
+    asks_judges = any(isinstance(scorers.get(one), JudgedScorer) for one in (name, *beside))
+    if options.judge is None and not asks_judges:
+        bench = None  # what a judge said before concerns none of these
     return bind(name, beside, bench)
 
 

@@ -6,17 +6,19 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from eyechart.errors import UsageError
+from eyechart.registry import benchmark_of, benchmarks
 from eyechart.run.options import Options
 from eyechart.types import Benchmark, Sample, Source
+
+PLAIN = "plain"  # --as plain: a file of one's own, whatever it is called
 
 
 def find_benchmark(source: str | Path | Benchmark | Source, options: Options) -> Benchmark:
     """The benchmark that a user means: a declared one by name, or the one that a file makes."""
     from eyechart.benchmarks.custom import custom
-    from eyechart.registry import benchmarks
 
     if not isinstance(source, str | Path):
         if said := options.reading():
@@ -31,11 +33,12 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
                 hint="give a path, a name from the catalogue, a Benchmark, or what ec.load returns",
             )
         return custom(source)
-    read_as = options.read_as or _benchmark_on_hub(source)
-    if read_as:
+    is_name = not Path(source).exists() and str(source) in benchmarks.names()
+    read_as = options.read_as or (None if is_name else _benchmark_of(source))
+    if read_as and read_as != PLAIN:
         settings = {**_reading(read_as, options), **options.settings, "file": str(source)}
         return make_benchmark(read_as, settings)
-    if not Path(source).exists() and str(source) in benchmarks.names():
+    if is_name and not read_as:
         return make_benchmark(str(source), {**_reading(str(source), options), **options.settings})
     if options.settings:
         raise UsageError(
@@ -45,12 +48,11 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
     return custom(_open_file(source, options))
 
 
-def _benchmark_on_hub(source: str | Path) -> str | None:
-    """The benchmark that a data set of the hub is, where it is one of the catalogue's own."""
+def _benchmark_of(source: str | Path) -> str | None:
+    """The benchmark of the catalogue that a hub id or a published file is, if it is one."""
     from eyechart.data.hub_spec import is_hub, parse_hub
-    from eyechart.registry import benchmark_on_hub
 
-    return benchmark_on_hub(parse_hub(str(source)).place) if is_hub(source) else None
+    return benchmark_of(parse_hub(str(source)).place if is_hub(source) else Path(source).stem)
 
 
 def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
@@ -61,7 +63,6 @@ def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
     import msgspec
 
     from eyechart.model.specs import refuse_unknown
-    from eyechart.registry import benchmarks
 
     factory = benchmarks.get(name)
     known = inspect.signature(factory, eval_str=True).parameters
@@ -75,14 +76,22 @@ def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
                 value, known[option].annotation, strict=False, dec_hook=lambda kind, text: kind(text)
             )
         except (msgspec.ValidationError, TypeError, ValueError) as err:
-            raise UsageError(f"{name}: {option}={value!r} is not possible: {err}") from err
+            kind = known[option].annotation
+            hint = f"one of: {', '.join(map(str, get_args(kind)))}" if get_origin(kind) is Literal else ""
+            raise UsageError(f"{name}: {option}={value!r} is not possible: {err}", hint=hint) from err
     return factory(**values)
+
+
+def settings_of(name: str) -> dict[str, str]:
+    """The options of a benchmark's own, and what they are unless set; none for what is in no catalogue."""
+    if name not in benchmarks.names():
+        return {}
+    known = inspect.signature(benchmarks.get(name)).parameters
+    return {option: str(parameter.default) for option, parameter in known.items()}
 
 
 def _reading(name: str, options: Options) -> dict[str, Any]:
     """The options of reading that a benchmark knows as its own; any other is refused, not ignored."""
-    from eyechart.registry import benchmarks
-
     said = {one: value for one, value in options.reading().items() if one not in ("read_as", "settings")}
     for one in said.keys() - inspect.signature(benchmarks.get(name)).parameters.keys():
         raise UsageError(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import UsageError
+from eyechart.errors import ModelError, UsageError
 from eyechart.run.options import Options
-from eyechart.types import Benchmark, JudgedScorer, ModelSettings, Scorer
+from eyechart.types import Benchmark, JudgedScorer, Model, ModelSettings, Reply, Request, Scorer
 
 if TYPE_CHECKING:
     from eyechart.engine.judge import Bench
@@ -89,4 +90,35 @@ def find_bench(options: Options) -> Bench | None:
         concurrency=options.concurrency,
     )
     prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
-    return Bench(make_model(options.judge, settings), prompts)
+    return Bench(_AsJudge(make_model(options.judge, settings)), prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class _AsJudge:
+    """A model whose troubles are told as the judge's, with the judge's own flags."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.model.identity
+
+    @property
+    def max_concurrency(self) -> int | None:
+        return getattr(self.model, "max_concurrency", None)
+
+    async def reply(self, request: Request) -> Reply:
+        try:
+            return await self.model.reply(request)
+        except ModelError as err:
+            err.message = f"the judge: {err.message}"
+            for flag in ("--api-key", "--base-url"):
+                err.hint = err.hint.replace(flag, flag.replace("--", "--judge-"))
+            raise
+
+    async def close(self) -> None:
+        await self.model.close()

@@ -105,7 +105,7 @@ def score_insight_o3(reply: Reply, sample: Sample) -> Judging[Score]:
         detail = Verdict(success=False, fail_reason="no_gold").detail()
         return Score(outcome="unscored", value=0.0, route="insight-o3", detail=detail)
     # Only a reply without a text has its refusal read in its place; the official code meets null there.
-    is_null = reply.finish_reason == "refusal"
+    is_null = reply.finish_reason == "refusal" or bool(reply.evidence.get("null_content"))
     found = yield from _steps(
         sample.question,
         sample.choices_text or None,
