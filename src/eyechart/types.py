@@ -132,10 +132,11 @@ class Sample:
     row: int = 0  # where it stands in its file, counted from 1 as people count
     weight: float = 1.0  # the points it can earn, where a benchmark counts points rather than questions
     circle: str = ""  # of a rotated question: the id that all its rotations share (CircularEval)
+    withheld: Mapping[str, Any] = field(default_factory=dict)  # what gives the answer away; for reports alone
 
     def without_golds(self) -> Sample:
         """The question as a model may see it."""
-        return replace(self, golds=())
+        return replace(self, golds=(), withheld={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

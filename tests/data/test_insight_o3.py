@@ -34,7 +34,9 @@ def test_a_row_becomes_a_sample(tmp_path: Path) -> None:
     assert sample.choices_text == "(A) red\n(B) blue "  # sent unchanged
     assert [image.location for image in sample.images] == [str(tmp_path / "images" / "a.png")]
     assert sample.meta["category"] == "direct"
-    assert sample.meta["boxes"] == [1, 2]
+    assert "boxes" not in sample.meta, "it says where to look"
+    assert sample.withheld == {"boxes": [1, 2]}
+    assert not sample.without_golds().withheld
 
 
 def test_texts_are_kept_as_they_stand(tmp_path: Path) -> None:

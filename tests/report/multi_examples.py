@@ -33,9 +33,13 @@ def multi_sample(name: str, problem: dict[str, Any], n_images: int, **fields: An
         "problem_id": problem_id,
         "question_image_number": n_images,
         "level": level_of(problem["education"], problem["subject"][0]),
-        "analysis": problem["problem_analysis_list"][int(index)],
     }
-    usual: dict[str, Any] = {"golds": (answer,), "weight": float(total_points(answer, type)), "meta": meta}
+    usual: dict[str, Any] = {
+        "golds": (answer,),
+        "weight": float(total_points(answer, type)),
+        "meta": meta,
+        "withheld": {"analysis": problem["problem_analysis_list"][int(index)]},
+    }
     return Sample(**({"id": name, "question": "?"} | usual | fields))
 
 

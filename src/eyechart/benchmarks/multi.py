@@ -7,13 +7,13 @@ can be given as a file. Options bear the names of the official arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.lazy import LazySource
+from eyechart.data.lazy import ChangedSource, LazySource
 from eyechart.data.multi import MultiFiles, image_class, open_multi
 from eyechart.data.multi.predictions import read_predictions
 from eyechart.data.multi.select import Selection, read_codes, refuse_unknown_ids
@@ -85,10 +85,11 @@ def multi(
     )
     prompt = _Prompt(settings)
 
-    def opened(chosen: Selection, *, is_all: bool = False) -> _Weighed:
+    def opened(chosen: Selection, *, is_all: bool = False) -> Source:
         prompt.made()  # a mistake in the wording must show before the first question is asked
         files = _files(settings, chosen)
-        return _Weighed(open_multi(replace(files, subset=None, input_type=0) if is_all else files))
+        source = open_multi(replace(files, subset=None, input_type=0) if is_all else files)
+        return ChangedSource(source, _weighed)
 
     def read(path: Path) -> Replies:
         any_type = replace(selection, types=frozenset(range(5)))
@@ -110,27 +111,17 @@ def multi(
     )
 
 
-@dataclass(frozen=True)
-class _Weighed:
-    """Samples that weigh as many points as their label can earn."""
+def _weighed(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Samples that weigh as many points as their label can earn; what scoring needs is asked for first."""
+    from eyechart.score.multi import total_points
+    from eyechart.score.multi.rouge import require_words
 
-    source: Source
-
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def origin(self) -> str:
-        return self.source.origin
-
-    def __iter__(self) -> Iterator[Sample]:
-        from eyechart.score.multi import total_points
-
-        for sample in self.source:
-            kind = sample.meta["question_type"]
-            points = float(total_points(sample.golds[0], kind)) if sample.golds else 0.0
-            yield replace(sample, weight=points)
+    for sample in samples:
+        kind = sample.meta["question_type"]
+        points = float(total_points(sample.golds[0], kind)) if sample.golds else 0.0
+        if kind == "OP" and points:
+            require_words()  # before anything is spent on a question that could not be scored
+        yield replace(sample, weight=points)
 
 
 class _Prompt:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from eyechart.data.choices import LETTERS, parse_choices
-from eyechart.errors import DataError
+from eyechart.data.lazy import ChangedSource
+from eyechart.errors import DataError, UsageError
 from eyechart.types import Sample, Source
 
 OFFSET = 1_000_000  # as published: rotation i of a numbered question is its index plus i times this
@@ -40,7 +41,9 @@ def rotations(sample: Sample) -> list[Sample]:
 def rotated(samples: Iterable[Sample]) -> Iterator[Sample]:
     """Every sample followed by its rotations. Samples that belong to a circle already stay as they are."""
     questions: dict[str, str] = {}  # every id so far to that of its question
+    has_options = False
     for sample in samples:
+        has_options |= bool(sample.choices)
         for turned in [sample] if sample.circle else rotations(sample):
             if questions.setdefault(turned.id, sample.id) != sample.id:
                 raise DataError(
@@ -48,32 +51,13 @@ def rotated(samples: Iterable[Sample]) -> Iterator[Sample]:
                     hint="the file seems to hold rotations already: run it with --as mmbench",
                 )
             yield turned
-
-
-@dataclass(frozen=True, slots=True)
-class CircularSource:
-    """A source with all rotations of its questions."""
-
-    source: Source = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """As the source is called."""
-        return self.source.name
-
-    @property
-    def origin(self) -> str:
-        """Where the source lies."""
-        return self.source.origin
-
-    def __iter__(self) -> Iterator[Sample]:
-        """Every sample, its rotations right behind it."""
-        return rotated(self.source)
+    if not has_options:
+        raise UsageError("--circular moves options, and no question has any", hint="leave it out")
 
 
 def circular(source: Source) -> Source:
     """The same source, with all rotations."""
-    return CircularSource(source)
+    return ChangedSource(source, rotated)
 
 
 def _lettered(sample: Sample) -> Sample:

@@ -2,8 +2,8 @@
 
 A row has `image` (or `file_name`), `question`, `answer` and, for multiple choice, `options`; it belongs to
 its `category`, else its `subset`, else to ``unknown``. The texts are kept as they stand, since the official
-pipeline sends and compares them so. Everything else stays in the sample's meta under its own name, the
-picture's path included, so that `annotation_row` can give the row back.
+pipeline sends and compares them so. Everything else is kept under its own name, the picture's path included,
+so that `annotation_row` can give the row back; explanations and boxes of where to look are withheld.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from eyechart.types import ImageRef, Sample
 
 AS_WRITTEN = "as-written"  # in meta: the row's own names, in its order
 NO_GROUP = "unknown"
+_SEEN = ("question_id", "image", "file_name", "category", "subset")  # what a model may see of a row, besides
+_KNOWN = (*_SEEN, "question", "options", "answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,8 @@ def annotation_row(sample: Sample) -> dict[str, Any]:
         texts["options"] = sample.choices_text
     if sample.golds:
         texts["answer"] = sample.golds[0]
-    known = texts | {name: value for name, value in sample.meta.items() if name != AS_WRITTEN}
+    kept = {**sample.meta, **sample.withheld}
+    known = texts | {name: value for name, value in kept.items() if name != AS_WRITTEN}
     names = sample.meta.get(AS_WRITTEN)
     return known if names is None else {name: known[name] for name in names if name in known}
 
@@ -115,6 +118,7 @@ def _to_sample(row: Row, cells: ImageCells, where: str) -> Sample:
         choices=parse_choices(options),
         choices_text=options,
         meta=_meta(values),
+        withheld={name: value for name, value in values.items() if name not in _KNOWN},
         row=row.number,
     )
 
@@ -156,7 +160,7 @@ def _meta(values: Mapping[str, Any]) -> dict[str, Any]:
     kept = {
         name: value
         for name, value in values.items()
-        if name not in ("question", "options", "answer") or value in (None, "")
+        if name in _SEEN or (name in _KNOWN and value in (None, ""))
     }
     group = as_text(values.get("category")) or as_text(values.get("subset")) or NO_GROUP
     return {**kept, "category": group, AS_WRITTEN: list(values)}

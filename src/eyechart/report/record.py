@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from eyechart.report.summarise import credit
-from eyechart.types import Result
+from eyechart.types import Result, Sample
 
 Cell: TypeAlias = str | int | float | None
 
@@ -50,7 +50,7 @@ def to_record(result: Result) -> dict[str, Any]:
         "hint": sample.hint,
         "choices": dict(sample.choices),
         "golds": list(sample.golds),
-        "meta": dict(sample.meta),
+        "meta": {**sample.meta, **sample.withheld},
         "outcome": result.outcome,
         "score": credit(result),
         "read": score.read if score else None,
@@ -107,7 +107,7 @@ def to_rows(results: Iterable[Result]) -> Rows:
     """
     stream = iter(results)
     ahead = list(itertools.islice(stream, PEEK))
-    seen = list(dict.fromkeys(str(key) for result in ahead for key in result.sample.meta))
+    seen = list(dict.fromkeys(str(key) for result in ahead for key in _facts(result.sample)))
     kept = seen[:MAX_META]
     is_open = len(ahead) == PEEK or len(seen) > MAX_META
     columns = (
@@ -122,7 +122,7 @@ def to_rows(results: Iterable[Result]) -> Rows:
 def _row(result: Result, keys: list[str], is_open: bool) -> list[Cell]:
     sample, reply, score, failure = result.sample, result.reply, result.score, result.failure
     usage = reply.usage if reply else None
-    meta = {str(key): value for key, value in sample.meta.items()}
+    meta = {str(key): value for key, value in _facts(sample).items()}
     cells: list[Cell] = [
         sample.id,
         result.trial,
@@ -152,6 +152,10 @@ def _row(result: Result, keys: list[str], is_open: bool) -> list[Cell]:
         result.position,
     ]
     return cells
+
+
+def _facts(sample: Sample) -> dict[str, Any]:
+    return {**sample.meta, **sample.withheld}
 
 
 def _column_name(key: str) -> str:

@@ -73,9 +73,10 @@ def test_what_a_sample_says_of_itself(data: MultiData) -> None:
         "question_image_number": 2,
         "image_class": "MI",
         "knowledge": "颜色",
-        "analysis": "一红一蓝。",
         "input_type": 2,
     }
+    assert sample.withheld == {"analysis": "一红一蓝。"}
+    assert not sample.without_golds().withheld, "the worked solution is no model's to see"
 
 
 def test_types_levels_and_picture_classes(data: MultiData) -> None:

@@ -91,6 +91,7 @@ class MultiSource:
                 images=tuple(to_ref(path) for path in images) if has_images else (),
                 golds=_label(question),
                 meta=_meta(question, prepared),
+                withheld={"analysis": _analysis(question)},
                 row=question.row,
             )
 
@@ -168,9 +169,14 @@ def _label(question: Question) -> tuple[str, ...]:
     return () if label is None else (label,)
 
 
+def _analysis(question: Question) -> str:
+    """The worked solution, which no model may see."""
+    analyses = question.problem.problem_analysis_list or []
+    return (analyses[question.index : question.index + 1] or [""])[0] or ""
+
+
 def _meta(question: Question, prepared: Prepared) -> dict[str, Any]:
     problem: Problem = question.problem
-    analyses = problem.problem_analysis_list or []
     n_images = len(prepared.question_images)
     subject = first_of(problem.subject)
     education = problem.education or ""
@@ -184,7 +190,6 @@ def _meta(question: Question, prepared: Prepared) -> dict[str, Any]:
         "question_image_number": n_images,
         "image_class": image_class(n_images),
         "knowledge": knowledge_name(prepared.knowledge, problem.problem_id),
-        "analysis": (analyses[question.index : question.index + 1] or [""])[0] or "",
         "input_type": prepared.input_type,
     }
     if prepared.knowledge_content is not None:

@@ -139,7 +139,7 @@ def _detail(entry: Mapping[str, Any], sample: Sample, row: Row) -> dict[str, Any
     meta = sample.meta
     return detail_of(
         entry,
-        analysis=str(meta.get("analysis", "")),
+        analysis=str(sample.withheld.get("analysis", "")),
         answer=sample.golds[0] if sample.golds else "",
         score=row.score,
         total=row.total,

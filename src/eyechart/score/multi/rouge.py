@@ -58,13 +58,19 @@ def _tokenizer() -> Any:
     The global one logs to stderr, is open to changes by others, and keeps a cache in the shared temporary
     folder that it reads back without a check. Building this one takes about a second, once.
     """
-    try:
-        with quiet():
-            import jieba
-    except ImportError as error:
-        raise MissingExtra.named("multi", needed_for="MULTI's open questions") from error
+    jieba = require_words()
     made = jieba.Tokenizer()
     with quiet():
         made.FREQ, made.total = made.gen_pfdict(made.get_dict_file())
     made.initialized = True
     return made
+
+
+def require_words() -> Any:
+    """The library that finds words in Chinese text; `MissingExtra` where it is not installed."""
+    try:
+        with quiet():
+            import jieba
+    except ImportError as error:
+        raise MissingExtra.named("multi", needed_for="MULTI's open questions") from error
+    return jieba
