@@ -22,6 +22,7 @@ class JudgeCall:
 
     stage: str  # names the prompt, e.g. "mcqa"; score/judge_prompts.py has our wording of each
     values: Mapping[str, str]
+    prompt: str = ""  # the wording of a stage that is not ours: {names} in it are filled with the values
 
 
 class JudgeFailed(EyechartError):

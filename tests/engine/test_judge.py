@@ -1,6 +1,9 @@
 """Judges: asked only for what rules leave open, never twice, and their failures are nobody's mistake."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,16 +134,12 @@ def test_a_judge_that_fails_leaves_no_verdict_and_is_asked_again_next_time(journ
         journal.flush()
         assert len(judge.asked) == 3
 
-    import asyncio
-
     asyncio.run(again())
     assert [result.outcome for result in results(journal)] == ["wrong"] * 3
     assert journal.count_provisional("lenient") == 0
 
 
 def test_what_the_judge_said_is_found_in_the_journal(journal: Journal) -> None:
-    import asyncio
-
     model = ScriptedModel(lambda _: "?")
     judged_run(journal, model, ScriptedModel(lambda _: "CORRECT"), of=samples(3))
     silent = ScriptedModel(lambda _: "INCORRECT")
@@ -181,6 +180,49 @@ def test_a_judge_with_a_wrong_key_stops_the_run_and_loses_no_reply(journal: Jour
     assert len(kept) == len(model.asked) < 50
 
 
+def test_a_judge_that_takes_few_at_once_is_not_hurried(journal: Journal) -> None:
+    """Time spent in its queue is not its silence."""
+
+    async def slow(request: Request) -> str:
+        await asyncio.sleep(0.05)
+        return "CORRECT"
+
+    judge = ScriptedModel(slow)
+    judge.max_concurrency = 1  # type: ignore[attr-defined]
+    options = {"of": samples(12), "concurrency": 12, "timeout_s": 0.3}
+    judged_run(journal, ScriptedModel(lambda _: "?"), judge, **options)
+    assert {result.outcome for result in results(journal)} == {"correct"}
+    assert len(judge.asked) == 12
+
+
+def test_all_replies_of_a_request_are_kept_before_one_is_judged(journal: Journal) -> None:
+    class Generous(ScriptedModel):
+        async def replies(self, request: Request, n: int) -> list[Reply]:
+            return [Reply(text="?") for _ in range(n)]
+
+    async def interrupted() -> None:
+        judging = asyncio.Event()
+
+        async def hang(request: Request) -> str:
+            judging.set()
+            await asyncio.sleep(60)
+            return "CORRECT"
+
+        bench, scorer = bench_of(ScriptedModel(hang))
+        journal.replace_samples(samples(1))
+        made = executor(journal, Generous(), bench=bench, scorer=scorer, grace_s=0.01)
+        running = asyncio.create_task(made.run(journal.tasks(4, together=True)))
+        await judging.wait()
+        made.interrupt()
+        await running
+        made.close()
+
+    journal.start_session()
+    asyncio.run(interrupted())
+    journal.flush()
+    assert sum(result.reply is not None for result in journal.results("lenient", trials=4)) == 4
+
+
 # -- circles ---------------------------------------------------------------------------------------
 
 
@@ -204,8 +246,6 @@ def circle(name: str, *replies: str) -> list[tuple[Sample, str]]:
 def test_a_circle_is_judged_as_far_as_it_is_not_lost(
     journal: Journal, replies: tuple[str, ...], verdicts: tuple[str, ...], asked: list[str]
 ) -> None:
-    import asyncio
-
     rows = circle("a", *replies)
     said = {one.id: text for one, text in rows}
     saying = iter(verdicts)
@@ -215,8 +255,6 @@ def test_a_circle_is_judged_as_far_as_it_is_not_lost(
     journal.start_session()
 
     async def drive() -> None:
-        from dataclasses import replace
-
         model = ScriptedModel(lambda request: said[request.sample.id])
         made = executor(journal, model, bench=bench, scorer=scorer)
         made.scoring = replace(made.scoring, is_circular=True)
@@ -228,3 +266,35 @@ def test_a_circle_is_judged_as_far_as_it_is_not_lost(
     assert judge.asked == asked
     is_right = all(result.outcome == "correct" for result in results(journal))
     assert is_right == (set(replies) <= {"right", "?"} and "INCORRECT" not in verdicts)
+
+
+def test_an_interrupt_while_circles_are_judged_is_no_mistake(journal: Journal) -> None:
+    rows = [row for name in "abcdef" for row in circle(name, "?", "?")]
+    said = {one.id: text for one, text in rows}
+
+    async def drive() -> None:
+        journal.replace_samples(one for one, _ in rows)
+        bench, scorer = bench_of(ScriptedModel(lambda _: "CORRECT"))
+        model = ScriptedModel(lambda request: said[request.sample.id])
+        made = executor(journal, model, bench=bench, scorer=scorer)
+        made.scoring = replace(made.scoring, is_circular=True)
+        await made.run(journal.tasks())
+        asked: list[str] = []
+
+        def stop_at_the_third(request: Request) -> str:
+            asked.append(request.sample.id)
+            if len(asked) == 3:
+                made.interrupt()
+                raise ModelError("busy", status=503, is_retryable=True)
+            return "CORRECT"
+
+        bench.model._script = stop_at_the_third  # type: ignore[attr-defined]
+        await judge_circles(journal, made.scoring, scorer, trials=1, n_at_once=1)
+        made.close()
+        assert len(asked) == 3
+
+    journal.start_session()
+    asyncio.run(drive())
+    outcomes = Counter(result.outcome for result in results(journal))
+    assert outcomes["correct"] == 2
+    assert sum(outcomes.values()) == 12

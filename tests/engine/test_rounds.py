@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,3 +124,20 @@ def test_a_model_that_takes_rounds_itself_is_handed_the_whole_conversation(journ
     run(journal, Evaluator(script), of=[sample(0)], prompt=three_rounds, pictures=Pictures(PICTURES))
     [messages] = heard
     assert messages.count(MODELS_TURN) == 2
+
+
+def test_a_conversation_that_fails_fails_its_own_trial_alone(journal: Journal) -> None:
+    class Generous(ScriptedModel):
+        async def replies(self, request: Request, n: int) -> list[Reply]:
+            raise AssertionError("a conversation is asked for one trial at a time")
+
+    def fails_the_second_time(request: Request) -> Reply:
+        if request.trial == 1 and len(request.messages) == 4:
+            raise ModelError("HTTP 400: no", status=400)
+        return echo(request)
+
+    pictures = Pictures(PICTURES)
+    options: dict[str, Any] = {"prompt": three_rounds, "pictures": pictures, "trials": 3, "together": True}
+    run(journal, Generous(fails_the_second_time), of=[sample(0)], **options)
+    outcomes = [result.reply is not None for result in journal.results("same-text", trials=3)]
+    assert outcomes == [True, False, True]

@@ -65,7 +65,7 @@ def adapt(
     generate = getattr(thing, "generate", None)
     if not callable(generate):
         raise UsageError(f"{name} is not a model", hint=f"it needs a method {_SHAPES}")
-    shape = _Shape(_messages) if _takes_messages(generate) else _Shape(_text_and_images)
+    shape = _Shape(_messages) if _takes_messages(generate) else _Shape(_text_and_images, takes_urls=True)
     return _Adapter(thing, name, settings, generate, shape, is_ready_made=is_ready_made)
 
 
@@ -77,6 +77,7 @@ class _Shape:
     argument: Callable[[Request, Path], tuple[Any, ...]]
     answer: Callable[[Any], Any] = lambda returned: returned
     takes_rounds: bool = False
+    takes_urls: bool = False
     usual_concurrency: int | None = None  # where the object says nothing; None: what the run allows
 
 
@@ -102,6 +103,7 @@ class _Adapter:
         self._shape = shape
         # The engine hands over the whole conversation, the model's own turns left empty.
         self.takes_rounds = shape.takes_rounds
+        self.takes_urls = shape.takes_urls
         usual = shape.usual_concurrency or settings.concurrency
         self.max_concurrency = max(1, int(getattr(thing, "max_concurrency", None) or usual))
         self._slots = asyncio.Semaphore(self.max_concurrency)

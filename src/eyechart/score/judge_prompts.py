@@ -145,8 +145,8 @@ def fill(prompt: str, values: Mapping[str, str]) -> str:
 
 
 def wording(call: JudgeCall, prompts: Mapping[str, str]) -> str:
-    """The words of one call, by the user's prompts where there are some."""
-    return fill(prompts.get(call.stage, PROMPTS[call.stage]), call.values)
+    """The words of one call: the user's where there are some, else the scorer's own, else ours."""
+    return fill(prompts.get(call.stage) or call.prompt or PROMPTS[call.stage], call.values)
 
 
 def names_of(stage: str) -> list[str]:
