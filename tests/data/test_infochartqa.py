@@ -1,5 +1,6 @@
 """Rows of both releases of InfoChartQA: what becomes of them, and how bad ones are named."""
 
+import contextlib
 import csv
 import json
 from pathlib import Path
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from eyechart.data.images import ImageLoader
 from eyechart.data.infochartqa import open_infochartqa
 from eyechart.data.infochartqa_images import tidy_url
-from eyechart.errors import DataError
+from eyechart.errors import DataError, ImageError
 from eyechart.types import ImageRef, Sample
-from support.files import jsonl, picture
+from support.files import jsonl, picture, picture_base64
+from support.hub import clone, library
 
 NEW = {
     "question_id": 7,
@@ -286,3 +288,34 @@ def test_empty_lists_in_a_table_are_empty(tmp_path: Path) -> None:
     [sample] = open_infochartqa(file)
     assert [ref.location for ref in sample.images] == [str(tmp_path / "f.png")]
     assert (sample.choices, sample.choices_text) == ({}, "")
+
+
+def test_the_hubs_rows_choose_no_files_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = library(tmp_path / "home", monkeypatch)
+    here, charts = tmp_path / "here", tmp_path / "charts"
+    for folder in (here, charts):
+        folder.mkdir()
+    (here / "mine.png").write_bytes(picture("red"))
+    (charts / "chosen.png").write_bytes(picture("green"))
+    monkeypatch.chdir(here)
+    paths = ["mine.png", "./mine.png", "../here/mine.png", str(here / "mine.png"), "own.png", "chosen.png"]
+    rows = [
+        {"question_id": n, "qtype": 72, "question": "?", "answer": "5", "figure_path": path}
+        for n, path in enumerate([*paths, picture_base64("blue")])
+    ]
+    repository = clone(tmp_path / "set", {"text": datasets.Dataset.from_list(rows)})
+    (repository / "own.png").write_bytes(picture("blue"))
+    loader = ImageLoader()
+
+    def readable(**settings: Any) -> list[str]:
+        found = []
+        for sample in open_infochartqa(f"hf:{repository}", **settings):
+            with contextlib.suppress(ImageError):
+                loader.load(sample.images[0])
+                found.append(sample.id)
+        return found
+
+    assert readable() == ["4", "6"]  # those of the repository itself
+    assert readable(image_root=charts) == ["4", "5", "6"]

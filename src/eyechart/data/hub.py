@@ -10,9 +10,11 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from eyechart.data.hub_load import Loaded, load_hub, opened
+from eyechart.data.paths import PathRules
 from eyechart.data.rows import Blob, OnProblem, Row, raise_problem
 from eyechart.errors import DataError, ImageError
 from eyechart.types import ImageRef
@@ -36,6 +38,11 @@ class HubReader:
     def origin(self) -> str:
         """The name by which exactly this split is found again."""
         return str(self.loaded.spec)
+
+    def path_rules(self, image_root: Path | str | None = None) -> PathRules:
+        """Strangers wrote it: only files below its own folder are read, and below one that a user names."""
+        roots = [self.loaded.roots[0], *([Path(image_root)] if image_root else [])]
+        return PathRules([str(root.absolute()) for root in roots], allow_absolute=False)
 
     def columns(self) -> tuple[str, ...]:
         """The names of its features."""

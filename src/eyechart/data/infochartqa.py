@@ -111,9 +111,7 @@ def _hub_opener(spec: str, image_root: Path | None) -> Callable[[], tuple[Reader
         from eyechart.data.hub import open_hub
 
         reader = open_hub(spec)
-        # What comes from elsewhere does not choose files of this machine, apart from those below a root.
-        rules = PathRules([str(image_root or Path.cwd())], allow_absolute=False)
-        return reader, Pictures(reader.origin, rules, image_root)
+        return reader, Pictures(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
 
     return opened
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eyechart.data.image_cells import PICTURE_SUFFIXES, ImageCells, RowReference
 from eyechart.data.literals import read_literal
@@ -51,10 +51,12 @@ class Pictures:
     location: str  # of the file, for pictures that lie in it
     rules: PathRules
     image_root: Path | None = None
+    by_row: Literal["parquet", "hub"] = "parquet"  # what pictures lie in that are found by their row
     cells: ImageCells = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cells", ImageCells(self.location, self.rules.to_ref))
+        cells = ImageCells(self.location, self.rules.to_ref, by_row=self.by_row)
+        object.__setattr__(self, "cells", cells)
 
     def of(
         self, values: Mapping[str, Any], row: int, figure_id: str, split: str, where: str

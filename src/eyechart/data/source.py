@@ -160,8 +160,7 @@ def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) 
 def _path_rules(source: FileSource) -> PathRules:
     options = source.options
     if isinstance(source._reader, HubReader):
-        own = [source._reader.loaded.roots[0], *([Path(options.image_root)] if options.image_root else [])]
-        return PathRules([str(root.absolute()) for root in own], options.allow_absolute)
+        return source._reader.path_rules(options.image_root)
     lmu = next((root for root in lmu_roots() if root.is_dir()), None)
     roots = [source.path.parent]
     roots += [Path(options.image_root)] if options.image_root else []
