@@ -52,6 +52,39 @@ def test_naming_it_touches_nothing() -> None:
     }
 
 
+def test_files_of_one_name_in_two_folders_are_two_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origins = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        origins.append(infochartqa(file=Path("rows.jsonl")).source.origin)
+        origins.append(infochartqa(file=Path("hf:./set:text")).source.origin)
+    assert origins == [
+        str(tmp_path / "one/rows.jsonl"),
+        f"hf:{tmp_path}/one/set:text",
+        str(tmp_path / "two/rows.jsonl"),
+        f"hf:{tmp_path}/two/set:text",
+    ]
+    assert infochartqa(file=Path("hf:a/b:text")).source.origin == "hf:a/b:text"
+
+
+def test_runs_on_files_of_one_name_do_not_share_a_folder(tmp_path: Path) -> None:
+    runs = set()
+    with Server(answer) as server:
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+            file = rows(tmp_path / name)
+            done = eyechart(
+                "run", file.name, "--as", "infochartqa", "--out", tmp_path / "runs", "-m", "openai/m",
+                "--base-url", server.base_url, "--json", "-q", cwd=tmp_path / name,
+            )  # fmt: skip
+            assert done.code == 0, done.err
+            runs.add(done.json["run"])
+    assert len(runs) == 2
+
+
 def test_a_run_from_a_file(tmp_path: Path) -> None:
     with Server(answer) as server:
         asked = ["-m", "openai/m", "--base-url", server.base_url, "--json", "-q"]

@@ -57,6 +57,22 @@ def test_a_file_may_be_given_either_way(data: MultiData) -> None:
         multi(file="a.json", problem_file="b.json")
 
 
+def test_files_of_one_name_in_two_folders_are_two_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        made.append(multi(file="problem.json"))
+    assert [one.source.origin for one in made] == [
+        str(tmp_path / "one/problem.json"),
+        str(tmp_path / "two/problem.json"),
+    ]
+    assert [one.settings["problem_file"] for one in made] == ["problem.json"] * 2
+    assert multi().source.origin == "multi"
+
+
 def test_the_usual_choice_is_the_official_one(make: Callable[..., Benchmark]) -> None:
     assert list(by_id(make())) == ["czsx_0_0", "czsx_0_1", "gzwl_1_0", "shjk_2_0"]
     assert make().settings["questions_type"] == make().settings["image_type"] == "0,1,2"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from eyechart.data.formats import origin_of
 from eyechart.data.infochartqa import HUB, open_infochartqa
 from eyechart.data.infochartqa_replies import read_model_response
 from eyechart.data.lazy import LazySource
@@ -29,7 +30,7 @@ def infochartqa(
 ) -> Benchmark:
     """Return the hub's questions, or those of `file`; `image_root` holds charts named by `figure_id`."""
     settings = {"file": file, "split": split, "builder": builder, "image_root": image_root}
-    origin = str(file) if file else f"{HUB}:{split}" if split else HUB
+    origin = origin_of(file) if file else f"{HUB}:{split}" if split else HUB
     return Benchmark(
         name="infochartqa",
         source=LazySource(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from eyechart.data.formats import origin_of
 from eyechart.data.lazy import LazySource
 from eyechart.data.mmbench import open_mmbench
 from eyechart.errors import DataError
@@ -51,7 +52,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
 
         return Benchmark(
             name=name,
-            source=LazySource(name, _place(file) if file else published, opened),
+            source=LazySource(name, origin_of(file) if file else published, opened),
             prompt=mmbench_prompt(prompt),
             scorer="choice-vlmevalkit",
             judged_scorer="choice-vlmevalkit",
@@ -62,11 +63,6 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         )
 
     return declared
-
-
-def _place(file: Path) -> str:
-    """Where a file of one's own lies; a bare name is looked up later and stays a name."""
-    return str(file.expanduser().absolute()) if file.suffix else str(file)
 
 
 for _name, (_published, _about) in SETS.items():

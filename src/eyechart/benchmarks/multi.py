@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from eyechart.data.formats import origin_of
 from eyechart.data.lazy import ChangedSource, LazySource
 from eyechart.data.multi import MultiFiles, image_class, open_multi
 from eyechart.data.multi.predictions import read_predictions
@@ -84,6 +85,7 @@ def multi(
         seed=seed,
     )
     prompt = _Prompt(settings)
+    origin = origin_of(settings["problem_file"]) if settings["problem_file"] else "multi"
 
     def opened(chosen: Selection, *, is_all: bool = False) -> Source:
         prompt.made()  # a mistake in the wording must show before the first question is asked
@@ -99,7 +101,7 @@ def multi(
 
     return Benchmark(
         name="multi",
-        source=LazySource("multi", settings["problem_file"] or "multi", lambda: opened(selection)),
+        source=LazySource("multi", origin, lambda: opened(selection)),
         prompt=prompt,
         scorer="multi" if answer_position == "start" else "multi-end",
         group_by=("level", "image_class", "question_type", "subject"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from eyechart.data.encoding import BOM
+from eyechart.data.hub_spec import PREFIX
 from eyechart.data.paths import lmu_roots
 from eyechart.errors import DataError
 from eyechart.registry import did_you_mean
@@ -25,6 +27,24 @@ class Found:
 
     path: Path
     name: str
+
+
+def origin_of(spec: str | Path) -> str:
+    """What a source is called before it is opened: a path in full, so that no other file is called so.
+
+    An id of the hub stays as it is, and so does a bare name that is looked up later.
+
+    >>> origin_of("hf:someone/signs:test"), origin_of("MMBench_DEV_EN"), origin_of("/data/questions.tsv")
+    ('hf:someone/signs:test', 'MMBench_DEV_EN', '/data/questions.tsv')
+    """
+    before = PREFIX if str(spec).startswith(PREFIX) else ""
+    place = str(spec).removeprefix(PREFIX)
+    path = Path(os.path.expanduser(place))  # noqa: PTH111 - Path's own raises where there is no such home
+    if before:
+        is_name = not place.startswith((".", "/", "~"))
+    else:
+        is_name = len(path.parts) == 1 and not path.suffix and not path.exists()
+    return str(spec) if is_name else f"{before}{path.absolute()}"
 
 
 def find_file(spec: str | Path) -> Found:
