@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast check format wheel core clean
+.PHONY: help demo test fast check format bench wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -27,6 +27,9 @@ check: $(VENV)/.dev   ## format, lint, types, layers, fast tests
 format: $(VENV)/.dev  ## write the code the way ruff writes it
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev   ## how fast: ratios, to compare before and after a change
+	$(BIN)/python bench/rescoring.py
 
 wheel: $(VENV)/.dev   ## build the package
 	$(BIN)/python -m build --wheel --outdir dist .

@@ -22,10 +22,11 @@ from eyechart.types import Reply, Sample
 
 Case = tuple[Sample, str]
 
-WORDS = (
+TEXT = (
     "the chart shows that sales rose in north while south fell by about a third over these years and east "
     "stayed level compared with west where values doubled"
-).split()
+)
+WORDS = TEXT.split()
 NAMES = ("Germany", "United States", "Nigeria", "Niger", "South Korea", "Brazil", "Norway", "Japan", "Peru")
 
 
@@ -38,7 +39,8 @@ def choice_cases(rng: random.Random, n: int) -> Iterator[Case]:
     for k in range(n):
         choices = dict(zip("ABCD", rng.sample(NAMES, 4), strict=True))
         letter = rng.choice("ABCD")
-        said = rng.choice((letter, f"The answer is {letter}.", f"{sentence(rng, 60)}. So I choose ({letter})"))
+        explained = f"{sentence(rng, 60)}. So I choose ({letter})"
+        said = rng.choice((letter, f"The answer is {letter}.", explained))
         yield Sample(id=str(k), question="Which country?", golds=(rng.choice("ABCD"),), choices=choices), said
 
 
@@ -98,7 +100,8 @@ def read_s(folder: Path, scorer: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"of: {', '.join(FAMILIES)}")
     parser.add_argument("--replies", type=int, default=50_000, metavar="N")
     args = parser.parse_args()
