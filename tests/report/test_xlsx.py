@@ -12,7 +12,8 @@ from openpyxl.utils.escape import unescape
 from eyechart.report import xlsx
 from eyechart.report.summarise import summarise
 from eyechart.report.visible import visible
-from eyechart.report.xlsx import MAX_CHARACTERS, write_xlsx
+from eyechart.report.workbook import MAX_CHARACTERS
+from eyechart.report.xlsx import write_xlsx
 from eyechart.types import OUTCOMES, Result
 from report.examples import result
 
