@@ -8,9 +8,15 @@ from typing import Any
 
 HIDDEN = "[secret]"
 
-# Only names that nobody gives to anything else: `token` and `image_token` may well change an answer.
+# Only names that nobody gives to anything else: what is hidden no longer tells two runs apart, and
+# `image_token` or `answer_key` may well change an answer.
 _SECRET = re.compile(
-    r"(?:^|_)(?:api_?key|secret(?:_key)?|password|passwd|authorization|(?:access|auth|bearer|api|hf)_token)$|^key$",
+    r"secret|passw(?:or)?d|passphrase|authorization|credential"
+    r"|^(?:key|token)$"
+    r"|api_?(?:keys?|token)$"
+    r"|(?:^|_)(?:auth|access|private|signing|subscription|judge|hf|hub|huggingface"
+    r"|openai|azure|anthropic|google|gemini|dashscope|github)_?keys?(?:_id)?$"
+    r"|(?:^|_)(?:auth|access|bearer|refresh|session|judge|hf|hub|huggingface|openai|github)_?token$",
     re.IGNORECASE,
 )
 

@@ -160,7 +160,11 @@ def test_arguments_hold_the_settings_and_never_a_key() -> None:
         "settings": {"input_type": 2, "cot": True, "api_key": "sk-1"},
         "model": "openai/m",
         "benchmark": "multi",
-        "options": {"max_tokens": 5, "nested": [{"Authorization": "sk-2"}]},
+        "options": {
+            "max_tokens": 5,
+            "hf_token": "sk-3",
+            "nested": [{"Authorization": "sk-2", "token": "sk-4"}],
+        },
     }
     found = arguments(manifest)
     assert (found["input_type"], found["model"], found["options"]["max_tokens"]) == (2, "openai/m", 5)

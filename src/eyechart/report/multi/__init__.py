@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eyechart.model.secrets import without_secrets
 from eyechart.registry import exporter
 from eyechart.report.multi.files import write_json, write_scores, write_summary
 from eyechart.report.multi.labels import detail_of
@@ -19,7 +20,6 @@ from eyechart.score.multi import score as score_prediction
 from eyechart.types import Export, Result, Sample
 
 _TYPE_NAMES = {kind: name for name, kind in KINDS.items()}
-_SECRETS = ("key", "secret", "password", "authorization")
 _MESSAGES = ("input_message", "input_message_list")  # where a model's own class says what it sent
 
 
@@ -82,8 +82,7 @@ def arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What args.json says: the benchmark's own settings, then how the run was made. Never a key."""
     about = {name: manifest.get(name) for name in ("benchmark", "model", "scorer", "trials", "eyechart")}
     settings = manifest.get("settings") or {}
-    found: dict[str, Any] = _without_secrets({**settings, **about, "options": manifest.get("options") or {}})
-    return found
+    return without_secrets({**settings, **about, "options": manifest.get("options") or {}})
 
 
 def scored(result: Result) -> Row:
@@ -165,14 +164,3 @@ def _image_number(sample: Sample) -> int:
 def _whole(points: float) -> float:
     """Points without a needless fraction; a fraction that is 0 stays one, as open questions write it."""
     return int(points) if points and points == int(points) else points
-
-
-def _without_secrets(value: Any) -> Any:
-    """Drop what is named like a key, at any depth. The manifest holds none; this file is often passed on."""
-    if isinstance(value, dict):
-        return {
-            name: _without_secrets(item)
-            for name, item in value.items()
-            if not any(word in str(name).lower() for word in _SECRETS)
-        }
-    return [_without_secrets(item) for item in value] if isinstance(value, list | tuple) else value
