@@ -377,13 +377,21 @@ class Benchmark:
     about: str = ""
 
 
+class Results(Protocol):
+    """A run's results, read anew at every call, in the benchmark's order."""
+
+    def __call__(self, trial: int | None = None) -> Iterable[Result]:
+        """Those of one trial, counted from 0; of every trial of every sample where none is named."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
     """What a writer of a pipeline's own result files is given."""
 
     folder: Path  # where the files go; it exists
     manifest: Mapping[str, Any]  # benchmark, model, trials, settings, ... of the run
-    results: Callable[[], Iterable[Result]]  # every trial of every sample, as often as wanted
+    results: Results  # as often as wanted; one trial's rows are cheaper than all
 
 
 Exporter: TypeAlias = Callable[[Export], Sequence[Path]]

@@ -370,6 +370,8 @@ def test_results_hold_every_trial_and_can_be_those_of_one_sample(journal: Journa
     found = results(journal, trials=2, sample=last)
     assert [(r.sample.id, r.trial, r.outcome) for r in found] == [(last, 0, None), (last, 1, "correct")]
     assert len(results(journal, trials=2)) == 2 * (pages.PAGE + 2)
+    second = results(journal, trials=2, trial=1)
+    assert [(one.position, one.trial) for one in second] == [(k, 1) for k in range(pages.PAGE + 2)]
 
 
 def test_results_tell_which_pictures_were_sent(journal: Journal) -> None:

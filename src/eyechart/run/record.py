@@ -119,13 +119,16 @@ class Run:
             )
         return groups[key]
 
-    def samples(self) -> Iterator[Result]:
-        """Every trial of every sample, in the benchmark's order, read lazily."""
-        return self._results(self.manifest.get("scorer", ""))
+    def samples(self, trial: int | None = None) -> Iterator[Result]:
+        """Every trial of every sample, or one trial of each, in the benchmark's order, read lazily."""
+        return self._results(self.manifest.get("scorer", ""), trial)
 
-    def _results(self, scorer: str, sample: str | None = None) -> Iterator[Result]:
+    def _results(self, scorer: str, trial: int | None = None, sample: str | None = None) -> Iterator[Result]:
+        if trial is not None and not 0 <= trial < self.trials:
+            hint = f"it has {self.trials}, counted from 0"
+            raise UsageError(f"{self.folder} has no trial {trial}", hint=hint)
         version = self.manifest.get("versions", {}).get(scorer, "")
-        return self.journal.results(scorer, version=version, trials=self.trials, sample=sample)
+        return self.journal.results(scorer, version=version, trials=self.trials, trial=trial, sample=sample)
 
     def verdicts(self, scorer: str | None = None) -> dict[tuple[str, int], tuple[str, float]]:
         """Outcome and value by sample and trial, of the run's own scorer or of a further one."""
@@ -135,15 +138,12 @@ class Run:
 
     def sample(self, name: str, trial: int = 0) -> Result:
         """One sample by its id, or by its position as ``#3``."""
-        if not 0 <= trial < self.trials:
-            hint = f"it has {self.trials}, counted from 0"
-            raise UsageError(f"{self.folder} has no trial {trial}", hint=hint)
-        for result in self._results(self.manifest.get("scorer", ""), sample=name):
-            if result.trial == trial:
-                return result
+        found = next(self._results(self.manifest.get("scorer", ""), trial, sample=name), None)
+        if found is not None:
+            return found
         if name.startswith("#") and name[1:].isdigit():
-            for result in self.samples():
-                if result.position + 1 == int(name[1:]) and result.trial == trial:
+            for result in self.samples(trial):
+                if result.position + 1 == int(name[1:]):
                     return result
         raise UsageError(f"{self.folder} has no sample {name!r}", hint=_near_samples(name, self.samples()))
 

@@ -117,11 +117,17 @@ class JournalReader(Counts):
                 yield from each
 
     def results(
-        self, scorer: str, *, version: str = "", trials: int = 1, sample: str | None = None
+        self,
+        scorer: str,
+        *,
+        version: str = "",
+        trials: int = 1,
+        trial: int | None = None,
+        sample: str | None = None,
     ) -> Iterator[Result]:
         """How each trial of each sample ended, with the verdict of `scorer`.
 
-        With `version`, a verdict of any other version of it does not count.
+        With `version`, a verdict of any other version of it does not count. With `trial`, only that one.
         """
         sql = """
             SELECT s.position, s.body, t.value, a.key, a.body, r.body, r.attempts, c.body,
@@ -135,8 +141,9 @@ class JournalReader(Counts):
             LEFT JOIN slips p ON p.sample = s.id AND p.trial = t.value AND p.scorer = ?4
             WHERE s.position > ?1 AND s.position <= ?2
             ORDER BY s.position, t.value"""
-        numbers = msgspec.json.encode(list(range(trials))).decode()
-        for row in self._pages(sql, numbers, scorer, version, PROVISIONAL, only=sample):
+        numbers = list(range(trials)) if trial is None else [trial]
+        listed = msgspec.json.encode(numbers).decode()
+        for row in self._pages(sql, listed, scorer, version, PROVISIONAL, only=sample):
             asked = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
             yield Result(
                 position=row[0],
