@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import MissingExtra
+from eyechart.report.files import text_file
 from eyechart.report.record import FRACTIONS, INTEGERS, Cell, to_json_text, to_record, to_rows
 from eyechart.report.summary import Summary
 from eyechart.report.xlsx import write_xlsx
@@ -64,10 +65,7 @@ def write_csv(results: Iterable[Result], path: str | Path) -> None:
     hold, are written as their escape.
     """
     rows = to_rows(results)
-    with (
-        replacing(path) as place,
-        place.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
-    ):
+    with text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         writer.writerow(map(guarded, rows.columns))
         writer.writerows(map(_guarded_cell, cells) for cells in rows.cells)
@@ -75,14 +73,14 @@ def write_csv(results: Iterable[Result], path: str | Path) -> None:
 
 def write_jsonl(results: Iterable[Result], path: str | Path) -> None:
     """One record a line, with all that is known of it."""
-    with replacing(path) as place, place.open("w", encoding="utf-8", newline="\n") as file:
+    with text_file(path) as file:
         file.writelines(to_json_text(to_record(result)) + "\n" for result in results)
 
 
 def write_json(results: Iterable[Result], path: str | Path, summary: Summary | None = None) -> None:
     """One object: the summary's keys as ``--json`` prints them, and `samples`, a list of records."""
     head = to_json_text(summary.to_json()).removesuffix("}") + ",\n" if summary else "{"
-    with replacing(path) as place, place.open("w", encoding="utf-8", newline="\n") as file:
+    with text_file(path) as file:
         file.write(f'{head}"samples": [')
         for position, result in enumerate(results):
             file.write((",\n" if position else "\n") + to_json_text(to_record(result)))
