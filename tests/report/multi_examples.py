@@ -1,14 +1,13 @@
 """MULTI's own summary vectors, and runs of MULTI made by hand."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from eyechart.registry import scorers
 from eyechart.report.multi.tables import level_of
 from eyechart.score.multi import KINDS, total_points
-from eyechart.types import Export, Failure, Reply, Result, Sample
+from eyechart.types import Failure, Reply, Result, Sample
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "multi_summary.json"
 
@@ -67,10 +66,6 @@ def official_results(answer_position: str) -> list[Result]:
 
 def failed(sample: Sample, reason: str = "HTTP 503") -> Result:
     return Result(sample=sample, position=0, failure=Failure(stage="generate", reason=reason))
-
-
-def export_of(folder: Path, results: Sequence[Result], **manifest: Any) -> Export:
-    return Export(folder=folder, manifest=manifest, results=lambda: results)
 
 
 def read_json(path: Path) -> Any:

@@ -11,8 +11,8 @@ from eyechart.registry import exporters
 from eyechart.report.multi import answered, arguments, plots
 from eyechart.report.multi.labels import summarise_predictions
 from eyechart.types import ImageRef, Reply, Result, Usage
+from report.examples import export_of
 from report.multi_examples import (
-    export_of,
     failed,
     multi_result,
     multi_sample,
@@ -108,9 +108,26 @@ def test_the_release_file_has_predictions_to_hand_in_and_no_scores(tmp_path: Pat
 @pytest.mark.usefixtures("no_charts")
 def test_trials_have_folders_of_their_own(tmp_path: Path) -> None:
     results = [multi_result(FIRST, text, trial=trial) for trial, text in enumerate("AB")]
-    exporters.get("multi")(export_of(tmp_path, results))
+    exporters.get("multi")(export_of(tmp_path, results, trials=2))
     scores = [read_json(tmp_path / f"trial-{k}" / "score.json")["czsx_0_0"]["score"] for k in (0, 1)]
     assert scores == [0, 1]
+
+
+@pytest.mark.usefixtures("no_charts")
+def test_files_of_an_earlier_time_do_not_stay(tmp_path: Path) -> None:
+    def write(trials: int) -> set[str]:
+        results = [multi_result(FIRST, text, trial=trial) for trial, text in enumerate("ABC"[:trials])]
+        paths = exporters.get("multi")(export_of(tmp_path, results, trials=trials))
+        found = {path for path in tmp_path.rglob("*") if path.is_file() and path.name != "mine.txt"}
+        assert found == set(paths)
+        return {path.name for path in tmp_path.iterdir()}
+
+    assert write(3) == {"trial-0", "trial-1", "trial-2"}
+    (tmp_path / "trial-1" / "mine.txt").touch()
+    assert {name for name in write(1) if name.startswith("trial")} == {"trial-1"}
+    assert write(2) == {"trial-0", "trial-1"}
+    exporters.get("multi")(export_of(tmp_path, [multi_result(replace(FIRST, golds=()), "B")]))
+    assert {path.name for path in tmp_path.iterdir()} == {"args.json", "prediction.json", "trial-1"}
 
 
 @pytest.mark.usefixtures("no_charts")

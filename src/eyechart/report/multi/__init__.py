@@ -12,7 +12,8 @@ from typing import Any
 
 from eyechart.model.secrets import without_secrets
 from eyechart.registry import exporter
-from eyechart.report.multi.files import write_json, write_scores, write_summary
+from eyechart.report.files import drop_files, write_json
+from eyechart.report.multi.files import INDENT, RESULT_FILES, write_scores, write_summary
 from eyechart.report.multi.labels import detail_of
 from eyechart.report.multi.tables import Row, in_order, rejection_line
 from eyechart.score.multi import KINDS, kind_of
@@ -20,24 +21,40 @@ from eyechart.score.multi import score as score_prediction
 from eyechart.types import Export, Result, Sample
 
 _TYPE_NAMES = {kind: name for name, kind in KINDS.items()}
+FILES = ("prediction.json", "args.json", *RESULT_FILES)
 _MESSAGES = ("input_message", "input_message_list")  # where a model's own class says what it sent
 
 
 @exporter("multi")
 def export_multi(export: Export) -> Sequence[Path]:
-    """Write MULTI's files; where there were several trials, those of each into a folder of its own."""
-    trials: dict[int, list[Result]] = {}
-    for result in export.results():
-        if result.outcome is not None or result.reply is not None:
-            trials.setdefault(result.trial, []).append(result)
-    if set(trials) <= {0}:
-        return _write(export.folder, export.manifest, trials.get(0, []))
-    paths: list[Path] = []
-    for trial, results in sorted(trials.items()):
-        folder = export.folder / f"trial-{trial}"
+    """Write MULTI's files; where there are several trials, those of each into a folder of its own."""
+    n_trials = int(export.manifest.get("trials") or 1)
+    several = [_trial_folder(export.folder, trial) for trial in range(n_trials)] if n_trials > 1 else []
+    written: list[Path] = []
+    for trial, folder in enumerate(several or [export.folder]):
         folder.mkdir(exist_ok=True)
-        paths += _write(folder, export.manifest, results)
-    return paths
+        found = _write(folder, export.manifest, [*filter(_is_asked, export.results(trial))])
+        drop_files(folder, set(FILES) - {path.name for path in found})
+        written += found
+    if several:
+        drop_files(export.folder, FILES)  # of an earlier time with a single trial
+    _drop_trials(export.folder, len(several))
+    return written
+
+
+def _is_asked(result: Result) -> bool:
+    return result.outcome is not None or result.reply is not None
+
+
+def _trial_folder(folder: Path, trial: int) -> Path:
+    return folder / f"trial-{trial}"
+
+
+def _drop_trials(folder: Path, trial: int) -> None:
+    """Trials from an earlier time, when there were more of them. What others keep there is left alone."""
+    while (of_trial := _trial_folder(folder, trial)).is_dir():
+        drop_files(of_trial, FILES)
+        trial += 1
 
 
 def answered(result: Result) -> dict[str, Any]:
@@ -115,8 +132,8 @@ def scored(result: Result) -> Row:
 def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result]) -> list[Path]:
     entries = {result.sample.id: answered(result) for result in results}
     paths = [
-        write_json(folder / "prediction.json", entries),
-        write_json(folder / "args.json", arguments(manifest)),
+        write_json(folder / "prediction.json", entries, indent=INDENT),
+        write_json(folder / "args.json", arguments(manifest), indent=INDENT),
     ]
     if not any(result.sample.golds for result in results):
         return paths  # the release file has no answers: prediction.json is there to be handed in

@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import MissingExtra
+from eyechart.report.files import text_file, write_json
 from eyechart.report.multi.plots import CHARTS, write_charts
 from eyechart.report.multi.tables import Row, absolute_line, statistics_rows, summary_object, tables
-from eyechart.store.replacing import replacing
+
+INDENT = 4  # of all JSON files, as published; characters stay as they are
+RESULT_FILES = (
+    "score.json",
+    "detail.json",
+    "statistics.csv",
+    "summary.md",
+    *(f"{name}.png" for name in CHARTS),
+)
 
 
 def write_scores(
@@ -27,9 +36,11 @@ def write_scores(
         for row in rows
     }
     return [
-        write_json(folder / f"{prefix}score.json", scores),
+        write_json(folder / f"{prefix}score.json", scores, indent=INDENT),
         write_json(
-            folder / f"{prefix}detail.json", {row.question_id: details[row.question_id] for row in rows}
+            folder / f"{prefix}detail.json",
+            {row.question_id: details[row.question_id] for row in rows},
+            indent=INDENT,
         ),
     ]
 
@@ -39,10 +50,7 @@ def write_summary(
 ) -> list[Path]:
     """Write statistics.csv, summary.md and charts; without matplotlib the summary says what is missing."""
     statistics = folder / f"{prefix}statistics.csv"
-    with (
-        replacing(statistics) as place,
-        place.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
-    ):
+    with text_file(statistics) as file:
         csv.writer(file, lineterminator="\n").writerows(statistics_rows(rows))
     remarks = list(notes)
     charts: list[Path] = []
@@ -51,9 +59,8 @@ def write_summary(
     except MissingExtra as missing:
         remarks.append(f"{missing.message}: there are none here. {missing.hint}")
     summary = folder / f"{prefix}summary.md"
-    with replacing(summary) as place:
-        text = summary_text(rows, prefix, has_charts=bool(charts), notes=remarks)
-        place.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    with text_file(summary) as file:
+        file.write(summary_text(rows, prefix, has_charts=bool(charts), notes=remarks))
     return [statistics, summary, *charts]
 
 
@@ -70,14 +77,3 @@ def summary_text(
             blocks.append(f"![{name}]({prefix}{name}.png)")
     numbers = json.dumps(summary_object(rows), indent=2, ensure_ascii=False)
     return "\n\n".join([*blocks, f"```json\n{numbers}\n```"]) + "\n"
-
-
-def write_json(path: Path, value: Any) -> Path:
-    """Write a value as the official files are written: four blanks deep, characters as they are."""
-    with (
-        replacing(path) as place,
-        # Half characters, which UTF-8 cannot hold, become their escape: that is how JSON writes them.
-        place.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file,
-    ):
-        json.dump(value, file, indent=4, ensure_ascii=False)
-    return path
