@@ -95,7 +95,7 @@ def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
         raise UsageError(
             f"the template, line {err.lineno}: {err.message}", hint=_advice(sandbox, err.message or "")
         ) from err
-    except (RecursionError, TemplateError) as err:
+    except (RecursionError, ValueError, TemplateError) as err:  # ValueError: a number of 5000 digits
         raise UsageError(f"the template cannot be read: {type(err).__name__}: {err}") from err
     compiled = Template.from_code(sandbox, code, dict(sandbox.globals))
     places_pictures = any(name in ("image", "images") or _IMAGE.fullmatch(name) for name in named)

@@ -1,0 +1,143 @@
+"""Templates of people who mean harm: each is refused within a moment. Ordinary ones are not."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from eyechart.errors import DataError, UsageError
+from eyechart.prompt.template import template_prompt
+from eyechart.types import Sample
+
+SAMPLE = Sample(
+    id="7",
+    question="Which of these? " * 100,
+    choices={letter: f"option {letter}" for letter in "ABCDEFGHIJ"},
+    meta={"tags": [f"tag {k}" for k in range(40)], "scores": {f"s{k}": k / 3 for k in range(40)}},
+)
+
+_MOMENT_S = 2.0  # generous for a machine with much to do; each takes a fraction of it
+LISTS = "{% set a = [1] * 250 %}{% set b = [a] * 250 %}{% set c = [b] * 250 %}"
+TWINS = (
+    "{% set a = [1] * 90 %}{% set x = [a] * 90 %}"
+    "{% set d = [1] * 90 %}{% set y = [d] * 90 %}{% for n in range(90000) %}"
+)
+LONG = "{% set t = 'a ' * 400000 %}{% for n in range(90000) %}"
+
+
+@contextmanager
+def a_moment() -> Iterator[None]:
+    begin = time.process_time()
+    yield
+    assert time.process_time() - begin < _MOMENT_S
+
+
+def rendered(template: str) -> str:
+    [turn] = template_prompt(template, columns=["tags", "scores"])(SAMPLE)
+    return turn.text
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        LISTS + "{{ c }}",
+        LISTS + "{{ c | string | length }}",
+        LISTS + "{{ c | tojson | length }}",
+        LISTS + "{{ c | upper | length }}",
+        LISTS + "{{ ('' ~ c) | length }}",
+        LISTS + "{{ [c, c] | join | length }}",
+        LISTS + "{{ c is lower }}",
+        LISTS + "{{ c == c[0:250] }}",
+        LISTS.replace("[", "(").replace("]", ",)") + "{{ {c: 1} | length }}",
+        "{% set a = {'k': [1] * 9000} %}{% set b = {'k': [a] * 9000} %}{{ b }}",
+        "{{ ['x' * 900000] * 900 }}",
+        "{{ [[1] * 900] * 900 }}",
+        "{{ ([[1] * 90] * 900) | sum(start=[]) | length }}",
+        "{% for n in range(90000) %}{% if range(90000) | sum %}{% endif %}{% endfor %}",
+        "{% for n in range(90000) %}{% if range(90000) | list %}{% endif %}{% endfor %}",
+        "{% for n in range(90000) %}{% if range(90000) | map('string') | list %}{% endif %}{% endfor %}",
+        "{% for n in range(90000) %}{% if range(90000) | select('odd') | list %}{% endif %}{% endfor %}",
+        "{% for n in range(90000) %}{% if range(90000) | reverse | max %}{% endif %}{% endfor %}",
+        "{% for n in range(90000) %}{% if 'a' in range(90000) %}{% endif %}{% endfor %}",
+        "{% set a = [1] * 90000 %}{% for n in range(90000) %}{% if a[1:] %}{% endif %}{% endfor %}",
+        "{% set a = [1] * 90000 %}{% for n in range(90000) %}{% if a.count(2) %}{% endif %}{% endfor %}",
+        "{% set a = [1] * 90000 %}{% for n in range(90000) %}{% if loop.changed(a) %}{% endif %}{% endfor %}",
+        TWINS + "{% if x == y %}{% endif %}{% endfor %}",
+        TWINS + "{% if x is eq y %}{% endif %}{% endfor %}",
+        TWINS + "{% if [x] | select('in', [y]) | list %}{% endif %}{% endfor %}",
+        LONG + "{% if t | title %}{% endif %}{% endfor %}",
+        LONG + "{% if t | wordcount %}{% endif %}{% endfor %}",
+        LONG + "{% if t.upper() %}{% endif %}{% endfor %}",
+        LONG + "{% if t.split() %}{% endif %}{% endfor %}",
+        LONG + "{% if t[1:] %}{% endif %}{% endfor %}",
+        LONG + "{% if t == t ~ '' %}{% endif %}{% endfor %}",
+        LONG + "{% if 'b' in t %}{% endif %}{% endfor %}",
+        LONG + "{% if t + t %}{% endif %}{% endfor %}",
+        "{% for n in range(90000) %}{% if 'xxx' | replace('', 'x' * 90000) %}{% endif %}{% endfor %}",
+        "{{ ('a' * 900000) | trim('b' * 900000 ~ 'a') }}",
+        "{{ ('a' * 900000).strip('b' * 900000 ~ 'a') }}",
+        "{{ ('a' * 900000).rsplit('b' ~ 'a' * 400000) }}",
+        "{{ 5 | round(-999999999) }}",
+        "{{ 5.5 | round(999999999, 'floor') }}",
+        "{{ [1] | tojson(indent=999999999) }}",
+        "{{ [1] | tojson(indent='x' * 900000) | length }}",
+        "{{ (['x'] * 90000) | map(attribute='0' ~ '.0' * 400000) | list | length }}",
+        "{% set n = ('f' * 900000) | int(base=16) %}{{ n // (n - 1) }}",
+        "{{ ('f' * 900000) | int(base=16) is divisibleby 7 }}",
+        "{{ [range(90000)] | map('counted turns', -999999) | map('list') | list | length }}",
+        "{% for n in range(90000) %}" + "{% if n %}{% endif %}" * 2000 + "{% endfor %}",
+    ],
+)
+def test_no_template_takes_more_than_a_moment(template: str) -> None:
+    with a_moment(), pytest.raises(DataError, match=r"^sample 7: the template: "):
+        rendered(template)
+
+
+def test_lists_in_lists_are_measured_and_not_printed() -> None:
+    with pytest.raises(DataError, match="a list grows beyond 100,000 elements, with those inside of it"):
+        rendered(LISTS + "{{ c }}")
+
+
+def test_loops_in_themselves_are_refused() -> None:
+    with pytest.raises(UsageError, match="line 1: a loop in itself is not for prompts"):
+        template_prompt("{% for n in [1] recursive %}{{ loop([1]) }}{% endfor %}")
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ letters }}", str(list("ABCDEFGHIJ"))),
+        ("{{ letters | tojson }}", '["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"]'),
+        ("{{ {'a': [1, [2]]} | tojson(indent=1) | length }}", "32"),
+        ("{% for k, v in choices.items() %}{{ k }}. {{ v }} {% endfor %}", None),
+        ("{% for k, v in choices | dictsort %}{{ k }}) {{ v | upper | trim }}\n{% endfor %}", None),
+        ("{% for k in letters if k in ['A', 'B'] %}{{ k }}{% endfor %}", "AB"),
+        ("{{ choices.values() | map('upper') | join(' / ') }}", None),
+        ("{{ tags | select('in', tags) | list | length }}", "40"),
+        (
+            "{% for a in tags %}{% for b in tags %}{{ '' if a != b else '=' }}{% endfor %}{% endfor %}",
+            "=" * 40,
+        ),
+        ("{{ scores.values() | sum | round(2) }} {{ tags | sum(attribute='0', start=0) if 0 }}", "260.0 "),
+        ("{{ meta.tags | length }} {{ meta | tojson | length > 100 }}", "40 True"),
+        ("{{ question | wordcount }} {{ question.split() | first }} {{ question | truncate(9) }}", None),
+        ("{{ range(1000) | join(',') | length }}", "3889"),
+        ("{% set big = question * 40 %}{{ big | replace('these', 'those') | length }}", "64000"),
+        ("{{ (letters[1:3] + ['Z']) | join }}{{ 7 // 2 - 1 }}{{ 'a' ~ 1 ~ none }}", "BCZ2a1None"),
+        (
+            "{{ 2.567 | round(1) }} {{ 1234 | round(-2) }} {{ ' x ' | trim }}{{ 'xyx'.strip('x') }}",
+            "2.6 1200 xy",
+        ),
+    ],
+)
+def test_ordinary_templates_are_not_refused(template: str, text: str | None) -> None:
+    found = rendered(template)
+    assert found.strip()
+    assert text is None or found == text
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 50_000])
+def test_numbers_without_end_are_refused_as_they_are_read(number: str) -> None:
+    with pytest.raises(UsageError, match="the template cannot be read"):
+        template_prompt(f"{{{{ {number} }}}}")
