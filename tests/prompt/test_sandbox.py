@@ -18,7 +18,7 @@ SAMPLE = Sample(
 )
 
 _MOMENT_S = 2.0  # generous for a machine with much to do; each takes a fraction of it
-LISTS = "{% set a = [1] * 250 %}{% set b = [a] * 250 %}{% set c = [b] * 250 %}"
+LISTS = "{% set a = [1] * 250 %}{% set b = [a] * 250 %}{% set c = [b] * 999 %}"
 TWINS = (
     "{% set a = [1] * 90 %}{% set x = [a] * 90 %}"
     "{% set d = [1] * 90 %}{% set y = [d] * 90 %}{% for n in range(90000) %}"
@@ -48,7 +48,7 @@ def rendered(template: str) -> str:
         LISTS + "{{ ('' ~ c) | length }}",
         LISTS + "{{ [c, c] | join | length }}",
         LISTS + "{{ c is lower }}",
-        LISTS + "{{ c == c[0:250] }}",
+        LISTS + "{{ c == c[0:999] }}",
         LISTS.replace("[", "(").replace("]", ",)") + "{{ {c: 1} | length }}",
         "{% set a = {'k': [1] * 9000} %}{% set b = {'k': [a] * 9000} %}{{ b }}",
         "{{ ['x' * 900000] * 900 }}",
