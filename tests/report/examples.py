@@ -1,9 +1,10 @@
 """Results to report on, made by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from eyechart.types import Failure, Outcome, Reply, Result, Sample, Score, Usage
+from eyechart.types import Export, Failure, Outcome, Reply, Result, Sample, Score, Usage
 
 VALUES: Mapping[Outcome, float] = {"correct": 1.0, "partial": 0.5}
 
@@ -31,3 +32,12 @@ def result(
     usage = Usage(prompt_tokens=100, completion_tokens=10, reasoning_tokens=3)
     came = Reply(text=reply, usage=usage, latency_s=0.5)
     return Result(sample=sample, position=position, trial=trial, reply=came, score=score, attempts=attempts)
+
+
+def export_of(folder: Path, results: Sequence[Result], **manifest: Any) -> Export:
+    """What an exporter is given of a run with these results."""
+
+    def read(trial: int | None = None) -> Iterator[Result]:
+        return (result for result in results if trial is None or result.trial == trial)
+
+    return Export(folder=folder, manifest=manifest, results=read)

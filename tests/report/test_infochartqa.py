@@ -7,7 +7,8 @@ from typing import Any
 
 from eyechart.registry import exporters
 from eyechart.report.infochartqa import make_report, score_entries
-from eyechart.types import Export, Failure, Reply, Result, Sample
+from eyechart.types import Failure, Reply, Result, Sample
+from report.examples import export_of
 
 # question_id, split, gold, type, reply (None: failed)
 ASKED: list[tuple[Any, str, str, int, str | None]] = [
@@ -38,7 +39,7 @@ def result(asked: tuple[Any, str, str, int, str | None], position: int, trial: i
 
 
 def export(folder: Path, results: Sequence[Result], **manifest: Any) -> list[str]:
-    written = exporters.get("infochartqa")(Export(folder=folder, manifest=manifest, results=lambda: results))
+    written = exporters.get("infochartqa")(export_of(folder, results, **manifest))
     return [path.name for path in written]
 
 
@@ -92,6 +93,14 @@ def test_each_trial_has_its_files(tmp_path: Path) -> None:
     assert names[3:] == ["model_response-trial2.json", "results-trial2.json", "report-trial2.json"]
     assert load(tmp_path / "report.json")["overall_accuracy"] == 100.0
     assert load(tmp_path / "report-trial2.json")["overall_accuracy"] == 0.0
+
+
+def test_files_of_an_earlier_time_do_not_stay(tmp_path: Path) -> None:
+    pair = [result(ASKED[k], k, trial) for trial in (0, 1, 2) for k in (0, 1)]
+    assert len(export(tmp_path, pair, trials=3)) == 12
+    names = export(tmp_path, pair[:1])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+    assert names == ["model_response.json", "results.json", "report.json"]
 
 
 def test_types_are_counted_as_numbers_in_order_of_appearance() -> None:

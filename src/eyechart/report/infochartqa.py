@@ -7,7 +7,6 @@ ones, whichever scorer the run used.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,11 +14,14 @@ from typing import Any
 
 from eyechart.data.infochartqa_replies import NO_RESPONSE, left_out, type_of_entry
 from eyechart.registry import exporter
+from eyechart.report.files import drop_files, write_json
 from eyechart.score.infochartqa import as_official_text, check, reply_text, type_of
-from eyechart.store.replacing import replacing
 from eyechart.types import Export, Result
 
 Record = dict[str, Any]
+
+_INDENT = 2  # of all files, as published
+_NAMES = ("model_response", "results", "report", "pairs")
 
 
 def score_entries(entries: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
@@ -95,53 +97,58 @@ def compare_forms(judged: Iterable[tuple[str, str, bool]]) -> Record:
 
 def write_results(records: Sequence[Record], path: str | Path) -> None:
     """The records as one JSON list."""
-    _write(path, "[]", (_text(record) for record in records))
+    write_json(Path(path), records, indent=_INDENT)
 
 
 def write_report(report: Record, path: str | Path) -> None:
     """The statistics as one JSON object."""
-    with replacing(path) as place, place.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(_text(report))
+    write_json(Path(path), report, indent=_INDENT)
 
 
 @exporter("infochartqa")
 def export_infochartqa(export: Export) -> Sequence[Path]:
     """Write the files of every trial; those of the second and later ones carry its number."""
+    n_trials = int(export.manifest.get("trials", 1))
     written: list[Path] = []
-    for trial in range(int(export.manifest.get("trials", 1))):
-        suffix = f"-trial{trial + 1}" if trial else ""
-
-        def place(name: str, suffix: str = suffix) -> Path:
-            written.append(export.folder / f"{name}{suffix}.json")
-            return written[-1]
-
-        records: list[Record] = []
-        judged: list[tuple[str, str, bool]] = []
-        asked = _asked(export.results(), trial, records, judged)
-        _write(place("model_response"), "{}", asked)
-        write_results(records, place("results"))
-        write_report(make_report(records), place("report"))
-        pairs = compare_forms(judged)
-        if pairs["pairs"]:
-            write_report(pairs, place("pairs"))
+    for trial in range(n_trials):
+        for name, content in zip(_NAMES, _contents(export.results(trial)), strict=True):
+            path = export.folder / _file_name(name, trial)
+            if content is None:
+                path.unlink(missing_ok=True)  # of an earlier time; it would no longer be true
+            else:
+                written.append(write_json(path, content, indent=_INDENT))
+    _drop_trials(export.folder, n_trials)
     return written
 
 
-def _asked(
-    results: Iterable[Result], trial: int, records: list[Record], judged: list[tuple[str, str, bool]]
-) -> Iterator[str]:
-    """The members of the response file, one after the other; what they are worth is noted on the way."""
+def _contents(results: Iterable[Result]) -> tuple[Record, list[Record], Record, Record | None]:
+    """What the four files of one trial hold; there are no pairs where charts have one form only."""
+    entries: Record = {}
+    records: list[Record] = []
+    judged: list[tuple[str, str, bool]] = []
     for result in results:
-        if result.trial != trial or (result.reply is None and result.failure is None):
+        if result.reply is None and result.failure is None:
             continue
-        entry = _entry(result)
+        entry = entries[result.sample.id] = _entry(result)
         for record in score_entries([entry]):
             records.append(record)
             meta = result.sample.meta
             if meta.get("chart_form") in ("infographic", "plain"):
                 pair = meta.get("pair_id", meta.get("question_id", result.sample.id))
                 judged.append((str(pair), meta["chart_form"], record["score"]))
-        yield f"{json.dumps(result.sample.id, ensure_ascii=False)}: {_text(entry)}"
+    pairs = compare_forms(judged)
+    return entries, records, make_report(records), pairs if pairs["pairs"] else None
+
+
+def _file_name(name: str, trial: int) -> str:
+    return f"{name}-trial{trial + 1}.json" if trial else f"{name}.json"
+
+
+def _drop_trials(folder: Path, trial: int) -> None:
+    """Files of trials from an earlier time, when there were more of them."""
+    while (folder / _file_name(_NAMES[0], trial)).exists():
+        drop_files(folder, [_file_name(name, trial) for name in _NAMES])
+        trial += 1
 
 
 def _entry(result: Result) -> Record:
@@ -157,25 +164,3 @@ def _entry(result: Result) -> Record:
 
 def _percent(part: int, whole: int) -> float:
     return round(part / whole * 100, 2) if whole else 0.0
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _write(path: str | Path, brackets: str, items: Iterable[str]) -> None:
-    """A list or an object, item by item, as `json.dump` with an indent of 2 writes it whole.
-
-    Half characters, which UTF-8 cannot hold, are written as their escape, which JSON can.
-    """
-    opening, closing = brackets[0], brackets[1]
-    with (
-        replacing(path) as place,
-        place.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file,
-    ):
-        file.write(opening)
-        count = 0
-        for count, item in enumerate(items, start=1):
-            indented = item.replace("\n", "\n  ")  # inside a text a line break is an escape
-            file.write(("," if count > 1 else "") + "\n  " + indented)
-        file.write(("\n" if count else "") + closing)

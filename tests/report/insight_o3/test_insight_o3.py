@@ -11,7 +11,8 @@ from eyechart.data.insight_o3 import AnnotationSource
 from eyechart.judging import conclude
 from eyechart.report.insight_o3 import write_insight_o3
 from eyechart.score.insight_o3 import score_insight_o3
-from eyechart.types import Export, Failure, Reply, Result, Sample
+from eyechart.types import Failure, Reply, Result, Sample
+from report.examples import export_of
 from support.files import jsonl
 from support.insight_o3 import E2E, expected, scripted, stub_judge
 
@@ -38,9 +39,7 @@ def results() -> Iterator[Result]:
 
 
 def export(folder: Path, found: list[Result], **manifest: Any) -> dict[str, Path]:
-    written = write_insight_o3(
-        Export(folder=folder, manifest={"trials": TRIALS, **manifest}, results=lambda: iter(found))
-    )
+    written = write_insight_o3(export_of(folder, found, **{"trials": TRIALS, **manifest}))
     assert all(path.exists() for path in written)
     return {path.relative_to(folder).as_posix(): path for path in written}
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.report.insight_o3_records import end_of, eval_result, group_of, official_records
+from eyechart.report.insight_o3.records import end_of, eval_result, group_of, official_records
 from eyechart.types import Reply, Result, Score
 from report.examples import result
 from support.insight_o3 import vectors

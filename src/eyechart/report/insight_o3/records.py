@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eyechart.report.insight_o3_metrics import End
+from eyechart.report.insight_o3.metrics import End
 from eyechart.types import Result
 
 NAN_GROUP = "NaN"  # as Python's JSON spells it

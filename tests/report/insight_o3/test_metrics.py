@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.report.insight_o3_metrics import (
+from eyechart.report.insight_o3.metrics import (
     End,
     gather_row,
     gather_warnings,
