@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.report.accuracy import Line
 from eyechart.report.evalscope_table import table_text, write_evalscope
-from eyechart.types import Export, Outcome, Result
-from report.examples import result
+from eyechart.report.vlmevalkit.accuracy import Line
+from eyechart.types import Outcome, Result
+from report.examples import export_of, result
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,7 @@ def test_wide_characters_are_counted_as_they_are_shown() -> None:
 
 
 def written(folder: Path, results: list[Result]) -> dict[str, str]:
-    manifest = {"model": "openai/m", "origin": "mine.tsv", "trials": 2}
-    paths = write_evalscope(Export(folder=folder, manifest=manifest, results=lambda: iter(results)))
+    paths = write_evalscope(export_of(folder, results, model="openai/m", origin="mine.tsv", trials=2))
     return {path.name: path.read_text(encoding="utf-8") for path in paths if path.suffix == ".txt"}
 
 

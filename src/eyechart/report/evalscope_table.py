@@ -11,22 +11,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyechart.registry import exporter
-from eyechart.report.accuracy import Line, accuracy
-from eyechart.report.mmbench import of_trial, stems, write_vlmevalkit
+from eyechart.report.files import text_file
 from eyechart.report.visible import one_line
-from eyechart.store.replacing import replacing
+from eyechart.report.vlmevalkit import write_trials
+from eyechart.report.vlmevalkit.accuracy import Line
 from eyechart.types import Export
 
 
 @exporter("evalscope")
 def write_evalscope(export: Export) -> Sequence[Path]:
     """Write VLMEvalKit's files and, for every trial, the table that EvalScope prints."""
-    paths = [*write_vlmevalkit(export)]
-    for trial, stem in enumerate(stems(export)):
-        path = export.folder / f"{stem}_acc.txt"
-        if lines := accuracy(of_trial(export, trial)):
-            with replacing(path) as place:
-                place.write_text(table_text(lines) + "\n", encoding="utf-8", newline="\n")
+    trials = write_trials(export)
+    paths = [path for trial in trials for path in trial.paths]
+    for trial in trials:
+        path = export.folder / f"{trial.stem}_acc.txt"
+        if trial.accuracies:
+            with text_file(path) as file:
+                file.write(table_text(trial.accuracies) + "\n")
             paths.append(path)
         else:
             path.unlink(missing_ok=True)

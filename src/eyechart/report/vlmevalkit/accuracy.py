@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from eyechart.report.circles import fold
 from eyechart.report.exports import guarded
+from eyechart.report.files import text_file
 from eyechart.report.summarise import credit
-from eyechart.store.replacing import replacing
 from eyechart.types import Result
 
 GROUPS = ("l2-category", "category")
@@ -64,18 +63,18 @@ def report_acc(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
     return lines
 
 
-def accuracy(results: Iterable[Result]) -> list[Line]:
-    """The table of a run: circles count as one question, and what has no score does not count."""
+def accuracy(questions: Iterable[Result]) -> list[Line]:
+    """The table of a run, circles folded already: what has no score does not count."""
     return report_acc(
-        {**{name: result.sample.meta.get(name) for name in ("split", *GROUPS)}, "hit": value}
-        for result in fold(results)
-        if result.sample.weight and (value := credit(result)) is not None
+        {**{name: question.sample.meta.get(name) for name in ("split", *GROUPS)}, "hit": value}
+        for question in questions
+        if question.sample.weight and (value := credit(question)) is not None
     )
 
 
 def write_acc(lines: Sequence[Line], path: str | Path) -> None:
     """The table as CSV: every cell in quotes, nothing between them for NaN."""
-    with replacing(path) as place, place.open("w", encoding="utf-8", newline="") as file:
+    with text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
         writer.writerow([guarded(name) for name in lines[0]])
         writer.writerows([_cell(value) for value in line.values()] for line in lines)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.report.accuracy import accuracy, report_acc, write_acc
+from eyechart.report.circles import fold
+from eyechart.report.vlmevalkit.accuracy import accuracy, report_acc, write_acc
 from report.examples import result
 from score.golden import vectors
 
@@ -63,7 +64,7 @@ def test_a_run_counts_circles_once_and_failures_not_at_all() -> None:
         result(6, "partial", meta=meta, value=0.5),
         result(7, "wrong", meta=meta, weight=0.0),
     ]
-    assert accuracy(results) == [{"split": "dev", "Overall": 0.5, "map": 0.5}]
+    assert accuracy(fold(results)) == [{"split": "dev", "Overall": 0.5, "map": 0.5}]
 
 
 def test_the_file_has_quotes_and_empty_cells(tmp_path: Path) -> None:

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
-import pytest
 
 from eyechart import registry
-from eyechart.report.mmbench import NO_ANSWER, judge_name, model_name, set_name
-from eyechart.types import Export, Outcome, Result
-from report.examples import result
+from eyechart.report.vlmevalkit.rows import NO_ANSWER
+from eyechart.types import Outcome, Result
+from report.examples import export_of, result
 
 MANIFEST = {"model": "openai/Qwen/Qwen2.5-VL:7b", "origin": "somewhere/MMBench_DEV_EN.tsv", "trials": 1}
 STEM = "Qwen2_5-VL-7b_MMBench_DEV_EN"
@@ -20,9 +19,7 @@ def export(
     folder: Path, results: list[Result], exporter: str = "mmbench", **manifest: Any
 ) -> dict[str, list[dict[str, Any]]]:
     """What the exporter wrote: file name to rows."""
-    written = registry.exporters.get(exporter)(
-        Export(folder=folder, manifest=MANIFEST | manifest, results=lambda: iter(results))
-    )
+    written = registry.exporters.get(exporter)(export_of(folder, results, **(MANIFEST | manifest)))
     assert sorted(written) == sorted(folder.iterdir())
     return {path.name: _rows(path) for path in written}
 
@@ -121,6 +118,8 @@ def test_every_trial_has_files_of_its_own(tmp_path: Path) -> None:
     assert files[f"{STEM}_acc.csv"][0]["Overall"] == "1.0"
     assert files[f"{STEM}_trial2_acc.csv"][0]["Overall"] == "0.0"
     assert len(files) == 6
+    (tmp_path / f"{STEM}_trial2_acc.txt").touch()  # EvalScope's
+    assert len(export(tmp_path, results[:1])) == 3, "those of the second trial do not stay"
 
 
 def test_where_circles_stand_beside_the_number_every_row_counts(tmp_path: Path) -> None:
@@ -157,26 +156,3 @@ def test_a_column_of_the_source_cannot_take_the_place_of_ours(tmp_path: Path) ->
     files = export(tmp_path, [result(0, "correct", id="1", meta={"hit": 0, "prediction": "C", "log": "x"})])
     [line] = files[f"{STEM}_exact_matching_result.xlsx"]
     assert (line["prediction"], line["hit"]) == ("The answer is B.", 1)
-
-
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [
-        ("openai/gpt-4o", "gpt-4o"),
-        ("hf/Org/Some Model.v2/", "Some_Model_v2"),
-        ("baseline/..", "__"),
-        ("", "model"),
-        ("a/b\\..\\c", "b____c"),
-    ],
-)
-def test_models_make_file_names(model: str, name: str) -> None:
-    assert model_name(model) == name
-    assert Path(name).name == name
-
-
-def test_sets_make_file_names() -> None:
-    assert set_name({"origin": "MMBench_TEST_CN"}) == "MMBench_TEST_CN"
-    assert set_name({"origin": "hf:Org/Name", "benchmark": "x"}) == "Name"
-    assert set_name({"benchmark": "a b/../c"}) == "a_b_.._c"
-    assert set_name({}) == "data"
-    assert judge_name({}) == judge_name({"judge": None}) == "exact_matching"
