@@ -91,7 +91,7 @@ def test_malformed_files_are_named(tmp_path: Path, value: Any, said: str) -> Non
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="no such file"):
         read_entries(tmp_path / "none.json")
 
 

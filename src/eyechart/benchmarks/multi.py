@@ -8,13 +8,13 @@ can be given as a file. Options bear the names of the official arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.data.formats import origin_of
-from eyechart.data.lazy import ChangedSource, LazySource
+from eyechart.data.lazy import ChangedSource, HeldSource, LazySource
 from eyechart.data.multi import MultiFiles, image_class, open_multi
 from eyechart.data.multi.predictions import read_predictions
 from eyechart.data.multi.select import Selection, read_codes, refuse_unknown_ids
@@ -174,21 +174,9 @@ def _read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
             for name in predictions
             if name in meant
         },
-        source=_Answered(chosen.name, chosen.origin, tuple(answered)),
+        source=HeldSource(chosen.name, chosen.origin, tuple(answered)),
         skipped=dict.fromkeys(others, "not among the questions that the options choose"),
     )
-
-
-@dataclass(frozen=True)
-class _Answered:
-    """The questions of a file of replies."""
-
-    name: str
-    origin: str
-    samples: tuple[Sample, ...]
-
-    def __iter__(self) -> Iterator[Sample]:
-        return iter(self.samples)
 
 
 def _files(settings: Mapping[str, Any], selection: Selection) -> MultiFiles:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eyechart.data.json_file import json_errors, read_bytes
 from eyechart.errors import DataError, UsageError
 from eyechart.report.multi.files import write_scores, write_summary
 from eyechart.report.multi.labels import ScoredPredictions, summarise_predictions
@@ -120,17 +121,8 @@ def _folder(output_dir: str | Path | None, predictions: Path) -> Path:
 
 def _read(path: Path, *, id_field: str) -> dict[str, Any]:
     """An object of id to entry. A list of entries that name themselves is turned into one."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-        found = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, path))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}", hint="give the path of a JSON file") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name}: not UTF-8 at byte {error.start}", hint="save it as UTF-8") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"{path.name}: not JSON: {error}", hint=f"it is an object of {id_field} to entry"
-        ) from error
+    with json_errors(path.name, hint=f"it is an object of {id_field} to entry"):
+        found = json.loads(read_bytes(path), object_pairs_hook=lambda pairs: _object(pairs, path))
     if isinstance(found, list):
         return _object(_named(found, path, id_field), path)
     if not isinstance(found, dict):

@@ -8,13 +8,12 @@ first place and its last content.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.encoding import BOM
-from eyechart.data.json_window import elements
+from eyechart.data.json_file import json_errors, row_texts
+from eyechart.data.lazy import HeldSource
 from eyechart.errors import DataError
 from eyechart.types import Replies, Reply, Sample
 
@@ -23,14 +22,12 @@ DEFAULT_TYPE = 1
 
 Entry = dict[str, Any]
 
-_EMPTY_BYTES = 64  # a file without any entry is no longer than this
-
 
 def read_entries(path: str | Path) -> list[Entry]:
     """Every entry in the order in which it counts. `DataError` names the first that is malformed."""
     file = Path(path)
     kept: dict[Any, Entry] = {}
-    for number, (key, text) in enumerate(_texts(file), start=1):
+    for number, (key, text) in enumerate(row_texts(file, may_be_empty=True), start=1):
         where = f"{file.name}: entry {number}" + ("" if key is None else f" ({key!r})")
         entry = _decoded(text, where)
         name = entry["question_id"] if key is None else key
@@ -82,49 +79,13 @@ def read_model_response(path: Path) -> Replies:
         by_id[name] = Reply(text=text, evidence=evidence)
     if not by_id:
         raise DataError(f"{path.name}: there is no reply in it", hint="entries need a 'response'")
-    return Replies(by_id=by_id, source=ResponseSource(path, tuple(samples.values())), skipped=skipped)
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseSource:
-    """The questions of a file of replies."""
-
-    path: Path
-    samples: tuple[Sample, ...]
-
-    @property
-    def name(self) -> str:
-        """Short name."""
-        return "infochartqa"
-
-    @property
-    def origin(self) -> str:
-        """Where the file lies."""
-        return str(self.path)
-
-    def __iter__(self) -> Iterator[Sample]:
-        """In the file's order, those without a reply included."""
-        return iter(self.samples)
-
-
-def _texts(file: Path) -> Iterator[tuple[str | None, bytes]]:
-    try:
-        with file.open("rb") as stream:
-            head = stream.read(_EMPTY_BYTES)
-            if b"".join(head.removeprefix(BOM).split()) in (b"[]", b"{}"):
-                return
-            stream.seek(len(BOM) if head.startswith(BOM) else 0)
-            for key, _, text in elements(stream, file):
-                yield key, text
-    except OSError as err:
-        raise DataError(f"{file}: cannot be read: {err.strerror or err}") from err
+    source = HeldSource("infochartqa", str(path), tuple(samples.values()))  # those without a reply included
+    return Replies(by_id=by_id, source=source, skipped=skipped)
 
 
 def _decoded(text: bytes, where: str) -> Entry:
-    try:
+    with json_errors(where):
         entry = json.loads(text)
-    except (ValueError, RecursionError) as err:
-        raise DataError(f"{where}: not JSON: {err}", hint="check the file with a JSON tool") from err
     if not isinstance(entry, dict):
         raise DataError(f"{where}: {str(entry)[:60]!r} is no entry", hint="an entry is an object")
     needed = ["question_id"] if left_out(entry) else ["question_id", "answer"]

@@ -1,4 +1,4 @@
-"""Sources around sources: one that is opened when its samples are wanted, one whose samples are changed."""
+"""Sources around samples: opened when they are wanted, changed on their way, or held as they are."""
 
 from __future__ import annotations
 
@@ -47,3 +47,16 @@ class ChangedSource:
     def __iter__(self) -> Iterator[Sample]:
         """The samples, changed."""
         return self.change(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSource:
+    """Samples that are in memory already, such as the questions of a file of replies."""
+
+    name: str
+    origin: str
+    samples: tuple[Sample, ...] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """In the order in which they are held."""
+        return iter(self.samples)

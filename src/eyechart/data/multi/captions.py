@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from eyechart.data.multi.files import read_bytes
+from eyechart.data.json_file import read_bytes
 from eyechart.errors import DataError
 
 _SHOWN = 3  # pictures named in a message

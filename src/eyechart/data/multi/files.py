@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from eyechart.data.encoding import BOM, refuse_wide_text
-from eyechart.data.json_window import elements
+from eyechart.data.json_file import json_errors, read_bytes, row_texts
 from eyechart.errors import DataError
 
 # As the files name them: the number that `questions_type` means, and the short name.
@@ -32,7 +31,6 @@ LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "�
 SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
 
 _NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
-_AT = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
 
 T = TypeVar("T")
 
@@ -121,78 +119,25 @@ def read_knowledge(path: Path) -> dict[str, Knowledge]:
 
 def read_hard_list(path: Path) -> list[str]:
     """The ids of questions that a list such as MULTI-Elite names."""
-    data = read_bytes(path)
-    try:
-        return msgspec.json.decode(data, type=list[str])
-    except (msgspec.DecodeError, RecursionError) as err:
-        raise DataError(
-            f"{path.name}: not a list of question ids: {_said(err)}",
-            hint='a JSON list such as ["czsx_0_0", "czsx_0_1"]',
-        ) from err
+    hint = 'a JSON list such as ["czsx_0_0", "czsx_0_1"]'
+    with json_errors(f"{path.name}: not a list of question ids", hint=hint):
+        return msgspec.json.decode(read_bytes(path), type=list[str])
 
 
 def decode_rows(path: Path, kind: type[T], what: str) -> Iterator[tuple[str | None, int, T]]:
     """Key, row number and content of each row of a file whose rows are all of one kind."""
-    for number, (key, text) in enumerate(_rows(path, what), start=1):
-        yield key, number, _decoded(text, kind, f"{path.name}: {_named(what, key, number)}")
-
-
-def read_bytes(path: Path) -> bytes:
-    """The whole file, without a mark at its beginning."""
-    data = _opened(path, lambda file: file.read_bytes())
-    refuse_wide_text(path, data[:4])
-    return data.removeprefix(BOM)
-
-
-def _rows(path: Path, what: str) -> Iterator[tuple[str | None, bytes]]:
-    """Key (None in a list) and text of each row."""
-    with _opened(path, lambda file: file.open("rb")) as file:
-        head = file.read(4)
-        refuse_wide_text(path, head)
-        file.seek(len(BOM) if head.startswith(BOM) else 0)
-        try:
-            for key, _, text in elements(file, path):
-                yield key, text
-        except DataError as err:
-            hint = f"the file is JSON: an object of id to {what}, or a list of entries that name theirs"
-            raise DataError(err.message, hint=hint) from err
-
-
-def _opened(path: Path, opening: Callable[[Path], T]) -> T:
-    try:
-        return opening(path)
-    except FileNotFoundError as err:
-        raise DataError(f"{path}: no such file", hint="check the path") from err
-    except OSError as err:
-        raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
+    hint = f"the file is JSON: an object of id to {what}, or a list of entries that name theirs"
+    for number, (key, text) in enumerate(row_texts(path, hint=hint), start=1):
+        name = f"row {number}" if key is None else f"{what} {key!r}"
+        yield key, number, _decoded(text, kind, f"{path.name}: {name}")
 
 
 def _decoded(text: bytes, kind: type[T], where: str) -> T:
-    try:
+    with json_errors(where, hint=""):
         if _NOT_A_NUMBER.search(text):
             # What Python writes for a missing number is no JSON, but the official code reads it.
             return msgspec.convert(json.loads(text), type=kind)
         return msgspec.json.decode(text, type=kind)
-    except UnicodeDecodeError as err:
-        raise DataError(
-            f"{where}: not UTF-8 text", hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8"
-        ) from err
-    except (msgspec.MsgspecError, ValueError, RecursionError) as err:
-        raise DataError(f"{where}: {_said(err)}") from err
-
-
-def _said(err: Exception) -> str:
-    """What a decoder found wrong, with the field before it."""
-    if not isinstance(err, msgspec.ValidationError):
-        return f"not JSON: {err}"
-    found = _AT.fullmatch(str(err))
-    assert found is not None, "the pattern takes any text"
-    what = found["what"]
-    return f"field {found['field']}: {what}" if found["field"] else what
-
-
-def _named(what: str, key: str | None, number: int) -> str:
-    return f"row {number}" if key is None else f"{what} {key!r}"
 
 
 def first_of(value: Any) -> str:
