@@ -17,6 +17,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"run"}),
     frozenset({"benchmarks", "engine", "report"}),
     frozenset({"data", "prompt", "model", "score", "store"}),
+    frozenset({"wordings"}),
     frozenset({"registry"}),
     frozenset({"types"}),
     frozenset({"judging"}),

@@ -35,9 +35,9 @@ def test_a_users_wording_takes_the_place_of_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message", "hint"),
     [
-        ("", "does not hold prompts", "mcqa, openqa"),
-        ("- a\n- b\n", "does not hold prompts", "mcqa, openqa"),
-        ("mcqa: [1]\n", "does not hold prompts", "mcqa, openqa"),
+        ("", "does not map names to texts", "mcqa, openqa"),
+        ("- a\n- b\n", "does not map names to texts", "mcqa, openqa"),
+        ("mcqa: [1]\n", "'mcqa' is list, not text", "mcqa, openqa"),
         ("mcqa: [1", "cannot be read", ""),
         ("mcqb: '{answer}'\n", "no stage of judging is called 'mcqb'", "mcqa"),
         ("mcqa: 'Which letter?'\n", "the prompt of mcqa does not show the judge", "{answer}"),

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from eyechart.errors import UsageError
 from eyechart.judging import JudgeCall
-from eyechart.registry import did_you_mean, near_names
+from eyechart.registry import near_names
+from eyechart.wordings import checked_wordings, read_yaml
 
 # Stage to wording. The names in braces are the values that the stage's scorer hands over.
 PROMPTS: Mapping[str, str] = {
@@ -178,21 +179,7 @@ def _check_names(path: str | Path, stage: str, prompt: str) -> None:
 
 def read_prompts(path: str | Path) -> dict[str, str]:
     """Stage to prompt, from a YAML or JSON file. Stages that are not there keep our wording."""
-    import yaml
-
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-        content = yaml.safe_load(text)  # JSON is YAML too
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
-        raise UsageError(f"{path} cannot be read: {' '.join(str(err).split())}") from err
-    if not isinstance(content, dict) or not all(isinstance(value, str) for value in content.values()):
-        raise UsageError(
-            f"{path} does not hold prompts", hint=f"it maps names ({', '.join(PROMPTS)}) to texts"
-        )
-    for stage in content:
-        if stage not in PROMPTS:
-            known = f"the stages are: {', '.join(PROMPTS)}"
-            hint = did_you_mean(str(stage), list(PROMPTS), otherwise=known)
-            raise UsageError(f"{path}: no stage of judging is called {stage!r}", hint=hint)
-        _check_names(path, stage, content[stage])
-    return {str(stage): text for stage, text in content.items()}
+    prompts = checked_wordings(read_yaml(path), path, PROMPTS, what="stage of judging")
+    for stage, prompt in prompts.items():
+        _check_names(path, stage, prompt)
+    return prompts

@@ -59,7 +59,7 @@ def test_a_file_may_hold_both_languages(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("endng: x", "no piece of MULTI's prompt is called 'endng'"),
-        ("ending: 7", "the piece 'ending' is int, not text"),
+        ("ending: 7", "'ending' is int, not text"),
         ("- ending", "does not map names"),
         ("zh: [a]", "does not map names"),
         ("ending: [", "cannot be read"),

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from eyechart.errors import UsageError
-from eyechart.registry import did_you_mean
+from eyechart.wordings import checked_wordings, read_yaml
 
 Language = Literal["zh", "en"]
 
@@ -113,27 +112,8 @@ def read_words(path: str | Path, lang: Language) -> dict[str, str]:
 
     The file maps names to texts, or ``zh`` and ``en`` to such maps.
     """
-    import yaml
-
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))  # JSON is YAML too
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
-        raise UsageError(f"{path} cannot be read: {' '.join(str(err).split())}") from err
+    content = read_yaml(path)
     if isinstance(content, dict) and content and set(content) <= set(WORDS):
         content = content.get(lang, {})
-    return {**WORDS[lang], **_checked(content, path)}
-
-
-def _checked(content: Any, path: str | Path) -> dict[str, str]:
-    hint = f"the pieces are: {', '.join(NAMES)}"
-    if not isinstance(content, dict):
-        raise UsageError(f"{path} does not map names of pieces to texts", hint=hint)
-    for name, text in content.items():
-        if name not in NAMES:
-            raise UsageError(
-                f"{path}: no piece of MULTI's prompt is called {name!r}",
-                hint=did_you_mean(str(name), list(NAMES), otherwise=hint),
-            )
-        if not isinstance(text, str):
-            raise UsageError(f"{path}: the piece {name!r} is {type(text).__name__}, not text")
-    return {str(name): text.strip("\n") for name, text in content.items()}
+    own = checked_wordings(content, path, NAMES, what="piece of MULTI's prompt")
+    return {**WORDS[lang], **{name: text.strip("\n") for name, text in own.items()}}
