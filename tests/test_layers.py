@@ -21,6 +21,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"registry"}),
     frozenset({"types"}),
     frozenset({"judging"}),
+    frozenset({"replacing"}),
     frozenset({"errors", "quiet"}),
 )
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}

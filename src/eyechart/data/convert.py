@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Any, TextIO
+from typing import Any
 
 from eyechart.data.convert_rows import Entry
 from eyechart.data.converters import CONVERTERS, Converter
@@ -26,6 +25,7 @@ from eyechart.data.rows import Blob, Row, place
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.errors import DataError, UnknownName, UsageError
 from eyechart.registry import did_you_mean
+from eyechart.replacing import replacing
 from eyechart.types import ImageRef
 
 Progress = Callable[[int], None]
@@ -55,7 +55,8 @@ def convert(
     sources = list(_sources(converter, source))
     pictures = _Pictures(converter, out / converter.pictures, force, _folder(source))
     n_rows = 0
-    with _writing(annotations) as file:
+    _make_folder(annotations.parent)
+    with replacing(annotations) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
         for opened in sources:
             for row, images in opened.pictured_rows():
                 entry = _entry(converter, opened, row, n_rows, images)
@@ -188,19 +189,14 @@ class _Pictures:
             return
         data = self._read(ref, where)
         target = self.folder / name
-        try:
-            is_there = target.is_file() and target.read_bytes() == data
-            if not is_there and name in self.written:
+        if not _holds(target, data):
+            if name in self.written:
                 raise DataError(f"{where}: another row has a different picture of the name {name}")
-            if not is_there and target.exists() and not self.force:
+            if target.exists() and not self.force:
                 raise UsageError(f"{target} is there already and differs", hint="--force writes it anew")
-            if not is_there:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                draft = target.with_name(f".{target.name}.part")
+            _make_folder(target.parent)
+            with replacing(target) as draft:
                 draft.write_bytes(data)
-                draft.replace(target)
-        except OSError as err:
-            raise DataError(f"cannot write {target}: {err.strerror or err}") from err
         self.written[name] = ref
 
     def _read(self, ref: ImageRef, where: str) -> bytes:
@@ -227,17 +223,15 @@ class _Pictures:
         return ref
 
 
-@contextmanager
-def _writing(path: Path) -> Iterator[TextIO]:
-    """A text file that appears when it is whole."""
-    draft = path.with_name(f".{path.name}.part")
+def _holds(path: Path, data: bytes) -> bool:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with draft.open("w", encoding="utf-8", newline="\n") as file:
-                yield file
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        return path.is_file() and path.read_bytes() == data
     except OSError as err:
-        raise DataError(f"cannot write {path}: {err.strerror or err}") from err
+        raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise DataError(f"cannot write to {folder}: {err.strerror or err}") from err

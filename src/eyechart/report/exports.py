@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import MissingExtra
+from eyechart.replacing import replacing
 from eyechart.report.files import text_file
 from eyechart.report.record import FRACTIONS, INTEGERS, Cell, to_json_text, to_record, to_rows
 from eyechart.report.summary import Summary
 from eyechart.report.xlsx import write_xlsx
-from eyechart.store.replacing import replacing
 from eyechart.types import Result
 
 __all__ = [

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from eyechart.store.replacing import replacing
+from eyechart.replacing import replacing
 
 
 @contextmanager

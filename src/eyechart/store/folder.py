@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import StoreError
+from eyechart.replacing import replacing
 from eyechart.store.journal import FILE_NAME
-from eyechart.store.replacing import replacing
 
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"

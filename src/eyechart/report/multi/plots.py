@@ -9,8 +9,8 @@ from typing import Any
 
 from eyechart.errors import MissingExtra
 from eyechart.quiet import quiet
+from eyechart.replacing import replacing
 from eyechart.report.multi.tables import Row, Tally, by_image, by_level, by_type
-from eyechart.store.replacing import replacing
 
 CHARTS = ("summary_education", "summary_image", "summary_type", "heatmap")
 _PER_COLUMN = 100  # questions, in the heat map

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import StoreError
-from eyechart.store.replacing import replacing
+from eyechart.replacing import replacing
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
