@@ -81,8 +81,14 @@ def test_a_mark_of_no_picture_is_refused_by_name(mark: str) -> None:
     assert "img_paths holds 2 pictures" in caught.value.message
 
 
-def test_marks_of_the_list_pass() -> None:
-    check_marks("[IMAGE_1][IMAGE_02]", ["a", "b"], where="", field="img_paths")
+@pytest.mark.parametrize(("n_images", "is_refused"), [(2, False), (1, True), (0, True)])
+def test_marks_pass_as_far_as_the_list_goes(n_images: int, is_refused: bool) -> None:
+    refused = False
+    try:
+        check_marks("[IMAGE_1][IMAGE_02]", ["a", "b"][:n_images], where="", field="img_paths")
+    except DataError:
+        refused = True
+    assert refused == is_refused
 
 
 def test_one_text_of_knowledge_is_named_by_its_first_character_but_not_in_the_driving_test() -> None:
