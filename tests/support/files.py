@@ -20,6 +20,13 @@ def picture(
     return buffer.getvalue()
 
 
+def noisy_picture(kind: str, size: tuple[int, int] = (64, 48), mode: str = "RGB", **options: Any) -> bytes:
+    """A picture of noise, as large as such a file gets."""
+    out = io.BytesIO()
+    Image.effect_noise(size, 80).convert(mode).save(out, kind, **options)
+    return out.getvalue()
+
+
 def picture_base64(colour: str | tuple[int, int, int] = "red", size: tuple[int, int] = (32, 24)) -> str:
     return base64.b64encode(picture(colour, size)).decode()
 

@@ -17,11 +17,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from eyechart.data.encode import reencode
 from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetcher, alone
 from eyechart.data.hub import identity_of, read_picture
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.paths import REFUSALS
-from eyechart.data.pixels import MIME, decode_fully, inspect, reencode
+from eyechart.data.pixels import MIME, decode_fully, inspect
 from eyechart.errors import ImageError, UsageError
 from eyechart.types import Image, ImageRef
 
