@@ -73,6 +73,18 @@ def test_files_of_one_name_in_two_folders_are_two_sources(
     assert multi().source.origin == "multi"
 
 
+def test_the_settings_keep_their_names_and_order_which_name_run_folders() -> None:
+    settings = multi(file="a.json", input_type=1, questions_type=[0, 3], image_type=1, seed=4).settings
+    assert list(settings.items()) == [
+        ("problem_file", "a.json"), ("knowledge_file", ""), ("caption_file", ""), ("subset", ""),
+        ("questions_type", "0,3"), ("image_type", "1"), ("subject", ""), ("input_type", 0),
+        ("in_turn", False), ("cot", False), ("few_shot", 0), ("no_background", False), ("no_sys", False),
+        ("cap_in_cnt", False), ("lang", "zh"), ("blank_image", False), ("eval_num", -1), ("random", False),
+        ("seed", 4), ("split_sys", False), ("wording", ""), ("answer_position", "start"), ("image_root", ""),
+        ("renumbering", "official"), ("allow_missing_captions", False), ("allow_unknown_ids", False),
+    ]  # fmt: skip
+
+
 def test_the_usual_choice_is_the_official_one(make: Callable[..., Benchmark]) -> None:
     assert list(by_id(make())) == ["czsx_0_0", "czsx_0_1", "gzwl_1_0", "shjk_2_0"]
     assert make().settings["questions_type"] == make().settings["image_type"] == "0,1,2"
