@@ -43,8 +43,8 @@ async def judge_circles(
 
 
 def _answered(journal: Journal, scorer: Scorer, sample: str, trial: int) -> Iterator[Answered]:
-    for result in journal.results(scorer.name, trials=trial + 1, sample=sample):
-        if result.trial == trial and result.reply is not None:
+    for result in journal.results(scorer.name, trial=trial, sample=sample):
+        if result.reply is not None:
             yield Answered(sample=result.sample, trial=trial, key=result.key, reply=result.reply)
 
 
