@@ -12,7 +12,7 @@ from typing import Literal
 
 from eyechart.data.formats import origin_of
 from eyechart.data.infochartqa import HUB, open_infochartqa
-from eyechart.data.infochartqa_replies import read_model_response
+from eyechart.data.infochartqa.replies import read_model_response
 from eyechart.data.lazy import LazySource
 from eyechart.prompt.infochartqa import infochartqa_head, infochartqa_seed
 from eyechart.registry import benchmark

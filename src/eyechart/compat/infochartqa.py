@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.infochartqa_replies import read_entries
+from eyechart.data.infochartqa.replies import read_entries
 from eyechart.errors import UsageError
 from eyechart.prompt.infochartqa import head_text, seed_text
 from eyechart.report.infochartqa import Record, make_report, score_entries, write_report, write_results

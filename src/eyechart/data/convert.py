@@ -18,8 +18,8 @@ from eyechart.data.convert_rows import Entry
 from eyechart.data.converters import CONVERTERS, Converter
 from eyechart.data.formats import guess_format
 from eyechart.data.hub import open_hub
-from eyechart.data.hub_load import fetch_repository
-from eyechart.data.hub_spec import is_hub
+from eyechart.data.hub.load import fetch_repository
+from eyechart.data.hub.spec import is_hub
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.rows import Blob, Row, place
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyechart.data.encoding import BOM
-from eyechart.data.hub_spec import PREFIX
+from eyechart.data.hub.spec import PREFIX
 from eyechart.data.paths import lmu_roots
 from eyechart.errors import DataError
 from eyechart.registry import did_you_mean

@@ -13,7 +13,7 @@ from eyechart.data.delimited import DelimitedReader
 from eyechart.data.encoding import checked_encoding
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.hub import HubReader, open_hub
-from eyechart.data.hub_spec import is_hub, parse_hub
+from eyechart.data.hub.spec import is_hub, parse_hub
 from eyechart.data.image_cells import ImageCells
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
 from eyechart.data.parquet import ParquetReader

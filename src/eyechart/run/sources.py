@@ -50,7 +50,7 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
 
 def _benchmark_of(source: str | Path) -> str | None:
     """The benchmark of the catalogue that a hub id or a published file is, if it is one."""
-    from eyechart.data.hub_spec import is_hub, parse_hub
+    from eyechart.data.hub.spec import is_hub, parse_hub
 
     return benchmark_of(parse_hub(str(source)).place if is_hub(source) else Path(source).stem)
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.infochartqa_replies import read_entries, read_model_response
+from eyechart.data.infochartqa.replies import read_entries, read_model_response
 from eyechart.errors import DataError
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "infochartqa_e2e"
+GOLDEN = Path(__file__).parents[2] / "golden" / "infochartqa_e2e"
 ENTRY = {"qtype": 72, "answer": "5", "question_id": "q1", "response": "5"}
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.hub_library import library
-from eyechart.data.hub_spec import HubSpec
+from eyechart.data.hub.library import library
+from eyechart.data.hub.spec import HubSpec
 from eyechart.errors import DataError
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from eyechart.score.fold import fold
-from eyechart.score.infochartqa_amounts import is_same, parse_amount
-from eyechart.score.infochartqa_value import EXACT
-from eyechart.score.infochartqa_words import same_words
+from eyechart.score.infochartqa.value import EXACT
+from eyechart.score.infochartqa_strict.amounts import is_same, parse_amount
+from eyechart.score.infochartqa_strict.words import same_words
 from eyechart.score.statement import answer_start, bare, containers, stated, whole_json
 
 MAX_ELEMENTS = 100  # a longer list is no answer to a chart

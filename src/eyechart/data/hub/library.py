@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from eyechart.data.hub_spec import HubSpec
+from eyechart.data.hub.spec import HubSpec
 from eyechart.errors import DataError, MissingExtra
 from eyechart.quiet import quiet
 

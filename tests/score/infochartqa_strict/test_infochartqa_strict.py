@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.score.infochartqa import check
-from eyechart.score.infochartqa_amounts import parse_amount, parse_range
 from eyechart.score.infochartqa_strict import RULES
+from eyechart.score.infochartqa_strict.amounts import parse_amount, parse_range
 from eyechart.types import Outcome, Reply, Sample, Score
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "infochartqa_strict.jsonl"
+GOLDEN = Path(__file__).parents[2] / "golden" / "infochartqa_strict.jsonl"
 JUDGED = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()[1:]]
 
 # gold, reply, question type, question, outcome

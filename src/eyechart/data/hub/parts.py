@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eyechart.data.hub_library import first_line, library
-from eyechart.data.hub_spec import HubSpec
+from eyechart.data.hub.library import first_line, library
+from eyechart.data.hub.spec import HubSpec
 from eyechart.errors import DataError
 from eyechart.registry import did_you_mean
 

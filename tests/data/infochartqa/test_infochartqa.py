@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.images import ImageLoader
 from eyechart.data.infochartqa import open_infochartqa
-from eyechart.data.infochartqa_images import tidy_url
+from eyechart.data.infochartqa.images import tidy_url
 from eyechart.errors import DataError, ImageError
 from eyechart.types import ImageRef, Sample
 from support.files import jsonl, picture, picture_base64

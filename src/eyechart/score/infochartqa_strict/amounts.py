@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from eyechart.score.abstain import abstains
-from eyechart.score.infochartqa_relevant import relevant
+from eyechart.score.infochartqa_strict.relevant import relevant
 from eyechart.score.number import MAX_NUMBERS, read_number
 from eyechart.score.numerals import Number, fold_numbers, numbers_in, unwrapped
 from eyechart.score.statement import answer_start

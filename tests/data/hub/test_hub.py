@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eyechart.data.hub import open_hub
-from eyechart.data.hub_load import split_names
+from eyechart.data.hub.load import split_names
 from eyechart.data.images import ImageLoader
 from eyechart.data.lint import check
 from eyechart.data.source import SourceOptions, open_source
@@ -244,13 +244,13 @@ def test_fingerprints_follow_the_data(tmp_path: Path, datasets: Any) -> None:
 
 
 def test_a_picture_is_found_again_in_another_process(tmp_path: Path, datasets: Any) -> None:
-    from eyechart.data import hub_load
+    from eyechart.data.hub import load as loading
 
     folder = clone(tmp_path / "signs", {"test": signs(datasets)})
     [first, *_] = samples(f"hf:{folder}")
-    hub_load._OPEN.clear()
+    loading._OPEN.clear()
     assert ImageLoader().load(first.images[0]).sha256 == sha(picture("red"))
-    hub_load._OPEN.clear()
+    loading._OPEN.clear()
     shutil.rmtree(folder)
     with pytest.raises(ImageError, match="no such folder"):
         ImageLoader().load(first.images[0])

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.hub_library import calm, explain, first_line, library
-from eyechart.data.hub_parts import builder_of, pick, resolved, splits_of, wrong_part
-from eyechart.data.hub_safety import caches, refuse_foreign
-from eyechart.data.hub_spec import HubSpec, parse_hub
+from eyechart.data.hub.library import calm, explain, first_line, library
+from eyechart.data.hub.parts import builder_of, pick, resolved, splits_of, wrong_part
+from eyechart.data.hub.safety import caches, refuse_foreign
+from eyechart.data.hub.spec import HubSpec, parse_hub
 from eyechart.errors import EyechartError, UsageError
 
 _KEPT = 8  # open data sets; a benchmark of several splits has one each

@@ -3,13 +3,13 @@
 What differs from `infochartqa`, by the checklist of quirks:
 
 Q1  ``Error!`` is an unreadable reply and counts.  Q2  A null reply is none, not the word None.
-Q3  The stated number counts, else the last one that the question can mean (`infochartqa_relevant`).
+Q3  The stated number counts, else the last one that the question can mean (relevant.py).
 Q4  42 is not 42,000: units must agree where both sides name one.
 Q5  Whole numbers and years are exact: 2018 is not 2020.  Q6  Tolerance is relative to the gold alone.
 Q7, Q8  Numbers are read as people write them, with whatever marks stand behind.
 Q9  Ranges are equal when both ends are.  Q10  A crore is 1e7; unit words are known in any spelling, and in
     Chinese.  Q11, Q12  A text is found as whole words, not denied; no substring, no empty gold, and no other
-    name that merely looks alike (`infochartqa_words`).
+    name that merely looks alike (words.py).
 Q13 Unordered lists are paired off perfectly; empty elements do not exist.
 Q14 Ordered lists have equal lengths; nothing is cut off or glued, repeats may stand.
 Q15 Type 30 is an ordered list, or one of several.  Q16  Letters are read by our own reader of choices, in
@@ -28,12 +28,18 @@ from eyechart.score.choice_reader import read_choice
 from eyechart.score.default import written_choices
 from eyechart.score.fold import fold
 from eyechart.score.infochartqa import DEFAULT_TYPE, LEFT_OUT, type_of
-from eyechart.score.infochartqa_amounts import is_same, last_range, parse_amount, parse_range, read_amount
-from eyechart.score.infochartqa_choices import LETTERS, read_letters
-from eyechart.score.infochartqa_lists import same_in_any_order, same_in_order, split_gold, split_reply
-from eyechart.score.infochartqa_relevant import asks_for_a_year
-from eyechart.score.infochartqa_value import EXACT, VAGUE
-from eyechart.score.infochartqa_words import holds_words, same_words
+from eyechart.score.infochartqa.value import EXACT, VAGUE
+from eyechart.score.infochartqa_strict.amounts import (
+    is_same,
+    last_range,
+    parse_amount,
+    parse_range,
+    read_amount,
+)
+from eyechart.score.infochartqa_strict.choices import LETTERS, read_letters
+from eyechart.score.infochartqa_strict.lists import same_in_any_order, same_in_order, split_gold, split_reply
+from eyechart.score.infochartqa_strict.relevant import asks_for_a_year
+from eyechart.score.infochartqa_strict.words import holds_words, same_words
 from eyechart.score.statement import bare
 from eyechart.score.text import read_text
 from eyechart.score.verdict import Reading, verdict

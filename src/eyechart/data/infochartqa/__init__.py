@@ -15,7 +15,7 @@ from typing import Any
 from eyechart.data.choices import LETTERS, choices_from_dict, choices_from_list
 from eyechart.data.fields import as_text
 from eyechart.data.formats import find_file, guess_format
-from eyechart.data.infochartqa_images import BLOBS, BOXES, CHARTS, CROPS, Pictures
+from eyechart.data.infochartqa.images import BLOBS, BOXES, CHARTS, CROPS, Pictures
 from eyechart.data.literals import read_literal
 from eyechart.data.paths import PathRules
 from eyechart.data.rows import Blob, Reader, Row, place
@@ -90,8 +90,8 @@ def open_infochartqa(
 
 
 def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
-    from eyechart.data.hub_load import split_names
-    from eyechart.data.hub_spec import parse_hub
+    from eyechart.data.hub.load import split_names
+    from eyechart.data.hub.spec import parse_hub
 
     named = parse_hub(spec)
     base, _, revision = str(named).partition("@")

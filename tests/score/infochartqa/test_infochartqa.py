@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.score.infochartqa import RULES, check, reply_text, type_of, verdict_on
-from eyechart.score.infochartqa_text import is_similar
-from eyechart.score.infochartqa_value import read_amount
+from eyechart.score.infochartqa.text import is_similar
+from eyechart.score.infochartqa.value import read_amount
 from eyechart.types import Outcome, Reply, Sample, Score
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 TYPES = st.sampled_from([*RULES, 999, -1, 72.0, "72", None, True])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=60),

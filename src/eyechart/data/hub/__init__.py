@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.hub_load import Loaded, load_hub, opened
+from eyechart.data.hub.load import Loaded, load_hub, opened
 from eyechart.data.paths import PathRules
 from eyechart.data.rows import Blob, OnProblem, Row, raise_problem
 from eyechart.errors import DataError, ImageError

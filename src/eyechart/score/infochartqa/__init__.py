@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from eyechart.registry import scorer
-from eyechart.score.infochartqa_letters import read_gold, read_reply
-from eyechart.score.infochartqa_text import same_order, same_order_by_character, same_set, same_text
-from eyechart.score.infochartqa_value import (
+from eyechart.score.infochartqa.letters import read_gold, read_reply
+from eyechart.score.infochartqa.text import same_order, same_order_by_character, same_set, same_text
+from eyechart.score.infochartqa.value import (
     EXACT,
     VAGUE,
     OfficialCrash,
