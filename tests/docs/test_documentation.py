@@ -72,7 +72,7 @@ def needs_ocr(words: list[str]) -> bool:
 WITH_COMMANDS = [page for page in PAGES if list(commands(page))]
 
 
-@pytest.mark.parametrize("page", named(WITH_COMMANDS, fast=("README.md", "runs.md")))
+@pytest.mark.parametrize("page", named(WITH_COMMANDS, fast=("runs.md",)))
 def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server) -> None:
     for command in commands(page):
         if needs_ocr(command.words):

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.command import eyechart_process, start
+from support.command import eyechart, eyechart_process, start
 from support.files import choice_tsv, jsonl
 from support.server import Answer, Asked, Server
 
@@ -156,8 +156,8 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
 def test_the_same_command_again_asks_nothing(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 12)
     with Server(mostly_right) as server:
-        first = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
-        second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         assert len(server.asked) == 12
     assert first.code == second.code == 0
     assert comparable(first.json) == comparable(second.json)
@@ -166,8 +166,8 @@ def test_the_same_command_again_asks_nothing(tmp_path: Path) -> None:
 def test_fresh_starts_over(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 5)
     with Server(mostly_right) as server:
-        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
-        again = eyechart_process(*run_arguments(server, "out"), "--fresh", cwd=tmp_path)
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
+        again = eyechart(*run_arguments(server, "out"), "--fresh", cwd=tmp_path)
         assert len(server.asked) == 10
     assert again.json["requests"]["sent"] == 5
 
@@ -175,18 +175,18 @@ def test_fresh_starts_over(tmp_path: Path) -> None:
 def test_an_edited_question_is_asked_again_and_only_that_one(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 6)
     with Server(mostly_right) as server:
-        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         file.write_text(file.read_text().replace("Question 3?", "Question 3? Look well."))
-        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         assert [number_in(asked) for asked in server.asked[6:]] == [3]
 
 
 def test_touched_but_unchanged_pictures_are_not_asked_again(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 6)
     with Server(mostly_right) as server:
-        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         file.write_text(file.read_text() + "")
-        eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         assert len(server.asked) == 6
 
 
@@ -221,7 +221,7 @@ def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
         return mostly_right(asked)
 
     with Server(answer) as server:
-        first = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         assert first.code == 1
         assert first.json["outcomes"]["failed"] == 3
         assert first.json["coverage"] == pytest.approx(9 / 12)
@@ -232,12 +232,13 @@ def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
         assert worst < first.json["score"] < best
         is_broken = False
         before = len(server.asked)
-        second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         assert second.code == 0
         assert sorted(number_in(asked) for asked in server.asked[before:]) == [1, 5, 9]
         assert second.json["outcomes"]["failed"] == 0
 
 
+@pytest.mark.slow
 def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 8)
     is_held = threading.Event()
@@ -276,11 +277,11 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
 def test_an_edited_gold_is_judged_anew_without_asking(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 4)
     with Server(lambda asked: "ABCD"[number_in(asked) % 4]) as server:
-        first = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         file.write_text(
             file.read_text().replace("four\tD\t", "four\tA\t", 1).replace("four\tA\teven", "four\tB\teven", 1)
         )
-        second = eyechart_process(*run_arguments(server, "out"), cwd=tmp_path)
+        second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         assert len(server.asked) == 4
     assert first.json["score"] == 1.0
     assert second.json["score"] == 0.5

@@ -167,6 +167,7 @@ def test_order_matters_where_it_should(names: list[str], rng: Any) -> None:
     assert score(", ".join(shuffled), ", ".join(names), 71).value == float(shuffled == names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("qtype", [11, 15, 30, 43, 60, 71, 72, 202])
 @pytest.mark.parametrize(
     "piece", ["1", "1,", "a,", "a ", "1-", "10^", "\n1.", "<", "A and ", "万", "in 2020 "]
