@@ -275,3 +275,10 @@ def test_a_judge_that_fails_is_left_alone_until_the_next_start(
         assert len(failing.asked) == 3
     assert done.json["outcomes"]["unscored"] == 3
     assert "no answer is public" not in done.err
+
+
+def test_a_judge_without_a_key_is_named_with_its_own_flags(questions: Path, tmp_path: Path) -> None:
+    done = eyechart("run", questions, "-m", "baseline/random", "--judge", "openai/gpt-5-nano", cwd=tmp_path)
+    assert done.code == 2
+    assert "the judge: no key for OpenAI's endpoint" in done.err
+    assert "--judge-base-url" in done.err

@@ -82,8 +82,9 @@ def remark(done: Run, *, as_json: bool) -> None:
     if not as_json:
         if done.files:
             folder = done.folder / OFFICIAL
-            names = ", ".join(path.relative_to(folder).as_posix() for path in done.files)
-            note(f"result files: {folder} ({names})")
+            names = [path.relative_to(folder).as_posix() for path in done.files]
+            more = f", and {len(names) - 6} more" if len(names) > 6 else ""
+            note(f"result files: {folder} ({', '.join(names[:6])}{more})")
         note(f"run folder: {done.folder}")
 
 

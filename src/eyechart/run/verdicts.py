@@ -90,7 +90,18 @@ def find_bench(options: Options) -> Bench | None:
         concurrency=options.concurrency,
     )
     prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
-    return Bench(_AsJudge(make_model(options.judge, settings)), prompts)
+    try:
+        model = make_model(options.judge, settings)
+    except UsageError as err:
+        raise UsageError(f"the judge: {err.message}", hint=_of_the_judge(err.hint)) from err
+    return Bench(_AsJudge(model), prompts)
+
+
+def _of_the_judge(hint: str) -> str:
+    """A model's hint, with the flags that are the judge's own."""
+    for flag in ("--api-key", "--base-url"):
+        hint = hint.replace(flag, flag.replace("--", "--judge-"))
+    return hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +126,7 @@ class _AsJudge:
         try:
             return await self.model.reply(request)
         except ModelError as err:
-            err.message = f"the judge: {err.message}"
-            for flag in ("--api-key", "--base-url"):
-                err.hint = err.hint.replace(flag, flag.replace("--", "--judge-"))
+            err.message, err.hint = f"the judge: {err.message}", _of_the_judge(err.hint)
             raise
 
     async def close(self) -> None:
