@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from eyechart.engine import calls
 from eyechart.engine.circles import judge_circles
 from eyechart.engine.judge import Bench, BenchScorer
 from eyechart.errors import ModelError
@@ -155,6 +156,28 @@ def test_what_the_judge_said_is_found_in_the_journal(journal: Journal) -> None:
     asyncio.run(again())
     assert silent.asked == []
     assert [result.outcome for result in results(journal)] == ["correct"] * 3
+
+
+def test_a_call_of_this_start_is_found_long_after_it_was_made(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the latest are held in memory; the others are on disk."""
+    monkeypatch.setattr(calls, "_NOT_ON_DISK", 2)
+    judge = ScriptedModel(lambda _: "CORRECT")
+
+    async def twice() -> None:
+        bench, scorer = bench_of(judge)
+        journal.replace_samples(samples(6))
+        made = executor(journal, ScriptedModel(lambda _: "?"), bench=bench, scorer=scorer, concurrency=1)
+        await made.run(journal.tasks())
+        for result in results(journal):
+            assert result.reply is not None
+            await made.scoring.score(result.sample, 0, result.key, result.reply)
+        made.close()
+
+    journal.start_session()
+    asyncio.run(twice())
+    assert len(judge.asked) == 6
 
 
 def test_another_judge_or_another_wording_is_another_version() -> None:

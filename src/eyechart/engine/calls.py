@@ -13,28 +13,37 @@ from eyechart.store.journal import Ask, Journal
 from eyechart.types import Reply, Request
 
 
+_NOT_ON_DISK = 1000  # more than the writer ever holds back
+
+
 class Calls:
     """The calls of one run, by key. Those of earlier starts are read over one connection."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._kept = journal.kept_calls()
-        # Those of this start, which the disk may not have yet.
-        self._new: dict[tuple[str, int, str], Reply] = {}
+        # The latest of this start, which the disk may not have yet.
+        self._latest: dict[tuple[str, int, str], Reply] = {}
 
     async def reply(
         self, asker: Asker, request: Request, key: str, written: Sequence[Mapping[str, Any]], purpose: str
     ) -> Reply:
         """The reply to `request`; raises what the asker raises."""
         sample, trial = request.sample.id, request.trial
-        known = self._new.get((sample, trial, key)) or self._kept.reply(sample, trial, key)
+        known = self._latest.get((sample, trial, key)) or self._kept.reply(sample, trial, key)
         if known is not None:
             return known
         answer = await asker.ask(request)
         ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])
         self._journal.append_call(sample, trial, ask, purpose, answer.replies[0], attempts=answer.attempts)
-        self._new[sample, trial, key] = answer.replies[0]
+        self._remember(sample, trial, key, answer.replies[0])
         return answer.replies[0]
+
+    def _remember(self, sample: str, trial: int, key: str, reply: Reply) -> None:
+        self._kept.expect(key)
+        self._latest[sample, trial, key] = reply
+        if len(self._latest) > _NOT_ON_DISK:
+            del self._latest[next(iter(self._latest))]
 
     def close(self) -> None:
         """Let go of the journal."""

@@ -185,8 +185,8 @@ class Run:
 
     @property
     def has_files(self) -> bool:
-        """Its result files lie in the run folder."""
-        return (self.folder / OFFICIAL).is_dir()
+        """The benchmark's result files lie in the run folder."""
+        return bool(self.manifest.get("files")) and (self.folder / OFFICIAL).is_dir()
 
     @property
     def n_failed(self) -> int:

@@ -60,7 +60,7 @@ class Answered:
 
 
 class KeptCalls:
-    """Calls that were on disk when this was made, over one connection; `close` it in the end."""
+    """Calls that are on disk, over one connection; `close` it in the end."""
 
     def __init__(self, path: Path) -> None:
         with store_errors(path):
@@ -75,6 +75,10 @@ class KeptCalls:
         sql = "SELECT body FROM calls WHERE sample = ? AND trial = ? AND key = ?"
         row = self._db.execute(sql, (sample, trial, key)).fetchone()
         return None if row is None else _reply.decode(row[0])
+
+    def expect(self, key: str) -> None:
+        """One more is being written: it will be there."""
+        self._keys.add(key)
 
     def close(self) -> None:
         """Let go of the file."""
