@@ -12,7 +12,6 @@ from eyechart.engine.asking import Asker
 from eyechart.store.journal import Ask, Journal
 from eyechart.types import Reply, Request
 
-
 _NOT_ON_DISK = 1000  # more than the writer ever holds back
 
 
