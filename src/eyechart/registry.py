@@ -128,7 +128,7 @@ class _NamedJudgedScorer:
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
-exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
+exporters: Registry[Exporter] = Registry("exporter", see="docs/report.md")
 
 
 _published: dict[str, str] = {}  # a data set of the hub or the stem of a file, to the benchmark that reads it
@@ -158,9 +158,25 @@ def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
     return lambda factory: models.record(provider, factory)
 
 
-def exporter(name: str) -> Callable[[Exporter], Exporter]:
-    """Declare a writer of a pipeline's own result files."""
+_for_own_runs: set[str] = set()  # exporters whose files mean nothing for runs of other benchmarks
+
+
+def exporter(name: str, *, only_own: bool = False) -> Callable[[Exporter], Exporter]:
+    """Declare a writer of a pipeline's own result files.
+
+    `only_own`: they can be made of runs of a benchmark that names this exporter, and of no other.
+    """
+    if only_own:
+        _for_own_runs.add(name)
     return lambda function: exporters.record(name, function)
+
+
+def exporters_of_any_run() -> list[str]:
+    """The exporters whose files can be made of any run."""
+    for name in exporters.names():
+        with contextlib.suppress(EyechartError):  # as in benchmark_of
+            exporters.get(name)
+    return [name for name in exporters.names() if name not in _for_own_runs]
 
 
 def scorer(name: str, *, version: str, parity: str = "") -> Callable[[ScoreFunction], ScoreFunction]:

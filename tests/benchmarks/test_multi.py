@@ -1,5 +1,6 @@
 """MULTI as a benchmark: options by their official names, points as weights, replies from prediction.json."""
 
+import builtins
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -411,6 +412,34 @@ def test_the_official_file_of_replies_is_scored(data: MultiData, predictions: Pa
     assert done.code == 0, done.err
     assert done.json["n"] == 3
     assert done.json["score"] == pytest.approx(2 / 4)  # 1 of 1, 1 of 2, 0 of 1
+
+
+def test_what_open_questions_need_is_asked_for_only_where_there_are_some(
+    data: MultiData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.startswith("jieba"):
+            raise ImportError(name)
+        return really(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    said = {"shjk_2_0": {"question_id": "shjk_2_0", "question_image_number": 1, "prediction": "C"}}
+    predictions = write_json(tmp_path / "prediction.json", said)
+    problem = f"problem_file={data.problem_file}"
+    scored = eyechart(
+        "score", "--benchmark", "multi", "--set", problem, "--replies", predictions, "--json", cwd=tmp_path
+    )
+    assert (scored.code, scored.json["n"]) == (0, 1), "no open question is answered in that file"
+    with Server() as server:
+        refused = run(
+            tmp_path, "multi", "--set", problem, "--set", "questions_type=0,3", "-m", "openai/served",
+            "--base-url", server.base_url,
+        )  # fmt: skip
+    assert refused.code == 2
+    assert "eyechart[multi]" in refused.err
+    assert server.asked == []
 
 
 def test_every_problem_of_ours_is_an_error_of_ours(make: Callable[..., Benchmark]) -> None:

@@ -162,3 +162,11 @@ def test_a_configuration_with_a_slip(tmp_path: Path) -> None:
     assert done.code == 2
     assert "limt" in done.err
     assert "limit" in done.err
+
+
+def test_a_configuration_with_a_slip_of_model(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("source: q.tsv\nmodle: baseline/random\n")
+    done = eyechart("run", "c.yaml", cwd=tmp_path)
+    assert done.code == 2
+    assert "has no parameter 'modle'" in done.err
+    assert "did you mean model?" in done.err

@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.data.select import select_circles
 from eyechart.data.source import open_source
-from eyechart.errors import UnknownName, UsageError
+from eyechart.errors import DataError, UnknownName, UsageError
 from eyechart.prompt.custom import custom_prompt
 from eyechart.registry import benchmark, benchmarks
 from eyechart.run.options import Options
@@ -127,3 +127,20 @@ def test_of_a_question_with_rotations_all_are_chosen_or_none(file: Path) -> None
     circular, _ = asked_benchmark(file, Options(circular=True, limit=1))
     assert {sample.circle for sample in circular.source} == {"0"}
     assert len(list(circular.source)) == 4
+
+
+def test_a_slip_of_plain_is_understood(file: Path) -> None:
+    with pytest.raises(UnknownName) as caught:
+        find_benchmark(file, Options(read_as="plainn"))
+    assert "did you mean plain?" in caught.value.hint
+
+
+def test_a_published_file_in_the_current_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choice_tsv(tmp_path / "MMBench_DEV_EN.tsv", 2)
+    monkeypatch.chdir(tmp_path)
+    assert len(list(find_benchmark("mmbench-dev-en", Options()).source)) == 2
+    with pytest.raises(DataError, match="mmbench-dev-cn: MMBench_DEV_CN") as caught:
+        list(find_benchmark("mmbench-dev-cn", Options()).source)
+    assert "put MMBench_DEV_CN.tsv into" in caught.value.hint

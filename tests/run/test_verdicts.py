@@ -228,7 +228,7 @@ def test_scoring_a_file_again_asks_the_judge_nothing_it_has_answered(
     assert first.json["score"] == second.json["score"] == 0.5
     jsonl(tmp_path / "r.jsonl", [{"id": "9", "reply": "?"}])
     refused = eyechart(*arguments, cwd=tmp_path)
-    assert (refused.code, "belong to no sample" in refused.err) == (2, True)
+    assert (refused.code, "1 reply belongs to no sample" in refused.err) == (2, True)
     assert eyechart("report", "runs", "--json", cwd=tmp_path).json["score"] == 0.5, "nothing was lost"
 
 

@@ -48,11 +48,17 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         def opened() -> Source:
             if not (file or published):
                 raise DataError(f"{name} is read from a file of yours", hint="eyechart run FILE --as mmbench")
-            return open_mmbench(file or published, cells)
+            try:
+                return open_mmbench(file or published, cells)
+            except DataError as err:
+                if file or "no file of that name" not in err.message:
+                    raise
+                hint = f"put {published}.tsv into $LMUData or ~/LMUData, or name it with --set file=FILE"
+                raise DataError(f"{name}: {err.message}", hint=hint) from err
 
         return Benchmark(
             name=name,
-            source=LazySource(name, origin_of(file) if file else published, opened),
+            source=LazySource(name, origin_of(file) if file else published or "a file of yours", opened),
             prompt=mmbench_prompt(prompt),
             scorer="choice-vlmevalkit",
             judged_scorer="choice-vlmevalkit",

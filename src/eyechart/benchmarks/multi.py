@@ -106,13 +106,18 @@ def _declared(options: Options, *, is_every_type_scored: bool) -> Benchmark:
         prompt.check()  # a mistake in the wording must show before the first question is asked
         return ChangedSource(open_multi(files), _weighed)
 
+    def asked_about() -> Source:
+        return ChangedSource(opened(options.files(asked)), _scorable)
+
     def read(path: Path) -> Replies:
         chosen = opened(options.files(scored))
-        return read_replies(path, chosen, LazySource("multi", chosen.origin, lambda: opened(options.every())))
+        said = read_replies(path, chosen, LazySource("multi", chosen.origin, lambda: opened(options.every())))
+        assert said.source is not None, "it holds the questions that the file answers"
+        return replace(said, source=ChangedSource(said.source, _scorable))
 
     return Benchmark(
         name="multi",
-        source=LazySource("multi", options.origin, lambda: opened(options.files(asked))),
+        source=LazySource("multi", options.origin, asked_about),
         prompt=prompt,
         scorer="multi" if options.answer_position == "start" else "multi-end",
         group_by=("level", "image_class", "question_type", "subject"),
@@ -124,16 +129,23 @@ def _declared(options: Options, *, is_every_type_scored: bool) -> Benchmark:
 
 
 def _weighed(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Samples that weigh as many points as their label can earn; what scoring needs is asked for first."""
+    """Samples that weigh as many points as their label can earn."""
     from eyechart.score.multi import total_points
-    from eyechart.score.multi.rouge import require_words
 
     for sample in samples:
         kind = sample.meta["question_type"]
         points = float(total_points(sample.golds[0], kind)) if sample.golds else 0.0
-        if kind == "OP" and points:
-            require_words()  # before anything is spent on a question that could not be scored
         yield replace(sample, weight=points)
+
+
+def _scorable(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """The same samples; what scoring an open one needs is asked for before anything is spent on it."""
+    from eyechart.score.multi.rouge import require_words
+
+    for sample in samples:
+        if sample.meta["question_type"] == "OP" and sample.weight:
+            require_words()
+        yield sample
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
+from eyechart.model.specs import refuse_unknown
+from eyechart.run.options import Options
 
 SUFFIXES = (".yaml", ".yml", ".json", ".py")
 _SOURCES = ("source", "sources", "data")
@@ -57,7 +59,7 @@ def is_config(path: str) -> bool:
 
 
 def read_config(path: str) -> Config:
-    """Read a configuration. Unknown names are refused when the run is made; so is one without a model."""
+    """Read a configuration. Names that no option has are refused here; one without a model when it is run."""
     content = _load(Path(path))
     if not isinstance(content, Mapping):
         raise UsageError(
@@ -69,6 +71,8 @@ def read_config(path: str) -> Config:
         raise UsageError(
             f"{path} holds a key", hint="keys do not belong into files that are shared: set OPENAI_API_KEY"
         )
+    known = {*Options.__dataclass_fields__, *_SOURCES, *_MODELS}
+    refuse_unknown(set(options), known, who=path)
     sources = _names(options, _SOURCES, path)
     models = _names(options, _MODELS, path) if options.keys() & set(_MODELS) else ()
     return Config(sources=sources, models=models, options=options)

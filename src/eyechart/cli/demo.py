@@ -53,6 +53,6 @@ def execute(args: argparse.Namespace) -> int:
         from rich.text import Text
 
         last = runs[-1]
-        wrong = (result.sample.id for result in last.samples() if result.outcome in ("wrong", "correct"))
-        print_rich(Text(NEXT.format(folder=last.folder, sample=next(wrong, "ID"))))
+        read = [result.sample.id for result in last.samples() if result.outcome in ("wrong", "correct")]
+        print_rich(Text(NEXT.format(folder=last.folder, sample=read[0] if read else "'#1'")))
     return worst([done.exit_code for done in runs])

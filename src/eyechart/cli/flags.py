@@ -38,7 +38,8 @@ def add_benchmark_flags(parser: argparse.ArgumentParser) -> None:
         "--as",
         metavar="NAME",
         dest="read_as",
-        help="the benchmark whose file SOURCE is, e.g. infochartqa (default: a file of one's own)",
+        help="the benchmark whose file SOURCE is, e.g. infochartqa; plain: a file like any other "
+        "(default: by a published name, else plain)",
     )
     group.add_argument(
         "--set",

@@ -71,7 +71,10 @@ def remark(done: Run, *, as_json: bool) -> None:
         note(f"interrupted; start the same command again to go on ({done.folder})")
     elif n_failed := done.n_failed:
         what = f"{n_failed} sample{'s' * (n_failed != 1)} failed"
-        note(f"{what}; start the same command again to ask only for what failed\n  {_first_failure(done)}")
+        again = (
+            "" if "replies" in done.manifest else "; start the same command again to ask only for what failed"
+        )
+        note(f"{what}{again}\n  {_first_failure(done)}")
     if n_unjudged := done.n_unjudged:
         what = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} replies wait"
         note(f"{what} for the judge, which gave no answer; start the same command again to ask it")

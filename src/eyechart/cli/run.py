@@ -172,6 +172,8 @@ def evaluate_all(
             for reason in reasons_of(plan.benchmark.source):
                 note(f"{plan.benchmark.source.origin}: {reason}")
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
+        if remark := getattr(plan.model, "remark", ""):
+            note(remark)
         done = evaluate(plan)
         yield done
         if done.is_interrupted:

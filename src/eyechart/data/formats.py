@@ -68,7 +68,7 @@ def find_file(spec: str | Path) -> Found:
 def _by_name(path: Path) -> Found:
     tried = [path.name, *(f"{path.name}{suffix}" for suffix in _LOOKED_UP)]
     roots = [root for root in lmu_roots() if root.is_dir()]
-    for root in roots:
+    for root in (Path().absolute(), *roots):
         for name in tried:
             if (root / name).is_file():
                 return Found(root / name, (root / name).stem)

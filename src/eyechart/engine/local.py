@@ -178,6 +178,7 @@ class LocalExecutor:
             answer = await self._asker.ask(first.request, len(trials))
             if len(answer.replies) == 1 < len(trials):
                 self._asker.is_one_by_one = True
+        self._count_requests()  # so that they are on disk with what they brought
         kept = []
         for n, (item, ask, reply) in enumerate(zip(trials, asks, answer.replies, strict=False)):
             # The endpoint counts the tokens of all replies to a request together.

@@ -105,7 +105,7 @@ def write_report(report: Record, path: str | Path) -> None:
     write_json(Path(path), report, indent=_INDENT)
 
 
-@exporter("infochartqa")
+@exporter("infochartqa", only_own=True)
 def export_infochartqa(export: Export) -> Sequence[Path]:
     """Write the files of every trial; those of the second and later ones carry its number."""
     n_trials = int(export.manifest.get("trials", 1))

@@ -232,7 +232,8 @@ def _notes(summary: Summary) -> Iterator[str]:
     """What the table cannot show, a line each."""
     overall = summary.overall
     if overall.coverage is not None and overall.coverage < 1:
-        yield f"coverage {percent(overall.coverage)} %: the rest failed, has no public answer, or is pending"
+        rest = "the rest failed, has no public answer or no verdict, or is pending"
+        yield f"coverage {percent(overall.coverage)} %: {rest}"
     if trials := summary.trials:
         over = f"{percent(trials.mean)} ± {percent(trials.std)} over {trials.k} trials"
         yield f"score {over}; outcomes count sample-trials"

@@ -158,17 +158,18 @@ class Run:
 
         Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
         """
-        from eyechart.registry import exporters
+        from eyechart.registry import exporters, exporters_of_any_run
         from eyechart.store.folder import make
         from eyechart.types import Export
 
-        name = exporter or self.manifest.get("files", "")
+        own = self.manifest.get("files", "")
+        name = exporter or own
+        hint = f"of any run can be made: {', '.join(exporters_of_any_run())}"
         if not name:
-            raise UsageError(
-                f"{self.manifest.get('benchmark')} has no result files of its own",
-                hint=f"name a pipeline's: {', '.join(exporters.names())}",
-            )
+            raise UsageError(f"{self.manifest.get('benchmark')} has no result files of its own", hint=hint)
         write = exporters.get(name)
+        if name != own and name not in exporters_of_any_run():
+            raise UsageError(f"the files of {name} are made of its own runs alone", hint=hint)
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
         make(where)
         self.files = list(write(Export(folder=where, manifest=self.manifest, results=self.samples)))

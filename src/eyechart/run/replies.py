@@ -75,8 +75,9 @@ def _refuse_strays(said: Replies, samples: Source, file: str, benchmark: str) ->
         strays.pop(sample.id, None)
     if strays:
         names = ", ".join(list(strays)[:3])
+        what = "1 reply belongs" if len(strays) == 1 else f"{len(strays)} replies belong"
         raise DataError(
-            f"{file}: {len(strays)} replies belong to no sample of {benchmark} (e.g. {names})",
+            f"{file}: {what} to no sample of {benchmark} (e.g. {names})",
             hint="are these the replies to this benchmark?",
         )
 

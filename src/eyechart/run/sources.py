@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from eyechart.errors import UsageError
-from eyechart.registry import benchmark_of, benchmarks
+from eyechart.errors import UnknownName, UsageError
+from eyechart.registry import benchmark_of, benchmarks, did_you_mean
 from eyechart.run.options import Options
 from eyechart.types import Benchmark, Sample, Source
 
@@ -35,6 +35,9 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
         return custom(source)
     is_name = not Path(source).exists() and str(source) in benchmarks.names()
     read_as = options.read_as or (None if is_name else _benchmark_of(source))
+    if read_as and read_as not in (PLAIN, *benchmarks.names()):
+        hint = did_you_mean(read_as, [PLAIN, *benchmarks.names()], see="eyechart data list")
+        raise UnknownName(f"no benchmark named {read_as!r}", hint=hint)
     if read_as and read_as != PLAIN:
         settings = {**_reading(read_as, options), **options.settings, "file": str(source)}
         return make_benchmark(read_as, settings)
@@ -87,7 +90,7 @@ def settings_of(name: str) -> dict[str, str]:
     if name not in benchmarks.names():
         return {}
     known = inspect.signature(benchmarks.get(name)).parameters
-    return {option: str(parameter.default) for option, parameter in known.items()}
+    return {option: "" if p.default is None else str(p.default) for option, p in known.items()}
 
 
 def _reading(name: str, options: Options) -> dict[str, Any]:

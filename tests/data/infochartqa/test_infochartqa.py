@@ -319,3 +319,22 @@ def test_the_hubs_rows_choose_no_files_of_this_machine(
 
     assert readable() == ["4", "6"]  # those of the repository itself
     assert readable(image_root=charts) == ["4", "5", "6"]
+
+
+def test_a_saved_folder_without_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = library(tmp_path / "home", monkeypatch)
+    rows = [
+        {
+            "question_id": n,
+            "qtype": 72,
+            "question": "?",
+            "answer": "5",
+            "split": split,
+            "figure_path": "a.png",
+        }
+        for n, split in enumerate(["info", "plain", "info"])
+    ]
+    datasets.Dataset.from_list(rows).save_to_disk(str(tmp_path / "saved"))
+    spec = f"hf:{tmp_path / 'saved'}"
+    assert [sample.id for sample in open_infochartqa(spec)] == ["0", "1", "2"]
+    assert [sample.id for sample in open_infochartqa(spec, split="info")] == ["0", "2"]

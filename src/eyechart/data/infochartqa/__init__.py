@@ -100,8 +100,10 @@ def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASo
         splits = [named.split]
         specs = [str(named)]
     else:
-        splits = [split] if split else list(SPLITS) if base == HUB else split_names(spec)
-        specs = [f"{base}:{name}{behind}" for name in splits]
+        published = list(SPLITS) if base == HUB else split_names(spec)
+        # What `save_to_disk` wrote has one part without a name: its rows may tell their splits themselves.
+        splits = [split] if split and published != [""] else published
+        specs = [f"{base}:{name}{behind}" if name else spec for name in splits]
     parts = [Part(one, name, _hub_opener(one, image_root)) for one, name in zip(specs, splits, strict=True)]
     return InfoChartQASource("infochartqa", spec, parts, only=split)
 

@@ -56,6 +56,11 @@ class Look(Baseline):
         self._lock = threading.Lock()
 
     @property
+    def remark(self) -> str:
+        """What a user should know before reading its score."""
+        return "" if self.reads else "baseline/look reads no text here: pip install 'eyechart[ocr]'"
+
+    @property
     def identity(self) -> Mapping[str, Any]:
         """Without the reader of text, other answers are given."""
         return {**super().identity, "ocr": eyes.reader_version() if self.reads else "none"}

@@ -1,0 +1,81 @@
+"""The result files of a benchmark's own pipeline: whose they are, and what becomes of them."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import eyechart as ec
+from eyechart.registry import exporters
+from eyechart.run.options import Options
+from eyechart.run.rescore import rescore
+from support.command import eyechart
+from support.files import choice_tsv
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> ec.Run:
+    questions = choice_tsv(tmp_path / "q.tsv", 4)
+    return ec.run(questions, "baseline/majority", out=tmp_path / "runs", progress=False)
+
+
+@pytest.fixture(autouse=True)
+def forget_what_tests_declare() -> Iterator[None]:
+    yield
+    exporters._parts.pop("broken", None)
+
+
+def test_a_run_without_files_of_its_own_says_whose_it_can_have(run: ec.Run) -> None:
+    with pytest.raises(ec.UsageError, match="no result files of its own") as caught:
+        run.write_files()
+    assert "vlmevalkit" in caught.value.hint
+    assert "multi" not in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["multi", "infochartqa", "mmbench"])
+def test_files_that_would_be_invented_are_not_written(run: ec.Run, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ec.UsageError, match=f"the files of {name} are made of its own runs alone"):
+        run.write_files(tmp_path / "files", name)
+    assert not (tmp_path / "files").exists()
+
+
+def test_files_follow_a_new_verdict(tmp_path: Path) -> None:
+    file = choice_tsv(tmp_path / "q.tsv", 4)
+    options = {"out": tmp_path / "runs", "progress": False, "read_as": "mmbench"}
+
+    class Lower:
+        async def generate(self, messages: list[ec.Message]) -> str:
+            return "a"
+
+    run = ec.run(file, Lower(), **options)
+    [acc] = [path for path in run.files if path.name.endswith("_acc.csv")]
+    assert "0.25" not in acc.read_text()
+    rescored, _ = rescore(run.folder, Options(scorer="choice"))
+    assert rescored.score == 0.25
+    assert "0.25" in acc.read_text()
+
+
+def test_files_that_cannot_be_written_take_nothing_away(tmp_path: Path) -> None:
+    @ec.exporter("broken")
+    def broken(export: ec.Export) -> Sequence[Path]:
+        raise KeyError("no such column")
+
+    source = ec.load(choice_tsv(tmp_path / "q.tsv", 4))
+    benchmark = ec.Benchmark(
+        name="mine",
+        source=source,
+        prompt=lambda sample: [ec.Message("user", (sample.question,))],
+        files="broken",
+    )
+    run = ec.run(benchmark, "baseline/majority", out=tmp_path / "runs", progress=False)
+    assert run.summary.n == 4
+    assert run.files_trouble == "KeyError: 'no such column'"
+
+
+def test_a_reader_without_its_text_reader_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from eyechart.model.baseline import eyes
+
+    monkeypatch.setattr(eyes, "can_read", lambda: False)
+    choice_tsv(tmp_path / "q.tsv", 2)
+    done = eyechart("run", "q.tsv", "-m", "baseline/look", "-q", cwd=tmp_path)
+    assert "baseline/look reads no text here: pip install 'eyechart[ocr]'" in done.err
