@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class EyechartError(Exception):
     """Base of all errors a user can act on. Shown as one message, never as a traceback.
@@ -81,3 +83,13 @@ class ModelError(EyechartError):
         self.is_fatal = is_fatal
         self.is_unreachable = is_unreachable
         self.retry_after_s = retry_after_s
+
+
+def listed(names: Sequence[str], at_most: int = 3) -> str:
+    """Names for a message: the first of them, and how many more there are.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    more = f" and {len(names) - at_most:,} more" if len(names) > at_most else ""
+    return ", ".join(names[:at_most]) + more

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
+from eyechart.data.lazy import HeldSource
 from eyechart.data.select import select_circles
 from eyechart.data.source import open_source
 from eyechart.errors import DataError, UnknownName, UsageError
@@ -144,3 +145,13 @@ def test_a_published_file_in_the_current_folder_is_found(
     with pytest.raises(DataError, match="mmbench-dev-cn: MMBench_DEV_CN") as caught:
         list(find_benchmark("mmbench-dev-cn", Options()).source)
     assert "put MMBench_DEV_CN.tsv into" in caught.value.hint
+
+
+def test_a_file_that_holds_rotations_is_not_cut_between_them(tmp_path: Path) -> None:
+    rows = [Sample(id=f"{turn}{n}", question="?", circle=f"c{n}") for n in range(3) for turn in "ab"]
+    source = HeldSource("rotations", "here", tuple(rows))
+    benchmark = Benchmark(name="rotations", source=source, prompt=custom_prompt, circular="beside")
+    plain, _ = asked_benchmark(benchmark, Options(limit=1))
+    assert [sample.id for sample in plain.source] == ["a0"]
+    circular, _ = asked_benchmark(benchmark, Options(limit=1, circular=True))
+    assert [sample.id for sample in circular.source] == ["a0", "b0"]

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eyechart.errors import listed
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -86,8 +88,7 @@ def remark(done: Run, *, as_json: bool) -> None:
         if done.files:
             folder = done.folder / OFFICIAL
             names = [path.relative_to(folder).as_posix() for path in done.files]
-            more = f", and {len(names) - 6} more" if len(names) > 6 else ""
-            note(f"result files: {folder} ({', '.join(names[:6])}{more})")
+            note(f"result files: {folder} ({listed(names, 6)})")
         note(f"run folder: {done.folder}")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from eyechart.data.encoding import BOM
 from eyechart.data.hub.spec import PREFIX
 from eyechart.data.paths import lmu_roots
-from eyechart.errors import DataError
+from eyechart.errors import DataError, listed
 from eyechart.registry import did_you_mean
 
 SUFFIXES = {
@@ -94,12 +94,12 @@ def _in_folder(folder: Path) -> Path:
     if len(readable) == 1:
         return readable[0]
     names = [entry.name + ("/" if entry.is_dir() else "") for entry in (readable or entries)]
-    listed = ", ".join(names[:10]) + (f", and {len(names) - 10} more" if len(names) > 10 else "")
+    shown = listed(names, 10)
     if readable:
         hint = f"name one of them, e.g. {folder / readable[0].name}"
-        raise DataError(f"{folder}: {len(readable)} data files and no metadata.jsonl ({listed})", hint=hint)
+        raise DataError(f"{folder}: {len(readable)} data files and no metadata.jsonl ({shown})", hint=hint)
     raise DataError(
-        f"{folder}: no data file in it (it holds: {listed or 'nothing'})",
+        f"{folder}: no data file in it (it holds: {shown or 'nothing'})",
         hint="expected metadata.jsonl, or one .tsv, .csv, .jsonl, .json or .parquet file",
     )
 

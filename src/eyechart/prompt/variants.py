@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.types import Message, Prompt, Sample
+from eyechart.types import MODELS_TURN, Message, Prompt, Sample
 
 
 def with_system(prompt: Prompt, text: str) -> Prompt:
@@ -22,6 +22,6 @@ def without_images(prompt: Prompt) -> Prompt:
             Message(turn.role, tuple(part for part in turn.parts if isinstance(part, str)))
             for turn in prompt(sample)
         ]
-        return [turn for turn in turns if turn.parts]
+        return [turn for turn in turns if turn.parts or turn == MODELS_TURN]
 
     return prompted

@@ -136,7 +136,8 @@ def selected(benchmark: Benchmark, options: Options) -> Benchmark:
     from eyechart.data.lazy import ChangedSource
     from eyechart.data.select import select, select_circles
 
-    choose = select_circles if benchmark.circular == "headline" else select
+    is_circular = benchmark.circular == "headline" or (benchmark.circular and options.circular)
+    choose = select_circles if is_circular else select
 
     def chosen(samples: Iterable[Sample]) -> Iterator[Sample]:
         return choose(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)

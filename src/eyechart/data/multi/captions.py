@@ -9,9 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from eyechart.data.json_file import read_bytes
-from eyechart.errors import DataError
-
-_SHOWN = 3  # pictures named in a message
+from eyechart.errors import DataError, listed
 
 
 def read_captions(path: Path) -> dict[str, str]:
@@ -44,10 +42,9 @@ def refuse_missing(images: Iterable[str], captions: Mapping[str, str], path: Pat
     """Refuse a file that lacks lines for pictures that questions show."""
     missing = [image for image in dict.fromkeys(images) if image not in captions]
     if missing:
-        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
         raise DataError(
             f"{path.name}: no line for {len(missing)} picture{'s' * (len(missing) != 1)} that the questions "
-            f"show: {', '.join(missing[:_SHOWN])}{more}",
+            f"show: {listed(missing)}",
             hint="paths must be written as in the problem file; "
             "with allow_missing_captions=true those pictures have empty captions",
         )

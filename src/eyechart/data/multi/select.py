@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from eyechart.data.multi.files import TYPES, Problem
 from eyechart.data.multi.prepare import count_marks
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import DataError, UsageError, listed
 
 _SHOWN = 5  # ids named in a message
 _SHOWN_SUBJECTS = 30  # the whole benchmark has fewer
@@ -122,10 +122,8 @@ def refuse_unknown_ids(ids: Iterable[str], known: Iterable[str], *, file: str, o
     has = set(known)
     unknown = [name for name in dict.fromkeys(ids) if name not in has]
     if unknown:
-        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         raise DataError(
-            f"{file}: {len(unknown)} id{'s' * (len(unknown) != 1)} of no question in {of}: "
-            f"{', '.join(unknown[:_SHOWN])}{more}",
+            f"{file}: {len(unknown)} id{'s' * (len(unknown) != 1)} of no question in {of}: {listed(unknown)}",
             hint="a question's id is its problem's id, '_' and its place, e.g. czsx_0_0; "
             "is it a list for this version of the problem file?",
         )
