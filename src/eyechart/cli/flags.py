@@ -10,9 +10,10 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the model")
     group.add_argument(
         "--base-url",
+        action="append",
         metavar="URL",
-        help="OpenAI-compatible endpoint, with or without /chat/completions "
-        "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own)",
+        help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: requests are spread "
+        "over several (default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own)",
     )
     group.add_argument("--api-key", metavar="KEY", help="default: $OPENAI_API_KEY; never written anywhere")
     group.add_argument("--temperature", type=float, metavar="T", help="default: as the endpoint decides")
@@ -145,4 +146,63 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="let image URLs reach private addresses (default: refused)",
+    )
+
+
+def add_pace_flags(parser: argparse.ArgumentParser) -> None:
+    """How hard to push, and when to let go."""
+    group = parser.add_argument_group("the pace")
+    group.add_argument(
+        "--concurrency",
+        "--max-connections",
+        "--api-nproc",
+        type=int,
+        metavar="N",
+        help="requests in flight at once, at most: fewer while the endpoint is overloaded (default: 64)",
+    )
+    group.add_argument(
+        "--no-adapt",
+        action="store_false",
+        default=None,
+        dest="adaptive",
+        help="keep to --concurrency whatever the endpoint says",
+    )
+    group.add_argument("--rpm", type=float, metavar="N", help="requests a minute, at most")
+    group.add_argument("--tpm", type=float, metavar="N", help="tokens a minute, at most")
+    group.add_argument(
+        "--retries", type=int, metavar="N", help="further tries of a failed request (default: 5)"
+    )
+    group.add_argument(
+        "--give-up-after",
+        type=int,
+        metavar="N",
+        help="stop after N failures in a row without an answer between them: the endpoint is dead (default: 8)",
+    )
+
+
+def add_bill_flags(parser: argparse.ArgumentParser) -> None:
+    """What may be spent."""
+    group = parser.add_argument_group("the bill")
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say how many requests, bytes, tokens and dollars it would take, and send nothing",
+    )
+    group.add_argument(
+        "--max-cost", type=float, metavar="USD", help="stop before more is spent, the judge included"
+    )
+    group.add_argument(
+        "--max-total-tokens", type=int, metavar="N", help="stop before more are used, the judge's included"
+    )
+    group.add_argument(
+        "--prices",
+        metavar="FILE|TEXT",
+        help="your own prices: a file (see docs/cost.md), or input=2.5,output=10 in USD a million tokens",
+    )
+    group.add_argument(
+        "--no-cache",
+        action="store_false",
+        default=None,
+        dest="cache",
+        help="ask again what other runs asked before, and keep nothing for others",
     )

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, options_of
 from eyechart.cli.flags import (
     add_benchmark_flags,
+    add_bill_flags,
     add_data_flags,
     add_model_flags,
+    add_pace_flags,
     add_prompt_flags,
     add_verdict_flags,
 )
@@ -102,18 +104,9 @@ def add_parser(verbs: Verbs) -> None:
         help="hand addresses of pictures to the model, which fetches them itself",
     )
     add_verdict_flags(parser)
+    add_pace_flags(parser)
+    add_bill_flags(parser)
     group = parser.add_argument_group("the run")
-    group.add_argument(
-        "--concurrency",
-        "--max-connections",
-        "--api-nproc",
-        type=int,
-        metavar="N",
-        help="requests in flight at once (default: 32)",
-    )
-    group.add_argument(
-        "--retries", type=int, metavar="N", help="further tries of a failed request (default: 5)"
-    )
     group.add_argument(
         "--out", "--work-dir", "--log-dir", metavar="DIR", help="where run folders are kept (default: runs)"
     )

@@ -55,7 +55,7 @@ _encode = msgspec.json.Encoder().encode
 def openai(name: str, settings: ModelSettings) -> OpenAIModel:
     """An OpenAI-compatible endpoint: ``openai/served-name``, with `base_url` for any but OpenAI's own."""
     given = settings.base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-    base_url = normal_base_url(given or OFFICIAL)
+    base_url = normal_base_url(str(given or OFFICIAL))
     api_key = (settings.api_key or os.environ.get("OPENAI_API_KEY") or "").strip() or None
     if api_key is None and _is_official(base_url):
         raise UsageError(

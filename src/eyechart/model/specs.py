@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eyechart.errors import UsageError
 from eyechart.registry import did_you_mean, models
 from eyechart.types import Model, ModelSettings
@@ -10,7 +12,12 @@ from eyechart.types import Model, ModelSettings
 def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     """Make the model that `spec` names: ``provider/name`` or ``python:file.py:Class``."""
     provider, name = split_spec(spec)
-    return models.get(provider)(name, settings or ModelSettings())
+    make, settings = models.get(provider), settings or ModelSettings()
+    if not isinstance(settings.base_url, tuple):
+        return make(name, settings)
+    from eyechart.model.spread import Spread
+
+    return Spread([make(name, replace(settings, base_url=address)) for address in settings.base_url])
 
 
 def split_spec(spec: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ class Options:
     """
 
     # the model
-    base_url: str | None = None
+    base_url: str | tuple[str, ...] | None = None  # several: the requests are spread over them
     api_key: str | None = field(default=None, repr=False)
     temperature: float | None = None
     max_tokens: int | None = None
@@ -64,9 +64,18 @@ class Options:
     judge_params: dict[str, Any] = field(default_factory=dict)
     judge_prompts: str | None = None  # a file with the judge's wording
     # the engine
-    concurrency: int = 32
+    concurrency: int = 64  # at most; fewer where the endpoint asks for mercy
+    adaptive: bool = True
+    rpm: float | None = None  # requests a minute, at most
+    tpm: float | None = None  # tokens a minute, at most
     timeout_s: float = 600.0
     retries: int = 5
+    give_up_after: int = 8  # failures in a row, without an answer between them
+    cache: bool = True  # replies to the very same requests of other runs
+    # the bill
+    prices: str | None = None  # a file of prices, or input=2.5,output=10 in USD a million tokens
+    max_cost: float | None = None  # in USD, the judge and earlier starts included
+    max_total_tokens: int | None = None
     # the run
     out: str = "runs"
     fresh: bool = False
@@ -81,9 +90,12 @@ class Options:
 
         refuse_unknown(set(given), set(cls.__dataclass_fields__), who="a run")
         plain = {name: value for name, value in given.items() if value is not None}
-        for name in ("out", "image_root", "prompt_template", "judge_prompts"):
+        for name in ("out", "image_root", "prompt_template", "judge_prompts", "prices"):
             if isinstance(plain.get(name), Path):
                 plain[name] = str(plain[name])
+        if isinstance(plain.get("base_url"), list | tuple):
+            addresses = tuple(dict.fromkeys(_texts(plain["base_url"])))
+            plain["base_url"] = addresses[0] if len(addresses) == 1 else addresses or None
         if "also_scorers" in plain:
             plain["also_scorers"] = _texts(plain["also_scorers"])
         if "ids" in plain:
@@ -104,6 +116,8 @@ class Options:
             "trials": 1,
             "concurrency": 1,
             "retries": 0,
+            "give_up_after": 1,
+            "max_total_tokens": 1,
             "max_pixels": 1,
             "jpeg_quality": 1,
         }
@@ -113,8 +127,10 @@ class Options:
                 raise UsageError(f"{name} is {value}, but must be at least {least:g}")
         if self.jpeg_quality is not None and self.jpeg_quality > 100:
             raise UsageError(f"jpeg_quality is {self.jpeg_quality}, but goes from 1 to 100")
-        if not self.timeout_s > 0:  # which is so of nan as well
-            raise UsageError(f"timeout_s is {self.timeout_s:g}, but must be more than 0")
+        for name in ("timeout_s", "rpm", "tpm", "max_cost"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:  # which is so of nan as well
+                raise UsageError(f"{name} is {value:g}, but must be more than 0")
 
     def model_settings(self) -> ModelSettings:
         """What the maker of the model is handed."""

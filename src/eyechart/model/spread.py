@@ -1,0 +1,47 @@
+"""One model, served at several addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eyechart.errors import UsageError
+from eyechart.types import Model, Reply, Request
+
+
+class Spread:
+    """The same model behind several endpoints.
+
+    The engine asks its `members` itself, the least busy one first, and leaves out those that are dead. Whoever
+    asks it as one model gets the members in turn.
+    """
+
+    def __init__(self, members: Sequence[Model]) -> None:
+        self.members = tuple(members)
+        self.name = self.members[0].name
+        self.takes_urls = all(getattr(member, "takes_urls", False) for member in self.members)
+        self.is_cacheable = all(getattr(member, "is_cacheable", False) for member in self.members)
+        self._turns = itertools.cycle(self.members)
+        if len({self._apart(member)[1] for member in self.members}) < len(self.members):
+            raise UsageError("an address is given twice", hint="give every --base-url once")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """That of any member, with all addresses: which of them answers is chance."""
+        common, _ = self._apart(self.members[0])
+        return {**common, "endpoint": sorted(self._apart(member)[1] for member in self.members)}
+
+    async def reply(self, request: Request) -> Reply:
+        """Ask the next one."""
+        return await next(self._turns).reply(request)
+
+    async def close(self) -> None:
+        """Close all of them."""
+        await asyncio.gather(*(member.close() for member in self.members))
+
+    @staticmethod
+    def _apart(member: Model) -> tuple[dict[str, Any], str]:
+        common = dict(member.identity)
+        return common, str(common.pop("endpoint", ""))
