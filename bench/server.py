@@ -43,8 +43,9 @@ the seconds between them and the rate over them, asked_by_second, answered_by_se
 
 The log has one JSON line for each request received in full and one for each answer written in full: at
 (monotonic), n (the request's number), event ("asked"; "answered" for a good answer, a slow-loris that
-finished among them; "failed" for any other), kind, text (the words of the last user turn), text_hash, and
-with --hash-images image_sha256 (of the first picture's base64 text). Lines are written at once.
+finished among them; "failed" for any other), kind, choices (how many answers were asked for), text (the words
+of the last user turn), text_hash, and with --hash-images image_sha256 (of the first picture's base64 text).
+Lines are written at once.
 """
 
 from __future__ import annotations
@@ -126,7 +127,9 @@ class Server:
         self.tally.kinds[fate.kind] += 1
         if self._log is not None:
             sha256 = image_sha256(body, asked) if self._hashes_images else ""
-            self._log.write("asked", n=n, kind=fate.kind, text=asked.text, image_sha256=sha256)
+            self._log.write(
+                "asked", n=n, kind=fate.kind, text=asked.text, choices=asked.n, image_sha256=sha256
+            )
         if fate.wait_s <= 0:
             self._answer(connection, n, asked, fate)
         else:
@@ -152,7 +155,7 @@ class Server:
         self.tally.left(kind)
         if self._log is not None:
             event = "answered" if kind == "ok" else "failed"
-            self._log.write(event, n=n, kind=kind, text=asked.text)
+            self._log.write(event, n=n, kind=kind, text=asked.text, choices=asked.n)
         connection.done()
 
     def _drip(self, connection: Connection, n: int, asked: Asked, left: bytes, n_sent: int) -> None:

@@ -78,13 +78,16 @@ class Log:
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
-    def write(self, event: str, *, n: int, kind: str, text: str, image_sha256: str = "") -> None:
+    def write(
+        self, event: str, *, n: int, kind: str, text: str, choices: int = 1, image_sha256: str = ""
+    ) -> None:
         """One line: what happened to request number `n`."""
         line = {
             "at": time.monotonic(),
             "n": n,
             "event": event,
             "kind": kind,
+            "choices": choices,
             "text": text,
             "text_hash": hashlib.sha256(text.encode()).hexdigest()[:16],
         }
