@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast check format bench wheel core clean
+.PHONY: help demo test fast check format bench bench-rescoring wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -28,7 +28,10 @@ format: $(VENV)/.dev  ## write the code the way ruff writes it
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev   ## how fast: ratios, to compare before and after a change
+bench: $(VENV)/.dev   ## how fast and lean: ratios to a bare client in the same run
+	$(BIN)/python bench/engine.py
+
+bench-rescoring: $(VENV)/.dev   ## how fast stored replies are scored again
 	$(BIN)/python bench/rescoring.py
 
 wheel: $(VENV)/.dev   ## build the package

@@ -2,9 +2,9 @@
 
     python bench/client.py BODIES.bin --base-url http://127.0.0.1:8000/v1 --concurrency 64
 
-Bodies are read before the first request is sent (see bench/workloads.py). So many workers post them in order over
-kept-alive connections, read each answer and decode its JSON. Prints one JSON object: requests, failed, seconds
-(of the requests alone), cpu_s and peak_mb (of the whole process), bytes (sent).
+Bodies are read before the first request is sent (see bench/workloads.py). So many workers post them in order
+over kept-alive connections, read each answer and decode its JSON. Prints one JSON object: requests, failed,
+seconds (of the requests alone), cpu_s and peak_mb (of the whole process), bytes (sent).
 """
 
 from __future__ import annotations

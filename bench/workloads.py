@@ -24,7 +24,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import msgspec
@@ -78,11 +78,6 @@ def make(name: str, *, n: int | None = None) -> Workload:
             _write_bodies(place / "bodies.bin", file)
         (place / "done").touch()
     return Workload(name=name, file=file, n=n, bodies=place / "bodies.bin" if has_bodies else None)
-
-
-def remove(workload: Workload) -> None:
-    """Give its disk back."""
-    shutil.rmtree(workload.file.parent)
 
 
 def read_bodies(path: Path) -> list[bytes]:
@@ -195,11 +190,15 @@ def main() -> None:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(MAKERS)}")
+    parser.add_argument("--rows", type=int, metavar="N", help="N rows instead of as many as above")
+    parser.add_argument("--json", action="store_true", help="a JSON object for each: name, file, n, bodies")
     args = parser.parse_args()
     for name in args.names or [name for name in MAKERS if name != "huge"]:
         if name not in MAKERS:
             parser.error(f"no workload is named {name} (there are: {', '.join(MAKERS)})")
-        print(f"{name:10} {make(name).file}", flush=True)
+        workload = make(name, n=args.rows)
+        said = json.dumps(asdict(workload), default=str) if args.json else f"{name:10} {workload.file}"
+        print(said, flush=True)
 
 
 if __name__ == "__main__":
