@@ -72,7 +72,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         from eyechart.report.exports import write_json
 
-        write_json(done.samples(), args.json, done.summary)
+        write_json(done.samples(), args.json, done.summary, done.price())
         note(f"wrote {args.json}")
     print_rich(run_table(done.summary))
     return 0
@@ -101,7 +101,7 @@ def _write(done: Run, name: str, path: str) -> None:
     from eyechart.report import exports, xlsx
 
     if name == "xlsx":
-        xlsx.write_xlsx(done.samples(), path, done.summary)
+        xlsx.write_xlsx(done.samples(), path, done.summary, done.price())
     else:
         writers = {"csv": exports.write_csv, "jsonl": exports.write_jsonl, "parquet": exports.write_parquet}
-        writers[name](done.samples(), path)
+        writers[name](done.samples(), path, done.price())

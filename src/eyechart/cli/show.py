@@ -33,8 +33,9 @@ def execute(args: argparse.Namespace) -> int:
     result = done.sample(args.sample, args.trial)
     asked = done.journal.asked(result.sample.id, args.trial)
     calls = done.journal.calls(result.sample.id, args.trial)
+    prices = {who: done.price(who) for who in ("model", "judge")}
     if args.json:
-        print_json(show_json(result, asked, calls))
+        print_json(show_json(result, asked, calls, prices))
     else:
-        print_rich(show_sample(result, asked, calls))
+        print_rich(show_sample(result, asked, calls, prices))
     return 0

@@ -1,6 +1,7 @@
 """Results to files: CSV, JSON, JSON lines, Parquet. Spreadsheets have a module of their own, xlsx.py.
 
-All take the results as they come, one at a time, and leave either a whole file or the one before.
+All take the results as they come, one at a time, and leave either a whole file or the one before. With the
+price of the model's tokens, each sample says what its reply cost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import MissingExtra
+from eyechart.model.prices import Price
 from eyechart.replacing import replacing
 from eyechart.report.files import text_file
 from eyechart.report.record import FRACTIONS, INTEGERS, Cell, to_json_text, to_record, to_rows
@@ -58,43 +60,48 @@ def unguarded(text: str) -> str:
     return text[1:] if _GUARDED.match(text) else text
 
 
-def write_csv(results: Iterable[Result], path: str | Path) -> None:
+def write_csv(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
     """One line a sample-trial: UTF-8, text in quotes, numbers bare, empty where there is nothing.
 
     Text that begins as a formula would is `guarded` by an apostrophe; half characters, which UTF-8 cannot
     hold, are written as their escape.
     """
-    rows = to_rows(results)
+    rows = to_rows(results, price)
     with text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         writer.writerow(map(guarded, rows.columns))
         writer.writerows(map(_guarded_cell, cells) for cells in rows.cells)
 
 
-def write_jsonl(results: Iterable[Result], path: str | Path) -> None:
+def write_jsonl(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
     """One record a line, with all that is known of it."""
     with text_file(path) as file:
-        file.writelines(to_json_text(to_record(result)) + "\n" for result in results)
+        file.writelines(to_json_text(to_record(result, price)) + "\n" for result in results)
 
 
-def write_json(results: Iterable[Result], path: str | Path, summary: Summary | None = None) -> None:
+def write_json(
+    results: Iterable[Result],
+    path: str | Path,
+    summary: Summary | None = None,
+    price: Price | None = None,
+) -> None:
     """One object: the summary's keys as ``--json`` prints them, and `samples`, a list of records."""
     head = to_json_text(summary.to_json()).removesuffix("}") + ",\n" if summary else "{"
     with text_file(path) as file:
         file.write(f'{head}"samples": [')
         for position, result in enumerate(results):
-            file.write((",\n" if position else "\n") + to_json_text(to_record(result)))
+            file.write((",\n" if position else "\n") + to_json_text(to_record(result, price)))
         file.write("\n]}\n")
 
 
-def write_parquet(results: Iterable[Result], path: str | Path) -> None:
+def write_parquet(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
     """One row a sample-trial, in columns of fixed types; those of the samples' meta are text."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
         raise MissingExtra.named("parquet", needed_for="Parquet files") from error
-    rows = to_rows(results)
+    rows = to_rows(results, price)
     schema = pyarrow.schema([(name, _parquet_type(name, pyarrow)) for name in rows.columns])
     with replacing(path) as place, pyarrow.parquet.ParquetWriter(place, schema) as writer:
         while chunk := list(itertools.islice(rows.cells, _ROWS_PER_GROUP)):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+from eyechart.model.prices import Price
 from eyechart.report.summarise import credit
 from eyechart.types import Result, Sample
 
@@ -26,15 +27,22 @@ _OPENING = (
     "failure", "thinking", "finish_reason",
 )  # fmt: skip
 _CLOSING = (
-    "prompt_tokens", "completion_tokens", "reasoning_tokens", "latency_s", "attempts", "images", "position",
+    "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost", "latency_s", "attempts", "images",
+    "position",
 )  # fmt: skip
 INTEGERS = frozenset(
     {"trial", "prompt_tokens", "completion_tokens", "reasoning_tokens", "attempts", "position"}
 )
-FRACTIONS = frozenset({"score", "latency_s"})
+FRACTIONS = frozenset({"score", "cost", "latency_s"})
 
 
-def to_record(result: Result) -> dict[str, Any]:
+def cost_of(result: Result, price: Price | None) -> float | None:
+    """What one reply cost, in USD; None where its tokens or their price are not known."""
+    usage = result.reply.usage if result.reply else None
+    return price.cost(usage) if price and usage else None
+
+
+def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
     """All that is known of one sample-trial, nested as it was.
 
     >>> from eyechart.types import Sample
@@ -68,6 +76,7 @@ def to_record(result: Result) -> dict[str, Any]:
             "evidence": dict(reply.evidence),
             "earlier": list(reply.earlier),
         },
+        "cost": cost_of(result, price),
         "failure": asdict(result.failure) if result.failure else None,
         "images": [dict(image) for image in result.sent],
         "attempts": result.attempts,
@@ -100,7 +109,7 @@ class Rows:
     cells: Iterator[list[Cell]]
 
 
-def to_rows(results: Iterable[Result]) -> Rows:
+def to_rows(results: Iterable[Result], price: Price | None = None) -> Rows:
     """One row a sample-trial. Columns are known before the rows: the first results are looked at ahead.
 
     A key of meta that shows up only later, or beyond the first hundred, is kept in a last column of JSON.
@@ -116,10 +125,10 @@ def to_rows(results: Iterable[Result]) -> Rows:
         *((OTHER_META,) if is_open else ()),
         *_CLOSING,
     )
-    return Rows(columns, (_row(result, kept, is_open) for result in itertools.chain(ahead, stream)))
+    return Rows(columns, (_row(result, kept, is_open, price) for result in itertools.chain(ahead, stream)))
 
 
-def _row(result: Result, keys: list[str], is_open: bool) -> list[Cell]:
+def _row(result: Result, keys: list[str], is_open: bool, price: Price | None) -> list[Cell]:
     sample, reply, score, failure = result.sample, result.reply, result.score, result.failure
     usage = reply.usage if reply else None
     meta = {str(key): value for key, value in _facts(sample).items()}
@@ -146,6 +155,7 @@ def _row(result: Result, keys: list[str], is_open: bool) -> list[Cell]:
         usage.prompt_tokens if usage else None,
         usage.completion_tokens if usage else None,
         usage.reasoning_tokens if usage else None,
+        cost_of(result, price),
         reply.latency_s if reply else None,
         result.attempts,
         to_json_text(result.sent) if result.sent else None,

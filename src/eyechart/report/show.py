@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from eyechart.report.record import to_json_text, to_record
+from eyechart.model.prices import Price, usd
+from eyechart.report.record import cost_of, to_json_text, to_record
 from eyechart.report.visible import one_line, visible
 from eyechart.store.reader import Call
 from eyechart.types import Failure, Reply, Result, Sample
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Asked = Sequence[Mapping[str, Any]]
+Prices = Mapping[str, Price | None]  # of the "model" and the "judge"
+NO_PRICES: Prices = MappingProxyType({})
 
 _OUTCOME_STYLES = {
     "correct": "bold green",
@@ -29,17 +33,22 @@ _FINISHED = {
 }
 
 
-def show_sample(result: Result, asked: Asked = (), calls: Sequence[Call] = ()) -> RenderableType:
+def show_sample(
+    result: Result, asked: Asked = (), calls: Sequence[Call] = (), prices: Prices = NO_PRICES
+) -> RenderableType:
     """The sample for people to read. `asked` and `calls` are as the journal keeps them."""
     from rich.console import Group as Stack
 
-    return Stack(*_parts(result, asked, calls))
+    return Stack(*_parts(result, asked, calls, prices))
 
 
-def show_json(result: Result, asked: Asked = (), calls: Sequence[Call] = ()) -> dict[str, Any]:
+def show_json(
+    result: Result, asked: Asked = (), calls: Sequence[Call] = (), prices: Prices = NO_PRICES
+) -> dict[str, Any]:
     """The same as plain values: the record of every export, what was asked and of whom, and the reason."""
     return {
-        **to_record(result),
+        **to_record(result, prices.get("model")),
+        "judge_cost": _judge_cost(calls, prices),
         "asked": [dict(message) for message in asked],
         "calls": [
             {"purpose": call.purpose, "asked": call.messages, "reply": call.reply.text} for call in calls
@@ -94,7 +103,7 @@ def _why_failed(failure: Failure) -> str:
     return f"failed to {failure.stage}{tries}: {failure.reason}{status}; no part of the score; {after}"
 
 
-def _parts(result: Result, asked: Asked, calls: Sequence[Call]) -> Iterator[RenderableType]:
+def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) -> Iterator[RenderableType]:
     sample, reply = result.sample, result.reply
     trial = f" · trial {result.trial}" if result.trial else ""
     yield _line(f"sample {sample.id}{trial}", "bold")
@@ -114,7 +123,7 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call]) -> Iterator[Rend
         for image in result.sent:
             yield _image(image)
     if reply is not None:
-        yield from _reply(reply)
+        yield from _reply(reply, cost_of(result, prices.get("model")))
     for call in calls:
         if call.purpose.startswith("judge:"):  # earlier rounds stand in what was asked
             yield from _section(call.purpose)
@@ -122,6 +131,8 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call]) -> Iterator[Rend
                 yield from _message(message)
             yield _line("judge:", "italic")
             yield _body(call.reply.text or "(empty)")
+    if (judge_cost := _judge_cost(calls, prices)) is not None:
+        yield _line(f"the judge: {usd(judge_cost)} USD", "dim")
     yield from _section("outcome")
     outcome = result.outcome or "pending"
     yield _line(outcome, _OUTCOME_STYLES.get(outcome, "bold yellow"))
@@ -163,7 +174,15 @@ def _image(image: Mapping[str, Any]) -> RenderableType:
     return _body(one_line(" · ".join(fact for fact in facts if fact)), "cyan")
 
 
-def _reply(reply: Reply) -> Iterator[RenderableType]:
+def _judge_cost(calls: Sequence[Call], prices: Prices) -> float | None:
+    """What the judge's calls cost, in USD; None where that is not known, or none was made."""
+    price = prices.get("judge")
+    usages = [call.reply.usage for call in calls if call.purpose.startswith("judge:")]
+    counted = [usage for usage in usages if usage]
+    return sum(map(price.cost, counted)) if price and counted else None
+
+
+def _reply(reply: Reply, cost: float | None) -> Iterator[RenderableType]:
     if reply.thinking:
         yield from _section("thinking (not scored)")
         yield _body(reply.thinking, "dim")
@@ -174,6 +193,7 @@ def _reply(reply: Reply) -> Iterator[RenderableType]:
     if usage := reply.usage:
         reasoning = f" ({usage.reasoning_tokens:,} reasoning)" if usage.reasoning_tokens else ""
         facts.append(f"tokens: {usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{reasoning}")
+    facts.append("" if cost is None else f"{usd(cost)} USD")
     yield _line(" · ".join(fact for fact in facts if fact), "dim")
     if reply.evidence:
         yield _line(f"evidence: {to_json_text(reply.evidence)}", "dim")

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eyechart.model.prices import Price
 from eyechart.report.statistics import Moments, spread
 from eyechart.report.summary import Group, Summary, Trials
-from eyechart.types import OUTCOMES, Outcome, Result, Sample
+from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
 
 NO_VALUE = "(none)"  # the group of samples that lack the key
 OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
@@ -27,7 +28,7 @@ def summarise(
     group_by: Sequence[str] = (),
     run: str = "",
     requests: Mapping[str, int] | None = None,
-    cost: float | None = None,
+    price: Price | None = None,
     seconds: float | None = None,
     scorer: str = "",
     parity: str = "",
@@ -36,7 +37,7 @@ def summarise(
     """Read the results once, in any order, and count.
 
     `requests` (sent, retried, cached) is what the engine counted; without it, sent and retried are added
-    up from the results' attempts.
+    up from the results' attempts. `price` is what the replies' tokens cost when they were asked for.
 
     >>> from eyechart.types import Score
     >>> def result(position, outcome):
@@ -59,8 +60,8 @@ def summarise(
         by=counted.groups(),
         run=run,
         requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
-        tokens=dict(counted.tokens),
-        cost=cost,
+        tokens=counted.tokens(),
+        cost=price.cost(counted.usage()) if price and counted.n_usages else None,
         seconds=seconds,
         trials=counted.trials(),
         scorer=scorer,
@@ -167,7 +168,8 @@ class _Count:
         self.overall = _Tally()
         self.sent = 0
         self.retried = 0
-        self.tokens = {"prompt": 0, "completion": 0, "reasoning": 0}
+        self.n_usages = 0
+        self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
         self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
         self._asked: dict[tuple[int, str], _Asked] = {}
         self._by_trial: dict[int, Moments] = {}
@@ -214,6 +216,15 @@ class _Count:
             for tally in asked.tallies:
                 tally.close_sample(asked)
 
+    def usage(self) -> Usage:
+        """All tokens together."""
+        return Usage(**self._used)
+
+    def tokens(self) -> dict[str, int]:
+        """The same for people; those from the endpoint's cache where there were any."""
+        named = {name.removesuffix("_tokens"): n for name, n in self._used.items()}
+        return {name: n for name, n in named.items() if n or name != "cached"}
+
     def trials(self) -> Trials | None:
         """Over trials, when there were several."""
         over = spread(mean for moments in self._by_trial.values() if (mean := moments.mean) is not None)
@@ -226,9 +237,11 @@ class _Count:
         self.retried += max(0, result.attempts - 1)
         usage = result.reply.usage if result.reply else None
         if usage:
-            self.tokens["prompt"] += usage.prompt_tokens
-            self.tokens["completion"] += usage.completion_tokens
-            self.tokens["reasoning"] += usage.reasoning_tokens
+            self.n_usages += 1
+            self._used["prompt_tokens"] += usage.prompt_tokens
+            self._used["completion_tokens"] += usage.completion_tokens
+            self._used["reasoning_tokens"] += usage.reasoning_tokens
+            self._used["cached_tokens"] += usage.cached_tokens
 
     def _tallies(self, sample: Sample) -> Iterator[_Tally]:
         yield self.overall

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from eyechart.model.prices import usd
 from eyechart.report.live import duration
 from eyechart.report.summary import Group, Summary
 from eyechart.report.visible import one_line
@@ -254,6 +255,7 @@ def _spent(summary: Summary) -> Iterator[str]:
     if any(tokens.values()):
         yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out"
     if summary.cost is not None:
-        yield f"cost {summary.cost:,.2f}"
+        each = f" ({usd(summary.cost / summary.n)} a sample)" if summary.n > 1 else ""
+        yield f"{usd(summary.cost)} USD{each}"
     if summary.seconds:
         yield duration(summary.seconds)

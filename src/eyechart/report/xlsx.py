@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from eyechart.model.prices import Price
 from eyechart.report.record import Cell, Rows, to_rows
 from eyechart.report.summary import Group, Summary
 from eyechart.report.workbook import MAX_CHARACTERS, MAX_ROWS, Workbook, new_workbook
@@ -17,7 +18,12 @@ from eyechart.types import OUTCOMES, Result
 _WIDE = frozenset({"question", "reply", "thinking", "choices"})
 
 
-def write_xlsx(results: Iterable[Result], path: str | Path, summary: Summary | None = None) -> None:
+def write_xlsx(
+    results: Iterable[Result],
+    path: str | Path,
+    summary: Summary | None = None,
+    price: Price | None = None,
+) -> None:
     """Write a workbook: `summary` first when given, then one row a sample-trial.
 
     Rows beyond what one sheet holds go on in a second sheet. A text longer than a cell holds is cut, with
@@ -26,7 +32,7 @@ def write_xlsx(results: Iterable[Result], path: str | Path, summary: Summary | N
     with new_workbook(path) as book:
         if summary is not None:
             _add_table(book, "summary", _summary_rows(summary))
-        _add_samples(book, to_rows(results))
+        _add_samples(book, to_rows(results, price))
         if notes := list(_notes(book)):
             _add_table(book, "notes", [["note", "cells"], *notes])
 
@@ -90,7 +96,7 @@ def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
         "parity": summary.parity,
         "eyechart": summary.version,
         "seconds": summary.seconds,
-        "cost": summary.cost,
+        "cost (USD)": summary.cost,
     }
     facts |= {f"requests {name}": count for name, count in summary.requests.items()}
     facts |= {f"tokens {name}": count for name, count in summary.tokens.items()}

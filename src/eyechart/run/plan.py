@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from eyechart.types import Benchmark, Model, Prompt, Scorer, Source
 
 if TYPE_CHECKING:
     from eyechart.data.images import ImageLoader
+    from eyechart.engine.prepare import Pictures, Preparer
+    from eyechart.model.prices import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +29,7 @@ class Plan:
     verdicts: Verdicts
     options: Options
     folder: Path
+    prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the "judge"
 
     @property
     def scorer(self) -> Scorer:
@@ -41,11 +45,13 @@ class Plan:
             **describe(self.benchmark, self.verdicts, self.model.name, trials=self.options.trials),
             "identity": dict(self.model.identity),
             "options": without_secrets(options),
+            "prices": {who: price and price.to_json() for who, price in self.prices.items()},
         }
 
 
 def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
+    from eyechart.run.bill import find_prices
     from eyechart.store.folder import folder_for
 
     benchmark, options = asked_benchmark(source, options)
@@ -70,6 +76,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         verdicts=verdicts,
         options=options,
         folder=folder_for(Path(options.out), benchmark.name, the_model.name, identity),
+        prices=find_prices(the_model, verdicts.bench.model if verdicts.bench else None, options),
     )
 
 
@@ -169,3 +176,12 @@ def make_loader(options: Options) -> ImageLoader:
         allow_private_urls=options.allow_private_urls,
         cache_dir=cache_home() / "images",
     )
+
+
+def make_preparer(plan: Plan, pictures: Pictures | None = None) -> Preparer:
+    """What turns the samples of a run into requests, and knows which were answered before."""
+    from eyechart.engine.prepare import Preparer
+
+    identity = {"model": plan.model.name, **plan.model.identity}
+    loader = pictures or make_loader(plan.options)
+    return Preparer(plan.prompt, loader, identity, pass_urls=plan.options.pass_urls)

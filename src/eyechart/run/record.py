@@ -12,7 +12,9 @@ from eyechart.errors import EyechartError, ModelError, UsageError
 from eyechart.types import Result
 
 if TYPE_CHECKING:
+    from eyechart.model.prices import Price
     from eyechart.report.summary import Group, Summary
+    from eyechart.store.counts import Paid
 
 
 OFFICIAL = "official"  # the folder of the benchmark's own result files
@@ -52,15 +54,32 @@ class Run:
             run=str(self.folder),
             requests={
                 **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
-                **({"judge": judged["calls"]} if judged["calls"] else {}),
+                **({"judge": judged.n} if judged.n else {}),
             },
+            price=self.price(),
             seconds=totals["seconds"],
             scorer=self.manifest.get("scorer", ""),
             parity=self.manifest.get("parity", ""),
             version=self.manifest.get("eyechart", ""),
         )
-        tokens = {f"judge_{name}": judged[name] for name in ("prompt", "completion") if judged[name]}
-        return replace(plain, tokens={**plain.tokens, **tokens})
+        counted = {"prompt": judged.usage.prompt_tokens, "completion": judged.usage.completion_tokens}
+        tokens = {f"judge_{name}": n for name, n in counted.items() if n}
+        cost = self._with_judge(plain.cost, judged)
+        return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost)
+
+    def price(self, who: str = "model") -> Price | None:
+        """What the model's tokens cost in this run, or the judge's; None where nobody said it."""
+        from eyechart.model.prices import Price
+
+        kept = self.manifest.get("prices")
+        return Price.of(kept.get(who)) if isinstance(kept, Mapping) else None
+
+    def _with_judge(self, cost: float | None, judged: Paid) -> float | None:
+        """The model's cost and the judge's; not known where a part of it is not."""
+        if not judged.n or (cost is None and "replies" not in self.manifest):
+            return cost
+        price = self.price("judge")
+        return None if price is None or not judged.n_counted else (cost or 0.0) + price.cost(judged.usage)
 
     @cached_property
     def summary(self) -> Summary:

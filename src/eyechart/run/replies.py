@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyechart.errors import DataError
+from eyechart.run.bill import priced
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.plan import asked_benchmark, describe
@@ -48,7 +49,8 @@ def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, 
             journal.replace_samples(samples)
             _keep(journal, said, model=model, file=str(replies))
             manifest = {**describe(benchmark, verdicts, model), "replies": str(replies)}
-            journal.set_meta("manifest", manifest)
+            judge = verdicts.bench.model if verdicts.bench else None
+            journal.set_meta("manifest", priced(manifest, judge, options))
             journal.flush()
             trouble = run_async(score_all(Run(folder), journal, verdicts, options))
         finally:

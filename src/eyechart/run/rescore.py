@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError
+from eyechart.run.bill import priced
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.record import Run
@@ -55,7 +56,9 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
         try:
             before = old.verdicts()
             trouble = run_async(score_all(old, journal, verdicts, chosen))
-            journal.set_meta("manifest", {**old.manifest, **verdicts.describe()})
+            judge = verdicts.bench.model if verdicts.bench else None
+            manifest = priced({**old.manifest, **verdicts.describe()}, judge, chosen)
+            journal.set_meta("manifest", manifest)
         finally:
             journal.close()
         new = Run(old.folder, trouble=trouble)

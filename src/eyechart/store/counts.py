@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from eyechart.store.pages import Pages
-from eyechart.types import Scorer
+from eyechart.types import Scorer, Usage
 
 PROVISIONAL = "?"  # ends the version of a verdict that a judge still owes; it is scored again next time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paid:
+    """Answers, and the tokens of those that the endpoint counted."""
+
+    n: int
+    n_counted: int
+    usage: Usage
+
+    def __add__(self, other: Paid) -> Paid:
+        names = Usage.__dataclass_fields__
+        sums = {name: getattr(self.usage, name) + getattr(other.usage, name) for name in names}
+        return Paid(n=self.n + other.n, n_counted=self.n_counted + other.n_counted, usage=Usage(**sums))
 
 
 class Counts(Pages):
@@ -49,15 +65,30 @@ class Counts(Pages):
         with self._reading() as db:
             return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
 
-    def judged_totals(self) -> dict[str, int]:
-        """What the judge cost: calls, tokens in and out."""
-        sql = """
-            SELECT count(*), total(json_extract(CAST(body AS TEXT), '$.usage.prompt_tokens')),
-                   total(json_extract(CAST(body AS TEXT), '$.usage.completion_tokens'))
-            FROM calls WHERE purpose LIKE 'judge:%'"""
+    def judged_totals(self) -> Paid:
+        """What the judge was asked and counted."""
+        return self._paid("calls WHERE purpose LIKE 'judge:%'")
+
+    def paid_totals(self) -> tuple[Paid, Paid]:
+        """What was paid for over all starts: the model's replies, the judge's calls.
+
+        A reply counts all its rounds; rounds that have led to no reply yet are counted by themselves. What
+        was not asked but found (no attempts) was paid for by another run.
+        """
+        replies = self._paid("replies WHERE attempts > 0")
+        rounds = self._paid("""calls c WHERE purpose LIKE 'round:%' AND attempts > 0 AND NOT EXISTS (
+                               SELECT 1 FROM replies r WHERE r.sample = c.sample AND r.trial = c.trial)""")
+        return replies + rounds, self._paid("calls WHERE purpose LIKE 'judge:%' AND attempts > 0")
+
+    def _paid(self, rows: str) -> Paid:
+        fields = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
+        sums = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in fields)
+        sql = f"""SELECT count(*), count(usage), {sums} FROM
+                  (SELECT json_extract(CAST(body AS TEXT), '$.usage') AS usage FROM {rows})"""  # noqa: S608
         with self._reading() as db:
-            row = db.execute(sql).fetchone()
-        return {"calls": int(row[0]), "prompt": int(row[1]), "completion": int(row[2])}
+            n, n_counted, *tokens = db.execute(sql).fetchone()
+        usage = Usage(**{name: int(total) for name, total in zip(fields, tokens, strict=True)})
+        return Paid(n=n, n_counted=n_counted, usage=usage)
 
     def totals(self) -> dict[str, float]:
         """Requests and seconds over all sessions."""
