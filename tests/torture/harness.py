@@ -1,0 +1,276 @@
+"""A run that is disturbed on purpose, and what must hold all the same.
+
+Only what any user has is looked at: the command, the files it leaves, and the server's log.
+
+After every start that ended, however it ended:
+
+1. a question whose answer was on disk before the start was not asked in it, and no answer was asked for
+   more often than it was needed;
+2. everything that was on disk before is still there, byte for byte;
+3. every answer on disk is one that the server gave as an answer to those very words;
+4. the SQLite file is whole.
+
+At the end, besides: every sample has a reply or a failure, and the report, every verdict, every answer
+and the pipeline's own result files are those of a run that nobody disturbed.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from support.command import Outcome, environment
+from torture import journal
+from torture.endpoint import Endpoint, Entry, good_answer
+from torture.journal import Journal
+from torture.workloads import JUDGE, Workload
+
+CONCURRENCY = 8
+LONGEST_S = 60.0
+# What may differ between two runs of the same questions: where it lies, and how long and often it took.
+CHANGING = ("run", "requests", "seconds", "latency")
+
+
+@dataclass
+class Case:
+    """A workload at a server, to be run in several folders."""
+
+    folder: Path
+    workload: Workload
+    endpoint: Endpoint
+    flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.workload.make(self.folder, self.workload.n)
+
+    def arguments(self, out: str) -> list[str]:
+        """The words of the command."""
+        source, *own = self.workload.arguments
+        judge = ["--judge", f"openai/{JUDGE}", "--judge-base-url", self.endpoint.base_url]
+        return [
+            "run", source, "-m", "openai/m", "--base-url", self.endpoint.base_url, *own,
+            *(judge if self.workload.has_judge else ()),
+            "--concurrency", str(CONCURRENCY), *self.flags, "--out", out, "--json", "-q",
+        ]  # fmt: skip
+
+    @cached_property
+    def undisturbed(self) -> Report:
+        """What a run that nobody disturbs makes of it; every answer is asked for once."""
+        run = Disturbed(self, "calm")
+        done = run.go_on()
+        assert done.code == 0, done.err
+        assert run.n_lost == 0
+        return run.report(done)
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a finished run says."""
+
+    summary: dict[str, Any]
+    scores: frozenset[journal.Row]
+    answers: Counter[tuple[str, str]]
+    files: dict[str, bytes]
+
+
+@dataclass
+class Disturbed:
+    """One run folder through all its starts."""
+
+    case: Case
+    out: str
+    before: Sequence[str] = ()  # the words before the command itself
+    program: Sequence[str] = ("-m", "eyechart")
+    kills: int = 0
+    kills_mid_run: int = 0
+    n_lost: int = 0  # answers that the server gave and a kill kept from the disk
+    n_repeated: int = 0  # answers that the server gave twice in one start
+    may_repeat: int = 0  # as often as a dying server may have taken back what it had written
+    place: Path | None = None  # the out folder, where it is not seen under its own name
+    on_disk: Journal = field(default_factory=Journal)
+    since: int = 0  # in the server's log, where the current start began
+
+    # -- starting and ending it ------------------------------------------------------------------
+
+    def start(self, **changes: str) -> subprocess.Popen[str]:
+        """Start the command; it is to be ended by one of the methods below."""
+        self.since = self.case.endpoint.position()
+        cache = str(self.case.folder / f"cache-{self.out.replace('/', '-')}")
+        return subprocess.Popen(
+            [*self.before, sys.executable, *self.program, *self.case.arguments(self.out)],
+            cwd=self.case.folder,
+            env=environment(EYECHART_CACHE=cache, **changes),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def go_on(self, **changes: str) -> Outcome:
+        """Start it and let it come to its end by itself."""
+        return self.end(self.start(**changes))
+
+    def kill(self, when: Moment) -> bool:
+        """Start it and kill it when `when` returns; says whether it was still running."""
+        process = self.start()
+        when(process, self)
+        was_running = process.poll() is None
+        process.kill()
+        process.communicate()
+        if was_running:
+            assert process.returncode == -signal.SIGKILL
+            self.kills += 1
+            self.kills_mid_run += 0 < len(self.check().replies) < self.case.workload.n_replies
+        else:
+            assert process.returncode == 0
+            self.check()
+        return was_running
+
+    def end(self, process: subprocess.Popen[str]) -> Outcome:
+        """Wait for the end of a start that nobody kills."""
+        try:
+            out, err = process.communicate(timeout=LONGEST_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"it did not end within {LONGEST_S:g} s: {err}") from None
+        assert "Traceback" not in err, err
+        assert "a mistake of ours" not in err, err
+        self.check()
+        return Outcome(process.returncode, out, err)
+
+    # -- what must hold --------------------------------------------------------------------------
+
+    def check(self) -> Journal:
+        """Everything that holds after any start; what is on disk now."""
+        self.case.endpoint.settle()
+        entries = self.case.endpoint.entries(self.since)
+        before, now = self.on_disk, journal.read(self.file, self.case.workload.trials)
+        for key, body in before.committed.items():
+            assert now.committed.get(key) == body, f"lost or changed: {key}"
+        self._check_asked(entries, before, now)
+        self._check_answers(now)
+        self.on_disk, self.since = now, self.case.endpoint.position()
+        return now
+
+    def _check_asked(self, entries: Sequence[Entry], before: Journal, now: Journal) -> None:
+        """Nothing is asked that was on disk, nor more than was missing."""
+        had = before.answered
+        given: Counter[str] = Counter()
+        for entry in entries:
+            missing = self.case.workload.trials - had[entry.words]
+            assert missing > 0, f"asked again although it was on disk: {entry}"
+            assert entry.choices <= missing, f"more was asked for than was missing: {entry}"
+            given[entry.words] += entry.n_given
+            if given[entry.words] > missing:
+                self.n_repeated += entry.n_given
+                assert self.n_repeated <= self.may_repeat, f"asked twice in one start: {entry}"
+        kept = now.answered - had
+        assert kept <= given, f"on disk, yet never given: {kept - given}"
+        self.n_lost += (given - kept).total()
+
+    @staticmethod
+    def _check_answers(now: Journal) -> None:
+        for words, text in now.texts():
+            assert text == good_answer(words), f"never given as an answer to {words!r}: {text!r}"
+
+    def report(self, done: Outcome) -> Report:
+        """What the finished run says; every sample is settled, and the files agree with what was printed."""
+        now = self.check()
+        assert not now.unsettled()
+        assert not now.failures, now.failures
+        assert not now.provisional
+        assert len(now.replies) == self.case.workload.n_replies
+        [folder] = self.root.glob("*/*")
+        assert json.loads((folder / "summary.json").read_text()) == done.json
+        assert not list(folder.glob(".*.part")), "a half-written file was left"
+        files = {
+            str(path.relative_to(folder)): path.read_bytes().replace(f'"{self.out}"'.encode(), b'"out"')
+            for path in sorted(folder.glob("official/**/*"))
+            if path.is_file() and path.suffix != ".xlsx"
+        }
+        changing = (*CHANGING, *self.case.workload.changing)
+        summary = {name: value for name, value in done.json.items() if name not in changing}
+        return Report(summary, now.scores, Counter(now.texts()), files)
+
+    def finish(self, **changes: str) -> None:
+        """Let it go on to its end, and compare it with the undisturbed run."""
+        self.compare(self.go_on(**changes))
+
+    def compare(self, done: Outcome) -> None:
+        """A start that ended well says what the undisturbed run says."""
+        assert done.code == 0, done.err
+        mine, calm = self.report(done), self.case.undisturbed
+        assert mine.summary == calm.summary
+        assert mine.scores == calm.scores
+        assert mine.answers == calm.answers
+        assert mine.files.keys() == calm.files.keys()
+        assert not [name for name in mine.files if mine.files[name] != calm.files[name]]
+
+    # -- where it lies ---------------------------------------------------------------------------
+
+    @property
+    def root(self) -> Path:
+        """The folder that `--out` names."""
+        return self.place or self.case.folder / self.out
+
+    @property
+    def file(self) -> Path:
+        """The journal; where there is none yet, where it could be."""
+        return next(iter(self.root.glob("*/*/run.sqlite")), self.root / "run.sqlite")
+
+
+Moment = Callable[[subprocess.Popen[str], Disturbed], None]
+
+
+def after_s(seconds: float) -> Moment:
+    """Wait for a moment of the clock: anything may be going on by then."""
+
+    def wait(process: subprocess.Popen[str], run: Disturbed) -> None:
+        end = time.monotonic() + seconds
+        _wait(process, lambda: time.monotonic() >= end)
+
+    return wait
+
+
+def after_answers(count: int, more_s: float = 0.0) -> Moment:
+    """Wait until the server has given so many answers in this start, and a little more."""
+
+    def wait(process: subprocess.Popen[str], run: Disturbed) -> None:
+        _wait(process, lambda: run.case.endpoint.n_answered(run.since) >= count)
+        time.sleep(more_s)
+
+    return wait
+
+
+def after_the_last(more_s: float = 0.0) -> Moment:
+    """Wait until the server has been asked and has nothing more to do: scores and reports follow."""
+
+    def is_quiet(run: Disturbed) -> bool:
+        endpoint = run.case.endpoint
+        if endpoint.position() == run.since or endpoint.stats()["in_flight"]:
+            return False
+        time.sleep(0.01)  # a client that goes on has asked again by now
+        return not endpoint.stats()["in_flight"]
+
+    def wait(process: subprocess.Popen[str], run: Disturbed) -> None:
+        _wait(process, lambda: is_quiet(run))
+        time.sleep(more_s)
+
+    return wait
+
+
+def _wait(process: subprocess.Popen[str], until: Callable[[], bool]) -> None:
+    """Until it is so, or the process has ended by itself."""
+    end = time.monotonic() + LONGEST_S
+    while process.poll() is None and not until():
+        assert time.monotonic() < end, "the server is not asked any more"
+        time.sleep(0.002)

@@ -1,0 +1,84 @@
+"""kill -9 at random moments, over every workload: what was on disk stays, what was not is asked again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from torture.endpoint import Endpoint, each
+from torture.harness import CONCURRENCY, Case, Disturbed, after_answers, after_s, after_the_last
+from torture.workloads import ALL, CHOICE, FILES, JUDGED, ROUNDS, TRIALS, Workload
+
+Count = Callable[[str, object], None]
+
+
+def kill_often(case: Case, out: str, *, seed: int, kills: int) -> Disturbed:
+    """Kill one run again and again: on its way up, between two answers, and while it sums up."""
+    rng = random.Random(seed)
+    run = Disturbed(case, out)
+    share = max(2, case.workload.n_replies // kills)
+    while run.kills < kills:
+        up = after_s(rng.uniform(0.0, 0.5))
+        amid = after_answers(rng.randint(1, share), more_s=rng.uniform(0, 0.03))
+        down = after_the_last(rng.uniform(0, 0.15))
+        [moment] = rng.choices([up, amid, down], weights=[3, 6, 1])
+        run.kill(moment)
+    return run
+
+
+def was_worth_it(run: Disturbed) -> None:
+    """The kills fell into the run, and each cost no more answers than were under way and being written."""
+    assert run.kills_mid_run >= run.kills / 3, "the kills came too early or too late to prove anything"
+    assert run.n_lost <= 2 * CONCURRENCY * run.kills * run.case.workload.trials
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("workload", ALL, ids=lambda workload: workload.name)
+def test_killed_again_and_again(
+    tmp_path: Path, workload: Workload, seed: int, record_property: Count
+) -> None:
+    with Endpoint(tmp_path) as endpoint:
+        case = Case(tmp_path, workload, endpoint)
+        run = kill_often(case, "killed", seed=seed, kills=8)
+        record_property("kills", run.kills)
+        run.finish()
+    was_worth_it(run)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("workload", [FILES, TRIALS, JUDGED, ROUNDS], ids=lambda workload: workload.name)
+def test_killed_while_the_server_fails(tmp_path: Path, workload: Workload, record_property: Count) -> None:
+    kinds = ["500", "503", "429", "truncated", "invalid-json", "empty-choices", "empty-body", "reset"]
+    with Endpoint(tmp_path, retry_after_s=0.05) as endpoint:
+        case = Case(tmp_path, workload, endpoint, flags=("--retries", "20"))
+        _ = case.undisturbed
+        endpoint.control(failures=each(kinds, 0.2))
+        run = kill_often(case, "killed", seed=3, kills=8)
+        record_property("kills", run.kills)
+        run.finish()
+    was_worth_it(run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", [CHOICE, JUDGED, ROUNDS], ids=lambda workload: workload.name)
+def test_killed_a_few_times(tmp_path: Path, workload: Workload, record_property: Count) -> None:
+    with Endpoint(tmp_path) as endpoint:
+        case = Case(tmp_path, replace(workload, n=36), endpoint)
+        run = kill_often(case, "killed", seed=4, kills=4)
+        record_property("kills", run.kills)
+        run.finish()
+
+
+def test_killed_once(tmp_path: Path, record_property: Count) -> None:
+    with Endpoint(tmp_path) as endpoint:
+        run = Disturbed(Case(tmp_path, replace(CHOICE, n=24), endpoint), "killed")
+        assert run.kill(after_answers(8))
+        record_property("kills", run.kills)
+        run.finish()
