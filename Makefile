@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast check format bench bench-rescoring wheel core clean
+.PHONY: help demo test fast torture check format bench bench-rescoring wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -13,10 +13,13 @@ demo: $(VENV)/.demo   ## install, then run the first evaluation offline
 	$(BIN)/eyechart demo
 
 test: $(VENV)/.dev    ## the whole suite: core and small extras
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not torture"
 
 fast: $(VENV)/.dev    ## the tests to run while you work, under a minute
-	$(BIN)/python -m pytest -n 2 -m "not slow and not ocr"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not ocr and not torture"
+
+torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
+	$(BIN)/python -m pytest -n 2 tests/torture
 
 check: $(VENV)/.dev   ## format, lint, types, layers, fast tests
 	$(BIN)/ruff format --check .
