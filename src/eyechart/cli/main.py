@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyechart import __version__
-from eyechart.cli import data, demo, model, report, run, score, show
+from eyechart.cli import cache, data, demo, model, report, run, score, show
 from eyechart.errors import EyechartError
 
 ABOUT = """\
@@ -40,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"eyechart {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for verb in (run, score, report, show, data, model, demo):
+    for verb in (run, score, report, show, data, model, cache, demo):
         verb.add_parser(verbs)
     return parser
 

@@ -1,0 +1,178 @@
+"""``eyechart cache``: what is kept between runs, and how to be rid of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from eyechart.cli.arguments import Verbs, add_verb
+from eyechart.cli.output import note, print_json, print_rich
+from eyechart.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from eyechart.store.cache_admin import Amount, CacheInfo
+
+DESCRIPTION = """\
+Replies are kept between runs and found again when exactly the same is asked: the same model, endpoint,
+parameters, words, pictures and trial. Pictures from web addresses are kept beside them. Runs keep their own
+replies in their folders: nothing of a run is lost with the cache.
+"""
+
+
+def add_parser(verbs: Verbs) -> None:
+    """Declare the verb and its actions."""
+    group = add_verb(
+        verbs, "cache", execute_info, help="replies and pictures kept between runs", description=DESCRIPTION
+    )
+    actions = group.add_subparsers(title="actions", metavar="ACTION", required=True)
+    info = add_verb(actions, "info", execute_info, help="where it lies, how much is in it, of which models")
+    info.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    clear = add_verb(
+        actions,
+        "clear",
+        execute_clear,
+        help="remove replies, and pictures too if asked",
+        description="Removes all replies, or those that the flags choose. Asks first, on a terminal.",
+        examples="  eyechart cache clear --older-than 30 --yes\n  eyechart cache clear --model openai/mine\n",
+    )
+    clear.add_argument("--model", metavar="NAME", help="only replies of this model, as `info` names it")
+    clear.add_argument(
+        "--older-than", metavar="DAYS", type=int, help="only what has not been used for so many days"
+    )
+    clear.add_argument("--images", action="store_true", help="fetched pictures, too")
+    clear.add_argument("-y", "--yes", action="store_true", help="do not ask")
+
+
+def execute_info(args: argparse.Namespace) -> int:
+    """Print what there is."""
+    from eyechart.store.cache_admin import images_home, look, look_at_images
+    from eyechart.store.cache_size import size_limit
+
+    limit = size_limit()
+    info, images = look(), look_at_images()
+    if args.json:
+        print_json(
+            {
+                "path": str(info.path),
+                "entries": info.entries,
+                "bytes": info.bytes_on_disk,
+                "limit": limit,
+                "models": {name: _amount_json(each) for name, each in info.by_model.items()},
+                "oldest": _moment(info.oldest),
+                "newest": _moment(info.newest),
+                "trouble": info.trouble or None,
+                "images": {"path": str(images_home()), "files": images.count, "bytes": images.bytes},
+            }
+        )
+    else:
+        print_rich(_facts(info, limit, images), *_models(info))
+    return 0
+
+
+def execute_clear(args: argparse.Namespace) -> int:
+    """Remove what was asked for, once that is sure."""
+    from eyechart.store.cache_admin import clear, clear_images
+    from eyechart.store.cache_size import size_text
+
+    if args.older_than is not None and args.older_than < 0:
+        raise UsageError(f"--older-than {args.older_than}: days are counted from 0")
+    _check_model(args.model)
+    if not args.yes and not _is_sure(args):
+        note("nothing was removed")
+        return 0
+    freed = clear(model=args.model, unused_days=args.older_than)
+    print(f"removed {_counted(freed.count, 'reply', 'replies')}: {size_text(freed.bytes)} freed")
+    if args.images:
+        freed = clear_images(older_days=args.older_than)
+        print(f"removed {_counted(freed.count, 'picture', 'pictures')}: {size_text(freed.bytes)} freed")
+    return 0
+
+
+def _check_model(name: str | None) -> None:
+    """A model that the cache does not know is a slip, and removing nothing would hide it."""
+    from eyechart.registry import did_you_mean
+    from eyechart.store.cache_admin import look
+
+    if name is None or (info := look()).trouble or name in info.by_model:
+        return
+    known = list(info.by_model)
+    hint = did_you_mean(name, known, otherwise="see: eyechart cache info", see="eyechart cache info")
+    raise UsageError(f"the cache holds no reply of {name!r}", hint=hint)
+
+
+def _is_sure(args: argparse.Namespace) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("cache clear asks before it removes, and nobody is there to ask", hint="add --yes")
+    chosen = [
+        f" of {args.model}" if args.model else "",
+        f" not used for {args.older_than} days" if args.older_than is not None else "",
+    ]
+    what = f"{'' if any(chosen) else 'all '}replies{''.join(chosen)}{' and fetched pictures' * args.images}"
+    print(f"remove {what} from the cache? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _facts(info: CacheInfo, limit: int, images: Amount) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.report.visible import visible
+    from eyechart.store.cache_admin import images_home
+    from eyechart.store.cache_size import size_text
+
+    facts = {
+        "replies": str(info.path),
+        "kept": f"{info.entries:,}",
+        "on disk": f"{size_text(info.bytes_on_disk)} of {size_text(limit)}"
+        if limit
+        else f"{size_text(info.bytes_on_disk)}; the cache is off",
+        "oldest": _moment(info.oldest) or "",
+        "newest": _moment(info.newest) or "",
+        "trouble": info.trouble,
+        "pictures": str(images_home()),
+        "fetched": f"{images.count:,}, {size_text(images.bytes)}",
+    }
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        if value:
+            table.add_row(name, Text(visible(value)))
+    return table
+
+
+def _models(info: CacheInfo) -> list[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.report.visible import one_line
+    from eyechart.store.cache_size import size_text
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("model", overflow="fold")
+    table.add_column("replies", justify="right")
+    table.add_column("size", justify="right")
+    for name, each in info.by_model.items():
+        table.add_row(Text(one_line(name)), f"{each.count:,}", size_text(each.bytes))
+    return [Text(""), table] if info.by_model else []
+
+
+def _amount_json(amount: Amount) -> dict[str, Any]:
+    return {"entries": amount.count, "bytes": amount.bytes}
+
+
+def _moment(seconds: float | None) -> str | None:
+    """A time for people and programs alike, in UTC; the clock that wrote it may have been anything."""
+    from datetime import UTC, datetime
+
+    try:
+        return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
