@@ -26,6 +26,8 @@ from eyechart.errors import (
 from eyechart.judging import JudgeCall, JudgeFailed
 from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
 from eyechart.run import load, run
+from eyechart.run.estimate import Estimate
+from eyechart.run.estimate import estimate_run as estimate
 from eyechart.run.record import Run
 from eyechart.types import (
     MODELS_TURN,
@@ -52,6 +54,7 @@ __all__ = [
     "MODELS_TURN",
     "Benchmark",
     "DataError",
+    "Estimate",
     "Export",
     "EyechartError",
     "Failure",
@@ -78,6 +81,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "benchmark",
+    "estimate",
     "exporter",
     "judged_scorer",
     "load",

@@ -46,7 +46,7 @@ def reencode(
     header = inspect(data, what)
     name, picture = open_picture(data, what)
     decode(picture, what)
-    corners = None if box is None else _clipped(box, picture.size, what)
+    corners = None if box is None else clipped(box, picture.size, what)
     try:
         if jpeg_quality is not None:
             return _as_jpeg(picture, corners, max_pixels, jpeg_quality)
@@ -103,7 +103,8 @@ def _as_jpeg(
     return Encoded(out.getvalue(), "JPEG", *size, resized)
 
 
-def _clipped(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:
+def clipped(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of a crop, as far as it lies in the picture."""
     x, y, width, height = box
     left, top = max(0, x), max(0, y)
     right, bottom = min(size[0], x + width), min(size[1], y + height)

@@ -13,6 +13,7 @@ from io import BytesIO
 from math import floor, sqrt
 from typing import TYPE_CHECKING, Any, cast
 
+from eyechart.data.headers import size_of
 from eyechart.errors import ImageError
 from eyechart.quiet import quiet
 
@@ -107,13 +108,18 @@ def decode(picture: Picture, what: str) -> Picture:
 
 def inspect(data: bytes, what: str) -> Header:
     """Read the header, and make sure that the end is there, without decoding what looks whole."""
+    size = size_of(data)
+    if size is not None and size[0] * size[1] <= MAX_DECODED_PIXELS:
+        name = "PNG" if data.startswith(b"\x89") else "JPEG"
+        if _looks_whole(name, data):
+            return Header(name, *size, is_animated=False)
     name, picture = open_picture(data, what)
     try:
         with quiet():
             is_animated = bool(getattr(picture, "is_animated", False))
     except Exception as err:  # counting frames walks through the whole file
         raise ImageError(f"{what}: a broken {name} file ({reason(err)})") from err
-    if not _looks_whole(name, data):
+    if not looks_whole(name, data[:32], data[-32:], len(data)):
         decode(picture, what)
     return Header(name, *picture.size, is_animated)
 
@@ -125,16 +131,16 @@ def decode_fully(data: bytes, what: str) -> Header:
     return header
 
 
-def _looks_whole(name: str, data: bytes) -> bool:
+def looks_whole(name: str, head: bytes, tail: bytes, n_bytes: int) -> bool:
     """Whether the last bytes are those that end such a file. If not, decoding decides."""
     if name == "JPEG":
-        return data.endswith(b"\xff\xd9")
+        return tail.endswith(b"\xff\xd9")
     if name == "PNG":
-        return data.endswith(b"IEND\xaeB`\x82")
+        return tail.endswith(b"IEND\xaeB`\x82")
     if name == "WEBP":
-        return int.from_bytes(data[4:8], "little") + 8 <= len(data)
+        return int.from_bytes(head[4:8], "little") + 8 <= n_bytes
     if name == "GIF":
-        return data.endswith(b";")
+        return tail.endswith(b";")
     return False
 
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from eyechart.run.plan import Plan
     from eyechart.store.journal import Journal
 
-_FREE = "baseline/"  # they run here, and no token of theirs is anybody's
+
+def is_free(model: Model) -> bool:
+    """Whether it runs here, without tokens that anybody would count."""
+    return model.name.startswith("baseline/")
 
 
 def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str, Price | None]:
@@ -29,7 +32,7 @@ def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str
         prices["judge"] = find_price(judge.name, judge.identity, options.prices, is_judge=not is_same)
     if options.max_cost is not None:
         for who, one in (("model", model), ("judge", judge)):
-            if one is not None and prices[who] is None and not one.name.startswith(_FREE):
+            if one is not None and prices[who] is None and not is_free(one):
                 raise UsageError(
                     f"no price is known for {_called(one, who)}, so --max-cost cannot be kept",
                     hint=_hint(who),

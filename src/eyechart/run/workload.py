@@ -1,0 +1,220 @@
+"""Requests that would be sent, added up: their number, bytes, tokens, and what those would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eyechart.engine.rounds import has_rounds
+from eyechart.model.prices import Price, usd
+from eyechart.model.tokens import PER_MESSAGE, image_rule, text_tokens
+from eyechart.run.bill import is_free
+from eyechart.run.plan import Plan
+from eyechart.types import MODELS_TURN, ImageRef, JudgedScorer, Message, Request, Scorer, Usage
+
+if TYPE_CHECKING:
+    from eyechart.data.measure import Measurer
+    from eyechart.engine.prepare import Prepared
+
+SHORT_REPLY = 10  # tokens of a letter, a number, a few words
+LONG_REPLY = 1000  # tokens of a reply that reasons first, where no limit is set
+JUDGE_WORDING = 400  # tokens of a judge's instructions
+JUDGE_REPLY = 200  # at most, of a verdict with its reason
+
+_PER_REQUEST = 200  # bytes of a body besides the messages
+_PER_PART = 60  # bytes around a text or a picture
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    text_tokens: int = 0
+    image_tokens: int = 0
+    n_bytes: int = 0
+    images: int = 0
+
+    def __add__(self, other: _Size) -> _Size:
+        return _Size(
+            self.text_tokens + other.text_tokens,
+            self.image_tokens + other.image_tokens,
+            self.n_bytes + other.n_bytes,
+            self.images + other.images,
+        )
+
+
+class Workload:
+    """All that would be sent, added up sample by sample."""
+
+    def __init__(self, plan: Plan, pictures: Measurer) -> None:
+        identity = plan.model.identity
+        self._is_free = is_free(plan.model)
+        self.rule = image_rule(plan.model.name)
+        self._plan = plan
+        self._pictures = pictures
+        self._detail = str(identity.get("image_detail") or "")
+        limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
+        self._limit: int | None = limits[0] if limits else None
+        self._takes_rounds = bool(getattr(plan.model, "takes_rounds", False))
+        self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
+        self._asked = _Size()
+        self.requests = 0
+        self.replies = 0
+        self._judged_replies = 0
+        self._judge_text = 0
+
+    def add(self, items: Sequence[Prepared]) -> None:
+        """Trials of one sample that are to be asked."""
+        requests = [item.request for item in items if item.request is not None]
+        if not requests:
+            return
+        first = requests[0]
+        if has_rounds(first.messages) and not self._takes_rounds:
+            for request in requests:
+                self._add_rounds(request.messages)
+        else:
+            self._add_request(self._size(first.messages), n_replies=len(requests))
+        if self._judged and self._plan.verdicts.bench:
+            self._add_judged(items[0].task.sample.question, first, len(requests))
+
+    @property
+    def n_bytes(self) -> int:
+        """Of all bodies."""
+        return self._asked.n_bytes
+
+    @property
+    def images(self) -> int:
+        """Pictures sent."""
+        return self._asked.images
+
+    @property
+    def text_tokens(self) -> int:
+        """Of the words sent."""
+        return self._asked.text_tokens
+
+    @property
+    def image_tokens(self) -> int:
+        """Of the pictures sent."""
+        return self._asked.image_tokens
+
+    @property
+    def completion_tokens(self) -> tuple[int, int]:
+        """If all replies are short, and if all are as long as they may be."""
+        if self._is_free:
+            return 0, 0
+        longest = LONG_REPLY if self._limit is None else self._limit
+        return self.replies * min(SHORT_REPLY, longest), self.replies * longest
+
+    @property
+    def judge_requests(self) -> tuple[int, int]:
+        """None where rules can decide everything; one for each verdict at most."""
+        needed = sum(bool(getattr(getattr(one, "scorer", one), "needs_judge", False)) for one in self._judged)
+        return self._judged_replies * needed, self._judged_replies * len(self._judged)
+
+    @property
+    def judge_tokens(self) -> tuple[int, int]:
+        """In and out together."""
+        least, most = self._judge_usage(0), self._judge_usage(1)
+        return least.prompt_tokens + least.completion_tokens, most.prompt_tokens + most.completion_tokens
+
+    def cost(self, prices: Mapping[str, Price | None]) -> tuple[float, float] | None:
+        """In USD; None where a price is not known."""
+        nothing = Price(input=0.0, output=0.0)
+        model, judge = nothing if self._is_free else prices.get("model"), prices.get("judge")
+        if model is None or (judge is None and self.judge_requests[1]):
+            return None
+        ends = []
+        for end in (0, 1):
+            prompt, completion = self.text_tokens + self.image_tokens, self.completion_tokens[end]
+            total = model.cost(Usage(prompt_tokens=prompt, completion_tokens=completion))
+            ends.append(total + (judge.cost(self._judge_usage(end)) if judge else 0.0))
+        return ends[0], ends[1]
+
+    def assumptions(
+        self, prices: Mapping[str, Price | None], n_assumed: int, cost: tuple[float, float] | None
+    ) -> Iterator[str]:
+        """What the numbers rest on, for people."""
+        options = self._plan.options
+        if self._is_free and not self.judge_requests[1]:
+            yield "a baseline runs here: it takes no tokens and costs nothing"
+            return
+        yield "text: a token for 4 characters, one for each Chinese, Japanese or Korean character"
+        if self.images:
+            yield f"pictures: {self.rule.name}"
+        if n_assumed:
+            yield (
+                f"pictures at addresses are not fetched now: {n_assumed:,} of unknown size "
+                "were taken to be 1024 x 768"
+            )
+        longest = f"{self._limit:,} (the limit set)" if self._limit is not None else f"{LONG_REPLY:,}"
+        yield f"replies: {min(SHORT_REPLY, self._limit or SHORT_REPLY)} to {longest} tokens each"
+        if self.judge_requests[1]:
+            yield "the judge: asked once a verdict at most; rules decide what they can"
+        if options.cache and self.requests:
+            yield "replies that other runs left in the cache are not looked for"
+        for who, price in prices.items():
+            if price is not None:
+                as_of = f" as of {price.as_of}" if price.as_of else ""
+                yield f"price of the {who}: {price.source}{as_of}"
+            elif self.requests and not (who == "model" and self._is_free):
+                yield f"price of the {who}: not known; --prices gives one"
+        if options.max_cost is not None and cost is not None and cost[1] > options.max_cost:
+            yield f"--max-cost {usd(options.max_cost)} may end the run before all is asked"
+
+    def _add_request(self, size: _Size, *, n_replies: int) -> None:
+        self.requests += 1
+        self.replies += n_replies
+        if not self._is_free:
+            self._asked += size + _Size(n_bytes=_PER_REQUEST)
+
+    def _add_rounds(self, messages: Sequence[Message]) -> None:
+        """A conversation: each round is sent all that was said before it, short replies in their places."""
+        so_far = _Size()
+        for message in messages:
+            if message == MODELS_TURN:
+                self._add_request(so_far, n_replies=1)
+                so_far += _Size(text_tokens=SHORT_REPLY + PER_MESSAGE, n_bytes=4 * SHORT_REPLY)
+            else:
+                so_far += self._size((message,))
+        self._add_request(so_far, n_replies=1)
+
+    def _add_judged(self, question: str, request: Request, n: int) -> None:
+        sample = request.sample
+        words = "\n".join((question, *sample.choices.values(), sample.choices_text))
+        self._judged_replies += n
+        self._judge_text += n * (text_tokens(words) + JUDGE_WORDING)
+
+    def _judge_usage(self, end: int) -> Usage:
+        share = self.judge_requests[end] / max(1, self._judged_replies)
+        read = self.completion_tokens[end] if self._judged_replies else 0  # the judge reads the replies
+        per_call = (min(SHORT_REPLY, JUDGE_REPLY), JUDGE_REPLY)[end]
+        return Usage(
+            prompt_tokens=round(share * (self._judge_text + read)),
+            completion_tokens=self.judge_requests[end] * per_call,
+        )
+
+    def _size(self, messages: Sequence[Message]) -> _Size:
+        if self._is_free:
+            return _Size()
+        words = images = picture_tokens = n_bytes = 0
+        for message in messages:
+            words += PER_MESSAGE
+            for part in message.parts:
+                n_bytes += _PER_PART
+                if isinstance(part, str):
+                    words += text_tokens(part)
+                    n_bytes += len(part.encode("utf-8", "replace"))
+                    continue
+                images += 1
+                if isinstance(part, ImageRef):  # an address that is handed on as it is
+                    n_bytes += len(part.location)
+                    picture = self._pictures.load(part)
+                else:
+                    n_bytes += 4 * ((part.n_bytes + 2) // 3)
+                    picture = part
+                picture_tokens += self.rule.tokens(picture.width, picture.height, self._detail)
+        return _Size(words, picture_tokens, n_bytes, images)
+
+
+def _scorers(plan: Plan) -> tuple[Scorer, ...]:
+    return (plan.verdicts.scorer, *plan.verdicts.beside)
