@@ -119,7 +119,7 @@ def inspect(data: bytes, what: str) -> Header:
             is_animated = bool(getattr(picture, "is_animated", False))
     except Exception as err:  # counting frames walks through the whole file
         raise ImageError(f"{what}: a broken {name} file ({reason(err)})") from err
-    if not looks_whole(name, data[:32], data[-32:], len(data)):
+    if not _looks_whole(name, data):
         decode(picture, what)
     return Header(name, *picture.size, is_animated)
 
@@ -129,6 +129,10 @@ def decode_fully(data: bytes, what: str) -> Header:
     header = inspect(data, what)
     decode(open_picture(data, what)[1], what)
     return header
+
+
+def _looks_whole(name: str, data: bytes) -> bool:
+    return looks_whole(name, data[:32], data[-32:], len(data))
 
 
 def looks_whole(name: str, head: bytes, tail: bytes, n_bytes: int) -> bool:
