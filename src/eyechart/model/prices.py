@@ -160,7 +160,7 @@ def read_file(path: str | Path) -> tuple[Entry, ...]:
     """The entries of a file: one table, or several under `tables`, in JSON or YAML."""
     from eyechart.wordings import read_yaml
 
-    if not Path(path).is_file():
+    if not _is_file(path):
         raise UsageError(f"prices: there is no file {str(path)!r}", hint=_HINT)
     return _read(read_yaml(path), str(path))
 
@@ -206,7 +206,14 @@ def _entries(table: Any, where: str) -> Iterator[Entry]:
 
 
 def _looks_inline(text: str) -> bool:
-    return "=" in text and not Path(text).is_file()
+    return "=" in text and not _is_file(text)
+
+
+def _is_file(path: str | Path) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # too long for a path, for one
+        return False
 
 
 def _read_inline(text: str) -> Price:
