@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
 from eyechart.model import prices
-from eyechart.model.prices import Entry, Price, find_price, read_file, read_prices, usd
+from eyechart.model.price_files import VARIABLE, read_file, read_prices
+from eyechart.model.prices import Entry, Price, find_price, usd
 from eyechart.types import Usage
 
 OPENAI = {"endpoint": "https://api.openai.com/v1"}
@@ -23,7 +24,7 @@ amounts = st.floats(0, 1000, allow_nan=False)
 
 @pytest.fixture(autouse=True)
 def no_prices_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(prices.VARIABLE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
 
 
 def write(path: Path, content: Any) -> str:
@@ -86,7 +87,7 @@ def test_the_users_prices_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert find_price("openai/gpt-4o", OPENAI, mine) == Price(input=1, output=2, as_of="today", source=mine)
     assert find_price("openai/gpt-4o", OWN, mine) is not None, "a file without hosts holds everywhere"
     assert find_price("openai/o1", OPENAI, mine) == find_price("openai/o1", OPENAI)
-    monkeypatch.setenv(prices.VARIABLE, mine)
+    monkeypatch.setenv(VARIABLE, mine)
     assert find_price("openai/gpt-4o", OWN) is not None
     given_now = find_price("openai/gpt-4o", OWN, "input=3,output=4")
     assert given_now == Price(input=3, output=4, source="given with the run")

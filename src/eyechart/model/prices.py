@@ -7,25 +7,19 @@ user gives one. Then the cost is not known, which is not the same as nothing.
 from __future__ import annotations
 
 import math
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from eyechart.errors import UsageError
 from eyechart.types import Usage
-
-VARIABLE = "EYECHART_PRICES"
 
 _MILLION = 1_000_000
 _BUILT_IN = Path(__file__).with_name("prices.json")
-_TABLE_FIELDS = frozenset({"about", "source", "as_of", "hosts", "prices"})
-_AMOUNTS = ("input", "cached", "output")
-_HINT = "write it like input=2.5,output=10 (USD a million tokens), or name a file; docs/cost.md shows one"
+AMOUNTS = ("input", "cached", "output")
 # A version of a model: gpt-4o-2024-08-06, claude-3-opus-20240229, gemini-2.0-flash-001, o1-latest, x@20250101
 _VERSION = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{3,4}|latest|preview|exp))+", re.IGNORECASE)
 
@@ -65,8 +59,8 @@ class Price:
         """
         if not isinstance(kept, Mapping):
             return None
-        amounts = {name: kept.get(name) for name in _AMOUNTS}
-        if not all(value is None or _is_amount(value) for value in amounts.values()):
+        amounts = {name: kept.get(name) for name in AMOUNTS}
+        if not all(value is None or is_amount(value) for value in amounts.values()):
             return None
         if amounts["input"] is None or amounts["output"] is None:
             return None
@@ -130,7 +124,7 @@ def usd(amount: float) -> str:
 def find_price(
     model: str, identity: Mapping[str, Any], override: str | None = None, *, is_judge: bool = False
 ) -> Price | None:
-    """What `model` costs; None where nobody says it. `override` is what the user said: see `read_prices`.
+    """What `model` costs; None where nobody says it. `override` is what the user said: see `price_files.read_prices`.
 
     >>> find_price("openai/gpt-4o-2024-08-06", {"endpoint": "https://api.openai.com/v1"}).output
     10.0
@@ -139,120 +133,23 @@ def find_price(
     >>> find_price("openai/mine", {"endpoint": "http://localhost:8000/v1"}, "input=1,output=2").output
     2.0
     """
+    from eyechart.model.price_files import read_prices
+
     book = read_prices(override)
     return book.own if book.own and not is_judge else book.find(model, identity)
-
-
-def read_prices(override: str | None = None) -> PriceBook:
-    """The user's own prices: a file, or ``input=2.5,output=10[,cached=1.25]``; else $EYECHART_PRICES's.
-
-    The text is the price of the run's model; a file names the models it means, and so a judge's too.
-    """
-    said = override or os.environ.get(VARIABLE) or ""
-    if not said.strip():
-        return PriceBook()
-    if override and _looks_inline(override):
-        return PriceBook(own=_read_inline(override))
-    return PriceBook(entries=read_file(said))
-
-
-def read_file(path: str | Path) -> tuple[Entry, ...]:
-    """The entries of a file: one table, or several under `tables`, in JSON or YAML."""
-    from eyechart.wordings import read_yaml
-
-    if not _is_file(path):
-        raise UsageError(f"prices: there is no file {str(path)!r}", hint=_HINT)
-    return _read(read_yaml(path), str(path))
 
 
 @cache
 def _built_in() -> tuple[Entry, ...]:
     import msgspec
 
-    return _read(msgspec.json.decode(_BUILT_IN.read_bytes()), _BUILT_IN.name)
+    from eyechart.model.price_files import read_tables
+
+    return read_tables(msgspec.json.decode(_BUILT_IN.read_bytes()), _BUILT_IN.name)
 
 
-def _read(content: Any, where: str) -> tuple[Entry, ...]:
-    if not isinstance(content, Mapping) or not ({"prices", "tables"} & content.keys()):
-        raise UsageError(f"{where} holds no prices", hint="docs/cost.md shows what such a file looks like")
-    tables = content.get("tables", [content])
-    if not isinstance(tables, list):
-        raise UsageError(f"{where}: 'tables' is a list of tables")
-    return tuple(entry for table in tables for entry in _entries(table, where))
-
-
-def _entries(table: Any, where: str) -> Iterator[Entry]:
-    if not isinstance(table, Mapping) or not isinstance(table.get("prices"), Mapping):
-        raise UsageError(f"{where}: a table maps 'prices' to models", hint="docs/cost.md shows one")
-    if strange := {str(name) for name in table} - _TABLE_FIELDS:
-        raise UsageError(
-            f"{where}: no field is called {sorted(strange)[0]!r}",
-            hint=f"a table has: {', '.join(sorted(_TABLE_FIELDS))}",
-        )
-    hosts = table.get("hosts") or []
-    if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
-        raise UsageError(f"{where}: 'hosts' is a list of names such as api.openai.com")
-    words = {"as_of": str(table.get("as_of") or ""), "source": str(table.get("source") or where)}
-    for pattern, amounts in table["prices"].items():
-        if not str(pattern).rstrip("*").strip():
-            raise UsageError(
-                f"{where}: {str(pattern)!r} names no model", hint="a name, or how names begin: gpt-4o*"
-            )
-        yield Entry(
-            pattern=str(pattern).strip(),
-            price=_price(amounts, f"{where}: {pattern}", words),
-            hosts=frozenset(host.lower() for host in hosts),
-        )
-
-
-def _looks_inline(text: str) -> bool:
-    return "=" in text and not _is_file(text)
-
-
-def _is_file(path: str | Path) -> bool:
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):  # too long for a path, for one
-        return False
-
-
-def _read_inline(text: str) -> Price:
-    amounts: dict[str, Any] = {}
-    for part in text.split(","):
-        name, equals, value = (word.strip() for word in part.partition("="))
-        if not equals or name in amounts:
-            what = f"{name!r} stands twice" if equals else f"{part.strip()!r} is no name=value"
-            raise UsageError(f"prices {text!r}: {what}", hint=_HINT)
-        try:
-            amounts[name] = float(value)
-        except ValueError:
-            amounts[name] = value  # refused below, by its name
-    return _price(amounts, f"prices {text!r}", {"source": "given with the run"})
-
-
-def _price(amounts: Any, where: str, words: Mapping[str, str]) -> Price:
-    hint = "USD a million tokens: input, output, and cached where cached input is cheaper"
-    if not isinstance(amounts, Mapping):
-        raise UsageError(f"{where}: {amounts!r} is no price", hint=hint)
-    for name in amounts:
-        if name not in _AMOUNTS:
-            raise UsageError(f"{where}: no field is called {name!r}", hint=hint)
-    for name in ("input", "output"):
-        if amounts.get(name) is None:
-            raise UsageError(f"{where}: {name!r} is missing", hint=hint)
-    for name, value in amounts.items():
-        if value is not None and not _is_amount(value):
-            raise UsageError(f"{where}: {name!r} is {value!r}, not an amount of USD", hint=hint)
-    cached = amounts.get("cached")
-    return Price(
-        input=float(amounts["input"]),
-        output=float(amounts["output"]),
-        cached=None if cached is None else float(cached),
-        **words,
-    )
-
-
-def _is_amount(value: Any) -> bool:
+def is_amount(value: Any) -> bool:
+    """Whether it can be a price: a number, from nothing to a great deal."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and 0 <= value < 1e9 and math.isfinite(value)
 
