@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -66,3 +67,14 @@ CASES = (
 )
 START = "start"  # the case that asks nothing: `eyechart --help` beside `python -c pass`
 START_TIMES, START_MORE_S = 5.0, 0.1
+
+
+def chosen(only: Sequence[str], *, is_full: bool, has_huge: bool) -> list[str]:
+    """The names of the cases to measure, in their order."""
+    if only:
+        return [name for name in (*(case.name for case in CASES), START) if name in only]
+    short = [case.name for case in CASES if not case.is_long and not case.is_huge]
+    long = [
+        case.name for case in CASES if (is_full and case.is_long) or ((is_full or has_huge) and case.is_huge)
+    ]
+    return [*short, *long, START]

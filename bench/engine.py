@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cases import CASES, START, START_MORE_S, START_TIMES, Case, Targets
+from cases import CASES, START, START_MORE_S, START_TIMES, Case, Targets, chosen
 from measure import HERE, BenchServer, Spent, spend
 from table import Row, printed, verdict
 
@@ -104,7 +104,7 @@ def _turn(
     spent = spend(command, **environment)
     stats = server.stats()
     if spent.code or stats["answered"] != workload["n"]:
-        said = (spent.err or spent.out)[-800:]
+        said = " ".join((spent.err or spent.out)[-800:].split())
         raise Failed(
             f"{case.name}: code {spent.code}, {stats['answered']} of {workload['n']} answers: {said}"
         )
@@ -179,17 +179,6 @@ def start_row(repeat: int) -> Row:
         wall_s=our_s,
         wall_limit_s=START_TIMES * bare_s + START_MORE_S,
     )
-
-
-def chosen(only: Sequence[str], *, is_full: bool, has_huge: bool) -> list[str]:
-    """The names of the cases to measure, in their order."""
-    if only:
-        return [name for name in (*(case.name for case in CASES), START) if name in only]
-    short = [case.name for case in CASES if not case.is_long and not case.is_huge]
-    long = [
-        case.name for case in CASES if (is_full and case.is_long) or ((is_full or has_huge) and case.is_huge)
-    ]
-    return [*short, *long, START]
 
 
 def arguments() -> argparse.Namespace:

@@ -62,8 +62,8 @@ LEGEND = (
     "ms: latency;\nover s: what the whole run takes beyond its inference phase"
 )
 HEADS = (
-    "case", "rows", "c", "ms", "req/s", "ratio", "CPU ms/req", "ratio", "MB/s", "peak MB", "in flight", "over s",
-    "targets",
+    "case", "rows", "c", "ms", "req/s", "ratio", "CPU ms/req", "ratio", "MB/s", "peak MB", "in flight",
+    "over s", "targets",
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def printed(rows: Sequence[tuple[Row, list[str]]]) -> str:
     widths = [max(len(line[k]) for line in lines) for k in range(len(HEADS))]
     rule = "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|"
     head, *body = (_line(line, widths) for line in lines)
-    return "\n".join([head, rule, *body, "", LEGEND])
+    return "\n".join([head, rule, *body, "", LEGEND, *(row.failed for row, _ in rows if row.failed)])
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -82,6 +82,7 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _cells(row: Row, missed: Sequence[str]) -> list[str]:
     is_start = row.wall_s is not None
+    result = "missed: " + ", ".join(missed) if missed else "ok"
     return [
         row.case,
         _number(row.n),
@@ -95,7 +96,7 @@ def _cells(row: Row, missed: Sequence[str]) -> list[str]:
         _pair(row.peak_mb_bare, row.peak_mb),
         _pair(row.in_flight_bare, row.in_flight),
         _pair(row.wall_s_bare, row.wall_s, 3) if is_start else _number(row.overhead_s, 2),
-        "missed: " + ", ".join(missed) if missed else "ok",
+        "failed, see below" if row.failed else result,
     ]
 
 
