@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 SERVER = Path(__file__).parents[2] / "bench" / "server.py"
 # Nothing but the network of this machine, whatever proxies the environment names.
@@ -72,6 +73,11 @@ class Endpoint:
         assert self._process.stdout is not None
         said = json.loads(self._process.stdout.readline())
         self.base_url, self._control = said["base_url"], said["control_url"]
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return urlsplit(self.base_url).port or 0
 
     def end(self) -> None:
         """Kill it: clients see their connections reset."""

@@ -97,6 +97,7 @@ class Disturbed:
     may_repeat: int = 0  # as often as a dying server may have taken back what it had written
     place: Path | None = None  # the out folder, where it is not seen under its own name
     on_disk: Journal = field(default_factory=Journal)
+    asked: list[Entry] = field(default_factory=list)  # the requests of all starts so far
     since: int = 0  # in the server's log, where the current start began
 
     # -- starting and ending it ------------------------------------------------------------------
@@ -157,6 +158,7 @@ class Disturbed:
         for key, body in before.committed.items():
             assert now.committed.get(key) == body, f"lost or changed: {key}"
         self._check_asked(entries, before, now)
+        self.asked.extend(entries)
         self._check_answers(now)
         self.on_disk, self.since = now, self.case.endpoint.position()
         return now

@@ -60,7 +60,7 @@ def read(file: Path, trials: int = 1) -> Journal:
     """What the file at `file` holds; fails if it is damaged. A file that is not there yet holds nothing."""
     with tempfile.TemporaryDirectory() as place:
         for suffix in ("", "-wal"):  # the third file, the log's index, is made anew by whoever opens it
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 shutil.copy(f"{file}{suffix}", Path(place) / f"run.sqlite{suffix}")
         copy = Path(place) / "run.sqlite"
         if not copy.exists():

@@ -70,15 +70,15 @@ def test_killed_while_the_server_fails(tmp_path: Path, workload: Workload, recor
 @pytest.mark.parametrize("workload", [CHOICE, JUDGED, ROUNDS], ids=lambda workload: workload.name)
 def test_killed_a_few_times(tmp_path: Path, workload: Workload, record_property: Count) -> None:
     with Endpoint(tmp_path) as endpoint:
-        case = Case(tmp_path, replace(workload, n=36), endpoint)
+        case = Case(tmp_path, replace(workload, n=32), endpoint)
         run = kill_often(case, "killed", seed=4, kills=4)
         record_property("kills", run.kills)
         run.finish()
 
 
 def test_killed_once(tmp_path: Path, record_property: Count) -> None:
-    with Endpoint(tmp_path) as endpoint:
-        run = Disturbed(Case(tmp_path, replace(CHOICE, n=24), endpoint), "killed")
-        assert run.kill(after_answers(8))
+    with Endpoint(tmp_path, latency_s=0.02) as endpoint:
+        run = Disturbed(Case(tmp_path, replace(CHOICE, n=16), endpoint), "killed")
+        assert run.kill(after_answers(6))
         record_property("kills", run.kills)
         run.finish()

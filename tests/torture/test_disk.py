@@ -1,0 +1,128 @@
+"""Disks that fill up or cannot be written: one clear message, nothing lost; with room, on it goes."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from support.command import Outcome
+from torture.endpoint import Endpoint
+from torture.harness import Case, Disturbed, after_answers
+from torture.room import Room
+from torture.workloads import CHOICE, JUDGED, ROUNDS, TRIALS, Workload
+
+SMALL = replace(CHOICE, n=48)
+
+
+def says_once(done: Outcome, *words: str) -> None:
+    """One message on stderr, with these words and with what to do."""
+    assert done.code in (1, 2)
+    assert done.err.startswith("eyechart: "), done.err
+    assert done.err.count("eyechart: ") == 1, done.err
+    assert "  hint: " in done.err, done.err
+    for word in words:
+        assert word in done.err, done.err
+
+
+def run_in(room: Room, case: Case, out: str = "runs") -> Disturbed:
+    """A run whose folder lies in the room. The path is one that works on either side of its door."""
+    return Disturbed(
+        case,
+        str(room.place / out),
+        before=(*room.inside, "env", "-C", str(case.folder)),
+        place=room.seen / out,
+    )
+
+
+def fill_and_make_room(tmp_path: Path, workload: Workload, size_kb: int) -> int:
+    """How many replies there were when the disk was full; in the end all are there, none asked for twice."""
+    with Room(tmp_path / "room", f"{size_kb}k") as room, Endpoint(tmp_path) as endpoint:
+        case = Case(tmp_path, workload, endpoint)
+        run = run_in(room, case)
+        done = run.go_on()
+        says_once(done, "full", "free some space")
+        n_kept = len(run.on_disk.replies)
+        done = run.go_on()
+        says_once(done)
+        assert len(run.on_disk.replies) >= n_kept
+        room.change("size=64m")
+        run.finish()
+        return n_kept
+
+
+@pytest.mark.slow
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    assert fill_and_make_room(tmp_path, SMALL, 160) > 0
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("workload", [CHOICE, TRIALS, JUDGED, ROUNDS], ids=lambda workload: workload.name)
+def test_disks_of_many_sizes(tmp_path: Path, workload: Workload) -> None:
+    """From too small for the tables to too small for the last replies."""
+    kept = set()
+    for size_kb in range(40, 400, 36):
+        folder = tmp_path / str(size_kb)
+        folder.mkdir()
+        kept.add(fill_or_fit(folder, workload, size_kb))
+    assert len(kept) > 3, "the sizes were all too small or too large"
+
+
+def fill_or_fit(folder: Path, workload: Workload, size_kb: int) -> int:
+    with Room(folder / "room", f"{size_kb}k") as room, Endpoint(folder) as endpoint:
+        case = Case(folder, workload, endpoint)
+        run = run_in(room, case)
+        done = run.go_on()
+        n_kept = len(run.on_disk.replies)
+        if done.code != 0:
+            says_once(done)
+        room.change("size=64m")
+        run.finish()
+        return n_kept
+
+
+@pytest.mark.slow
+def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
+    """The limit that a shell or a scheduler sets: `ulimit -f`."""
+    if shutil.which("prlimit") is None:
+        pytest.skip("needs prlimit(1)")
+    with Endpoint(tmp_path) as endpoint:
+        case = Case(tmp_path, SMALL, endpoint)
+        run = Disturbed(case, "runs")
+        for limit in (60_000, 120_000, 240_000):
+            run.before = ("prlimit", f"--fsize={limit}")
+            done = run.go_on()
+            if limit == 60_000:
+                assert done.code != 0
+            if done.code != 0:
+                says_once(done)
+        run.before = ()
+        run.finish()
+
+
+@pytest.mark.slow
+def test_a_read_only_disk_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with Room(tmp_path / "room", "8m") as room, Endpoint(tmp_path) as endpoint:
+        case = Case(tmp_path, SMALL, endpoint)
+        run = run_in(room, case)
+        room.change("ro")
+        says_once(run.go_on(), "Read-only", "--out")
+        room.change("rw")
+        run.kill(after_answers(12))
+        room.change("ro")
+        says_once(run.go_on(), "--out")
+        assert len(run.on_disk.replies) > 0
+        room.change("rw")
+        run.finish()
+
+
+def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
+    with Endpoint(tmp_path) as endpoint:
+        run = Disturbed(Case(tmp_path, SMALL, endpoint), "runs")
+        (tmp_path / "runs").write_text("mine")
+        says_once(run.go_on(), "runs", "--out")
+        assert not endpoint.entries(0)
+        assert (tmp_path / "runs").read_text() == "mine"

@@ -1,0 +1,86 @@
+"""Runs that are asked to end: they end cleanly, lose nothing that came in, and go on at the next start."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from torture.endpoint import Endpoint
+from torture.harness import Case, Disturbed, after_answers, after_s
+from torture.workloads import ALL, CHOICE, TRIALS, Workload
+
+
+def end_by_signal(run: Disturbed, number: signal.Signals) -> None:
+    """One signal in the middle: code 130, a report of what is there, and every answer that was given kept."""
+    process = run.start()
+    after_answers(10)(process, run)
+    process.send_signal(number)
+    done = run.end(process)
+    assert done.code == 130, done.err
+    assert "start the same command again" in done.err
+    assert done.json["pending"] > 0
+    assert run.n_lost == 0, "answers under way are waited for"
+    run.finish()
+    assert run.n_lost == 0
+
+
+@pytest.mark.slow
+def test_sigterm_ends_it_cleanly(tmp_path: Path) -> None:
+    with Endpoint(tmp_path) as endpoint:
+        end_by_signal(Disturbed(Case(tmp_path, replace(CHOICE, n=32), endpoint), "ended"), signal.SIGTERM)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("workload", ALL, ids=lambda workload: workload.name)
+def test_one_signal_ends_it_cleanly(tmp_path: Path, workload: Workload, number: signal.Signals) -> None:
+    with Endpoint(tmp_path) as endpoint:
+        end_by_signal(Disturbed(Case(tmp_path, workload, endpoint), "ended"), number)
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with Endpoint(tmp_path) as endpoint:
+        case = Case(tmp_path, replace(CHOICE, n=32), endpoint)
+        _ = case.undisturbed
+        run = Disturbed(case, "ended")
+        run.kill(after_answers(6))
+        endpoint.control(latency_s=30)
+        process = run.start()
+        while endpoint.stats()["in_flight"] == 0:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        done = run.end(process)
+        assert time.monotonic() - began < 5
+        assert done.code == 130
+        endpoint.control(latency_s=0.03)
+        run.finish()
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("workload", [CHOICE, TRIALS], ids=lambda workload: workload.name)
+def test_signals_at_any_moment_do_no_harm(tmp_path: Path, workload: Workload) -> None:
+    """Also before the run has begun and after it has ended, where Python itself deals with them."""
+    rng = random.Random(5)
+    with Endpoint(tmp_path) as endpoint:
+        run = Disturbed(Case(tmp_path, workload, endpoint), "ended")
+        for _ in range(12):
+            process = run.start()
+            after_s(rng.uniform(0.05, 0.9))(process, run)
+            process.send_signal(signal.SIGTERM)
+            out, _ = process.communicate(timeout=30)
+            assert process.returncode in (0, 130, -signal.SIGTERM)
+            if process.returncode != -signal.SIGTERM:
+                assert json.loads(out)["n"] == workload.n
+            run.check()
+        run.finish()
