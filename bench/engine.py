@@ -200,6 +200,12 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def say(text: str) -> None:
+    """Where we are, for somebody who watches."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     args = arguments()
     known = spend([sys.executable, "-m", "eyechart", "run", "--help"]).out
@@ -208,7 +214,7 @@ def main() -> None:
     rows: list[tuple[Row, list[str]]] = []
     with BenchServer() as server:
         for name in chosen(args.only, is_full=args.full, has_huge=args.huge):
-            print(f"{name} …", end="\r", file=sys.stderr, flush=True)
+            say(f"{name} …")
             try:
                 row = (
                     start_row(args.repeat)
@@ -219,6 +225,7 @@ def main() -> None:
                 row = Row(case=name, failed=str(err))
             targets = cases[name].targets if name in cases else Targets()
             rows.append((row, verdict(row, targets)))
+            say("")
     if args.json:
         print(json.dumps([{**asdict(row), "missed": missed} for row, missed in rows], indent=1))
     else:
