@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.errors import MissingExtra, StoreError
+from eyechart.model.prices import Price
 from eyechart.report.exports import (
     guarded,
     unguarded,
@@ -160,3 +161,17 @@ def test_parquet_gives_any_text_back_or_marks_it(text: str) -> None:
         write_parquet([result(0, reply=text)], Path(folder) / "out.parquet")
         (row,) = parquet.read_table(Path(folder) / "out.parquet").to_pylist()
     assert row["reply"] == text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def test_every_file_says_what_a_sample_cost(tmp_path: Path) -> None:
+    price = Price(input=10.0, output=100.0)
+    write_csv([result(0)], tmp_path / "r.csv", price)
+    assert float(read_csv(tmp_path / "r.csv")[0]["cost"]) == pytest.approx(0.002)
+    write_jsonl([result(0)], tmp_path / "r.jsonl", price)
+    assert json.loads((tmp_path / "r.jsonl").read_text())["cost"] == pytest.approx(0.002)
+    write_json([result(0)], tmp_path / "r.json", None, price)
+    assert json.loads((tmp_path / "r.json").read_text())["samples"][0]["cost"] == pytest.approx(0.002)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_parquet([result(0), result(1, "failed")], tmp_path / "r.parquet", price)
+    costs = parquet.read_table(tmp_path / "r.parquet")["cost"].to_pylist()
+    assert costs == [pytest.approx(0.002), None]

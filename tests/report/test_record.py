@@ -2,9 +2,11 @@ import json
 from collections import UserDict
 from datetime import date
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.model.prices import Price
 from eyechart.report import record
 from eyechart.report.record import to_json_text, to_record, to_rows
 from eyechart.types import Result
@@ -82,3 +84,13 @@ def test_values_that_json_does_not_know() -> None:
     assert json.loads(to_json_text(value)) == {
         "day": "2024-01-02", "set": [1], "map": {"a": 1}, "n": [None, [None]],
     }  # fmt: skip
+
+
+def test_a_record_and_a_row_say_what_the_reply_cost() -> None:
+    price = Price(input=10.0, output=100.0)
+    cost = (100 * 10 + 10 * 100) / 1_000_000
+    assert to_record(result(0), price)["cost"] == pytest.approx(cost)
+    rows = to_rows([result(0), result(1, "failed"), result(2, None)], price)
+    column = rows.columns.index("cost")
+    assert [cells[column] for cells in rows.cells] == [pytest.approx(cost), None, None]
+    assert to_record(result(0))["cost"] is None, "without a price nothing is known, which is not nothing"

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyechart.model.prices import Price
 from eyechart.report.show import show_json, show_sample, why
 from eyechart.report.table import to_text
-from eyechart.types import Failure, Outcome, Reply, Result, Score
+from eyechart.store.reader import Call
+from eyechart.types import Failure, Outcome, Reply, Result, Score, Usage
 from report.examples import result
 
 IMAGE = {
@@ -146,3 +148,18 @@ def test_json_holds_the_record_the_prompt_and_the_reason() -> None:
 def test_a_reply_without_end_is_cut_where_nobody_reads_on() -> None:
     text = shown(result(0, reply="word " * 100_000))
     assert "400,000 characters more; --json shows them" in " ".join(text.split())
+
+
+def test_what_a_sample_cost_is_shown() -> None:
+    usage = Usage(prompt_tokens=1000, completion_tokens=500)
+    call = Call(
+        sample="q0", trial=0, key="k", purpose="judge:mcqa", messages=[], reply=Reply(text="A", usage=usage)
+    )
+    prices = {"model": Price(input=100.0, output=100.0), "judge": Price(input=1.0, output=2.0)}
+    said = to_text(show_sample(result(0), calls=[call], prices=prices))
+    assert "0.011 USD" in said
+    assert "the judge: 0.0020 USD" in said
+    found = show_json(result(0), calls=[call], prices=prices)
+    assert (found["cost"], found["judge_cost"]) == (pytest.approx(0.011), pytest.approx(0.002))
+    assert "USD" not in to_text(show_sample(result(0), calls=[call]))
+    assert show_json(result(0), calls=[call])["judge_cost"] is None

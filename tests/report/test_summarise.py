@@ -1,15 +1,17 @@
 import random
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.model.prices import Price
 from eyechart.report.statistics import wilson
 from eyechart.report.summarise import MAX_VALUES, NO_VALUE, OTHER_VALUES, chance_of, summarise
 from eyechart.report.summary import Summary
-from eyechart.types import OUTCOMES, Outcome, Result, Sample
+from eyechart.types import OUTCOMES, Outcome, Reply, Result, Sample, Usage
 from report.examples import result
 
 
@@ -160,3 +162,21 @@ def test_a_hundred_thousand_results_take_seconds() -> None:
     summary = summarise(stream, benchmark="demo", model="m", group_by=("split", "l2-category", "category"))
     assert summary.n == 100_000
     assert time.perf_counter() - start < 10  # about one second on a desktop; slow machines get room
+
+
+def test_cost_is_that_of_all_replies() -> None:
+    price = Price(input=10.0, output=100.0)
+    results = [result(0), result(1, "wrong"), result(2, "failed"), result(3, None)]
+    found = summarise(results, benchmark="b", model="m", price=price)
+    assert found.cost == pytest.approx(2 * (100 * 10 + 10 * 100) / 1_000_000)
+    assert summarise(results, benchmark="b", model="m").cost is None
+    assert summarise([result(2, "failed")], benchmark="b", model="m", price=price).cost is None
+
+
+def test_cached_tokens_are_told_and_cost_less() -> None:
+    usage = Usage(prompt_tokens=100, completion_tokens=0, cached_tokens=60)
+    one = replace(result(0), reply=Reply(text="B", usage=usage))
+    found = summarise([one], benchmark="b", model="m", price=Price(input=10.0, cached=1.0, output=1.0))
+    assert found.tokens["cached"] == 60
+    assert found.cost == pytest.approx((40 * 10 + 60) / 1_000_000)
+    assert "cached" not in summarise([result(0)], benchmark="b", model="m").tokens

@@ -1,9 +1,11 @@
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyechart.model.prices import usd
 from eyechart.report.summarise import summarise
 from eyechart.report.summary import Summary
 from eyechart.report.table import percent, run_table, runs_table, to_text
@@ -159,3 +161,9 @@ def test_markup_and_escapes_print_as_they_are() -> None:
 
 def test_percent_has_one_decimal() -> None:
     assert [percent(value) for value in (0, 1, 0.12345, None)] == ["0.0", "100.0", "12.3", "—"]
+
+
+def test_the_cost_stands_below_with_that_of_a_sample(summary: Summary) -> None:
+    said = to_text(run_table(replace(summary, cost=1.5)))
+    assert f"1.50 USD ({usd(1.5 / summary.n)} a sample)" in said
+    assert "USD" not in to_text(run_table(replace(summary, cost=None)))

@@ -124,7 +124,7 @@ def usd(amount: float) -> str:
 def find_price(
     model: str, identity: Mapping[str, Any], override: str | None = None, *, is_judge: bool = False
 ) -> Price | None:
-    """What `model` costs; None where nobody says it. `override` is what the user said: see `price_files.read_prices`.
+    """What `model` costs; None where nobody says it. `override` is what the user said of prices.
 
     >>> find_price("openai/gpt-4o-2024-08-06", {"endpoint": "https://api.openai.com/v1"}).output
     10.0

@@ -22,8 +22,8 @@ LONG_REPLY = 1000  # tokens of a reply that reasons first, where no limit is set
 JUDGE_WORDING = 400  # tokens of a judge's instructions
 JUDGE_REPLY = 200  # at most, of a verdict with its reason
 
-_PER_REQUEST = 200  # bytes of a body besides the messages
-_PER_PART = 60  # bytes around a text or a picture
+_PER_REQUEST = 100  # bytes of a body besides the messages
+_PER_PART = 45  # bytes around a text or a picture
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 
 

@@ -1,0 +1,51 @@
+"""Estimates as they are printed, for people and for scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import eyechart as ec
+from eyechart.cli.estimate import tell_estimates
+from support.files import choice_tsv, jsonl
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return choice_tsv(tmp_path / "q.tsv", 6)
+
+
+def test_people_read_what_would_be_asked(questions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ec.estimate(questions, "openai/gpt-4o", api_key="k", trials=2, progress=False)
+    tell_estimates([found], as_json=False)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == "q · openai/gpt-4o (nothing was sent)"
+    assert "samples 6, 2 trials each" in lines
+    assert "pictures 6, about 1,530 tokens" in lines
+    assert "tokens out 120 to 12,000" in lines
+    assert any(line.startswith("cost 0.0") and line.endswith("USD") for line in lines)
+    assert any("openai.com/api/pricing as of 20" in line for line in lines)
+
+
+def test_what_cannot_be_asked_is_told_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"question": "?", "answer": "x", "image": f"{k}.png"} for k in range(9)]
+    found = ec.estimate(jsonl(tmp_path / "q.jsonl", rows), "baseline/random", progress=False)
+    tell_estimates([found], as_json=False)
+    out = capsys.readouterr().out
+    assert "cannot be asked  9" in out
+    assert out.count("no such file") == 5
+    assert "0.00 USD" in out
+
+
+def test_one_object_for_one_estimate_and_for_several(
+    questions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = ec.estimate(questions, "baseline/random", progress=False)
+    tell_estimates([found], as_json=True)
+    assert json.loads(capsys.readouterr().out) == found.to_json()
+    tell_estimates([found, found], as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"estimates": [found.to_json()] * 2}

@@ -1,0 +1,143 @@
+"""What a run costs: prices in the manifest, cost in the report, limits that need a price, earlier starts."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import eyechart as ec
+from eyechart.errors import UsageError
+from eyechart.report.summary import Summary
+from eyechart.run.bill import make_budget
+from eyechart.run.options import Options
+from eyechart.run.plan import Plan, make_plan
+from eyechart.run.rescore import rescore
+from eyechart.store.journal import Journal
+from support.files import choice_tsv
+from support.server import Asked, Server
+
+PRICE = "input=1,output=10"
+# The test server counts 10 tokens in and 2 out for every answer.
+A_REPLY = (10 * 1 + 2 * 10) / 1_000_000
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return choice_tsv(tmp_path / "q.tsv", 4)
+
+
+def ask(server: Server, questions: Path, **options: object) -> ec.Run:
+    usual = {"base_url": server.base_url, "out": questions.parent / "runs", "progress": False, "cache": False}
+    return ec.run(questions, "openai/m", **{**usual, **options})
+
+
+def plan(questions: Path, model: str = "openai/m", **options: object) -> Plan:
+    usual = {"base_url": "http://localhost:1/v1", "out": str(questions.parent / "runs")}
+    return make_plan(questions, model, Options.of({**usual, **options}))
+
+
+def test_a_run_costs_what_its_replies_cost(questions: Path) -> None:
+    with Server() as server:
+        done = ask(server, questions, prices=PRICE)
+    assert done.summary.cost == pytest.approx(4 * A_REPLY)
+    assert done.manifest["prices"]["model"]["output"] == 10.0
+    assert Summary.to_json(done.summary)["cost"] == done.summary.cost
+
+
+def test_without_a_price_the_cost_is_not_known(questions: Path) -> None:
+    with Server() as server:
+        done = ask(server, questions)
+    assert done.summary.cost is None
+    assert done.manifest["prices"] == {"model": None}
+
+
+def test_a_run_of_an_earlier_eyechart_has_no_cost_and_can_be_scored_again(questions: Path) -> None:
+    with Server() as server:
+        done = ask(server, questions, prices=PRICE)
+    with sqlite3.connect(done.folder / "run.sqlite") as db:
+        manifest = json.loads(db.execute("SELECT value FROM meta WHERE name = 'manifest'").fetchone()[0])
+        del manifest["prices"]
+        db.execute("UPDATE meta SET value = ? WHERE name = 'manifest'", (json.dumps(manifest),))
+    assert ec.Run(done.folder).summary.cost is None
+    again, _ = rescore(done.folder, Options(scorer="exact"))
+    assert again.summary.cost is None
+
+
+def judged(asked: Asked) -> str:
+    return "I cannot say" if asked.images else "A"
+
+
+def test_the_judge_is_part_of_the_cost(questions: Path, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.json"
+    prices.write_text(
+        json.dumps({"prices": {"m": {"input": 1, "output": 10}, "j": {"input": 100, "output": 0}}})
+    )
+    with Server(judged) as server:
+        judge = {"judge": "openai/j", "judge_base_url": server.base_url, "scorer": "judged"}
+        done = ask(server, questions, prices=prices, **judge)
+        n_judged = done.summary.requests["judge"]
+        assert n_judged > 0
+        assert done.summary.cost == pytest.approx(4 * A_REPLY + n_judged * 10 * 100 / 1e6)
+        unpriced = ask(server, questions, prices=PRICE, **judge)
+        assert unpriced.summary.cost is None, "a part of it is not known"
+
+
+def test_a_judge_that_is_named_later_has_its_price(questions: Path, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"prices": {"j": {"input": 100, "output": 0}}}))
+    with Server(judged) as server:
+        done = ask(server, questions, prices=PRICE)
+        options = Options(
+            scorer="judged", judge="openai/j", judge_base_url=server.base_url, prices=str(prices), cache=False
+        )
+        again, _ = rescore(done.folder, options)
+    n_judged = again.summary.requests["judge"]
+    assert again.summary.cost == pytest.approx(4 * A_REPLY + n_judged * 10 * 100 / 1e6)
+
+
+def test_a_limit_in_usd_needs_a_price(questions: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no price is known for openai/m") as refused:
+        plan(questions, max_cost=5)
+    assert "--prices" in refused.value.hint
+    assert plan(questions, max_cost=5, prices=PRICE).prices["model"] is not None
+    with pytest.raises(UsageError, match="no price is known for the judge openai/j"):
+        plan(
+            questions,
+            max_cost=5,
+            prices=PRICE,
+            judge="openai/j",
+            judge_base_url="http://localhost:1/v1",
+            scorer="judged",
+        )
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_judge_that_is_the_model_has_its_price(questions: Path) -> None:
+    judge = {"judge": "openai/m", "judge_base_url": "http://localhost:1/v1", "scorer": "judged"}
+    found = plan(questions, max_cost=5, prices=PRICE, **judge).prices
+    assert found["judge"] == found["model"]
+
+
+def test_a_baseline_needs_no_price(questions: Path) -> None:
+    assert plan(questions, "baseline/random", max_cost=5, base_url=None).prices == {"model": None}
+
+
+def test_openais_own_models_are_in_the_table(questions: Path) -> None:
+    found = plan(questions, "openai/gpt-4o", max_cost=5, base_url=None, api_key="k").prices["model"]
+    assert found is not None
+    assert found.source.startswith("OpenAI")
+
+
+def test_what_earlier_starts_spent_counts(questions: Path) -> None:
+    with Server(judged) as server:
+        judge = {"judge": "openai/m", "judge_base_url": server.base_url, "scorer": "judged"}
+        done = ask(server, questions, prices=PRICE, **judge)
+        again = plan(questions, base_url=server.base_url, prices=PRICE, max_cost=1, **judge)
+        assert again.folder == done.folder
+    budget = make_budget(again, Journal.open(done.folder / "run.sqlite"))
+    n = 4 + done.summary.requests["judge"]
+    assert (budget.tokens, budget.n_requests) == (12 * n, n)
+    assert budget.cost == pytest.approx(n * A_REPLY) == pytest.approx(done.summary.cost)
