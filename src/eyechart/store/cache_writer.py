@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sqlite3
 import threading
 import time
@@ -22,6 +23,7 @@ LOW_WATER = 0.9  # of the limit, once it was passed
 SHARE = 0.1  # of the limit: a larger reply would drive out too many others
 
 _BATCH = 1_000  # entries removed at once, so that other processes get their turn
+_ROW_BYTES = 200  # of an entry besides its body, indexes included
 _CLOSE_S = 30.0
 
 _encode = msgspec.json.Encoder().encode
@@ -146,13 +148,9 @@ def make_room(db: sqlite3.Connection, max_bytes: int) -> None:
         oldest = db.execute("SELECT id, bytes FROM entries ORDER BY used, id LIMIT ?", (_BATCH,)).fetchall()
         if not oldest:
             break
-        chosen = []
-        for entry, n_bytes in oldest:
-            chosen.append(entry)
-            over -= n_bytes
-            if over <= 0:
-                break
-        forget(db, chosen)
+        # Half of the way at a time: what an entry takes of its pages can only be guessed beforehand.
+        taken = itertools.accumulate((n_bytes + _ROW_BYTES for _, n_bytes in oldest), initial=0)
+        forget(db, [entry for (entry, _), before in zip(oldest, taken, strict=False) if before < over / 2])
     (page_bytes,) = db.execute("PRAGMA page_size").fetchone()
     (n_pages,) = db.execute("PRAGMA page_count").fetchone()
     # Free pages below the limit stay in the file: the next replies need them.
@@ -172,7 +170,8 @@ def give_back(db: sqlite3.Connection, n_pages: int) -> None:
         if free == 0:
             return
         some = min(n_pages, _BATCH)
-        db.execute(f"PRAGMA incremental_vacuum({some})").fetchall()
+        # As a script: `execute` stops at each row, and this has one a page, of no columns.
+        db.executescript(f"PRAGMA incremental_vacuum({some})")
         n_pages -= some
 
 
