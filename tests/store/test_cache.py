@@ -80,6 +80,11 @@ def eventually(is_so: Callable[[], bool], within_s: float = 10) -> bool:
     return True
 
 
+def has_read_keys(cache: ResponseCache) -> bool:
+    assert cache._writer is not None
+    return cache._writer.known.is_read
+
+
 @pytest.fixture
 def _in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups come quickly, and nobody waits long for a lock."""
@@ -215,10 +220,12 @@ def test_a_key_that_is_no_digest_is_told(tmp_path: Path) -> None:
 # Misses
 
 
+@pytest.mark.usefixtures("_in_haste")
 def test_misses_do_not_touch_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path, range(100))
     cache = ResponseCache.open(tmp_path)
-    assert eventually(lambda: not cache._known.may_hold(cache_schema.short(bytes.fromhex(key("none")))))
+    assert all(cache.find(key(name)) is None for name in range(100, 300))
+    assert eventually(lambda: has_read_keys(cache))
     looked: list[bytes] = []
     row = cache_file.Readers.row
 
@@ -227,25 +234,40 @@ def test_misses_do_not_touch_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
         return row(self, key)
 
     monkeypatch.setattr(cache_file.Readers, "row", watched)
-    assert all(cache.find(key(name)) is None for name in range(100, 1100))
-    assert looked == []
-    assert cache.find(key(7)) == reply(7)
-    assert looked == [bytes.fromhex(key(7))]
+    assert all(cache.find(key(name)) is None for name in range(100, 2100))
+    assert len(looked) < 5, "but for those that begin as one that is there"
+    looked.clear()
+    assert all(cache.find(key(name)) == reply(name) for name in range(100))
+    assert looked == [bytes.fromhex(key(name)) for name in range(100)]
     cache.close()
 
 
 @pytest.mark.usefixtures("_in_haste")
-@pytest.mark.parametrize("most", [0, 50, 150])
-def test_a_cache_with_too_many_keys_is_asked_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+def test_a_few_look_ups_do_not_read_all_keys(tmp_path: Path) -> None:
+    fill(tmp_path, range(5))
+    cache = ResponseCache.open(tmp_path)
+    assert [name for name in range(10) if cache.find(key(name))] == list(range(5))
+    assert not eventually(lambda: has_read_keys(cache), within_s=0.1)
+    cache.close()
+
+
+@pytest.mark.usefixtures("_in_haste")
+@pytest.mark.parametrize("bits", [8, 64, 1 << 24])
+def test_keys_that_begin_alike_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int
 ) -> None:
-    monkeypatch.setattr(cache_known, "MOST", most)
+    monkeypatch.setattr(cache_known, "_BITS", bits)
     fill(tmp_path, range(100))
     cache = ResponseCache.open(tmp_path)
+    assert [name for name in range(200) if cache.find(key(name))] == list(range(100))
+    assert eventually(lambda: has_read_keys(cache))
     for name in range(100, 200):
         cache.put(key(name), MODEL, reply(name))
-    assert eventually(lambda: rows(tmp_path, "SELECT count(*) FROM entries") == [(200,)])
-    assert [name for name in range(300) if cache.find(key(name))] == list(range(200))
+    alike = key(3)[:20] + key("else")[20:]  # the same in all that is indexed
+    cache.put(alike, MODEL, reply("alike"))
+    assert eventually(lambda: rows(tmp_path, "SELECT count(*) FROM entries") == [(201,)])
+    assert [name for name in range(300) if cache.find(key(name)) == reply(name)] == list(range(200))
+    assert cache.find(alike) == reply("alike")
     cache.close()
 
 

@@ -22,7 +22,6 @@ from eyechart.store.cache_file import (
     open_to_write,
     set_aside,
 )
-from eyechart.store.cache_known import Known
 from eyechart.store.cache_schema import Damaged, short
 from eyechart.store.cache_size import size_limit
 from eyechart.store.cache_writer import CacheWriter, checksum
@@ -48,7 +47,6 @@ class ResponseCache:
         self.path = path
         self.trouble = ""  # why the cache is out of use, if it is
         self._is_on = False
-        self._known = Known()
         self._readers = Readers(path)
         self._writer: CacheWriter | None = None
         self._file: tuple[int, int] | None = None
@@ -64,7 +62,7 @@ class ResponseCache:
                 db = open_to_write(cache.path)
                 cache._file = identity(cache.path)
                 cache._is_on = True
-                cache._writer = CacheWriter(db, cache._known, limit, cache._give_up)
+                cache._writer = CacheWriter(db, limit, cache._give_up)
         except Exception as err:  # of all that may be wrong with a disk, nothing is worth a run
             cache._give_up(err)
         return cache
@@ -76,13 +74,14 @@ class ResponseCache:
 
     def find(self, key: str) -> Reply | None:
         """The reply that was put under `key`, by this run or an earlier one. For any thread."""
-        if not self._is_on or self._writer is None:
+        writer = self._writer
+        if not self._is_on or writer is None:
             return None
-        if (reply := self._writer.waiting(key)) is not None:
+        if (reply := writer.waiting(key)) is not None:
             return reply
         try:
             digest = bytes.fromhex(key)
-            return self._read(digest, self._writer) if self._known.may_hold(short(digest)) else None
+            return self._read(digest, writer) if writer.known.may_hold(short(digest)) else None
         except Exception as err:
             self._give_up(err)
             return None

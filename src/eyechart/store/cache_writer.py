@@ -35,12 +35,9 @@ _Row = tuple[bytes, str, bytes]  # key, model, body
 class CacheWriter:
     """Writes over one connection, which it closes in the end."""
 
-    def __init__(
-        self, db: sqlite3.Connection, known: Known, max_bytes: int, give_up: Callable[[Exception], None]
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection, max_bytes: int, give_up: Callable[[Exception], None]) -> None:
         self.today = _today()
         self._db = db
-        self._known = known
         self._max_bytes = max_bytes
         self._give_up = give_up
         self._lock = threading.Lock()
@@ -49,6 +46,7 @@ class CacheWriter:
         self._waiting_bytes = 0
         self._used: set[int] = set()
         self._wake = threading.Event()
+        self.known = Known(self._wake)
         self._is_closing = False
         self._thread = threading.Thread(target=self._work, name="eyechart-cache", daemon=True)
         self._thread.start()
@@ -83,9 +81,8 @@ class CacheWriter:
         self._thread.join(_CLOSE_S)
 
     def _work(self) -> None:
-        """The thread. The first thing it does is to read which keys there are."""
+        """The thread."""
         try:
-            self._known.learn(self._db)
             is_last = False
             while not is_last:
                 self._wake.wait(EVERY_S)
@@ -107,10 +104,10 @@ class CacheWriter:
         with self._lock:
             self._under_way, self._waiting, self._waiting_bytes = self._waiting, {}, 0
             used, self._used = self._used, set()
-        self._known.learn(self._db)
+        self.known.learn(self._db)
         rows = list(_rows(self._under_way, int(self._max_bytes * SHARE)))
         if rows or used:
-            write_group(self._db, self._known, rows, used, self.today)
+            write_group(self._db, self.known, rows, used, self.today)
         self._under_way = {}
         return bool(rows)
 
