@@ -15,7 +15,8 @@ from eyechart.run.bill import make_budget
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_plan
 from eyechart.run.rescore import rescore
-from eyechart.store.journal import Journal
+from eyechart.store.journal import Ask, Journal
+from eyechart.types import Reply, Usage
 from support.files import choice_tsv
 from support.server import Asked, Server
 
@@ -141,3 +142,23 @@ def test_what_earlier_starts_spent_counts(questions: Path) -> None:
     n = 4 + done.summary.requests["judge"]
     assert (budget.tokens, budget.n_requests) == (12 * n, n)
     assert budget.cost == pytest.approx(n * A_REPLY) == pytest.approx(done.summary.cost)
+
+
+def test_what_was_found_in_the_cache_was_not_paid_for(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "run.sqlite")
+    usage = Usage(prompt_tokens=10, completion_tokens=2, cached_tokens=4)
+    ask, reply = Ask(key="k", recipe="r", messages=[]), Reply(text="A", usage=usage)
+    journal.append_reply("asked", 0, ask, reply, attempts=2)
+    journal.append_reply("found", 0, ask, reply, attempts=0)
+    journal.append_reply("uncounted", 0, ask, Reply(text="A"))
+    journal.append_call("asked", 0, Ask(key="a", recipe="", messages=[]), "round:0", reply)
+    journal.append_call("cut off", 0, Ask(key="b", recipe="", messages=[]), "round:0", reply)
+    journal.append_call("asked", 0, Ask(key="c", recipe="", messages=[]), "judge:mcqa", reply)
+    journal.append_call("asked", 0, Ask(key="d", recipe="", messages=[]), "judge:mcqa", reply, attempts=0)
+    journal.close()
+    model, judge = journal.paid_totals()
+    # the reply that was asked for, which counts its rounds; the one without usage; the round of no reply yet
+    assert (model.n, model.n_counted) == (3, 2)
+    assert model.usage == Usage(prompt_tokens=20, completion_tokens=4, cached_tokens=8)
+    assert (judge.n, judge.usage) == (1, usage)
+    assert journal.judged_totals().n == 2

@@ -15,8 +15,8 @@ What counts as what, for a group and for the whole run alike:
   whose golds are all yes or no, 0 for any other; of a circle, that for all its rotations.
 
 **cost** is in USD: the tokens of the replies that the numbers rest on and of all calls to the judge, at the
-prices that the run was started with; none where a price is not known. A reply taken from the cache counts
-what it cost when it was asked for.
+prices that the run was last started with; none where a price is not known. A reply taken from the cache
+counts what it cost when it was asked for.
 
 **also** holds other readings of the same replies: in a circular run the plain score over all rotations,
 and the verdicts of further scorers.
