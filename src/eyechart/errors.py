@@ -64,6 +64,7 @@ class ModelError(EyechartError):
 
     `is_retryable`: the same request may succeed later. `is_fatal`: no request can succeed (wrong key,
     unknown model), so asking on would waste time and money. `is_unreachable`: nobody is listening there.
+    `was_silent`: nothing came back in all the time that was allowed.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class ModelError(EyechartError):
         is_retryable: bool = False,
         is_fatal: bool = False,
         is_unreachable: bool = False,
+        was_silent: bool = False,
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
@@ -82,6 +84,7 @@ class ModelError(EyechartError):
         self.is_retryable = is_retryable
         self.is_fatal = is_fatal
         self.is_unreachable = is_unreachable
+        self.was_silent = was_silent
         self.retry_after_s = retry_after_s
 
 

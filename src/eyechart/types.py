@@ -227,9 +227,16 @@ class Snapshot:
     resumed: int = 0  # of `done`: found in the journal, not asked again
     score: float | None = None  # so far
     in_flight: int = 0
+    limit: int = 0  # as many may be in flight now
     sent: int = 0  # requests, retries included
     retried: int = 0
+    cached: int = 0  # replies that an earlier run got
     failed: int = 0
+    throttled: float = 0.0  # the share of the latest requests that were refused for being too many
+    p50_s: float | None = None  # of the latest answers: the latency that half of them stayed below
+    p95_s: float | None = None
+    tokens: int = 0
+    cost: float | None = None  # in USD; None where nobody knows a price
     requests_per_s: float = 0.0
     elapsed_s: float = 0.0
     eta_s: float | None = None
@@ -277,6 +284,16 @@ class Several(Model, Protocol):
 
     async def replies(self, request: Request, n: int) -> list[Reply]:
         """Up to `n` answers. Fewer mean that the endpoint does not do this."""
+        ...
+
+
+@runtime_checkable
+class Fleet(Model, Protocol):
+    """A model that is served at several places; the engine asks them one by one, as each can bear."""
+
+    @property
+    def members(self) -> Sequence[Model]:
+        """The same model at each of its places."""
         ...
 
 

@@ -18,6 +18,7 @@ from eyechart.engine.local import LocalExecutor
 from eyechart.errors import ModelError, StoreError
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Task
+from eyechart.store.writer import Statement
 from eyechart.types import ImageRef, Reply, Request, Result, Sample, Score
 from support.parts import (
     Pictures,
@@ -72,7 +73,7 @@ def test_every_sample_is_asked_once_kept_and_scored(journal: Journal) -> None:
     done = run(journal, model, of=samples(30))
     assert Counter(model.asked) == {f"q{k}": 1 for k in range(30)}
     assert [result.outcome for result in results(journal)] == ["correct"] * 30
-    assert (done.tally.sent, done.tally.answered, done.tally.retried, done.tally.in_flight) == (30, 30, 0, 0)
+    assert (done.tally.sent, done.tally.answered, done.tally.retried, done.in_flight) == (30, 30, 0, 0)
     assert journal.totals()["sent"] == 30
 
 
@@ -518,7 +519,7 @@ def test_a_journal_that_gives_out_midway_ends_the_run_with_its_error(tmp_path: P
 
     def script(request: Request) -> str:
         if request.sample.id == "q20":
-            journal._writing.put([("INSERT INTO no_such_table VALUES (1)", ())])
+            journal._writing.put([Statement("no_such_table", "INSERT INTO no_such_table VALUES (1)", ())])
         return "x"
 
     async def slowly(request: Request) -> str:
@@ -547,7 +548,7 @@ def test_a_journal_that_gives_out_at_the_very_end_is_told_too(tmp_path: Path) ->
     journal.replace_samples(samples(1))
 
     def script(request: Request) -> str:
-        journal._writing.put([("INSERT INTO no_such_table VALUES (1)", ())])
+        journal._writing.put([Statement("no_such_table", "INSERT INTO no_such_table VALUES (1)", ())])
         with contextlib.suppress(StoreError):
             journal.flush()
         raise BAD

@@ -80,6 +80,8 @@ def remark(done: Run, *, as_json: bool) -> None:
     if n_unjudged := done.n_unjudged:
         what = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} replies wait"
         note(f"{what} for the judge, which gave no answer; start the same command again to ask it")
+    if done.cache_trouble:
+        note(f"the response cache was not used: {done.cache_trouble}")
     if done.files_trouble:
         note(f"the result files could not be written: {done.files_trouble}")
     if done.files and done.summary.score is None and not _has_golds(done):

@@ -13,10 +13,12 @@ import hashlib
 import os
 import re
 import stat
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from eyechart.data.cells import Cells
 from eyechart.data.encode import reencode
 from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetcher, alone
 from eyechart.data.hub import identity_of, read_picture
@@ -58,6 +60,7 @@ class ImageLoader:
     cache_dir: Path | str | None = None
     max_download_bytes: int = DEFAULT_DOWNLOAD_BYTES
     timeout_s: float = DEFAULT_TIMEOUT_S
+    _cells: Cells = field(default_factory=Cells, repr=False, compare=False)
     _parquet: ParquetCells = field(default_factory=ParquetCells, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -140,7 +143,7 @@ class ImageLoader:
     def _read(self, ref: ImageRef) -> _Raw:
         _refuse(ref)
         if ref.kind == "cell":
-            return _from_base64(_read_file(ref), str(ref))
+            return _from_base64(_read_cell(ref, self._cells), str(ref))
         if ref.kind == "data":
             return _from_base64(ref.location.encode("ascii", "replace"), str(ref))
         if ref.kind in ("parquet", "hub"):
@@ -148,7 +151,7 @@ class ImageLoader:
             return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
         if ref.kind == "url":
             return self._download(ref.location)
-        return _Raw(_read_file(ref), path=None if ref.box else ref.location)
+        return _Raw(_read_picture(ref), path=None if ref.box else ref.location)
 
     def _parquet_cell(self, ref: ImageRef) -> bytes | str:
         _status(ref)
@@ -188,26 +191,34 @@ def _status(ref: ImageRef) -> os.stat_result:
     return status
 
 
-def _read_file(ref: ImageRef) -> bytes:
-    """The whole file, or the range of it that a cell is."""
-    size = _status(ref).st_size
-    if ref.kind == "file" and size > MAX_FILE_BYTES:
-        raise ImageError(f"{ref}: {size // 1_000_000} MB, more than a picture can have")
-    try:
-        with open(ref.location, "rb", buffering=0) as file:  # noqa: PTH123
-            if ref.kind == "file":
-                return file.readall()
-            file.seek(ref.offset)
-            data = file.read(ref.length)
-    except OSError as err:
-        raise ImageError(
-            f"{ref}: cannot be read: {err.strerror or err}", hint="check its permissions"
-        ) from err
+def _read_cell(ref: ImageRef, cells: Cells) -> bytes:
+    if not cells.knows(ref.location):
+        _status(ref)  # a file that can be read, or a message that says why not
+    with _reading(ref):
+        data = cells.read(ref.location, ref.offset, ref.length)
     if len(data) != ref.length:
         raise ImageError(
             f"{ref}: the file has become shorter since it was opened", hint="start the run again"
         )
     return data
+
+
+def _read_picture(ref: ImageRef) -> bytes:
+    size = _status(ref).st_size
+    if size > MAX_FILE_BYTES:
+        raise ImageError(f"{ref}: {size // 1_000_000} MB, more than a picture can have")
+    with _reading(ref), open(ref.location, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.readall()
+
+
+@contextmanager
+def _reading(ref: ImageRef) -> Iterator[None]:
+    try:
+        yield
+    except OSError as err:
+        raise ImageError(
+            f"{ref}: cannot be read: {err.strerror or err}", hint="check its permissions"
+        ) from err
 
 
 def _from_base64(text: bytes, what: str) -> _Raw:

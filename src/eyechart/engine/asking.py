@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from eyechart.engine.backoff import Backoff
+from eyechart.engine.endpoints import (
+    FIRST_REST_S,
+    TOO_MANY,
+    DeadEndpoint,
+    Endpoint,
+    Endpoints,
+    Trouble,
+)
+from eyechart.engine.pace import Limit, Rate, Rates
+from eyechart.engine.spending import Purse, guess_usage, total
+from eyechart.engine.stopping import Stop, Stopped
 from eyechart.errors import ModelError
-from eyechart.types import Model, Reply, Request, Several
-
-T = TypeVar("T")
+from eyechart.types import Fleet, Model, Reply, Request, Several
 
 _UNREACHABLE_TRIES = 3  # before the first answer, so many refused connections mean a wrong address
 _FATAL_IN_A_ROW = 3  # after it, one refusal may concern one sample alone; so many concern them all
 _ODD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of answers they cannot give
+_PATIENT_TIMES = 10  # told to wait, while others are answered, a request tries so many times as often
+
+Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
 
 
 class Unanswered(Exception):
@@ -27,54 +38,6 @@ class Unanswered(Exception):
         super().__init__(str(error))
         self.error = error
         self.attempts = attempts
-
-
-class Stopped(Exception):
-    """The run was stopped between two tries: neither answered nor failed."""
-
-
-class Stop:
-    """Whether the run goes on, and if not, why."""
-
-    def __init__(self) -> None:
-        self.is_interrupted = False
-        self.trouble: BaseException | None = None
-        self._event = asyncio.Event()
-        self._then: list[Callable[[], None]] = []
-
-    def interrupt(self) -> None:
-        """Somebody wants it to end."""
-        self.is_interrupted = True
-        self.set()
-
-    def give_up(self, trouble: BaseException) -> None:
-        """Going on is pointless; the first reason stands."""
-        self.trouble = self.trouble or trouble
-        self.set()
-
-    def then(self, action: Callable[[], None]) -> None:
-        """Have something done when the run stops; at once, if it has."""
-        self._then.append(action)
-        if self.is_set:
-            action()
-
-    def set(self) -> None:
-        """Ask nothing more."""
-        self._event.set()
-        for action in self._then:
-            action()
-
-    @property
-    def is_set(self) -> bool:
-        """The run is ending."""
-        return self._event.is_set()
-
-    async def wait(self, at_most_s: float | None = None) -> None:
-        """Until the run is stopped, or for so many seconds."""
-        try:
-            await asyncio.wait_for(self._event.wait(), timeout=at_most_s)
-        except TimeoutError:
-            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +50,85 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long to wait for one try, how many there may be, and how many at once."""
+    """How long to wait for one try, how many there may be, how many at once, and when to give up."""
 
-    concurrency: int = 32
+    concurrency: int = 64
+    is_adaptive: bool = True
     timeout_s: float = 600.0
+    give_up_after: int = 8
+    first_rest_s: float = FIRST_REST_S  # of an endpoint that may be dead; doubled with every further failure
     backoff: Backoff = field(default_factory=Backoff)
+    rpm: float | None = None
+    tpm: float | None = None
 
-    def asker(self, model: Model, stop: Stop) -> Asker:
-        """One that asks `model` so."""
-        at_once = getattr(model, "max_concurrency", None) or self.concurrency
-        slots = asyncio.Semaphore(at_once) if at_once < self.concurrency else None
-        return Asker(model, self.backoff, self.timeout_s, stop, slots=slots)
+    def asker(self, model: Model, stop: Stop, *, purse: Purse | None = None, is_paced: bool = True) -> Asker:
+        """One that asks `model` so; not `is_paced`: the rates a minute are another model's."""
+        members = model.members if isinstance(model, Fleet) else (model,)
+        endpoints = Endpoints([self._endpoint(one) for one in members], give_up_after=self.give_up_after)
+        rates = None
+        if is_paced and (self.rpm or self.tpm):
+            rates = Rates(
+                requests=Rate(self.rpm) if self.rpm else None, tokens=Rate(self.tpm) if self.tpm else None
+            )
+        asker = Asker(model, self, stop, endpoints, rates=rates, purse=purse)
+        stop.then(endpoints.let_go)
+        if purse is not None:
+            stop.then(purse.let_go)
+        return asker
+
+    def _endpoint(self, model: Model) -> Endpoint:
+        # A model that takes fewer at once is sent fewer: time spent in its queue would count as its silence.
+        most = getattr(model, "max_concurrency", None) or self.concurrency
+        is_adaptive = self.is_adaptive and bool(getattr(model, "is_endpoint", False))
+        limit = Limit(min(self.concurrency, most), is_adaptive=is_adaptive)
+        return Endpoint(model, limit, first_rest_s=self.first_rest_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One request's right to be sent, and the tokens that are reserved for it."""
+
+    request: Request
+    n_tokens: int = 0
+
+
+@dataclass(slots=True)
+class _Tries:
+    """How often one request has been tried, and with what success."""
+
+    request: Request
+    n: int = 0
+    n_patient: int = 0  # of these: refused for now, while others were answered
+    sent_at: float = 0.0
+    began_at: float = 0.0  # when the first one failed
+    may_go_on: bool = True
+    replies: list[Reply] = field(default_factory=list)
+    _n_answered: int = 0
+
+    @property
+    def n_counted(self) -> int:
+        """The tries that count against the number that is allowed."""
+        return self.n - self.n_patient
+
+    @property
+    def trouble(self) -> Trouble:
+        """The last one, which failed."""
+        who = (self.request.sample.id, self.request.trial)
+        return Trouble(who=who, sent_at=self.sent_at, began_at=self.began_at)
+
+    def begin(self, n_answered: int) -> None:
+        """Another one is sent, after so many answers to anybody."""
+        self.n += 1
+        self.sent_at = time.monotonic()
+        self._n_answered = n_answered
+
+    def fail(self, error: ModelError, backoff: Backoff, n_answered: int) -> None:
+        """It failed. To be told to wait, while others get their answers, is no reason to lose hope."""
+        self.began_at = self.began_at or time.monotonic()
+        is_patient = error.status == TOO_MANY and n_answered > self._n_answered
+        if is_patient and self.n_patient < _PATIENT_TIMES * backoff.attempts:
+            self.n_patient += 1
+        self.may_go_on = backoff.may_retry(self.n_counted, error)
 
 
 @dataclass(slots=True)
@@ -105,76 +136,156 @@ class Asker:
     """One model, asked with patience. Counts what it sends."""
 
     model: Model
-    backoff: Backoff
-    timeout_s: float
+    patience: Patience
     stop: Stop
+    endpoints: Endpoints
+    rates: Rates | None = None
+    purse: Purse | None = None
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
     sent: int = 0
     retried: int = 0
     answered: int = 0
     is_proven: bool = False  # it has answered in an earlier start of the run
     is_one_by_one: bool = False  # several answers to one request are not to be had from it
-    slots: asyncio.Semaphore | None = None  # of a model that takes few at once: waiting is not its silence
     _fatal_in_a_row: int = 0
+    _n_refused: int = 0  # requests that the endpoint did not want, before it ever answered one
 
     async def ask(self, request: Request, n: int = 1) -> Answer:
         """One reply or, with `n`, up to as many; raises `Unanswered` or `Stopped`."""
-        model = self.model
-        if n == 1 or self.is_one_by_one or not isinstance(model, Several):
-            return await self._persist(lambda: self.model.reply(request))
+        if n == 1 or self.is_one_by_one or not isinstance(self.model, Several):
+            return await self._persist(request, lambda model: model.reply(request))
+
+        def several(model: Model) -> Awaitable[list[Reply]]:
+            assert isinstance(model, Several)
+            return model.replies(request, n)
+
         try:
-            return await self._persist(lambda: model.replies(request, n))
+            return await self._persist(request, several)
         except Unanswered as failed:
             if failed.error.status not in _ODD_REQUEST:
                 raise
-        answer = await self._persist(
-            lambda: self.model.reply(request)
-        )  # if this one succeeds, it was the number that was refused
+        # If this one succeeds, it was the number that was refused.
+        answer = await self._persist(request, lambda model: model.reply(request))
         self.is_one_by_one = True
         return answer
 
-    async def _persist(self, call: Callable[[], Awaitable[Reply | list[Reply]]]) -> Answer:
-        attempts = 0
+    async def _persist(self, request: Request, call: Call) -> Answer:
+        tries = _Tries(request)
         while True:
-            attempts += 1
-            try:
-                said = await self._try(call)
-            except ModelError as err:
-                if self._is_hopeless(err, attempts):
-                    self.stop.give_up(err)
-                if self.stop.is_set or not self.backoff.may_retry(attempts, err):
-                    raise Unanswered(err, attempts) from err
-                await self.stop.wait(self.backoff.delay_s(attempts, err.retry_after_s, self.rng))
-            else:
-                self.answered += 1
-                self._fatal_in_a_row = 0
-                return Answer([said] if isinstance(said, Reply) else said, attempts)
+            error = await self._try(tries, call)
+            if error is None:
+                return Answer(tries.replies, tries.n)
+            if self.stop.is_set or not tries.may_go_on:
+                raise Unanswered(error, tries.n) from error
+            delay_s = self.patience.backoff.delay_s(tries.n_counted, error.retry_after_s, self.rng)
+            await self.stop.wait(delay_s)
             if self.stop.is_set:
                 raise Stopped
             self.retried += 1
 
-    async def _try(self, call: Callable[[], Awaitable[T]]) -> T:
-        async with self.slots or contextlib.nullcontext():
-            return await self._send(call)
-
-    async def _send(self, call: Callable[[], Awaitable[T]]) -> T:
-        self.sent += 1
+    async def _try(self, tries: _Tries, call: Call) -> ModelError | None:
+        """Send the request once, when its turn has come; the error if it was not answered."""
+        turn = await self._turn(tries.request)
         try:
-            async with asyncio.timeout(self.timeout_s):
-                return await call()
+            endpoint = await self.endpoints.enter()
+        except BaseException:
+            self._settle(turn, None)
+            raise
+        if self.stop.is_set:
+            self._settle(turn, None)
+            self.endpoints.leave(endpoint)
+            raise Stopped
+        tries.begin(self.endpoints.n_answered)
+        replies: list[Reply] | None = None
+        try:
+            replies = await self._send(endpoint, call)
+        except ModelError as error:
+            tries.fail(error, self.patience.backoff, self.endpoints.n_answered)
+            self._note_failure(endpoint, tries, error)
+            return error
+        except BaseException:
+            self.endpoints.leave(endpoint)
+            raise
+        finally:
+            self._settle(turn, replies)
+        self.answered += 1
+        self._fatal_in_a_row = 0
+        self.endpoints.answered(endpoint, tries.sent_at)
+        tries.replies = replies
+        return None
+
+    async def _turn(self, request: Request) -> _Turn:
+        """When the purse and the rates allow one more."""
+        if self.purse is not None and (spent := await self.purse.open()) is not None:
+            self.stop.give_up(spent)
+            raise Stopped
+        if self.rates is None:
+            return _Turn(request)
+        turn = _Turn(request, n_tokens=total(guess_usage(self.model.name, request, [])))
+        wait_s = self.rates.reserve(turn.n_tokens)
+        if wait_s > 0:
+            await self.stop.wait(wait_s)
+            if self.stop.is_set:
+                self._settle(turn, None)
+                raise Stopped
+        return turn
+
+    def _settle(self, turn: _Turn, replies: list[Reply] | None) -> None:
+        """Count what a try has used: nothing, where nothing came back."""
+        usage = replies[0].usage if replies else None
+        if replies is not None and usage is None and (self.purse or self.rates):
+            usage = guess_usage(self.model.name, turn.request, replies)
+        if self.purse is not None:
+            self.purse.close(self.model.name, usage)
+        if self.rates is not None and self.rates.tokens is not None and usage is not None:
+            self.rates.tokens.correct(total(usage) - turn.n_tokens)
+
+    async def _send(self, endpoint: Endpoint, call: Call) -> list[Reply]:
+        self.sent += 1
+        timeout_s = self.patience.timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                said = await call(endpoint.model)
         except TimeoutError:
-            message = f"no answer within {self.timeout_s:g} s"
-            raise ModelError(message, hint="--timeout allows more", is_retryable=True) from None
+            message = f"no answer within {timeout_s:g} s"
+            hint = "--timeout allows more"
+            raise ModelError(message, hint=hint, is_retryable=True, was_silent=True) from None
         except ModelError:
             raise
         except Exception as err:  # a model may be anybody's: its slip is this sample's failure
             raise ModelError(f"{self.model.name} raised {type(err).__name__}: {err}") from err
+        return [said] if isinstance(said, Reply) else said
 
-    def _is_hopeless(self, error: ModelError, attempts: int) -> bool:
+    def _note_failure(self, endpoint: Endpoint, tries: _Tries, error: ModelError) -> None:
+        if error.is_retryable:
+            self.endpoints.failed(endpoint, tries.trouble, error, is_last=not tries.may_go_on)
+        else:
+            self.endpoints.leave(endpoint)
+        if self._is_hopeless(error, tries):
+            self.stop.give_up(error)
+        elif self.endpoints.is_dead():
+            self.stop.give_up(self.endpoints.dead(error))
+        elif self._is_unwanted(error):
+            self.stop.give_up(
+                DeadEndpoint(
+                    f"the first {self._n_refused} requests were all refused, the last one: {error.message}",
+                    hint="--give-up-after N goes on for longer",
+                    status=error.status,
+                )
+            )
+
+    def _is_hopeless(self, error: ModelError, tries: _Tries) -> bool:
         """Whether no request can succeed: a wrong key, model or address, as far as anyone can tell."""
         if error.is_unreachable:
-            is_last = not self.backoff.may_retry(attempts, error)
-            return self.answered == 0 and (attempts >= _UNREACHABLE_TRIES or is_last)
+            n_failures = min(member.failures for member in self.endpoints.members)
+            return self.answered == 0 and (n_failures >= _UNREACHABLE_TRIES or not tries.may_go_on)
         self._fatal_in_a_row += error.is_fatal
         is_new = self.answered == 0 and not self.is_proven
         return error.is_fatal and (is_new or self._fatal_in_a_row >= _FATAL_IN_A_ROW)
+
+    def _is_unwanted(self, error: ModelError) -> bool:
+        """Whether the endpoint refuses whatever it is sent: a parameter it does not know, pictures at all."""
+        if self.answered or self.is_proven or error.status is None or error.is_retryable:
+            return False
+        self._n_refused += 1
+        return self._n_refused >= self.patience.give_up_after

@@ -10,18 +10,21 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from eyechart.engine.asking import Patience, Stop, Stopped, Unanswered
+from eyechart.engine.asking import Patience, Unanswered
+from eyechart.engine.cached import Cache
 from eyechart.engine.calls import Calls
 from eyechart.engine.judge import Bench, Judge
 from eyechart.engine.prefetch import Prefetch
 from eyechart.engine.prepare import Prepared, Preparer
 from eyechart.engine.rounds import converse, has_rounds
 from eyechart.engine.scoring import Scoring
+from eyechart.engine.spending import Purse
+from eyechart.engine.stopping import Stop, Stopped
 from eyechart.engine.tally import Tally
 from eyechart.errors import StoreError
 from eyechart.store.journal import Ask, Journal
 from eyechart.store.reader import Task
-from eyechart.types import Failure, Model, Reply, Scorer
+from eyechart.types import Failure, Model, Reply, Scorer, Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,25 +50,41 @@ class LocalExecutor:
         beside: Sequence[Scorer] = (),
         bench: Bench | None = None,
         is_circular: bool = False,
+        cache: Cache | None = None,
+        purse: Purse | None = None,
     ) -> None:
         self.tally = Tally()
         self.stop = Stop()
         self._preparer = preparer
         self._journal = journal
         self._settings = settings
-        # A model that takes fewer at once is sent fewer: time spent in its queue would count as its silence.
-        most = getattr(model, "max_concurrency", None) or settings.concurrency
-        self._at_once = min(settings.concurrency, most)
-        self._asker = settings.asker(model, self.stop)
+        self._model = model
+        self._cache = cache or Cache()
+        self._purse = purse
+        self._asker = settings.asker(model, self.stop, purse=purse)
+        self._at_once = min(settings.concurrency, self._asker.endpoints.limit)
         self._takes_rounds = bool(getattr(model, "takes_rounds", False))
-        self._calls = Calls(journal)
+        self._calls = Calls(journal, self._cache)
         self.scoring = Scoring(
             journal,
             scorer,
             beside,
-            Judge(bench, settings.asker(bench.model, self.stop), self._calls) if bench else None,
+            self._judge(bench, settings) if bench else None,
             is_circular,
         )
+
+    def _judge(self, bench: Bench, settings: Settings) -> Judge:
+        asker = settings.asker(bench.model, self.stop, purse=self._purse, is_paced=False)
+        return Judge(bench, asker, self._calls)
+
+    @property
+    def in_flight(self) -> int:
+        """Questions under way now."""
+        return self._asker.endpoints.in_flight
+
+    def snapshot(self) -> Snapshot:
+        """Where the run stands now."""
+        return self.tally.snapshot(self._asker.endpoints, self._purse.budget if self._purse else None)
 
     @property
     def is_interrupted(self) -> bool:
@@ -81,6 +100,7 @@ class LocalExecutor:
             n_threads=settings.prefetch_threads,
             max_items=2 * self._at_once,
             max_bytes=settings.prefetch_bytes,
+            is_quick=self._preparer.is_quick,
         )
         self.stop.then(prefetch.stop)
         workers = [asyncio.create_task(self._work(prefetch)) for _ in range(self._at_once)]
@@ -119,17 +139,38 @@ class LocalExecutor:
         try:
             async for item in prefetch:
                 try:
-                    trials = (item, *item.siblings)
-                    for trial in trials:
-                        if trial.request is None or trial.is_answered:
-                            self._settle_unasked(trial)
-                    await self._ask([one for one in trials if one.request and not one.is_answered])
+                    await self._work_on((item, *item.siblings))
                 finally:
                     prefetch.release(item)
         except Stopped:
             return
         except Exception as err:  # the source's, the journal's or our own mistake: going on helps nobody
             self.stop.give_up(err)
+
+    async def _work_on(self, trials: Sequence[Prepared]) -> None:
+        to_ask, known = [], []
+        for trial in trials:
+            if trial.request is None or trial.is_answered:
+                self._settle_unasked(trial)
+                continue
+            reply = self._cache.find(self._model, trial.ask.key) if trial.ask else None
+            if reply is None:
+                to_ask.append(trial)
+            else:
+                known.append(self._keep_known(trial, reply))
+        if known:
+            await self._score(known)
+        if to_ask:
+            await self._ask(to_ask)
+
+    def _keep_known(self, item: Prepared, reply: Reply) -> tuple[Task, Ask, Reply]:
+        """A reply that an earlier run paid for is this run's, too."""
+        assert item.ask is not None
+        task = item.task
+        self.tally.cached += 1
+        self._count_requests()
+        self._journal.append_reply(task.sample.id, task.trial, item.ask, reply, attempts=0)
+        return task, item.ask, reply
 
     def _settle_unasked(self, item: Prepared) -> None:
         task = item.task
@@ -153,7 +194,6 @@ class LocalExecutor:
             assert first.request is not None
             is_alone = has_rounds(first.request.messages) or self._asker.is_one_by_one
             asked = trials[:1] if is_alone else trials
-            self.tally.in_flight += 1
             try:
                 kept = await self._answer(asked)
                 await self._score(kept)
@@ -163,7 +203,6 @@ class LocalExecutor:
                     self._fail(item, failed)
                 trials = trials[len(asked) :]
             finally:
-                self.tally.in_flight -= 1
                 self._count_requests()
 
     async def _answer(self, trials: Sequence[Prepared]) -> list[tuple[Task, Ask, Reply]]:
@@ -185,6 +224,7 @@ class LocalExecutor:
             own = reply if n == 0 else replace(reply, usage=None)
             task = item.task
             self._journal.append_reply(task.sample.id, task.trial, ask, own, attempts=answer.attempts)
+            self._cache.put(self._model, ask.key, own)
             self.tally.count_answer()
             kept.append((task, ask, own))
         return kept
@@ -212,4 +252,6 @@ class LocalExecutor:
 
     def _count_requests(self) -> None:
         self.tally.sent, self.tally.retried = self._asker.sent, self._asker.retried
-        self._journal.count_requests(sent=self.tally.sent, retried=self.tally.retried, cached=0)
+        self._journal.count_requests(
+            sent=self.tally.sent, retried=self.tally.retried, cached=self.tally.cached
+        )

@@ -1,27 +1,49 @@
-"""Work made ready ahead of the event loop, in threads, within a budget of bytes.
+"""Work made ready ahead of the requests, within a budget of bytes.
 
-Memory is bounded by what is in flight, never by the size of the data set: a thread that would exceed
-the budget waits until requests have let go of their pictures.
+Quick work (a cell of a local file, to be checked and sent as it is) is done in the event loop, when a worker
+asks for it: to hand it from thread to thread would cost more than the work. What takes time (large pictures,
+crops, addresses, a slow disk) is done ahead, in threads; from the first such task on, all of it.
+
+Memory is bounded by what is in flight, never by the size of the data set: a thread that would exceed the
+budget waits until requests have let go of their pictures.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
-from collections.abc import AsyncIterator, Generator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
 from eyechart.engine.prepare import Prepare, Prepared
 from eyechart.store.reader import Task
 
+_QUICK_S = 0.002  # ten times what a quick task takes; more means a slow disk, or decoding
+_SLOW_ONES = (
+    8  # so many slow ones among the last 32 are no accident, such as the first, which imports decoders
+)
+_QUICK_BYTES = 512 * 1024
+_A_BREATH = 16  # after so many without a pause, let the others go on
+
 
 class Prefetch:
-    """Prepares tasks in `n_threads` threads; workers in the event loop take them as an async iterator."""
+    """Prepares tasks, in `n_threads` threads where they take time; workers take them as an async iterator."""
 
     def __init__(
-        self, tasks: Iterator[Task], prepare: Prepare, *, n_threads: int, max_items: int, max_bytes: int
+        self,
+        tasks: Iterator[Task],
+        prepare: Prepare,
+        *,
+        n_threads: int,
+        max_items: int,
+        max_bytes: int,
+        is_quick: Callable[[Task], bool] = lambda task: False,
     ) -> None:
-        self._tasks = tasks
+        self._tasks: Iterator[Task] = tasks
+        self._origin = tasks
         self._prepare = prepare
+        self._is_quick = is_quick
         self._n_threads = n_threads
         self._max_items = max_items
         self._max_bytes = max_bytes
@@ -30,8 +52,11 @@ class Prefetch:
         self._n_items = 0
         self._n_bytes = 0
         self._n_working = n_threads
-        self._is_started = False
+        self._is_threaded = False
         self._is_stopped = False
+        self._is_over = False
+        self._slow = 0  # of the last 32 tasks, a bit each
+        self._n_here = 0
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Queue[Prepared | BaseException | None] = asyncio.Queue()
 
@@ -40,19 +65,23 @@ class Prefetch:
 
         Several may iterate at once: each task goes to one of them, the end to all.
         """
-        self._start()
-        while not self._is_stopped:
-            item = await self._ready.get()
+        while not self._is_stopped and not self._is_over:
+            item = self._prepare_here() if not self._is_threaded else None
+            if item is None and self._is_threaded:
+                item = await self._take()
             if item is None:
-                self._ready.put_nowait(None)  # the others wait for it too
                 return
-            if isinstance(item, BaseException):
-                self.stop()
-                raise item
             yield item
+            self._n_here += 1
+            if self._n_here % _A_BREATH == 0:
+                await asyncio.sleep(0)
 
     def release(self, item: Prepared) -> None:
         """Give back the room that an item took."""
+        if not self._is_threaded:
+            self._n_items -= 1
+            self._n_bytes -= item.n_bytes
+            return
         with self._room:
             self._n_items -= 1
             self._n_bytes -= item.n_bytes
@@ -61,12 +90,42 @@ class Prefetch:
     def stop(self) -> None:
         """Prepare nothing more, and let the loop go at once: a slow disk must not hold it up."""
         self._close_room()
-        self._hand_over(None)
+        if self._is_threaded:
+            self._hand_over(None)
+        else:
+            self._let_go()
 
-    def _start(self) -> None:
-        if self._is_started or self._is_stopped:
-            return
-        self._is_started = True
+    def _prepare_here(self) -> Prepared | None:
+        """The next one, made at once; None at the end, or where threads have to take over."""
+        start = time.perf_counter()
+        task = next(self._tasks, None)
+        if task is None:
+            self._is_over = True
+            self._let_go()
+            return None
+        if not self._is_quick(task) or self._n_bytes >= self._max_bytes:
+            self._tasks = itertools.chain([task], self._tasks)
+            self._start_threads()
+            return None
+        item = self._prepare(task)
+        self._n_items += 1
+        self._n_bytes += item.n_bytes
+        self._slow = (self._slow << 1 | (time.perf_counter() - start > _QUICK_S)) & 0xFFFFFFFF
+        if self._slow.bit_count() >= _SLOW_ONES or item.n_bytes > _QUICK_BYTES:
+            self._start_threads()
+        return item
+
+    async def _take(self) -> Prepared | None:
+        item = await self._ready.get()
+        if item is None:
+            self._ready.put_nowait(None)  # the others wait for it too
+        if isinstance(item, BaseException):
+            self.stop()
+            raise item
+        return item
+
+    def _start_threads(self) -> None:
+        self._is_threaded = True
         for n in range(self._n_threads):
             threading.Thread(target=self._work, name=f"eyechart-prefetch-{n}", daemon=True).start()
 
@@ -97,14 +156,18 @@ class Prefetch:
         return task
 
     def _leave(self) -> None:
-        """The last thread out lets go of the source, which may hold a file open, and says so."""
+        """The last thread out lets go of the source, and says so."""
         with self._room:
             self._n_working -= 1
             is_last = self._n_working == 0
         if is_last:
-            if isinstance(self._tasks, Generator):
-                self._tasks.close()
+            self._let_go()
             self._hand_over(None)
+
+    def _let_go(self) -> None:
+        """Of the source, which may hold a file open."""
+        if isinstance(self._origin, Generator):
+            self._origin.close()
 
     def _close_room(self) -> None:
         with self._room:

@@ -14,6 +14,9 @@ from eyechart.store.journal import Ask
 from eyechart.store.reader import Task
 from eyechart.types import Failure, Image, ImageRef, Message, Part, Prompt, Request, Sample, Stage
 
+_NEAR = frozenset({"file", "cell", "data"})
+_SMALL_CELL = 512 * 1024
+
 
 class Pictures(Protocol):
     """What the engine needs of an image loader."""
@@ -56,10 +59,15 @@ class Preparer:
         self._pictures = pictures
         self._identity = msgspec.json.encode(identity, order="deterministic")
 
+    @staticmethod
+    def is_quick(task: Task) -> bool:
+        """Whether its pictures, as far as one can tell without a look, lie on this machine and are small."""
+        return all(ref.kind in _NEAR and ref.length <= _SMALL_CELL for ref in task.sample.images)
+
     def prepare(self, task: Task) -> Prepared:
         """Everything about a request that does not need the model. Runs off the event loop."""
         first, *others = self._prepare_trials(task.sample.without_golds(), (task, *task.siblings))
-        return replace(first, siblings=tuple(others))
+        return replace(first, siblings=tuple(others)) if others else first
 
     def _prepare_trials(self, sample: Sample, trials: Sequence[Task]) -> list[Prepared]:
         """Render and load once, however many trials are asked."""
@@ -79,16 +87,19 @@ class Preparer:
             return [Prepared(task=task, failure=_failure("load", err)) for task in trials]
         written = [_written(turn) for turn in loaded]
         n_bytes = sum(len(part.base64) for turn in loaded for part in turn.parts if isinstance(part, Image))
-        prepared = []
+        prepared: list[Prepared] = []
         for task in trials:
+            # The first one is released when all are done.
+            held = 0 if prepared else n_bytes
             if task.recipe == recipes[task.trial]:
-                prepared.append(Prepared(task=task, is_answered=True))
+                prepared.append(Prepared(task=task, is_answered=True, n_bytes=held))
                 continue
             ask = Ask(key=self._key(written, task.trial), recipe=recipes[task.trial], messages=written)
             request = Request(messages=loaded, sample=sample, trial=task.trial)
             is_answered = ask.key in task.keys
-            prepared.append(Prepared(task=task, request=request, ask=ask, is_answered=is_answered))
-        prepared[0] = replace(prepared[0], n_bytes=n_bytes)  # the first one is released when all are done
+            prepared.append(
+                Prepared(task=task, request=request, ask=ask, is_answered=is_answered, n_bytes=held)
+            )
         return prepared
 
     def _with_pictures(self, turn: Message) -> Message:

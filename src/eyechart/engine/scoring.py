@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from eyechart.engine.asking import Stopped
 from eyechart.engine.judge import Judge
+from eyechart.engine.stopping import Stopped
 from eyechart.errors import StoreError
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered

@@ -1,15 +1,14 @@
 """Any endpoint that speaks OpenAI's chat completions: OpenAI itself, vLLM, SGLang, LM Studio and so on.
 
-Requests go over kept-alive connections. A picture's base64 text is placed into the body as it is, never
-through a JSON encoder. Retries are the engine's business: here an error is only named.
+Requests go over kept-alive connections. Retries, pace and patience are the engine's business: here an error
+is only named.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -18,11 +17,12 @@ import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.address import proxy_for, split_address, without_password
+from eyechart.model.body import Bodies, as_data
 from eyechart.model.completion import error_text, read_completion, retry_after_s, shortened
 from eyechart.model.secrets import without_secrets
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import model
-from eyechart.types import Image, ImageRef, Message, ModelSettings, Reply, Request
+from eyechart.types import ModelSettings, Reply, Request
 
 if TYPE_CHECKING:
     import aiohttp
@@ -47,8 +47,6 @@ FATAL = frozenset({401, 403, 404})
 
 
 NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
-
-_encode = msgspec.json.Encoder().encode
 
 
 @model("openai")
@@ -97,12 +95,12 @@ class OpenAIModel:
     """One served model at one endpoint."""
 
     takes_urls = True  # the server fetches pictures at addresses itself
+    is_endpoint = True  # others ask it too: its pace is minded, and what it said once is kept for later runs
 
     def __init__(self, name: str, base_url: str, api_key: str | None, settings: ModelSettings) -> None:
         self.name = f"openai/{name}"
         self._base_url = base_url
         self._url = f"{base_url}/chat/completions"
-        self._timeout_s = settings.timeout_s
         self._api_key = api_key
         self._parameters = dict(settings.parameters)
         self._session: aiohttp.ClientSession | None = None
@@ -115,6 +113,7 @@ class OpenAIModel:
         if _is_official(base_url) and "max_tokens" in fields:
             fields["max_completion_tokens"] = fields.pop("max_tokens")  # what OpenAI calls it today
         self._fields = fields
+        self._bodies = Bodies(fields, self._detail)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -133,8 +132,7 @@ class OpenAIModel:
     async def _post(self, request: Request, fields: Mapping[str, Any]) -> list[Reply]:
         import aiohttp
 
-        # A stream is sent in pieces, however large it is.
-        body = io.BytesIO(self._body(request.messages, fields))
+        body = as_data(self._bodies.pieces(request.messages, fields))
         start = time.perf_counter()
         try:
             async with self._connected().post(self._url, data=body, proxy=self._proxy) as response:
@@ -168,33 +166,11 @@ class OpenAIModel:
             self._session = aiohttp.ClientSession(
                 # The engine bounds what is in flight; a second bound here could only get in its way.
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=60),
-                timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=30),
+                # How long an answer may take is the engine's to say.
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
                 headers=headers,
             )
         return self._session
-
-    def _body(self, messages: Sequence[Message], fields: Mapping[str, Any] = NOTHING_MORE) -> bytes:
-        turns = [{"role": turn.role, "content": self._content(turn)} for turn in messages]
-        return _encode({**self._fields, **fields, "messages": turns})
-
-    def _content(self, message: Message) -> str | list[dict[str, Any]]:
-        if not message.images:
-            return message.text
-        return [
-            {"type": "text", "text": p} if isinstance(p, str) else self._picture(p) for p in message.parts
-        ]
-
-    def _picture(self, image: Image | ImageRef) -> dict[str, Any]:
-        url: dict[str, Any]
-        if isinstance(image, ImageRef):
-            assert image.kind == "url", "the engine loads all other pictures before it asks"
-            url = {"url": image.location}
-        else:
-            # Base64 text needs no JSON escaping, so it goes in as it is: one copy, no encoder.
-            url = {"url": msgspec.Raw(b'"data:%s;base64,%s"' % (image.mime.encode(), image.base64))}
-        if self._detail:
-            url["detail"] = self._detail
-        return {"type": "image_url", "image_url": url}
 
     def _read(self, content: bytes, *, latency_s: float) -> list[Reply]:
         try:

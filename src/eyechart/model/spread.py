@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.types import Model, Reply, Request
+from eyechart.types import Model, Reply, Request, Several
 
 
 class Spread:
@@ -22,7 +22,7 @@ class Spread:
         self.members = tuple(members)
         self.name = self.members[0].name
         self.takes_urls = all(getattr(member, "takes_urls", False) for member in self.members)
-        self.is_cacheable = all(getattr(member, "is_cacheable", False) for member in self.members)
+        self.is_endpoint = all(getattr(member, "is_endpoint", False) for member in self.members)
         self._turns = itertools.cycle(self.members)
         if len({self._apart(member)[1] for member in self.members}) < len(self.members):
             raise UsageError("an address is given twice", hint="give every --base-url once")
@@ -36,6 +36,13 @@ class Spread:
     async def reply(self, request: Request) -> Reply:
         """Ask the next one."""
         return await next(self._turns).reply(request)
+
+    async def replies(self, request: Request, n: int) -> list[Reply]:
+        """Ask the next one for several answers."""
+        member = next(self._turns)
+        return (
+            await member.replies(request, n) if isinstance(member, Several) else [await member.reply(request)]
+        )
 
     async def close(self) -> None:
         """Close all of them."""

@@ -20,6 +20,7 @@ from eyechart.types import Benchmark, Source
 
 if TYPE_CHECKING:
     from eyechart.engine.local import LocalExecutor
+    from eyechart.store.cache import ResponseCache
     from eyechart.store.journal import Journal
 
 
@@ -70,6 +71,7 @@ def evaluate(plan: Plan) -> Run:
             raise
         journal.close()
         done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
+        done.cache_trouble = session.cache_trouble
         done.keep_summary()
         if plan.benchmark.files and not session.is_interrupted:
             done.try_to_write_files()
@@ -91,6 +93,7 @@ def _load(plan: Plan, journal: Journal) -> int:
 class _Session:
     is_interrupted: bool = False
     trouble: ModelError | None = None
+    cache_trouble: str = ""
 
 
 def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
@@ -107,17 +110,17 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     session = _Session()
 
     async def drive() -> None:
-        executor = _make_executor(plan, journal)
+        executor = _make_executor(plan, journal, responses)
         executor.tally.total = n_samples * options.trials
         label = f"{plan.benchmark.name} · {model.name}"
-        line = LiveLine(executor.tally.snapshot, label=label, quiet=not options.progress)
+        line = LiveLine(executor.snapshot, label=label, quiet=not options.progress)
         together = isinstance(model, Several) and not options.separate_trials
         try:
             with line, interruptible(executor, line.say):
                 try:
                     await executor.run(journal.tasks(options.trials, together=together))
                 except ModelError as err:
-                    if executor.tally.answered == 0:
+                    if executor.tally.answered == 0 and err.exit_code != 1:
                         raise
                     session.trouble = err
                 await _score_the_rest(plan, journal, executor)
@@ -134,18 +137,37 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
                 await plan.verdicts.bench.model.close()
 
     journal.start_session()
-    run_async(drive())
+    responses = _open_cache(options)
+    try:
+        run_async(drive())
+    finally:
+        if responses is not None:
+            responses.close()
+            session.cache_trouble = responses.trouble
     return session
 
 
-def _make_executor(plan: Plan, journal: Journal) -> LocalExecutor:
+def _open_cache(options: Options) -> ResponseCache | None:
+    from eyechart.store.cache import ResponseCache
+
+    return ResponseCache.open() if options.cache else None
+
+
+def _make_executor(plan: Plan, journal: Journal, responses: ResponseCache | None) -> LocalExecutor:
     from eyechart.engine.backoff import Backoff
+    from eyechart.engine.cached import Cache
     from eyechart.engine.local import LocalExecutor, Settings
     from eyechart.engine.prepare import Preparer
+    from eyechart.engine.spending import Purse
+    from eyechart.run.bill import make_budget
 
     options, model, verdicts = plan.options, plan.model, plan.verdicts
     settings = Settings(
         concurrency=options.concurrency,
+        is_adaptive=options.adaptive,
+        rpm=options.rpm,
+        tpm=options.tpm,
+        give_up_after=options.give_up_after,
         timeout_s=options.timeout_s,
         backoff=Backoff(attempts=options.retries + 1),
     )
@@ -160,6 +182,8 @@ def _make_executor(plan: Plan, journal: Journal) -> LocalExecutor:
         beside=verdicts.beside,
         bench=verdicts.bench,
         is_circular=plan.benchmark.circular == "headline",
+        cache=Cache(responses, is_read=not options.fresh),
+        purse=Purse(make_budget(plan, journal)),
     )
     executor.tally.score_sum, executor.tally.weight_sum = journal.score_so_far(plan.scorer)
     return executor

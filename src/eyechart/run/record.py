@@ -33,6 +33,7 @@ class Run:
         self.trouble = trouble  # what ended the run early, if anything did
         self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
         self.files_trouble = ""  # why they could not be
+        self.cache_trouble = ""  # why replies of other runs were neither found nor kept for them
         self.journal = Journal.open(self.folder / FILE_NAME)
         self.manifest: dict[str, Any] = self.journal.meta("manifest") or {}
 

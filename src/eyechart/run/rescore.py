@@ -110,12 +110,13 @@ class _Remembered:
 
 async def score_all(old: Run, journal: Journal, verdicts: Verdicts, options: Options) -> ModelError | None:
     """Score every reply of a run by every one of its scorers; the judge's trouble, if that ended it early."""
-    from eyechart.engine.asking import Patience, Stop
+    from eyechart.engine.asking import Patience
     from eyechart.engine.backoff import Backoff
     from eyechart.engine.calls import Calls
     from eyechart.engine.circles import judge_circles
     from eyechart.engine.judge import Judge
     from eyechart.engine.scoring import Scoring
+    from eyechart.engine.stopping import Stop
 
     n_at_once = options.concurrency
     patience = Patience(

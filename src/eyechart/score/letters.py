@@ -20,7 +20,7 @@ _FILLER = re.compile(
 )
 _LETTER_HERE = re.compile(LETTER)
 _CONNECTOR = re.compile(
-    r"\s*(?:$|[^\w\s]|_|[\u2e80-\u9fff]|(?:because|since|as|for|and|or|which|with|from|based|due|given|but|"
+    r"\s*(?:$|[^\w\s]|_|(?-i:[\u2e80-\u9fff])|(?:because|since|as|for|and|or|which|with|from|based|due|given|but|"
     r"rather|not|so|is|was|in this|according|by|if|when|instead|option|choice|answer)\b)",
     re.IGNORECASE,
 )

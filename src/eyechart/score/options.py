@@ -11,7 +11,8 @@ from eyechart.score.fold import fold
 from eyechart.score.statement import bare
 
 # Letters that need a space between words; in Chinese, Japanese and Korean a word ends without one.
-WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
+# A case to ignore there is none in these ranges, and looking for one letter by letter takes 50 ms to compile.
+WORD = r"(?-i:[^\W_\u2e80-\u9fff\uac00-\ud7af])"
 
 ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NEGATED = re.compile(

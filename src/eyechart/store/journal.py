@@ -24,6 +24,11 @@ FILE_NAME = "run.sqlite"
 
 _encode = msgspec.json.Encoder().encode
 
+_TABLES = ("meta", "asks", "replies", "failures", "slips", "scores", "calls")
+_REPLACE = {table: f"INSERT OR REPLACE INTO {table} VALUES" for table in _TABLES}
+_FORGET_FAILURE = "DELETE FROM failures WHERE sample = ? AND trial = ?"
+_FORGET_SLIPS = "DELETE FROM slips WHERE sample = ? AND trial = ?"
+_FORGET_SLIP = f"{_FORGET_SLIPS} AND scorer = ?"
 
 _FORGET_OLD_VERDICTS = """
     DELETE FROM scores WHERE sample IN (
@@ -48,6 +53,9 @@ class Journal(JournalReader):
         super().__init__(path)
         self._writer: Writer | None = None
         self._session: tuple[int, float] | None = None
+        # Most runs have none, and then there is nothing to clear with every reply.
+        self._has_failures = True
+        self._has_slips = True
 
     @classmethod
     def create(cls, path: Path) -> Journal:
@@ -62,6 +70,8 @@ class Journal(JournalReader):
                 schema.create(db)
             else:
                 schema.upgrade(db)
+            journal._has_failures = db.execute("SELECT EXISTS (SELECT 1 FROM failures)").fetchone()[0] == 1
+            journal._has_slips = db.execute("SELECT EXISTS (SELECT 1 FROM slips)").fetchone()[0] == 1
         journal._writer = Writer(path)
         return journal
 
@@ -104,42 +114,39 @@ class Journal(JournalReader):
 
     def set_meta(self, name: str, value: Any) -> None:
         """Keep a fact about the whole run."""
-        self._writing.put([("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, _encode(value).decode()))])
+        self._writing.put([Statement("meta", _REPLACE["meta"], (name, _encode(value).decode()))])
 
     def append_reply(self, sample: str, trial: int, ask: Ask, reply: Reply, *, attempts: int = 1) -> None:
         """Keep a reply. It clears an earlier failure of the same sample."""
-        self._writing.put(
-            [
-                self._ask_row(sample, trial, ask),
-                (
-                    "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)",
-                    (sample, trial, ask.key, _encode(reply), attempts, time.time()),
-                ),
-                ("DELETE FROM failures WHERE sample = ? AND trial = ?", (sample, trial)),
-                ("DELETE FROM slips WHERE sample = ? AND trial = ?", (sample, trial)),
-            ]
-        )
+        row = (sample, trial, ask.key, _encode(reply), attempts, time.time())
+        statements = [self._ask_row(sample, trial, ask), Statement("replies", _REPLACE["replies"], row)]
+        if self._has_failures:
+            statements.append(Statement("failures", _FORGET_FAILURE, (sample, trial)))
+        if self._has_slips:
+            statements.append(Statement("slips", _FORGET_SLIPS, (sample, trial)))
+        self._writing.put(statements)
 
     def append_failure(self, sample: str, trial: int, failure: Failure, *, ask: Ask | None = None) -> None:
         """Keep the reason why there is no reply."""
         row = (sample, trial, _encode(failure), time.time())
-        statements: list[Statement] = [("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", row)]
+        self._has_failures = True
+        statements = [Statement("failures", _REPLACE["failures"], row)]
         if ask is not None:
             statements.append(self._ask_row(sample, trial, ask))
         else:  # what was asked before is not what is meant now: its old reply must not stand in
-            statements.append(("DELETE FROM asks WHERE sample = ? AND trial = ?", (sample, trial)))
+            forget = "DELETE FROM asks WHERE sample = ? AND trial = ?"
+            statements.append(Statement("asks", forget, (sample, trial)))
         self._writing.put(statements)
 
     def append_slip(self, sample: str, trial: int, scorer: Scorer, failure: Failure) -> None:
         """Keep the reason why a scorer gave no verdict; what an earlier version of it said is over."""
         row = (sample, trial, scorer.name, _encode(failure), time.time())
+        self._has_slips = True
+        forget = "DELETE FROM scores WHERE sample = ? AND trial = ? AND scorer = ?"
         self._writing.put(
             [
-                ("INSERT OR REPLACE INTO slips VALUES (?, ?, ?, ?, ?)", row),
-                (
-                    "DELETE FROM scores WHERE sample = ? AND trial = ? AND scorer = ?",
-                    (sample, trial, scorer.name),
-                ),
+                Statement("slips", _REPLACE["slips"], row),
+                Statement("scores", forget, (sample, trial, scorer.name)),
             ]
         )
 
@@ -156,30 +163,25 @@ class Journal(JournalReader):
         """Keep a verdict. It clears an earlier failure of the same scorer."""
         version = scorer.version + PROVISIONAL * is_provisional
         row = (sample, trial, key, scorer.name, version, score.outcome, score.value, _encode(score))
-        self._writing.put(
-            [
-                ("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row),
-                (
-                    "DELETE FROM slips WHERE sample = ? AND trial = ? AND scorer = ?",
-                    (sample, trial, scorer.name),
-                ),
-            ]
-        )
+        statements = [Statement("scores", _REPLACE["scores"], row)]
+        if self._has_slips:
+            statements.append(Statement("slips", _FORGET_SLIP, (sample, trial, scorer.name)))
+        self._writing.put(statements)
 
     def append_call(
         self, sample: str, trial: int, ask: Ask, purpose: str, reply: Reply, *, attempts: int = 1
     ) -> None:
         """Keep what an earlier round or a judge said, so that it is not asked again."""
         row = (sample, trial, ask.key, purpose, _encode(ask.messages), _encode(reply), attempts, time.time())
-        self._writing.put([("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)])
+        self._writing.put([Statement("calls", _REPLACE["calls"], row)])
 
     def renew_ask(self, sample: str, trial: int, ask: Ask) -> None:
         """The same is asked as once before: its reply, kept all along, counts again.
 
         A failure to load or to answer what was asked in between is over.
         """
-        clear = "DELETE FROM failures WHERE sample = ? AND trial = ?"
-        self._writing.put([self._ask_row(sample, trial, ask), (clear, (sample, trial))])
+        clear = Statement("failures", _FORGET_FAILURE, (sample, trial))
+        self._writing.put([self._ask_row(sample, trial, ask), clear])
 
     def start_session(self) -> None:
         """Begin to count requests and seconds of this start of the run."""
@@ -193,7 +195,7 @@ class Journal(JournalReader):
         number, since = self._session
         row = (time.monotonic() - since, sent, retried, cached, number)
         sql = "UPDATE sessions SET seconds = ?, sent = ?, retried = ?, cached = ? WHERE id = ?"
-        self._writing.put_latest((sql, row))
+        self._writing.put_latest(Statement("sessions", sql, row))
 
     def flush(self) -> None:
         """Return when all that was appended is on disk; raise if it cannot be."""
@@ -217,4 +219,4 @@ class Journal(JournalReader):
     @staticmethod
     def _ask_row(sample: str, trial: int, ask: Ask) -> Statement:
         row = (sample, trial, ask.key, ask.recipe, _encode(ask.messages))
-        return ("INSERT OR REPLACE INTO asks VALUES (?, ?, ?, ?, ?)", row)
+        return Statement("asks", _REPLACE["asks"], row)

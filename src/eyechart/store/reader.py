@@ -115,7 +115,7 @@ class JournalReader(Counts):
             rows = list(replies)
             sample = _sample.decode(rows[0][1])
             each = [_task(sample, trial, rows) for trial in range(trials)]
-            if together:
+            if together and trials > 1:
                 yield replace(each[0], siblings=tuple(each[1:]))
             else:
                 yield from each

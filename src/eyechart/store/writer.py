@@ -7,17 +7,32 @@ there into one transaction. The disk itself sets the pace, so a slow one gets la
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import sqlite3
 import threading
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eyechart.errors import StoreError
 from eyechart.store.database import connect, store_errors
 
-Statement = tuple[str, tuple[Any, ...]]
+# A crash costs what was answered within this time, and every commit costs as much as several answers.
+_GATHER_S = 0.004
+# SQLite's calls let other threads run, and to wait for one's turn again costs more than a row: so rows of a
+# kind go in as few calls as possible. Few sizes, because each is a statement of its own to be prepared.
+_ROWS_AT_ONCE = (64, 16, 4, 1)
+
+
+class Statement(NamedTuple):
+    """One row to write. An `sql` that ends with ``VALUES`` takes many rows at once; any other takes one."""
+
+    table: str
+    sql: str
+    row: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +48,7 @@ class Writer:
         self._queue: queue.SimpleQueue[list[Statement] | _Flush | None] = queue.SimpleQueue()
         self._trouble: StoreError | None = None
         self._latest: Statement | None = None
+        self._is_awaited = False  # somebody waits for the disk: gather no longer
         self._thread: threading.Thread | None = threading.Thread(
             target=self._write, name="eyechart-journal", daemon=True
         )
@@ -49,6 +65,7 @@ class Writer:
     def flush(self) -> None:
         """Return when all that was put is on disk; raise if it cannot be."""
         flush = _Flush(threading.Event())
+        self._is_awaited = True
         self._enqueue(flush)
         flush.done.wait()
         self.raise_trouble()
@@ -56,6 +73,7 @@ class Writer:
     def close(self) -> None:
         """Write what is left and stop."""
         if self._thread is not None:
+            self._is_awaited = True
             self._queue.put(None)
             self._thread.join()
             self._thread = None
@@ -78,13 +96,10 @@ class Writer:
         try:
             with store_errors(self._path), contextlib.closing(connect(self._path)) as db:
                 while is_open:
-                    group = [self._queue.get()]
-                    with contextlib.suppress(queue.Empty):
-                        while True:
-                            group.append(self._queue.get_nowait())
+                    group = self._gather()
                     waiting = [item for item in group if isinstance(item, _Flush)]
                     is_open = None not in group
-                    self._commit(db, [item for item in group if isinstance(item, list)])
+                    self._commit(db, itertools.chain(*(item for item in group if isinstance(item, list))))
                     _release(waiting)
         except Exception as err:  # whatever it is, those who append must hear of it
             other = f"{self._path}: {type(err).__name__}: {err}"
@@ -94,13 +109,46 @@ class Writer:
             while is_open and (item := self._queue.get()) is not None:
                 _release([item] if isinstance(item, _Flush) else [])
 
-    def _commit(self, db: sqlite3.Connection, group: list[list[Statement]]) -> None:
+    def _gather(self) -> list[list[Statement] | _Flush | None]:
+        """What there is to write, once there is something."""
+        group = [self._queue.get()]
+        if not self._is_awaited:
+            time.sleep(_GATHER_S)
+        self._is_awaited = False
+        with contextlib.suppress(queue.Empty):
+            while True:
+                group.append(self._queue.get_nowait())
+        return group
+
+    def _commit(self, db: sqlite3.Connection, statements: Iterable[Statement]) -> None:
         latest, self._latest = self._latest, None
         db.execute("BEGIN IMMEDIATE")
-        for statements in [*group, [latest] if latest else []]:
-            for sql, row in statements:
-                db.execute(sql, row)
+        for sql, row in _in_bulk([*statements, *([latest] if latest else [])]):
+            db.execute(sql, row)
         db.execute("COMMIT")
+
+
+def _in_bulk(statements: Iterable[Statement]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The same in fewer calls. What concerns one table stays in order; tables do not know each other."""
+    tables: dict[str, list[Statement]] = {}
+    for statement in statements:
+        tables.setdefault(statement.table, []).append(statement)
+    for of_table in tables.values():
+        for sql, alike in itertools.groupby(of_table, key=lambda statement: statement.sql):
+            rows = [statement.row for statement in alike]
+            if sql.endswith("VALUES"):
+                yield from _many_rows(sql, rows)
+            else:
+                yield from ((sql, row) for row in rows)
+
+
+def _many_rows(sql: str, rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    one = f"({', '.join('?' * len(rows[0]))})"
+    start = 0
+    while start < len(rows):
+        n = next(size for size in _ROWS_AT_ONCE if size <= len(rows) - start)
+        yield f"{sql} {', '.join([one] * n)}", tuple(itertools.chain(*rows[start : start + n]))
+        start += n
 
 
 def _release(flushes: list[_Flush]) -> None:

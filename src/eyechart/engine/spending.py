@@ -1,0 +1,76 @@
+"""One purse for the model and its judge: what is under way, and who waits for it to be counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import lru_cache
+
+from eyechart.engine.budget import Budget
+from eyechart.errors import ModelError
+from eyechart.model.tokens import ImageRule, image_rule, text_tokens
+from eyechart.types import Image, Reply, Request, Usage
+
+
+class BudgetSpent(ModelError):
+    """What the user allowed is used up. Everything that was paid for is kept."""
+
+    exit_code = 1
+
+
+class Purse:
+    """Lets requests through as long as the budget has room for them."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._in_flight = 0
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def open(self) -> BudgetSpent | None:
+        """Wait until one more request can be afforded; the reason when none ever can."""
+        while not self.budget.leaves_room(self._in_flight):
+            if (why := self.budget.spent()) is not None:
+                return BudgetSpent(
+                    why,
+                    hint="all replies are kept; start the same command again with a higher limit to go on",
+                )
+            place = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            await place
+        self._in_flight += 1
+        return None
+
+    def close(self, model: str, usage: Usage | None) -> None:
+        """A request has come back, without usage where there is nothing to pay for."""
+        self._in_flight -= 1
+        if usage is not None:
+            self.budget.count(model, usage, guess=usage)
+        if self._waiting:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Have all look again that wait."""
+        waiting, self._waiting = self._waiting, []
+        for place in waiting:
+            if not place.done():
+                place.set_result(None)
+
+
+def guess_usage(model: str, request: Request, replies: Sequence[Reply]) -> Usage:
+    """About how many tokens a request takes, where the endpoint does not say."""
+    rule = _rule(model)
+    parts = [part for turn in request.messages for part in turn.parts]
+    pictures = sum(rule.tokens(part.width, part.height) for part in parts if isinstance(part, Image))
+    words = sum(text_tokens(part) for part in parts if isinstance(part, str))
+    said = sum(text_tokens(reply.text) + text_tokens(reply.thinking) for reply in replies)
+    return Usage(prompt_tokens=pictures + words, completion_tokens=said)
+
+
+def total(usage: Usage) -> int:
+    """What counts against a limit of tokens."""
+    return usage.prompt_tokens + usage.completion_tokens
+
+
+@lru_cache
+def _rule(model: str) -> ImageRule:
+    return image_rule(model)
