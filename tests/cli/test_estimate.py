@@ -9,7 +9,9 @@ import pytest
 
 import eyechart as ec
 from eyechart.cli.estimate import tell_estimates
+from support.command import eyechart
 from support.files import choice_tsv, jsonl
+from support.server import Server
 
 
 @pytest.fixture
@@ -49,3 +51,28 @@ def test_one_object_for_one_estimate_and_for_several(
     assert json.loads(capsys.readouterr().out) == found.to_json()
     tell_estimates([found, found], as_json=True)
     assert json.loads(capsys.readouterr().out) == {"estimates": [found.to_json()] * 2}
+
+
+def test_a_dry_run_says_what_the_run_then_does(questions: Path, tmp_path: Path) -> None:
+    with Server() as server:
+        command = ["run", questions, "-m", "openai/m", "--base-url", server.base_url, "--no-cache"]
+        command += ["--prices", "input=1,output=10", "--json", "-q"]
+        dry = eyechart(*command, "--dry-run", cwd=tmp_path)
+        assert (dry.code, server.asked) == (0, [])
+        assert not (tmp_path / "runs").exists()
+        done = eyechart(*command, cwd=tmp_path)
+        assert dry.json["requests"]["sent"] == done.json["requests"]["sent"] == len(server.asked) == 6
+        assert dry.json["run"] == done.json["run"]
+        assert done.json["cost"] == pytest.approx(6 * (10 + 2 * 10) / 1e6)
+        after = eyechart(*command, "--dry-run", cwd=tmp_path)
+    assert (after.json["answered"], after.json["requests"]["sent"]) == (6, 0)
+    assert after.json["cost"] == [0.0, 0.0]
+
+
+def test_a_dry_run_of_several_models(questions: Path, tmp_path: Path) -> None:
+    dry = eyechart(
+        "run", questions, "-m", "baseline/random", "-m", "baseline/majority", "--dry-run", cwd=tmp_path
+    )
+    assert dry.code == 0
+    assert dry.out.count("(nothing was sent)") == 2
+    assert list(tmp_path.iterdir()) == [questions]

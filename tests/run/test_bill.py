@@ -162,3 +162,28 @@ def test_what_was_found_in_the_cache_was_not_paid_for(tmp_path: Path) -> None:
     assert model.usage == Usage(prompt_tokens=20, completion_tokens=4, cached_tokens=8)
     assert (judge.n, judge.usage) == (1, usage)
     assert journal.judged_totals().n == 2
+
+
+def test_a_limit_ends_the_run_and_a_higher_one_goes_on(questions: Path) -> None:
+    limit = 2.5 * A_REPLY
+    with Server() as server:
+        done = ask(server, questions, prices=PRICE, max_cost=limit, concurrency=1)
+        assert len(server.asked) == 2
+        assert done.summary.cost == pytest.approx(2 * A_REPLY)
+        assert "--max-cost" in str(done.trouble)
+        assert (done.exit_code, done.outcomes["failed"]) == (1, 0), "what was not asked has not failed"
+        ask(server, questions, prices=PRICE, max_cost=limit, concurrency=1)
+        assert len(server.asked) == 2, "earlier starts count"
+        ended = ask(server, questions, prices=PRICE, max_cost=10 * limit)
+        assert (len(server.asked), ended.exit_code) == (4, 0)
+
+
+def test_a_limit_of_tokens_counts_the_judges(questions: Path) -> None:
+    with Server(judged) as server:
+        judge = {"judge": "openai/j", "judge_base_url": server.base_url, "scorer": "judged"}
+        done = ask(server, questions, max_total_tokens=36, concurrency=1, **judge)
+        assert 1 <= len(server.asked) <= 3
+        assert "--max-total-tokens 36 is reached" in str(done.trouble)
+        again = ask(server, questions, max_total_tokens=10_000, **judge)
+        assert (again.exit_code, again.n_unjudged) == (0, 0)
+        assert len([one for one in server.asked if one.images]) == 4, "no question is asked twice"
