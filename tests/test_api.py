@@ -20,7 +20,7 @@ def test_run_is_a_function_however_it_is_reached() -> None:
     from eyechart.run.options import Options
 
     assert callable(ec.run)
-    assert Options().concurrency == 32
+    assert Options().concurrency == 64
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

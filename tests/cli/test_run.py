@@ -127,11 +127,17 @@ def test_aliases_of_other_tools_mean_the_same(arguments: list[str], questions: P
 
 def test_selection(questions: Path, tmp_path: Path) -> None:
     with Server(right) as server:
-        first = eyechart("run", questions, *flags(server), "--limit", 3, "--json", cwd=tmp_path)
-        some = eyechart("run", questions, *flags(server), "--ids", "1,5", "--json", cwd=tmp_path)
-        odd = eyechart("run", questions, *flags(server), "--where", "category=odd", "--json", cwd=tmp_path)
-        none = eyechart("run", questions, *flags(server), "--where", "category=green", cwd=tmp_path)
-        unknown = eyechart("run", questions, *flags(server), "--ids", "1,99", cwd=tmp_path)
+        first = eyechart("run", questions, *flags(server), "--no-cache", "--limit", 3, "--json", cwd=tmp_path)
+        some = eyechart(
+            "run", questions, *flags(server), "--no-cache", "--ids", "1,5", "--json", cwd=tmp_path
+        )
+        odd = eyechart(
+            "run", questions, *flags(server), "--no-cache", "--where", "category=odd", "--json", cwd=tmp_path
+        )
+        none = eyechart(
+            "run", questions, *flags(server), "--no-cache", "--where", "category=green", cwd=tmp_path
+        )
+        unknown = eyechart("run", questions, *flags(server), "--no-cache", "--ids", "1,99", cwd=tmp_path)
         assert len(server.asked) == 3 + 2 + 4
     assert [first.json["n"], some.json["n"], odd.json["n"]] == [3, 2, 4]
     assert len({first.json["run"], some.json["run"], odd.json["run"]}) == 3

@@ -176,7 +176,7 @@ def add_pace_flags(parser: argparse.ArgumentParser) -> None:
         "--give-up-after",
         type=int,
         metavar="N",
-        help="stop after N failures in a row without an answer between them: the endpoint is dead (default: 8)",
+        help="stop after N failures in a row, without an answer between them (default: 8)",
     )
 
 

@@ -20,6 +20,7 @@ from eyechart.cli.output import note, stdout_kept_for, tell
 from eyechart.errors import EyechartError, UsageError
 
 if TYPE_CHECKING:
+    from eyechart.run.plan import Plan
     from eyechart.run.record import Run
 
 DESCRIPTION = """\
@@ -120,6 +121,8 @@ def execute(args: argparse.Namespace) -> int:
     """Run every source with every model."""
     load_dotenv()
     runs: list[Run] = []
+    if args.dry_run:
+        return _estimate(args)
     try:
         with stdout_kept_for(is_json=args.json):
             runs.extend(_evaluate(args))
@@ -131,7 +134,23 @@ def execute(args: argparse.Namespace) -> int:
     return worst([done.exit_code for done in runs])
 
 
+def _estimate(args: argparse.Namespace) -> int:
+    """Say what the runs would take, and start none."""
+    from eyechart.cli.estimate import tell_estimates
+    from eyechart.run.estimate import estimate
+
+    with stdout_kept_for(is_json=args.json):
+        estimates = [estimate(plan) for plan in _plans(*_asked(args))]
+    tell_estimates(estimates, as_json=args.json)
+    return 0
+
+
 def _evaluate(args: argparse.Namespace) -> Iterator[Run]:
+    yield from evaluate_all(*_asked(args), is_verbose=args.verbose)
+
+
+def _asked(args: argparse.Namespace) -> tuple[list[str], list[str], dict[str, Any]]:
+    """Sources, models and options, from the flags and a configuration."""
     from eyechart.cli.config import is_config, read_config
 
     sources, models = [*args.sources, *args.data], list(args.models)
@@ -146,7 +165,15 @@ def _evaluate(args: argparse.Namespace) -> Iterator[Run]:
     if not sources or not models:
         missing = "what to ask (a file or a benchmark)" if not sources else "whom to ask (-m MODEL)"
         raise UsageError(f"the run does not say {missing}", hint="eyechart run --help shows examples")
-    yield from evaluate_all(sources, models, options, is_verbose=args.verbose)
+    return sources, models, options
+
+
+def _plans(sources: Sequence[str], models: Sequence[str], options: Mapping[str, Any]) -> list[Plan]:
+    from eyechart.run.options import Options
+    from eyechart.run.plan import make_plan
+
+    chosen = Options.of(options)
+    return [make_plan(source, model, chosen) for source in sources for model in models]
 
 
 def evaluate_all(
@@ -155,12 +182,8 @@ def evaluate_all(
     """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import reasons_of
     from eyechart.run import evaluate
-    from eyechart.run.options import Options
-    from eyechart.run.plan import make_plan
 
-    chosen = Options.of(options)
-    plans = [make_plan(source, model, chosen) for source in sources for model in models]
-    for plan in plans:
+    for plan in _plans(sources, models, options):
         if is_verbose:
             for reason in reasons_of(plan.benchmark.source):
                 note(f"{plan.benchmark.source.origin}: {reason}")

@@ -14,8 +14,8 @@ from eyechart.types import Model, Reply, Request, Several
 class Spread:
     """The same model behind several endpoints.
 
-    The engine asks its `members` itself, the least busy one first, and leaves out those that are dead. Whoever
-    asks it as one model gets the members in turn.
+    The engine asks its `members` itself, the least busy one first, and leaves out those that are dead.
+    Whoever asks it as one model gets the members in turn.
     """
 
     def __init__(self, members: Sequence[Model]) -> None:

@@ -119,9 +119,15 @@ class LiveLine:
 def status_line(state: Snapshot, *, label: str = "", width: int | None = None) -> str:
     """One line for people. Where `width` is short, what matters least goes first.
 
-    >>> state = Snapshot(done=1234, total=4329, score=0.7134, requests_per_s=12.4, in_flight=64, eta_s=250)
-    >>> status_line(state)
-    '1,234/4,329 28%  score 71.3  12.4 req/s  64 in flight  ETA 4m10s'
+    >>> state = Snapshot(
+    ...     done=1234, total=4329, score=0.7134, requests_per_s=12.4, in_flight=31, limit=32, p50_s=0.8,
+    ...     p95_s=2.34, throttled=0.05, tokens=1_234_567, cost=1.5, eta_s=250,
+    ... )
+    >>> line = status_line(state)
+    >>> print(line[:78])
+    1,234/4,329 28%  score 71.3  12.4 req/s  31 of 32 in flight  p50 0.8s p95 2.3s
+    >>> print(line[80:])
+    429: 5%  1.2M tokens  $1.50  ETA 4m10s
     >>> status_line(state, width=40)
     '1,234/4,329 28%  score 71.3  ETA 4m10s'
     """
@@ -137,17 +143,54 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     """The line's parts as they stand, each with its rank: the highest is the first to go."""
     share = f" {100 * state.done // state.total}%" if state.total else ""
     parts = [
-        (4, label),
+        (5, label),
         (0, f"{state.done:,}/{state.total:,}{share}"),
         (1, "" if state.score is None else f"score {100 * state.score:.1f}"),
         (5, f"{state.requests_per_s:.1f} req/s" if state.requests_per_s else ""),
-        (7, f"{state.in_flight:,} in flight" if state.in_flight else ""),
-        (6, f"{state.retried:,} retried" if state.retried else ""),
+        (8, _crowd(state)),
+        (9, _latency(state)),
+        (6, f"429: {100 * state.throttled:.0f}%" if state.throttled else ""),
+        (7, f"{state.retried:,} retried" if state.retried else ""),
         (2, f"{state.failed:,} failed" if state.failed else ""),
-        (8, f"{state.resumed:,} resumed" if state.resumed else ""),
+        (11, f"{state.resumed:,} resumed" if state.resumed else ""),
+        (12, f"{state.cached:,} cached" if state.cached else ""),
+        (10, f"{_short(state.tokens)} tokens" if state.tokens else ""),
+        (4, "" if state.cost is None else f"${state.cost:,.2f}"),
         (3, _ending(state)),
     ]
     return [(rank, text) for rank, text in parts if text]
+
+
+def _crowd(state: Snapshot) -> str:
+    """Requests under way, of as many as may be."""
+    if not state.in_flight:
+        return ""
+    of = f" of {state.limit:,}" if state.limit else ""
+    return f"{state.in_flight:,}{of} in flight"
+
+
+def _latency(state: Snapshot) -> str:
+    if state.p50_s is None or state.p95_s is None:
+        return ""
+    return f"p50 {_seconds(state.p50_s)} p95 {_seconds(state.p95_s)}"
+
+
+def _seconds(value: float) -> str:
+    return f"{1000 * value:.0f}ms" if value < 0.1 else f"{value:.1f}s"
+
+
+def _short(number: int) -> str:
+    """A large number in a few characters.
+
+    >>> [_short(n) for n in (999, 12_345, 1_234_567, 5_000_000_000)]
+    ['999', '12.3k', '1.2M', '5.0G']
+    """
+    value = float(number)
+    for unit in ("", "k", "M", "G", "T"):
+        if value < 1000 or unit == "T":
+            return f"{value:.1f}{unit}" if unit else str(number)
+        value /= 1000
+    return str(number)
 
 
 def _ending(state: Snapshot) -> str:

@@ -137,7 +137,7 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
                 await plan.verdicts.bench.model.close()
 
     journal.start_session()
-    responses = _open_cache(options)
+    responses = _open_cache(plan)
     try:
         run_async(drive())
     finally:
@@ -147,10 +147,15 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     return session
 
 
-def _open_cache(options: Options) -> ResponseCache | None:
+def _open_cache(plan: Plan) -> ResponseCache | None:
+    """The replies of other runs, where an endpoint is asked at all."""
+    bench = plan.verdicts.bench
+    asked = (plan.model, *([bench.model] if bench else []))
+    if not plan.options.cache or not any(getattr(model, "is_endpoint", False) for model in asked):
+        return None
     from eyechart.store.cache import ResponseCache
 
-    return ResponseCache.open() if options.cache else None
+    return ResponseCache.open()
 
 
 def _make_executor(plan: Plan, journal: Journal, responses: ResponseCache | None) -> LocalExecutor:
