@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.endpoints import (
@@ -26,6 +26,7 @@ from eyechart.types import Fleet, Model, Reply, Request, Several
 _UNREACHABLE_TRIES = 3  # before the first answer, so many refused connections mean a wrong address
 _FATAL_IN_A_ROW = 3  # after it, one refusal may concern one sample alone; so many concern them all
 _ODD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of answers they cannot give
+_STALE_S = 1.0  # a turn that is taken up later than this is another request's by now
 _PATIENT_TIMES = 10  # told to wait, while others are answered, a request tries so many times as often
 
 Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
@@ -64,7 +65,11 @@ class Patience:
     def asker(self, model: Model, stop: Stop, *, purse: Purse | None = None, is_paced: bool = True) -> Asker:
         """One that asks `model` so; not `is_paced`: the rates a minute are another model's."""
         members = model.members if isinstance(model, Fleet) else (model,)
-        endpoints = Endpoints([self._endpoint(one) for one in members], give_up_after=self.give_up_after)
+        endpoints = Endpoints(
+            [self._endpoint(one) for one in members],
+            give_up_after=self.give_up_after,
+            at_most=self.concurrency,
+        )
         rates = None
         if is_paced and (self.rpm or self.tpm):
             rates = Rates(
@@ -90,6 +95,7 @@ class _Turn:
 
     request: Request
     n_tokens: int = 0
+    until: float = float("inf")  # turns that nobody took must not be taken all at once later
 
 
 @dataclass(slots=True)
@@ -97,13 +103,14 @@ class _Tries:
     """How often one request has been tried, and with what success."""
 
     request: Request
+    n_wanted: int = 1  # replies
     n: int = 0
     n_patient: int = 0  # of these: refused for now, while others were answered
     sent_at: float = 0.0
     began_at: float = 0.0  # when the first one failed
     may_go_on: bool = True
     replies: list[Reply] = field(default_factory=list)
-    _n_answered: int = 0
+    _n_answered: int = 0  # to anybody, when the first one was sent
 
     @property
     def n_counted(self) -> int:
@@ -118,9 +125,10 @@ class _Tries:
 
     def begin(self, n_answered: int) -> None:
         """Another one is sent, after so many answers to anybody."""
+        if self.n == 0:
+            self._n_answered = n_answered
         self.n += 1
         self.sent_at = time.monotonic()
-        self._n_answered = n_answered
 
     def fail(self, error: ModelError, backoff: Backoff, n_answered: int) -> None:
         """It failed. To be told to wait, while others get their answers, is no reason to lose hope."""
@@ -160,7 +168,7 @@ class Asker:
             return model.replies(request, n)
 
         try:
-            return await self._persist(request, several)
+            return await self._persist(request, several, n)
         except Unanswered as failed:
             if failed.error.status not in _ODD_REQUEST:
                 raise
@@ -169,8 +177,8 @@ class Asker:
         self.is_one_by_one = True
         return answer
 
-    async def _persist(self, request: Request, call: Call) -> Answer:
-        tries = _Tries(request)
+    async def _persist(self, request: Request, call: Call, n: int = 1) -> Answer:
+        tries = _Tries(request, n_wanted=n)
         while True:
             error = await self._try(tries, call)
             if error is None:
@@ -185,16 +193,7 @@ class Asker:
 
     async def _try(self, tries: _Tries, call: Call) -> ModelError | None:
         """Send the request once, when its turn has come; the error if it was not answered."""
-        turn = await self._turn(tries.request)
-        try:
-            endpoint = await self.endpoints.enter()
-        except BaseException:
-            self._settle(turn, None)
-            raise
-        if self.stop.is_set:
-            self._settle(turn, None)
-            self.endpoints.leave(endpoint)
-            raise Stopped
+        turn, endpoint = await self._enter(tries.request)
         tries.begin(self.endpoints.n_answered)
         replies: list[Reply] | None = None
         try:
@@ -214,6 +213,22 @@ class Asker:
         tries.replies = replies
         return None
 
+    async def _enter(self, request: Request) -> tuple[_Turn, Endpoint]:
+        """Wait for a turn, then for an endpoint that is free; and again, if that took too long."""
+        while True:
+            turn = await self._turn(request)
+            try:
+                endpoint = await self.endpoints.enter()
+            except BaseException:
+                self._settle(turn, None)
+                raise
+            if not self.stop.is_set and (self.rates is None or time.monotonic() < turn.until):
+                return turn, endpoint
+            self._settle(turn, None)
+            self.endpoints.leave(endpoint)
+            if self.stop.is_set:
+                raise Stopped
+
     async def _turn(self, request: Request) -> _Turn:
         """When the purse and the rates allow one more."""
         if self.purse is not None and (spent := await self.purse.open()) is not None:
@@ -228,7 +243,7 @@ class Asker:
             if self.stop.is_set:
                 self._settle(turn, None)
                 raise Stopped
-        return turn
+        return replace(turn, until=time.monotonic() + _STALE_S)
 
     def _settle(self, turn: _Turn, replies: list[Reply] | None) -> None:
         """Count what a try has used: nothing, where nothing came back."""
@@ -265,7 +280,7 @@ class Asker:
             self.stop.give_up(error)
         elif self.endpoints.is_dead():
             self.stop.give_up(self.endpoints.dead(error))
-        elif self._is_unwanted(error):
+        elif self._is_unwanted(error, tries):
             self.stop.give_up(
                 DeadEndpoint(
                     f"the first {self._n_refused} requests were all refused, the last one: {error.message}",
@@ -278,14 +293,17 @@ class Asker:
         """Whether no request can succeed: a wrong key, model or address, as far as anyone can tell."""
         if error.is_unreachable:
             n_failures = min(member.failures for member in self.endpoints.members)
-            return self.answered == 0 and (n_failures >= _UNREACHABLE_TRIES or not tries.may_go_on)
+            is_last = n_failures > 0 and not tries.may_go_on
+            return self.answered == 0 and (n_failures >= _UNREACHABLE_TRIES or is_last)
         self._fatal_in_a_row += error.is_fatal
         is_new = self.answered == 0 and not self.is_proven
         return error.is_fatal and (is_new or self._fatal_in_a_row >= _FATAL_IN_A_ROW)
 
-    def _is_unwanted(self, error: ModelError) -> bool:
+    def _is_unwanted(self, error: ModelError, tries: _Tries) -> bool:
         """Whether the endpoint refuses whatever it is sent: a parameter it does not know, pictures at all."""
         if self.answered or self.is_proven or error.status is None or error.is_retryable:
+            return False
+        if tries.n_wanted > 1 and error.status in _ODD_REQUEST:  # asked for one at a time, it may answer
             return False
         self._n_refused += 1
         return self._n_refused >= self.patience.give_up_after

@@ -18,6 +18,7 @@ OVERLOADED = frozenset({TOO_MANY, 503})
 _SUSPECT = 3  # failures in a row, after which an endpoint is left alone for a while, then asked one at a time
 FIRST_REST_S = 2.0
 _LONGEST_REST_S = 30.0
+_FIRST_PAUSE_S = 0.125  # of an endpoint that refuses even one request at a time; doubled until it answers
 _RECENT = 256
 
 
@@ -46,6 +47,7 @@ class Endpoint:
         self.in_flight = 0
         self.failures = 0  # in a row
         self.rests_until = 0.0
+        self._n_pauses = 0  # since its last answer
         self._answered_at = float("-inf")
         self._failed_at = float("-inf")
         self._failed: set[Hashable] = set()  # the samples that failed in this row
@@ -63,13 +65,24 @@ class Endpoint:
 
     def is_free(self, now: float) -> bool:
         """Whether it can take one more."""
-        if self.is_suspect:
-            return self.in_flight == 0 and now >= self.rests_until
-        return self.in_flight < self.limit.value
+        if now < self.rests_until:
+            return False
+        return self.in_flight < (1 if self.is_suspect else self.limit.value)
+
+    def has_refused(self, error: ModelError, sent_at: float, now: float) -> None:
+        """It has too much to do. If it says so to one request at a time, it is left alone for a moment."""
+        if self.limit.value == 1:
+            self._n_pauses += 1
+            pause_s = _doubled(_FIRST_PAUSE_S, self._n_pauses)
+            if error.retry_after_s is not None:
+                pause_s = min(pause_s, error.retry_after_s)
+            self.rests_until = max(self.rests_until, now + pause_s)
+        self.limit.overloaded(sent_at)
 
     def has_answered(self, now: float) -> None:
         """It lives."""
         self._answered_at = now
+        self.rests_until, self._n_pauses = 0.0, 0
         if self.failures:
             self.failures, self._is_gone = 0, False
             self._failed.clear()
@@ -89,8 +102,7 @@ class Endpoint:
         self.failures += 1
         self._failed_at = now
         if self.is_suspect:
-            rest_s = self._first_rest_s * 2 ** (self.failures - _SUSPECT)
-            self.rests_until = now + min(rest_s, _LONGEST_REST_S)
+            self.rests_until = now + _doubled(self._first_rest_s, self.failures - _SUSPECT)
 
 
 class Endpoints:
@@ -101,14 +113,17 @@ class Endpoints:
         members: Sequence[Endpoint],
         *,
         give_up_after: int,
+        at_most: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.members = tuple(members)
         self._only = self.members[0] if len(self.members) == 1 else None
         self._give_up_after = give_up_after
+        self._at_most = at_most  # under way at all of them together; whoever asks sees to it
         self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._alarm: asyncio.TimerHandle | None = None
+        self._is_over = False
         self.n_answered = 0
         self.latencies: deque[float] = deque(maxlen=_RECENT)  # s
         self.throttled: deque[bool] = deque(maxlen=_RECENT)  # of the latest requests, which were refused
@@ -121,12 +136,14 @@ class Endpoints:
     @property
     def limit(self) -> int:
         """How many may be, as things stand."""
-        return sum(member.limit.value for member in self.members)
+        borne = sum(member.limit.value for member in self.members)
+        return borne if self._at_most is None else min(self._at_most, borne)
 
     async def enter(self) -> Endpoint:
-        """The endpoint to ask, once one is free; the caller says how it went."""
-        while (endpoint := self._free()) is None:
+        """The endpoint to ask, once one is free or the run is ending; the caller says how it went."""
+        while (endpoint := self._free()) is None and not self._is_over:
             await self._wait()
+        endpoint = endpoint or self.members[0]
         endpoint.in_flight += 1
         return endpoint
 
@@ -148,11 +165,12 @@ class Endpoints:
 
     def failed(self, endpoint: Endpoint, trouble: Trouble, error: ModelError, *, is_last: bool) -> None:
         """It did not, though it may later; `is_last`: this sample has no further try."""
+        now = self._clock()
         self.throttled.append(error.status in OVERLOADED)
         if error.status in OVERLOADED:
-            endpoint.limit.overloaded(trouble.sent_at)
+            endpoint.has_refused(error, trouble.sent_at, now)
         if error.status != TOO_MANY or is_last:  # an endpoint that counts our requests is alive
-            endpoint.has_failed(trouble, error, self._clock())
+            endpoint.has_failed(trouble, error, now)
         self.leave(endpoint)
 
     def is_dead(self) -> bool:
@@ -170,6 +188,7 @@ class Endpoints:
 
     def let_go(self) -> None:
         """Wake all that wait: the run is ending."""
+        self._is_over = True
         if self._alarm is not None:
             self._alarm.cancel()
         while self._waiting:
@@ -192,11 +211,17 @@ class Endpoints:
         """Look again when the first of those that rest has rested."""
         now = self._clock()
         resting = [
-            member.rests_until for member in self.members if member.is_suspect and not member.in_flight
+            member.rests_until for member in self.members if member.rests_until and not member.in_flight
         ]
-        if resting and self._alarm is None:
-            delay_s = max(0.0, min(resting) - now) + 0.01
-            self._alarm = asyncio.get_running_loop().call_later(delay_s, self._ring)
+        if not resting:
+            return
+        loop = asyncio.get_running_loop()
+        at = loop.time() + max(0.0, min(resting) - now) + 0.01
+        if self._alarm is not None:
+            if self._alarm.when() <= at:
+                return
+            self._alarm.cancel()  # another one will have rested sooner
+        self._alarm = loop.call_at(at, self._ring)
 
     def _ring(self) -> None:
         self._alarm = None
@@ -210,6 +235,10 @@ class Endpoints:
         n_free = max(at_least, sum(max(0, one.limit.value - one.in_flight) for one in self.members))
         while n_free > 0 and self._waiting:
             n_free -= _wake(self._waiting.popleft())
+
+
+def _doubled(first_s: float, n_times: int) -> float:
+    return min(first_s * 2 ** min(n_times, 30), _LONGEST_REST_S)  # more would leave the range of a float
 
 
 def _wake(place: asyncio.Future[None]) -> bool:

@@ -41,12 +41,10 @@ class Limit:
 
     def answered(self, latency_s: float, sent_at: float) -> None:
         """One more came back well."""
-        if (
-            not self._is_adaptive or sent_at < self._cut_at
-        ):  # sent before the cut, it says nothing of the time since
+        if not self._is_adaptive or sent_at < self._cut_at:  # of the time since the cut it says nothing
             return
         if self._exact < self.ceiling:
-            self._set(self._exact + self._step / self._exact)
+            self._set(self._exact + min(1.0, self._step / self._exact))  # at most twice as many a round
         found = self._watch.add(latency_s, self.value)
         if found == "collapsed":
             self._cut()
