@@ -1,7 +1,9 @@
 """Names to parts: plug-ins load on the first look-up, slips are answered, a user's part goes before ours."""
 
+from __future__ import annotations
+
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.registry import Registry, near_names
+from eyechart.registry import Registry, _entry_points, near_names
 from eyechart.types import Reply, Sample, Score
 
 
@@ -31,16 +33,21 @@ class Announced:
     entries: list[Entry] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
-    def __call__(self, *, group: str) -> list[Entry]:
+    def __call__(self) -> Announced:
+        return self
+
+    def select(self, *, group: str) -> list[Entry]:
         self.asked.append(group)
         return self.entries
 
 
 @pytest.fixture
-def announced(monkeypatch: pytest.MonkeyPatch) -> Announced:
+def announced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Announced]:
     made = Announced()
     monkeypatch.setattr(importlib.metadata, "entry_points", made)
-    return made
+    _entry_points.cache_clear()
+    yield made
+    _entry_points.cache_clear()
 
 
 @pytest.fixture

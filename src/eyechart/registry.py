@@ -8,16 +8,18 @@ module to import.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from eyechart.errors import EyechartError, UnknownName
 from eyechart.judging import Judging, conclude, nobody
 from eyechart.types import Benchmark, Exporter, Model, ModelSettings, Reply, Sample, Score, Scorer
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
 T = TypeVar("T")
 
@@ -72,9 +74,16 @@ class Registry(Generic[T]):
             )
 
     def _announced(self) -> dict[str, EntryPoint]:
-        from importlib.metadata import entry_points
+        announced = _entry_points(tuple(sys.path)).select(group=f"eyechart.{self.kind}s")
+        return {entry.name: entry for entry in announced}
 
-        return {entry.name: entry for entry in entry_points(group=f"eyechart.{self.kind}s")}
+
+@lru_cache(maxsize=1)
+def _entry_points(path: tuple[str, ...]) -> EntryPoints:
+    """What the packages on the path announce. To look through all of them takes as long as many requests."""
+    from importlib import metadata
+
+    return cast("EntryPoints", metadata.entry_points())  # in 3.11 of an older class that can do the same
 
 
 def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:

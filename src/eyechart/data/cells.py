@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
+from collections.abc import Callable
 
+_LOOK_EVERY_S = 0.2
 _KEPT_OPEN = 8  # files; a run has one, as a rule
 
 
@@ -19,6 +22,16 @@ class Cells:
     def __init__(self) -> None:
         self._handles: dict[str, int] = {}
         self._opening = threading.Lock()
+        self._looks: dict[str, tuple[float, os.stat_result]] = {}
+
+    def status(self, path: str, look: Callable[[], os.stat_result]) -> os.stat_result:
+        """The file's status, looked up anew now and then rather than for each of its thousands of cells."""
+        now = time.monotonic()
+        seen_at, status = self._looks.get(path, (float("-inf"), None))
+        if status is None or now - seen_at > _LOOK_EVERY_S:
+            status = look()
+            self._looks = {path: (now, status)}
+        return status
 
     def knows(self, path: str) -> bool:
         """Whether the file has been opened and is kept so."""

@@ -124,7 +124,8 @@ class ImageLoader:
         _refuse(ref)
         parts = [ref.kind, ref.location, ref.offset, ref.length, ref.column, ref.box, self.max_pixels]
         if ref.kind in ("file", "cell", "parquet"):
-            status = _status(ref)
+            is_cell = ref.kind == "cell"
+            status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
         if ref.kind == "hub":
             parts.append(identity_of(ref))

@@ -199,11 +199,10 @@ class LocalExecutor:
                 await self._score(kept)
                 trials = trials[len(kept) :]
             except Unanswered as failed:
+                self._count_requests()
                 for item in asked:
                     self._fail(item, failed)
                 trials = trials[len(asked) :]
-            finally:
-                self._count_requests()
 
     async def _answer(self, trials: Sequence[Prepared]) -> list[tuple[Task, Ask, Reply]]:
         """The replies to the first of the trials, all of them handed to the journal before any is scored."""

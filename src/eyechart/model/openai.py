@@ -26,6 +26,7 @@ from eyechart.types import ModelSettings, Reply, Request
 
 if TYPE_CHECKING:
     import aiohttp
+    import yarl
 
 OFFICIAL = "https://api.openai.com/v1"
 
@@ -104,6 +105,7 @@ class OpenAIModel:
         self._api_key = api_key
         self._parameters = dict(settings.parameters)
         self._session: aiohttp.ClientSession | None = None
+        self._address: str | yarl.URL = self._url
         self._proxy = proxy_for(base_url)
         self._detail = self._parameters.pop("image_detail", None)
         extra = self._parameters.pop("extra_body", None) or {}
@@ -135,7 +137,7 @@ class OpenAIModel:
         body = as_data(self._bodies.pieces(request.messages, fields))
         start = time.perf_counter()
         try:
-            async with self._connected().post(self._url, data=body, proxy=self._proxy) as response:
+            async with self._connected().post(self._address, data=body, proxy=self._proxy) as response:
                 content = await response.read()
                 if response.status != 200:
                     raise self._refusal(response.status, response.headers, content)
@@ -159,7 +161,9 @@ class OpenAIModel:
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:
             import aiohttp
+            import yarl
 
+            self._address = yarl.URL(self._url)
             headers = {"Content-Type": "application/json", "User-Agent": "eyechart"}
             if self._api_key:
                 headers["Authorization"] = f"Bearer {self._api_key}"
@@ -169,6 +173,7 @@ class OpenAIModel:
                 # How long an answer may take is the engine's to say.
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
                 headers=headers,
+                cookie_jar=aiohttp.DummyCookieJar(),  # endpoints know us by our key
             )
         return self._session
 

@@ -10,6 +10,7 @@ import re
 
 from eyechart.score.fold import lower
 from eyechart.score.options import WORD
+from eyechart.score.patterns import Pattern
 from eyechart.score.statement import MAX_STATEMENTS
 
 # Not "B-flat", "C++", "A's", "a.m.", nor the last letter of "U.S.".
@@ -17,7 +18,7 @@ LETTER = rf"(?<!{WORD})(?<!{WORD}\.)([A-Za-z])(?!{WORD}|'{WORD}|-{WORD}|\+|#|\.[
 WRAPPING = r"[\s*_~`\"'$(\[{<:=>|\\]|\\?(?:text|textbf|mathrm|mathbf)\{"
 CLOSERS = r"[)\]*\"'`>$}_.]{0,6}\s{0,3}"
 
-_STRONG = re.compile(
+_STRONG = Pattern(
     r"\b(?:(?:correct|right|best|final|my|chosen|selected|appropriate|matching)\s+"
     r"(?:option|choice|letter|selection|pick)(?:\*{1,3})?\s{0,3}(?:is\b|would be|should be|must be|:|=)"
     r"|(?:option|choice)\s+is\s"
@@ -32,13 +33,13 @@ _STRONG = re.compile(
     r"|(?:^|\n)\W{0,6}(?:option|choice|selection|final answer|final choice|prediction|result|output|"
     r"response|verdict|conclusion|correct|assistant)\W{0,4}(?:[:=]|->|→)"
 )
-_STRONG_CHINESE = re.compile(
+_STRONG_CHINESE = Pattern(
     r"(?<!不)(?:正确|最佳|合适)的?(?:选项)?(?:应该是|应为|是|为|:)"
     r"|结论\s?(?:是|为|:)"
     r"|(?<![不别没挑])(?<!不[能该应要])(?<!不应该)选(?!项|出|中|取|自)择?(?:答案|选项)?(?:是|为|:)?"
     r"|(?:而是|更正为?|应该是|应为)[:,]?"
 )
-_PREDICATE = re.compile(
+_PREDICATE = Pattern(
     r"(?:^|[.\n;:,(*!?\"'\[。，；：]|\b(?:option|choice|answer|so|therefore|thus|hence|that|believe|think|"
     rf"conclude|only)\s)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}(?:option |choice )?"
     r"(?:(?:is|must be|would be|should be|seems(?: to be)?|appears to be)\s+"
@@ -49,19 +50,19 @@ _PREDICATE = re.compile(
     r"|best (?:answer|choice|option|match|fit|description)\b)"
     r"|best (?:describes|matches|fits|represents)\b|(?:fits|matches|describes)\b[^.!?\n]{0,40}\bbest\b)"
 )
-_PREDICATE_CHINESE = re.compile(
+_PREDICATE_CHINESE = Pattern(
     rf"(?:^|[.\n;:,(*!?\"'\[。，；：]|选项|项|以|此|故|知|只有)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}"
     r"(?:选项|项)?(?:是|为)?最?(?:正确|对的|合适)"
 )
-_WEAK = re.compile(
+_WEAK = Pattern(
     r"\b(?:(?:it|this|that)(?:'s|\s+is|\s+must be|\s+should be|\s+would be|\s+has to be)\s"
     r"|i(?:'d|\s+would)?\s+(?:think|believe|guess|say|suspect)\s+(?:that\s)?"
     r"|(?:option|choice)\s"
     r"|(?<!might )(?<!may )(?<!could )(?:is|be)\s(?P<capital>(?=[(*\[]{0,4}[a-z](?:[)\]*.:]|\s*$))))"
     r"|(?:^|[.\n,;]\s?)\W{0,3}(?:so|thus|therefore|hence|finally|in conclusion|conclusion)\b[,:]?\s"
 )
-_WEAK_CHINESE = re.compile(r"选项|就是|(?:所以|因此|大概|应该)是|(?:认为|觉得|判断|看来|推断)应?该?[是选]")
-_CAPITAL = re.compile(r"[(*\[]{0,4}[A-Z]")
+_WEAK_CHINESE = Pattern(r"选项|就是|(?:所以|因此|大概|应该)是|(?:认为|觉得|判断|看来|推断)应?该?[是选]")
+_CAPITAL = Pattern(r"[(*\[]{0,4}[A-Z]")
 
 
 def strong_cues(text: str, start: int) -> list[re.Match[str]]:
@@ -81,7 +82,7 @@ def weak_cues(text: str, start: int) -> list[re.Match[str]]:
     return [cue for cue in found if cue.lastgroup != "capital" or _CAPITAL.match(text, cue.end())]
 
 
-def _find(text: str, start: int, english: re.Pattern[str], chinese: re.Pattern[str]) -> list[re.Match[str]]:
+def _find(text: str, start: int, english: Pattern, chinese: Pattern) -> list[re.Match[str]]:
     found = list(english.finditer(lower(text), start))
     if not text.isascii():
         found = sorted([*found, *chinese.finditer(text, start)], key=re.Match.start)

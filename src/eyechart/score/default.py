@@ -25,8 +25,9 @@ def score_default(reply: Reply, sample: Sample) -> Score:
 
     The route begins with the reading that was used, as in ``choice:boxed`` or ``number:stated``.
     """
-    choices = sample.choices or written_choices(sample)
-    if choices:
+    if sample.choices:
+        return score_choice(reply, sample)
+    if choices := written_choices(sample):
         return score_choice(reply, replace(sample, choices=choices))
     if sample.golds and all(polarity(gold) for gold in sample.golds):
         return score_yes_no(reply, sample)

@@ -9,29 +9,30 @@ from typing import Literal
 
 from eyechart.score.cues import CLOSERS, LETTER, WRAPPING, strong_cues, strong_predicates, weak_cues
 from eyechart.score.options import Options, is_negated
+from eyechart.score.patterns import Pattern
 from eyechart.score.statement import is_hypothetical, stated
 
 Kind = Literal["letter", "ambiguous", "not-an-option"]
 
-_FILLER = re.compile(
+_FILLER = Pattern(
     rf"(?:{WRAPPING}|\b(?:option|choice|letter|answer|simply|just|only|clearly|probably|likely|definitely|indeed|"
     r"therefore|thus|most|either|both|is|to be|the)\b|选项|选择|选|是|为|应该)*",
     re.IGNORECASE,
 )
-_LETTER_HERE = re.compile(LETTER)
-_CONNECTOR = re.compile(
+_LETTER_HERE = Pattern(LETTER)
+_CONNECTOR = Pattern(
     r"\s*(?:$|[^\w\s]|_|(?-i:[\u2e80-\u9fff])|(?:because|since|as|for|and|or|which|with|from|based|due|given|but|"
     r"rather|not|so|is|was|in this|according|by|if|when|instead|option|choice|answer)\b)",
     re.IGNORECASE,
 )
-_CLOSED = re.compile(r"\s*(?:$|[.):\]}*\"'`>$\n。：，、；])")
-_SUBJECT = re.compile(
+_CLOSED = Pattern(r"\s*(?:$|[.):\]}*\"'`>$\n。：，、；])")
+_SUBJECT = Pattern(
     rf"{CLOSERS}(?:is|was|isn't|wasn't|are|were|has|have|had|shows?|seems?|looks?|appears?|cannot|can't|can|could|would|"
     r"will|may|might|does|doesn't|did|didn't|refers?|describes?|says?|represents?|depicts?|mentions?|also|shares?|"
     r"matches|contains?)\b|(?:选项|项)?[是为的描显表看]",
     re.IGNORECASE,
 )
-_REJECTED = re.compile(
+_REJECTED = Pattern(
     rf"{CLOSERS}(?:(?:is|was|are|seems?|looks?|appears?|would be|must be|can be)\s+"
     r"(?:clearly |definitely |also )?"
     r"(?:not\b|wrong|incorrect|false|out\b|excluded|eliminated|ruled|invalid|impossible|unlikely)"
@@ -39,13 +40,13 @@ _REJECTED = re.compile(
     r"|(?:选项|项)?(?:是|为)?(?:错|不|有误|排除)",
     re.IGNORECASE,
 )
-_DOUBTED = re.compile(rf"{CLOSERS}[?？]")
-_PAIRED = re.compile(
+_DOUBTED = Pattern(rf"{CLOSERS}[?？]")
+_PAIRED = Pattern(
     r"[)\]*\"'`$}_\s]{0,6}(?:,|;|/|&|\+|、|，|(?<=\))(?=\()|\band\b|\bor\b|和|或者?|与|及|还是)\s{0,3}(?:and\b|or\b)?\s{0,3}(?:both\b)?"
     r"\s{0,3}(?:option|choice|选项)?[\s(\[*\"'$]{0,5}" + LETTER,
     re.IGNORECASE,
 )
-_PAIRED_BEFORE = re.compile(
+_PAIRED_BEFORE = Pattern(
     LETTER + r"[)\]*\"'`$\s]{0,5}(?:/|&|、|\band\b|\bor\b|\bnor\b|和|或者?|与|及|还是)\s{0,3}"
     r"(?:option|choice|选项)?[\s(\[*\"'$]{0,5}$",
     re.IGNORECASE,

@@ -12,7 +12,7 @@ from eyechart.score.statement import bare
 
 # Letters that need a space between words; in Chinese, Japanese and Korean a word ends without one.
 # A case to ignore there is none in these ranges, and looking for one letter by letter takes 50 ms to compile.
-WORD = r"(?-i:[^\W_\u2e80-\u9fff\uac00-\ud7af])"
+WORD = r"(?-i:(?![\u2e80-\u9fff\uac00-\ud7af])[^\W_])"
 
 ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NEGATED = re.compile(
