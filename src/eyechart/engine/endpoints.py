@@ -238,7 +238,7 @@ class Endpoints:
 
 
 def _doubled(first_s: float, n_times: int) -> float:
-    return min(first_s * 2 ** min(n_times, 30), _LONGEST_REST_S)  # more would leave the range of a float
+    return min(first_s * 2.0 ** min(n_times, 30), _LONGEST_REST_S)  # more would leave the range of a float
 
 
 def _wake(place: asyncio.Future[None]) -> bool:
