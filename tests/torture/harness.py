@@ -92,12 +92,12 @@ class Disturbed:
     program: Sequence[str] = ("-m", "eyechart")
     kills: int = 0
     kills_mid_run: int = 0
-    n_lost: int = 0  # answers that the server gave and a kill kept from the disk
     n_repeated: int = 0  # answers that the server gave twice in one start
     may_repeat: int = 0  # as often as a dying server may have taken back what it had written
     place: Path | None = None  # the out folder, where it is not seen under its own name
     on_disk: Journal = field(default_factory=Journal)
     asked: list[Entry] = field(default_factory=list)  # the requests of all starts so far
+    given: Counter[str] = field(default_factory=Counter)  # good answers in all starts so far, by words
     since: int = 0  # in the server's log, where the current start began
 
     # -- starting and ending it ------------------------------------------------------------------
@@ -175,9 +175,8 @@ class Disturbed:
             if given[entry.words] > missing:
                 self.n_repeated += entry.n_given
                 assert self.n_repeated <= self.may_repeat, f"asked twice in one start: {entry}"
-        kept = now.answered - had
-        assert kept <= given, f"on disk, yet never given: {kept - given}"
-        self.n_lost += (given - kept).total()
+        self.given += given
+        assert now.answered <= self.given, f"on disk, yet never given: {now.answered - self.given}"
 
     @staticmethod
     def _check_answers(now: Journal) -> None:
@@ -218,6 +217,11 @@ class Disturbed:
         assert not [name for name in mine.files if mine.files[name] != calm.files[name]]
 
     # -- where it lies ---------------------------------------------------------------------------
+
+    @property
+    def n_lost(self) -> int:
+        """Answers that the server gave and that something kept from the disk."""
+        return (self.given - self.on_disk.answered).total()
 
     @property
     def root(self) -> Path:

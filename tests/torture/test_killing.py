@@ -17,16 +17,21 @@ Count = Callable[[str, object], None]
 
 
 def kill_often(case: Case, out: str, *, seed: int, kills: int) -> Disturbed:
-    """Kill one run again and again: on its way up, between two answers, and while it sums up."""
+    """Kill one run again and again: on its way up and between two answers, then while it sums up."""
     rng = random.Random(seed)
     run = Disturbed(case, out)
-    share = max(2, case.workload.n_replies // kills)
-    while run.kills < kills:
-        up = after_s(rng.uniform(0.0, 0.5))
-        amid = after_answers(rng.randint(1, share), more_s=rng.uniform(0, 0.03))
-        down = after_the_last(rng.uniform(0, 0.15))
-        [moment] = rng.choices([up, amid, down], weights=[3, 6, 1])
+    n_up, n_down = kills // 4, kills // 4
+    few = max(2, case.workload.n // (2 * kills))
+    moments = [after_s(rng.uniform(0.0, 0.5)) for _ in range(n_up)]
+    moments += [
+        after_answers(rng.randint(1, few), more_s=rng.uniform(0, 0.02)) for _ in range(kills - n_up - n_down)
+    ]
+    rng.shuffle(moments)
+    moments += [after_the_last(rng.uniform(0, 0.15)) for _ in range(n_down)]
+    for moment in moments:
         run.kill(moment)
+    while run.kills < kills:  # some were too late
+        run.kill(after_s(rng.uniform(0.0, 0.5)))
     return run
 
 

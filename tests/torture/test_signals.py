@@ -13,7 +13,7 @@ import pytest
 
 from torture.endpoint import Endpoint
 from torture.harness import Case, Disturbed, after_answers, after_s
-from torture.workloads import ALL, CHOICE, TRIALS, Workload
+from torture.workloads import ALL, CHOICE, ROUNDS, TRIALS, Workload
 
 
 def end_by_signal(run: Disturbed, number: signal.Signals) -> None:
@@ -37,8 +37,11 @@ def test_sigterm_ends_it_cleanly(tmp_path: Path) -> None:
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-@pytest.mark.parametrize("workload", ALL, ids=lambda workload: workload.name)
+@pytest.mark.parametrize(
+    ("workload", "number"),
+    [*((workload, signal.SIGTERM) for workload in ALL), (CHOICE, signal.SIGINT), (ROUNDS, signal.SIGINT)],
+    ids=lambda value: value.name,
+)
 def test_one_signal_ends_it_cleanly(tmp_path: Path, workload: Workload, number: signal.Signals) -> None:
     with Endpoint(tmp_path) as endpoint:
         end_by_signal(Disturbed(Case(tmp_path, workload, endpoint), "ended"), number)

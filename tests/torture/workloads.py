@@ -100,10 +100,10 @@ def _choice(folder: Path, n: int) -> None:
 CHOICE = Workload("choice", _choice, ("q.tsv",), 96)
 FILES = Workload("files", _pictures_beside, ("q.jsonl",), 96)
 # Three answers to one request share its count of tokens; what a kill left of them is asked in another.
-TRIALS = Workload("trials", _choice, ("q.tsv", "--trials", "3"), 40, trials=3, changing=("tokens", "cost"))
+TRIALS = Workload("trials", _choice, ("q.tsv", "--trials", "3"), 64, trials=3, changing=("tokens", "cost"))
 SEPARATE = Workload("separate", _choice, ("q.tsv", "--trials", "3", "--separate-trials"), 32, trials=3)
 CIRCULAR = Workload("circular", _choice, ("q.tsv", "--circular"), 24)
-JUDGED = Workload("judged", _two_options, ("q.jsonl", "--scorer", "judged"), 64, has_judge=True)
+JUDGED = Workload("judged", _two_options, ("q.jsonl", "--scorer", "judged"), 80, has_judge=True)
 ROUNDS = Workload(
     "rounds",
     _rounds,
