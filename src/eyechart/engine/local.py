@@ -32,7 +32,7 @@ class Settings(Patience):
     """How hard to push, and when to give up."""
 
     prefetch_threads: int = 2
-    prefetch_bytes: int = 128 * 2**20
+    prefetch_bytes: int = 256 * 2**20
     grace_s: float = 10.0  # after an interrupt, for answers that are already paid for
 
 
@@ -142,6 +142,7 @@ class LocalExecutor:
                     await self._work_on((item, *item.siblings))
                 finally:
                     prefetch.release(item)
+                    del item  # and its pictures, which must not stay until the next one comes
         except Stopped:
             return
         except Exception as err:  # the source's, the journal's or our own mistake: going on helps nobody

@@ -72,6 +72,7 @@ class Prefetch:
             if item is None:
                 return
             yield item
+            item = None  # while we wait for the next one, this one's pictures must not wait with us
             self._n_here += 1
             if self._n_here % _A_BREATH == 0:
                 await asyncio.sleep(0)

@@ -6,7 +6,6 @@ encoded with a mark in its place, and cut at the marks.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,13 @@ import msgspec
 from eyechart.types import Image, ImageRef, Message
 
 if TYPE_CHECKING:
-    from aiohttp.payload import Payload
+    from eyechart.model.payload import Pieces
 
 SMALL = 128 * 1024  # bodies below this are sent in one go, together with the headers
-_SLICE = 256 * 1024  # of a large one: what may wait in a socket's buffer while the loop turns to others
 
 _encode = msgspec.json.Encoder().encode
-_MARK = secrets.token_hex(16)  # no text can hold it but by guessing 128 random bits
-_MARK_BYTES = f'"{_MARK}"'.encode()
+_MARK = b"\0"  # stands in no JSON: in a text it would be escaped
+_PICTURE = msgspec.Raw(_MARK)
 
 
 class Bodies:
@@ -37,7 +35,7 @@ class Bodies:
         """The body for these messages, `more` being fields of this request alone."""
         pictures: list[Image] = []
         turns = [{"role": turn.role, "content": self._content(turn, pictures)} for turn in messages]
-        words = _encode(turns).split(_MARK_BYTES)
+        words = _encode(turns).split(_MARK)
         is_special = not more.keys().isdisjoint(self._fields)
         head = _head_of({**self._fields, **more}) if is_special else self._head
         pieces = [head, words[0]]
@@ -56,9 +54,9 @@ class Bodies:
         ]
 
     def _picture(self, image: Image | ImageRef, pictures: list[Image]) -> dict[str, Any]:
+        address: str | msgspec.Raw = _PICTURE
         if isinstance(image, Image):
             pictures.append(image)
-            address = _MARK
         else:
             assert image.kind == "url", "the engine loads all other pictures before it asks"
             address = image.location
@@ -67,41 +65,15 @@ class Bodies:
 
 
 def _head_of(fields: Mapping[str, Any]) -> bytes:
-    return _encode(fields)[:-1] + b',"messages":'
+    """All before the messages, which are the run's own whatever an `extra_body` says."""
+    others = {name: value for name, value in fields.items() if name != "messages"}
+    return _encode(others)[:-1] + b',"messages":'
 
 
-def as_data(pieces: Sequence[bytes]) -> bytes | Payload:
+def as_data(pieces: Sequence[bytes]) -> bytes | Pieces:
     """The pieces as aiohttp takes them: a small body as one text, a large one bit by bit."""
     if sum(map(len, pieces)) < SMALL:
         return b"".join(pieces)
-    return _payload_class()(pieces)
+    from eyechart.model.payload import Pieces
 
-
-_made: list[type[Payload]] = []
-
-
-def _payload_class() -> type[Payload]:
-    """Made when the first large body is sent, so that importing this module does not import aiohttp."""
-    if _made:
-        return _made[0]
-    from aiohttp.abc import AbstractStreamWriter
-    from aiohttp.payload import Payload
-
-    class Pieces(Payload):
-        """A body that is never copied into one text, and never larger in a socket's buffer than a slice."""
-
-        def __init__(self, value: Sequence[bytes]) -> None:
-            super().__init__(value, content_type="application/json")
-            self._size = sum(map(len, value))
-
-        def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-            return b"".join(self._value).decode(encoding, errors)
-
-        async def write(self, writer: AbstractStreamWriter) -> None:
-            for piece in self._value:
-                view = memoryview(piece)
-                for start in range(0, len(view), _SLICE):
-                    await writer.write(view[start : start + _SLICE])
-
-    _made.append(Pieces)
-    return Pieces
+    return Pieces(pieces)

@@ -150,6 +150,9 @@ class OpenAIModel:
             ) from err
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as err:
             raise ModelError(f"no answer from {self._base_url}: {_reason(err)}", is_retryable=True) from err
+        finally:
+            if not isinstance(body, bytes):
+                body.forget()
         return self._read(content, latency_s=time.perf_counter() - start)
 
     async def close(self) -> None:
