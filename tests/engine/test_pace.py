@@ -164,7 +164,9 @@ def test_one_that_does_not_adapt_is_constant(events: list[tuple[str, float, floa
 # -- latency ---------------------------------------------------------------------------------------
 
 
-def serve(limit: Limit, clock: Clock, n_rounds: int, *, usual_s: float, chokes_above: int = 10**9) -> list[int]:
+def serve(
+    limit: Limit, clock: Clock, n_rounds: int, *, usual_s: float, chokes_above: int = 10**9
+) -> list[int]:
     """A server whose latency grows with the cube of what it has too much; the limit after each round."""
     seen = []
     for _ in range(n_rounds):

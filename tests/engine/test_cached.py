@@ -1,0 +1,71 @@
+"""Whose replies are found again by later runs, and whose are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eyechart.engine.cached import Cache
+from eyechart.model.specs import make_model
+from eyechart.store.cache import ResponseCache
+from eyechart.types import Model, ModelSettings, Reply
+from support.parts import ScriptedModel
+
+KEY = "ab" * 32
+
+
+@pytest.fixture
+def responses(tmp_path: Path) -> Iterator[ResponseCache]:
+    made = ResponseCache.open(tmp_path)
+    yield made
+    made.close()
+
+
+def endpoint() -> Model:
+    return make_model("openai/m", ModelSettings(base_url="http://localhost:1/v1"))
+
+
+def fleet() -> Model:
+    addresses = ("http://localhost:1/v1", "http://localhost:2/v1")
+    return make_model("openai/m", ModelSettings(base_url=addresses))
+
+
+@pytest.mark.parametrize("make", [endpoint, fleet])
+def test_what_an_endpoint_said_is_found(responses: ResponseCache, make: type[Model]) -> None:
+    model, cache = make(), Cache(responses)
+    assert cache.find(model, KEY) is None
+    cache.put(model, KEY, Reply(text="A"))
+    assert cache.find(model, KEY) == Reply(text="A")
+    assert cache.find(model, "cd" * 32) is None
+
+
+@pytest.mark.parametrize("make", [ScriptedModel, lambda: make_model("baseline/random")])
+def test_what_runs_here_is_never_kept(responses: ResponseCache, make: type[Model]) -> None:
+    model, cache = make(), Cache(responses)
+    cache.put(model, KEY, Reply(text="A"))
+    assert cache.find(model, KEY) is None
+    cache.put(endpoint(), KEY, Reply(text="B"))
+    assert cache.find(model, KEY) is None, "nor is another's reply taken for its own"
+
+
+def test_one_that_is_not_read_is_still_kept_up_to_date(responses: ResponseCache) -> None:
+    Cache(responses).put(endpoint(), KEY, Reply(text="old"))
+    fresh = Cache(responses, is_read=False)
+    assert fresh.find(endpoint(), KEY) is None
+    fresh.put(endpoint(), KEY, Reply(text="new"))
+    assert Cache(responses).find(endpoint(), KEY) == Reply(text="new")
+
+
+def test_without_a_cache_nothing_is_found_or_kept() -> None:
+    cache = Cache()
+    cache.put(endpoint(), KEY, Reply(text="A"))
+    assert cache.find(endpoint(), KEY) is None
+
+
+def test_what_only_looks_like_an_answer_is_not_kept(responses: ResponseCache) -> None:
+    cache = Cache(responses)
+    cache.put(endpoint(), KEY, Reply(text="", evidence={"null_content": True}))
+    cache.put(endpoint(), KEY, Reply(text="half an ans", finish_reason="error"))
+    assert cache.find(endpoint(), KEY) is None

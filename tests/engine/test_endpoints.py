@@ -1,0 +1,408 @@
+"""Which endpoint is asked next, how an endpoint is left alone, and when all hope is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine, Hashable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.engine.endpoints import DeadEndpoint, Endpoint, Endpoints, Trouble
+from eyechart.engine.pace import Limit
+from eyechart.errors import ModelError
+from support.parts import ScriptedModel
+
+BROKEN = ModelError("HTTP 500", status=500, is_retryable=True)
+BUSY = ModelError("HTTP 429", status=429, is_retryable=True)
+OVERLOADED = ModelError("HTTP 503", status=503, is_retryable=True)
+GONE = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
+SILENT = ModelError("no answer within 600 s", is_retryable=True, was_silent=True)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Place:
+    """Endpoints by a clock of the test's own."""
+
+    def __init__(self, n: int = 1, *, ceiling: int = 8, give_up_after: int = 8, **more: Any) -> None:
+        self.clock = Clock()
+        self.members = [Endpoint(ScriptedModel(), Limit(ceiling, clock=self.clock)) for _ in range(n)]
+        self.all = Endpoints(self.members, give_up_after=give_up_after, clock=self.clock, **more)
+        self._began: dict[Hashable, float] = {}
+
+    def enter(self) -> Endpoint:
+        """Must be free."""
+        endpoint: Endpoint = go(asyncio.wait_for(self.all.enter(), 0.05))
+        return endpoint
+
+    def fail(
+        self,
+        endpoint: Endpoint,
+        error: ModelError,
+        who: Hashable,
+        *,
+        sent_at: float | None = None,
+        is_last: bool = False,
+    ) -> None:
+        sent_at = self.clock.now if sent_at is None else sent_at
+        self.clock.now += 0.001
+        began_at = self._began.setdefault(who, self.clock.now)
+        trouble = Trouble(who=who, sent_at=sent_at, began_at=began_at)
+        self.all.failed(endpoint, trouble, error, is_last=is_last)
+
+    def answer(self, endpoint: Endpoint, latency_s: float = 0.1) -> None:
+        sent_at = self.clock.now
+        self.clock.now += latency_s
+        self.all.answered(endpoint, sent_at)
+
+
+def go(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(coroutine)
+
+
+# -- who is next -----------------------------------------------------------------------------------
+
+
+def test_the_one_with_the_fewest_under_way_is_next() -> None:
+    place = Place(3, ceiling=8)
+    met = [place.enter() for _ in range(9)]
+    assert Counter(map(id, met)) == {id(member): 3 for member in place.members}
+    place.answer(place.members[1])
+    place.answer(place.members[1])
+    assert [place.enter(), place.enter()] == [place.members[1]] * 2
+
+
+def test_nobody_is_sent_more_than_it_bears() -> None:
+    place = Place(2, ceiling=2)
+    met = [place.enter() for _ in range(4)]
+    assert place.all.in_flight == place.all.limit == 4
+    with pytest.raises(TimeoutError):
+        place.enter()
+    place.all.leave(met[0])
+    assert place.enter() is met[0]
+
+
+def test_the_limit_that_people_read_is_the_one_they_set() -> None:
+    place = Place(3, ceiling=8, at_most=8)
+    assert place.all.limit == 8, "each of the three could take eight, but eight is all there will be"
+    for member in place.members:
+        for _ in range(3):
+            place.clock.now += 1
+            member.limit.overloaded(place.clock.now)
+    assert place.all.limit == 3
+
+
+@given(
+    n=st.integers(1, 4),
+    ceiling=st.integers(1, 5),
+    steps=st.lists(st.tuples(st.sampled_from(["enter", "answer", "500", "429", "gone"]), st.integers(0, 99))),
+)
+def test_what_is_under_way_is_what_entered_and_has_not_left(
+    n: int, ceiling: int, steps: list[tuple[str, int]]
+) -> None:
+    place = Place(n, ceiling=ceiling)
+    under_way: list[Endpoint] = []
+
+    async def play() -> None:
+        for what, which in steps:
+            place.clock.now += 0.5
+            if what == "enter":
+                free = [one for one in place.members if one.is_free(place.clock.now)]
+                if free:
+                    under_way.append(await place.all.enter())
+                    assert under_way[-1] in free
+            elif under_way:
+                endpoint = under_way.pop(which % len(under_way))
+                if what == "answer":
+                    place.answer(endpoint)
+                else:
+                    error = {"500": BROKEN, "429": BUSY, "gone": GONE}[what]
+                    place.fail(endpoint, error, which)
+            assert place.all.in_flight == len(under_way)
+            assert all(one.in_flight == under_way.count(one) for one in place.members)
+            assert all(1 <= one.limit.value <= ceiling for one in place.members)
+        place.all.let_go()
+
+    go(play())
+
+
+# -- those who wait --------------------------------------------------------------------------------
+
+
+def test_those_who_wait_are_let_in_as_places_become_free() -> None:
+    place = Place(ceiling=2)
+
+    async def play() -> None:
+        first, second = await place.all.enter(), await place.all.enter()
+        waiting = [asyncio.create_task(place.all.enter()) for _ in range(5)]
+        await asyncio.sleep(0)
+        place.answer(first)
+        await asyncio.sleep(0.001)
+        assert sum(task.done() for task in waiting) == 1
+        place.answer(second)
+        await asyncio.sleep(0.001)
+        assert sum(task.done() for task in waiting) == 2
+        assert place.all.in_flight == 2
+        waiting[2].cancel()
+        for _ in range(2):
+            place.all.leave(first)
+        await asyncio.sleep(0.001)
+        assert place.all.in_flight == 2
+        assert sum(task.done() for task in waiting) == 5, "a place is not lost on one who has gone"
+
+    go(play())
+
+
+def test_an_end_waits_for_nobodys_rest() -> None:
+    place = Place()
+
+    async def play() -> None:
+        for who in range(3):
+            place.fail(await place.all.enter(), GONE, who)
+        waiting = asyncio.create_task(place.all.enter())
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        place.all.let_go()
+        async with asyncio.timeout(0.2):
+            place.all.leave(await waiting)
+            place.all.leave(await place.all.enter())
+
+    go(play())
+
+
+def real_time(*first_rests_s: float) -> Endpoints:
+    members = [Endpoint(ScriptedModel(), Limit(8), first_rest_s=rest_s) for rest_s in first_rests_s]
+    return Endpoints(members, give_up_after=100)
+
+
+async def break_down(endpoints: Endpoints, member: Endpoint) -> None:
+    loop = asyncio.get_running_loop()
+    for who in range(3):
+        member.in_flight += 1
+        now = loop.time()
+        endpoints.failed(member, Trouble(who=who, sent_at=now, began_at=now), GONE, is_last=False)
+
+
+def test_whoever_has_rested_first_is_asked_first() -> None:
+    endpoints = real_time(5.0, 0.05)
+
+    async def play() -> float:
+        slow, quick = endpoints.members
+        await break_down(endpoints, slow)
+        quick.in_flight = 8  # it is busy for now
+        waiting = asyncio.create_task(endpoints.enter())
+        await asyncio.sleep(0)
+        quick.in_flight = 0
+        await break_down(endpoints, quick)
+        start = asyncio.get_running_loop().time()
+        assert await asyncio.wait_for(waiting, 2.0) is quick
+        endpoints.let_go()
+        return asyncio.get_running_loop().time() - start
+
+    assert 0.03 < go(play()) < 1.0
+
+
+# -- rest ------------------------------------------------------------------------------------------
+
+
+def test_after_three_failures_it_is_left_alone_then_asked_one_at_a_time() -> None:
+    place = Place(ceiling=8)
+    [endpoint] = place.members
+    for who in range(3):
+        assert endpoint.is_free(place.clock.now)
+        place.fail(place.enter(), BROKEN, who)
+    assert endpoint.is_suspect
+    assert not endpoint.is_free(place.clock.now)
+    place.clock.now += 2.0
+    place.enter()
+    assert not endpoint.is_free(place.clock.now), "one at a time"
+    place.fail(endpoint, BROKEN, 4)
+    place.clock.now += 3.9
+    assert not endpoint.is_free(place.clock.now), "its rests grow"
+    place.clock.now += 0.2
+    place.answer(place.enter())
+    assert endpoint.failures == 0
+    assert [place.enter() for _ in range(8)], "it is used again as before"
+
+
+def test_rests_do_not_grow_for_ever() -> None:
+    place = Place(give_up_after=10**9)
+    [endpoint] = place.members
+    for who in range(1200):
+        place.clock.now = max(place.clock.now, endpoint.rests_until)
+        place.fail(place.enter(), GONE, who)
+    assert endpoint.rests_until - place.clock.now <= 30
+
+
+def test_failures_that_were_under_way_together_count_once() -> None:
+    place = Place(ceiling=8)
+    [endpoint] = place.members
+    sent_at = place.clock.now
+    for _ in range(8):
+        place.enter()
+    for who in range(8):
+        place.fail(endpoint, GONE, who, sent_at=sent_at)
+    assert endpoint.failures == 1
+    assert not endpoint.is_suspect
+
+
+def test_silence_counts_every_time() -> None:
+    place = Place(ceiling=8)
+    [endpoint] = place.members
+    sent_at = place.clock.now
+    for _ in range(8):
+        place.enter()
+    for who in range(8):
+        place.fail(endpoint, SILENT, who, sent_at=sent_at)
+    assert place.all.is_dead()
+
+
+def test_one_that_is_refused_alone_is_left_alone_for_a_moment() -> None:
+    """Else all that wait would ask in turn, and be refused in turn."""
+    place = Place(ceiling=2)
+    [endpoint] = place.members
+    place.fail(place.enter(), BUSY, 0)
+    assert endpoint.limit.value == 1
+    assert endpoint.is_free(place.clock.now), "it has not refused one alone yet"
+    pauses = []
+    for _ in range(12):
+        place.fail(place.enter(), BUSY, 0)
+        pauses.append(endpoint.rests_until - place.clock.now)
+        place.clock.now = endpoint.rests_until
+    assert pauses == sorted(pauses)
+    assert pauses[0] <= 0.5
+    assert pauses[-1] == pytest.approx(30)
+    place.answer(place.enter())
+    assert endpoint.is_free(place.clock.now)
+    assert not place.all.is_dead(), "an endpoint that counts our requests is alive"
+
+
+def test_it_is_not_left_alone_for_longer_than_it_asks_for() -> None:
+    place = Place(ceiling=1)
+    [endpoint] = place.members
+    soon = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=1.0)
+    for _ in range(10):
+        place.fail(place.enter(), soon, 0)
+        assert endpoint.rests_until - place.clock.now <= 1.0
+        place.clock.now = endpoint.rests_until
+
+
+# -- death -----------------------------------------------------------------------------------------
+
+
+def test_so_many_failures_of_different_samples_in_a_row_are_death() -> None:
+    place = Place(give_up_after=8)
+    [endpoint] = place.members
+    for who in range(8):
+        assert not place.all.is_dead()
+        place.clock.now = max(place.clock.now, endpoint.rests_until)
+        place.fail(place.enter(), BROKEN, who)
+    assert place.all.is_dead()
+
+
+@pytest.mark.parametrize("give_up_after", [1, 2, 3, 8, 50])
+def test_how_many_is_the_users_choice(give_up_after: int) -> None:
+    place = Place(give_up_after=give_up_after)
+    [endpoint] = place.members
+    n = 0
+    while not place.all.is_dead():
+        place.clock.now = max(place.clock.now, endpoint.rests_until)
+        place.fail(place.enter(), GONE, n)
+        n += 1
+    assert n == give_up_after
+
+
+def test_one_sample_that_fails_again_and_again_is_not_death() -> None:
+    place = Place(give_up_after=8)
+    [endpoint] = place.members
+    for _ in range(50):
+        place.fail(place.enter(), BROKEN, "poison")
+    assert not place.all.is_dead()
+    assert not endpoint.is_suspect
+
+
+def test_a_sample_that_others_were_answered_around_says_nothing() -> None:
+    place = Place(give_up_after=3)
+    for n in range(100):
+        place.answer(place.enter())
+        place.fail(place.enter(), BROKEN, f"poison {n % 5}")
+    assert not place.all.is_dead()
+    assert place.members[0].failures <= 1
+
+
+def test_an_answer_takes_all_suspicion_away() -> None:
+    place = Place(give_up_after=8)
+    [endpoint] = place.members
+    for _ in range(5):
+        for who in range(7):
+            place.clock.now = max(place.clock.now, endpoint.rests_until)
+            place.fail(place.enter(), GONE, who)
+        place.clock.now = endpoint.rests_until
+        place.answer(place.enter())
+        place._began.clear()
+    assert not place.all.is_dead()
+
+
+def test_one_of_two_that_lives_is_enough() -> None:
+    place = Place(2, give_up_after=3)
+    dead, alive = place.members
+    for who in range(20):
+        dead.in_flight += 1
+        place.fail(dead, GONE, who)
+    assert dead.is_dead(3)
+    assert not place.all.is_dead()
+    met = {id(place.enter()) for _ in range(4)}
+    assert met == {id(alive)}
+    for who in range(20):
+        place.fail(alive, GONE, f"again {who}")
+        alive.in_flight += 1
+    assert place.all.is_dead()
+
+
+def test_refusals_for_being_too_many_count_when_a_sample_has_no_try_left() -> None:
+    place = Place(give_up_after=4)
+    [endpoint] = place.members
+    for who in range(4):
+        place.clock.now = max(place.clock.now, endpoint.rests_until)
+        place.fail(place.enter(), BUSY, who)
+    assert not place.all.is_dead()
+    for who in range(4):
+        place.clock.now = max(place.clock.now, endpoint.rests_until)
+        place.fail(place.enter(), BUSY, who, is_last=True)
+    assert place.all.is_dead()
+
+
+def test_the_message_says_what_happened_and_what_to_do() -> None:
+    said = Place(give_up_after=5).all.dead(GONE)
+    assert isinstance(said, DeadEndpoint)
+    assert said.exit_code == 1
+    assert said.message == "5 failures in a row without an answer, the last one: cannot connect"
+    assert "same command again" in said.hint
+    assert "--give-up-after" in said.hint
+    assert "none of the 2 endpoints answers" in Place(2).all.dead(GONE).message
+
+
+# -- what the live line reads ----------------------------------------------------------------------
+
+
+def test_the_latest_answers_and_refusals_are_remembered() -> None:
+    place = Place()
+    for _ in range(300):
+        place.answer(place.enter(), latency_s=0.25)
+    place.fail(place.enter(), BUSY, 0)
+    place.fail(place.enter(), OVERLOADED, 1)
+    place.fail(place.enter(), BROKEN, 2)
+    assert place.all.n_answered == 300
+    assert len(place.all.latencies) == 256
+    assert place.all.latencies[-1] == pytest.approx(0.25)
+    assert list(place.all.throttled)[-4:] == [False, True, True, False]
