@@ -12,6 +12,7 @@ import queue
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +48,11 @@ class Writer:
         self._path = path
         self._queue: queue.SimpleQueue[list[Statement] | _Flush | None] = queue.SimpleQueue()
         self._trouble: StoreError | None = None
-        self._latest: Statement | None = None
+        self._latest: deque[Statement] = deque(maxlen=1)
         self._is_awaited = False  # somebody waits for the disk: gather no longer
-        self._thread: threading.Thread | None = threading.Thread(
-            target=self._write, name="eyechart-journal", daemon=True
-        )
+        self._is_closed = False
+        self._door = threading.Lock()  # nothing gets into the queue behind the word that ends it
+        self._thread = threading.Thread(target=self._write, name="eyechart-journal", daemon=True)
         self._thread.start()
 
     def put(self, statements: list[Statement]) -> None:
@@ -60,7 +61,7 @@ class Writer:
 
     def put_latest(self, statement: Statement) -> None:
         """Write this with the next group, in place of the one given before: for running totals."""
-        self._latest = statement
+        self._latest.append(statement)
 
     def flush(self) -> None:
         """Return when all that was put is on disk; raise if it cannot be."""
@@ -72,11 +73,11 @@ class Writer:
 
     def close(self) -> None:
         """Write what is left and stop."""
-        if self._thread is not None:
-            self._is_awaited = True
-            self._queue.put(None)
-            self._thread.join()
-            self._thread = None
+        with self._door:
+            if not self._is_closed:
+                self._is_closed = self._is_awaited = True
+                self._queue.put(None)
+        self._thread.join()
         self.raise_trouble()
 
     def raise_trouble(self) -> None:
@@ -86,8 +87,9 @@ class Writer:
 
     def _enqueue(self, what: list[Statement] | _Flush) -> None:
         self.raise_trouble()
-        assert self._thread is not None, "it was closed"
-        self._queue.put(what)
+        with self._door:
+            assert not self._is_closed, "it was closed"
+            self._queue.put(what)
 
     def _write(self) -> None:
         """The thread: take what has gathered, commit it, tell those who wait."""
@@ -115,15 +117,14 @@ class Writer:
         if not self._is_awaited:
             time.sleep(_GATHER_S)
         self._is_awaited = False
-        with contextlib.suppress(queue.Empty):
-            while True:
-                group.append(self._queue.get_nowait())
+        # Only what is there by now: those who go on putting must not keep us from the disk.
+        group += [self._queue.get() for _ in range(self._queue.qsize())]
         return group
 
     def _commit(self, db: sqlite3.Connection, statements: Iterable[Statement]) -> None:
-        latest, self._latest = self._latest, None
+        latest = [self._latest.pop()] if self._latest else []
         db.execute("BEGIN IMMEDIATE")
-        for sql, row in _in_bulk([*statements, *([latest] if latest else [])]):
+        for sql, row in _in_bulk([*statements, *latest]):
             db.execute(sql, row)
         db.execute("COMMIT")
 
