@@ -109,6 +109,17 @@ def test_the_order_of_results_does_not_matter(order: list[tuple[int, int]]) -> N
     assert summary_of([one(p, t) for p, t in order], group_by=("kind",)) == expected
 
 
+@given(st.lists(st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=3), max_size=8))
+def test_results_in_order_need_not_be_kept_and_give_the_same(drawn: list[list[Outcome]]) -> None:
+    results = [
+        result(position, outcome, trial=trial, meta={"kind": str(position % 2)})
+        for position, outcomes in enumerate(drawn)
+        for trial, outcome in enumerate(outcomes)
+    ]
+    expected = summary_of(results, group_by=("kind",))
+    assert summary_of(results, group_by=("kind",), in_order=True) == expected
+
+
 def test_groups_are_sorted_and_keep_those_without_a_value() -> None:
     metas: list[dict[str, Any]] = [
         {"kind": "map"}, {"kind": "Chart"}, {"kind": 10}, {"kind": ""}, {"kind": float("nan")}, {},

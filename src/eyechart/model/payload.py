@@ -29,5 +29,5 @@ class Pieces(Payload):
                 await writer.write(view[start : start + _SLICE])
 
     def forget(self) -> None:
-        """Let go of the pictures. Requests and responses know each other, so they stay until Python tidies up."""
+        """Let go of the pictures: requests and responses know each other, and stay until Python tidies up."""
         self._value = ()

@@ -26,6 +26,7 @@ def summarise(
     benchmark: str,
     model: str,
     group_by: Sequence[str] = (),
+    in_order: bool = False,
     run: str = "",
     requests: Mapping[str, int] | None = None,
     price: Price | None = None,
@@ -36,6 +37,8 @@ def summarise(
 ) -> Summary:
     """Read the results once, in any order, and count.
 
+    `in_order`: they stand in the benchmark's order, all trials of a sample together, so that nothing needs
+    to be kept of a sample once the next one begins.
     `requests` (sent, retried, cached) is what the engine counted; without it, sent and retried are added
     up from the results' attempts. `price` is what the replies' tokens cost when they were asked for.
 
@@ -49,7 +52,7 @@ def summarise(
     >>> summary.score, summary.overall.bounds, summary.overall.chance, list(summary.by)
     (0.5, (0.5, 0.75), 0.5, ['kind'])
     """
-    counted = _Count(group_by)
+    counted = _Count(group_by, in_order=in_order)
     for result in results:
         counted.add(result)
     counted.close()
@@ -161,11 +164,12 @@ class _Tally:
 class _Count:
     """One pass over the results: counters per group, and four numbers per sample.
 
-    The numbers per sample are needed because its trials may come in any order.
+    The numbers per sample are needed because its trials may come in any order, unless they are `in_order`.
     """
 
-    def __init__(self, group_by: Sequence[str]) -> None:
+    def __init__(self, group_by: Sequence[str], *, in_order: bool = False) -> None:
         self.overall = _Tally()
+        self._is_in_order = in_order
         self.sent = 0
         self.retried = 0
         self.n_usages = 0
@@ -179,6 +183,8 @@ class _Count:
         key = (result.position, result.sample.id)
         asked = self._asked.get(key)
         if asked is None:
+            if self._is_in_order:
+                self.close()
             sample = result.sample
             tallies = list(self._tallies(sample))
             chance = chance_of(sample) ** result.n_rows  # every rotation would have to be guessed
@@ -215,6 +221,7 @@ class _Count:
         for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
             for tally in asked.tallies:
                 tally.close_sample(asked)
+        self._asked.clear()
 
     def usage(self) -> Usage:
         """All tokens together."""

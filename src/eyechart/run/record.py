@@ -49,6 +49,7 @@ class Run:
         judged = self.journal.judged_totals()
         plain = summarise(
             self.samples(),
+            in_order=True,
             benchmark=self.manifest.get("benchmark", ""),
             model=self.manifest.get("model", ""),
             group_by=self.manifest.get("group_by", []),
