@@ -10,11 +10,13 @@ import sys
 import tempfile
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from eyechart.errors import DataError, StoreError
 from eyechart.store import database, pages, writer
@@ -717,3 +719,104 @@ def test_totals_of_a_killed_start_are_those_of_its_last_commit(path: Path) -> No
     subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(path)], check=False)
     totals = Journal.open(path).totals()
     assert (totals["sent"], totals["retried"]) == (3, 2)
+
+
+# -- what is skipped while there is nothing to clear -----------------------------------------------
+
+
+def put_by(journal: Journal) -> list[str]:
+    """The tables that a reply and its verdict write to."""
+    put: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal._writing, "put", lambda statements: put.extend(one.table for one in statements))
+        journal.append_reply("q0", 0, ask(), Reply(text="B"))
+        score(journal, "q0")
+    return put
+
+
+def test_a_run_without_failures_clears_none(journal: Journal) -> None:
+    assert put_by(journal) == ["asks", "replies", "scores"]
+    journal.append_failure("q1", 0, GENERATE)
+    assert put_by(journal) == ["asks", "replies", "failures", "scores"]
+    journal.append_slip("q1", 0, SameText(), SCORE)
+    assert put_by(journal) == ["asks", "replies", "failures", "slips", "scores", "slips"]
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_failures_and_slips_of_this_start_or_an_earlier_one_are_cleared(path: Path, is_resumed: bool) -> None:
+    journal = Journal.create(path)
+    journal.replace_samples(samples(2))
+    journal.append_failure("q0", 0, GENERATE, ask=ask())
+    journal.append_reply("q1", 0, ask(), Reply(text="B"))
+    journal.append_slip("q1", 0, SameText(), SCORE)
+    if is_resumed:
+        journal.close()
+        journal = Journal.create(path)
+    journal.append_reply("q0", 0, ask(), Reply(text="B"))
+    score(journal, "q1")
+    assert [one.outcome for one in results(journal)] == [None, "correct"]
+    assert rows(path, "SELECT count(*) FROM failures UNION ALL SELECT count(*) FROM slips") == [(0,), (0,)]
+    journal.close()
+
+
+STEPS = st.tuples(
+    st.sampled_from(
+        ["reply", "failure", "unasked", "slip", "score", "renew", "call", "meta", "reopen", "wait"]
+    ),
+    st.integers(0, 2),
+    st.integers(0, 1),
+    st.sampled_from(["k1", "k2"]),
+)
+
+
+def take(
+    journal: Journal, steps: Iterable[tuple[str, int, int, str]], path: Path, *, plainly: bool
+) -> Journal:
+    for number, (step, n, trial, key) in enumerate(steps):
+        one, asked = f"q{n}", ask(key, recipe=f"r{number}")
+        if plainly:  # as if nothing were known of the journal: each by itself, and all is cleared
+            journal._has_failures = journal._has_slips = True
+        if step == "reply":
+            journal.append_reply(one, trial, asked, Reply(text=str(number)))
+        elif step in ("failure", "unasked"):
+            failure = dataclasses.replace(GENERATE, reason=str(number))
+            journal.append_failure(one, trial, failure, ask=asked if step == "failure" else None)
+        elif step == "slip":
+            journal.append_slip(one, trial, SameText(), dataclasses.replace(SCORE, reason=str(number)))
+        elif step == "score":
+            score(journal, one, key, float(number % 2), trial)
+        elif step == "renew":
+            journal.renew_ask(one, trial, asked)
+        elif step == "call":
+            journal.append_call(one, trial, asked, "judge:x", Reply(text=str(number)))
+        elif step == "meta":
+            journal.set_meta(key, number)
+        elif step == "reopen":
+            journal.close()
+            journal = Journal.create(path)
+        if plainly or step == "wait":
+            journal.flush()
+    return journal
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(STEPS, max_size=40))
+def test_groups_leave_the_journal_as_one_by_one_would(steps: list[tuple[str, int, int, str]]) -> None:
+    found = []
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        do_not_wait_for_the_disk(patch)
+        for plainly in (False, True):
+            path = Path(folder) / f"{plainly}.sqlite"
+            journal = take(Journal.create(path), steps, path, plainly=plainly)
+            journal.close()
+            columns = {
+                "asks": "*",
+                "replies": "sample, trial, key, body, attempts",
+                "failures": "sample, trial, body",
+                "slips": "sample, trial, scorer, body",
+                "scores": "*",
+                "calls": "sample, trial, key, purpose, asked, body, attempts",
+                "meta": "*",
+            }
+            found.append([rows(path, f"SELECT {names} FROM {table}") for table, names in columns.items()])
+    assert found[0] == found[1]
