@@ -1,15 +1,23 @@
 """Work made ready ahead: all of it, within its budget, and no thread stays behind."""
 
 import asyncio
+import dataclasses
+import gc
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from eyechart.engine import prefetch as prefetching
 from eyechart.engine.prefetch import Prefetch
-from eyechart.engine.prepare import Prepared
+from eyechart.engine.prepare import Prepared, Preparer
 from eyechart.store.reader import Task
+from eyechart.types import ImageRef
 from support.parts import no_thread_left, sample
 
 
@@ -216,3 +224,349 @@ def test_the_source_is_closed_when_the_run_stops_early() -> None:
     held = source()
     asyncio.run(drive(held))
     assert closed.wait(5)
+
+
+# -- quick work in the loop, slow work in threads --------------------------------------------------
+
+
+def quick(source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any) -> Prefetch:
+    """Work that looks quick from afar."""
+    return prefetch(source, prepare, **({"is_quick": lambda task: True} | options))
+
+
+def made_at(
+    where: list[str], *, slow_from: int | None = None, n_bytes: int = 10
+) -> Callable[[Task], Prepared]:
+    """Remembers which thread each was made in."""
+
+    def prepare(task: Task) -> Prepared:
+        where.append(threading.current_thread().name)
+        if slow_from is not None and task.position >= slow_from:
+            time.sleep(1.5 * prefetching._QUICK_S)
+        return Prepared(task=task, n_bytes=n_bytes)
+
+    return prepare
+
+
+def taken(make: Callable[[], Prefetch], n_workers: int = 1) -> tuple[list[int], Prefetch]:
+    """Everything, in the order in which it came."""
+
+    async def drive() -> tuple[list[int], Prefetch]:
+        ahead = make()
+        found: list[int] = []
+
+        async def work() -> None:
+            async for item in ahead:
+                found.append(item.task.position)
+                await asyncio.sleep(0)
+                ahead.release(item)
+
+        await asyncio.gather(*(work() for _ in range(n_workers)))
+        return found, ahead
+
+    found, ahead = asyncio.run(drive())
+    assert no_thread_left()
+    assert (ahead._n_items, ahead._n_bytes) == (0, 0), "all room is given back"
+    return found, ahead
+
+
+def is_here(where: str) -> bool:
+    return not where.startswith("eyechart-prefetch")
+
+
+@pytest.mark.parametrize("n_workers", [1, 3, 64])
+def test_quick_work_needs_no_thread_and_keeps_its_order(n_workers: int) -> None:
+    where: list[str] = []
+    found, _ = taken(lambda: quick(tasks(2000), made_at(where), max_bytes=10_000), n_workers)
+    assert found == list(range(2000))
+    assert all(map(is_here, where))
+
+
+def test_a_few_slow_ones_are_an_accident_and_many_are_not() -> None:
+    where: list[str] = []
+    found, _ = taken(lambda: quick(tasks(100), made_at(where, slow_from=20), n_threads=1))
+    assert found == list(range(100)), "one thread keeps the order"
+    first = next(k for k, name in enumerate(where) if not is_here(name))
+    assert 20 + 1 <= first <= 20 + prefetching._SLOW_ONES
+    assert not any(map(is_here, where[first:])), "from then on all of it"
+
+
+def test_slow_ones_far_apart_stay_in_the_loop() -> None:
+    where: list[str] = []
+    make = made_at(where)
+
+    def prepare(task: Task) -> Prepared:
+        if task.position % 16 == 0:
+            time.sleep(1.5 * prefetching._QUICK_S)
+        return make(task)
+
+    taken(lambda: quick(tasks(100), prepare))
+    # A busy machine may slow down others, but hardly six of sixteen.
+    assert sum(map(is_here, where)) >= 32
+
+
+def test_a_slow_source_is_read_in_a_thread() -> None:
+    def source() -> Iterator[Task]:
+        for task in tasks(30):
+            time.sleep(1.5 * prefetching._QUICK_S)
+            yield task
+
+    where: list[str] = []
+    taken(lambda: quick(source(), made_at(where)))
+    assert not any(map(is_here, where[prefetching._SLOW_ONES :]))
+
+
+def test_a_large_picture_brings_the_threads() -> None:
+    where: list[str] = []
+    large = prefetching._QUICK_BYTES + 1
+    found, _ = taken(
+        lambda: quick(tasks(20), made_at(where, n_bytes=large), max_bytes=10 * large, n_threads=1)
+    )
+    assert found == list(range(20))
+    assert [is_here(name) for name in where] == [True] + [False] * 19
+
+
+def test_the_first_that_does_not_look_quick_is_not_made_in_the_loop() -> None:
+    where: list[str] = []
+
+    def looks_quick(task: Task) -> bool:
+        return task.position != 7
+
+    found, _ = taken(lambda: prefetch(tasks(20), made_at(where), is_quick=looks_quick, n_threads=1))
+    assert found == list(range(20))
+    assert [is_here(name) for name in where] == [True] * 7 + [False] * 13
+
+
+@pytest.mark.parametrize(
+    ("refs", "expected"),
+    [
+        ([], True),
+        ([ImageRef(kind="file", location="a.png")], True),
+        ([ImageRef(kind="cell", location="a.tsv", offset=0, length=20_000)], True),
+        ([ImageRef(kind="cell", location="a.tsv", offset=0, length=2_000_000)], False),
+        ([ImageRef(kind="url", location="https://example.org/a.png")], False),
+        ([ImageRef(kind="file", location="a.png"), ImageRef(kind="url", location="https://x.org/")], False),
+        ([ImageRef(kind="parquet", location="a.parquet")], False),
+    ],
+)
+def test_addresses_and_large_cells_do_not_look_quick(refs: list[ImageRef], expected: bool) -> None:
+    task = Task(position=0, sample=sample(0, images=tuple(refs)), trial=0)
+    assert Preparer.is_quick(task) is expected
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+@pytest.mark.parametrize("n_workers", [2, 20])
+def test_the_budget_of_bytes_holds_in_both_modes(is_quick: bool, n_workers: int) -> None:
+    size, budget, n_threads = 100, 450, 2
+    lock = threading.Lock()
+    held = peak = 0
+
+    def prepare(task: Task) -> Prepared:
+        nonlocal held, peak
+        with lock:
+            held += size
+            peak = max(peak, held)
+        return Prepared(task=task, n_bytes=size)
+
+    async def drive() -> None:
+        nonlocal held
+        ahead = prefetch(
+            tasks(300),
+            prepare,
+            is_quick=lambda task: is_quick,
+            n_threads=n_threads,
+            max_items=1000,
+            max_bytes=budget,
+        )
+
+        async def work() -> None:
+            nonlocal held
+            async for item in ahead:
+                await asyncio.sleep(0.0005)
+                with lock:
+                    held -= size
+                ahead.release(item)
+
+        async with asyncio.timeout(20):
+            await asyncio.gather(*(work() for _ in range(n_workers)))
+        assert (ahead._n_items, ahead._n_bytes) == (0, 0)
+
+    asyncio.run(drive())
+    assert peak <= budget + n_threads * size
+    assert held == 0
+
+
+def test_room_is_given_back_though_the_mode_changed_while_it_was_taken() -> None:
+    async def drive() -> None:
+        ahead = prefetch(tasks(60), sized(10), is_quick=lambda task: task.position < 20, max_items=30)
+        held: list[Prepared] = []
+        n = 0
+        async for item in ahead:
+            n += 1
+            held.append(item)
+            if len(held) == 25:  # some from the loop, some from threads
+                while held:
+                    ahead.release(held.pop())
+        while held:
+            ahead.release(held.pop())
+        assert n == 60
+        assert (ahead._n_items, ahead._n_bytes) == (0, 0)
+
+    asyncio.run(drive())
+    assert no_thread_left()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(0, 60),
+    slow=st.sets(st.integers(0, 60), max_size=4),
+    sizes=st.lists(st.sampled_from([0, 1, 60, 500, 2000]), min_size=1, max_size=7),
+    n_workers=st.integers(1, 5),
+    n_threads=st.integers(1, 3),
+)
+def test_everything_arrives_once_whatever_the_work_is_like(
+    n: int, slow: set[int], sizes: list[int], n_workers: int, n_threads: int
+) -> None:
+    def prepare(task: Task) -> Prepared:
+        return Prepared(task=task, n_bytes=sizes[task.position % len(sizes)])
+
+    def make() -> Prefetch:
+        return prefetch(
+            tasks(n), prepare, is_quick=lambda task: task.position not in slow, n_threads=n_threads
+        )
+
+    found, _ = taken(make, n_workers)
+    assert sorted(found) == list(range(n))
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+@pytest.mark.parametrize("n_workers", [1, 8])
+def test_stopping_ends_every_worker_and_closes_the_source(is_quick: bool, n_workers: int) -> None:
+    closed = threading.Event()
+
+    def source() -> Iterator[Task]:
+        try:
+            yield from tasks(10_000)
+        finally:
+            closed.set()
+
+    async def drive() -> int:
+        ahead = prefetch(source(), sized(1), is_quick=lambda task: is_quick)
+        count = 0
+
+        async def work() -> None:
+            nonlocal count
+            async for item in ahead:
+                count += 1
+                ahead.release(item)
+                if count == 100:
+                    ahead.stop()
+                await asyncio.sleep(0)
+
+        async with asyncio.timeout(10):
+            await asyncio.gather(*(work() for _ in range(n_workers)))
+        ahead.stop()
+        return count
+
+    assert 100 <= asyncio.run(drive()) <= 100 + 2 * n_workers
+    assert closed.wait(5)
+    assert no_thread_left()
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+@pytest.mark.parametrize(
+    ("source", "prepare"), [(broken_source, sized(0)), (lambda: tasks(100), broken_prepare)]
+)
+def test_an_error_reaches_one_worker_and_ends_the_others(
+    source: Callable[[], Iterator[Task]], prepare: Callable[[Task], Prepared], is_quick: bool
+) -> None:
+    async def drive() -> list[Any]:
+        ahead = prefetch(source(), prepare, is_quick=lambda task: is_quick)
+        found: list[int] = []
+
+        async def work() -> None:
+            async for item in ahead:
+                found.append(item.task.position)
+                ahead.release(item)
+                await asyncio.sleep(0)
+
+        async with asyncio.timeout(10):
+            ends = await asyncio.gather(*(work() for _ in range(4)), return_exceptions=True)
+        assert set(found) <= {0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12}, "nobody goes on for long"
+        return ends
+
+    ends = asyncio.run(drive())
+    assert [type(one) for one in ends if one] == [LookupError]
+    assert no_thread_left()
+
+
+@pytest.mark.parametrize("n_workers", [1, 100])
+def test_thousands_that_are_answered_already_do_not_hold_up_the_loop(n_workers: int) -> None:
+    work_s = 0.00005
+
+    def prepare(task: Task) -> Prepared:
+        until = time.perf_counter() + work_s
+        while time.perf_counter() < until:
+            pass
+        return Prepared(task=task, is_answered=True)
+
+    async def drive() -> list[float]:
+        ahead = quick(tasks(5000), prepare)
+        gaps: list[float] = []
+
+        async def tick() -> None:
+            last = time.perf_counter()
+            while True:
+                await asyncio.sleep(0)
+                gaps.append(time.perf_counter() - last)
+                last += gaps[-1]
+
+        async def work() -> None:
+            async for item in ahead:
+                ahead.release(item)
+
+        ticking = asyncio.create_task(tick())
+        await asyncio.gather(*(work() for _ in range(n_workers)))
+        ticking.cancel()
+        return sorted(gaps)
+
+    gaps = asyncio.run(drive())
+    # It takes a quarter of a second in all: the loop came round every ten milliseconds or so.
+    assert len(gaps) >= 12
+    assert gaps[len(gaps) // 2] < 0.1
+
+
+class Kept(dict[str, Any]):
+    """Can be watched as it goes."""
+
+
+def test_nobody_who_waits_holds_what_was_taken_before() -> None:
+    may_go_on = threading.Event()
+    watched: list[weakref.ref[Kept]] = []
+
+    def prepare(task: Task) -> Prepared:
+        if task.position:
+            may_go_on.wait(10)
+            return Prepared(task=task)
+        kept = Kept()
+        watched.append(weakref.ref(kept))
+        return Prepared(task=dataclasses.replace(task, sample=sample(0, meta=kept)))
+
+    async def drive() -> bool:
+        ahead = prefetch(tasks(2), prepare, n_threads=1)
+        items = ahead.__aiter__()
+        item: Prepared | None = await anext(items)
+        assert item is not None
+        ahead.release(item)
+        item = None
+        waiting = asyncio.ensure_future(anext(items))
+        await asyncio.sleep(0.02)
+        gc.collect()
+        is_gone = watched[0]() is None
+        may_go_on.set()
+        await waiting
+        ahead.stop()
+        return is_gone
+
+    assert asyncio.run(drive())
+    assert no_thread_left()

@@ -24,7 +24,7 @@ _SLOW_ONES = (
     8  # so many slow ones among the last 32 are no accident, such as the first, which imports decoders
 )
 _QUICK_BYTES = 512 * 1024
-_A_BREATH = 16  # after so many without a pause, let the others go on
+_TURN_S = 0.01  # after so much work without a pause, let the others go on: thousands may be answered already
 
 
 class Prefetch:
@@ -56,7 +56,7 @@ class Prefetch:
         self._is_stopped = False
         self._is_over = False
         self._slow = 0  # of the last 32 tasks, a bit each
-        self._n_here = 0
+        self._turn_ends_at = 0.0
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Queue[Prepared | BaseException | None] = asyncio.Queue()
 
@@ -66,16 +66,13 @@ class Prefetch:
         Several may iterate at once: each task goes to one of them, the end to all.
         """
         while not self._is_stopped and not self._is_over:
-            item = self._prepare_here() if not self._is_threaded else None
-            if item is None and self._is_threaded:
-                item = await self._take()
-            if item is None:
-                return
-            yield item
-            item = None  # while we wait for the next one, this one's pictures must not wait with us
-            self._n_here += 1
-            if self._n_here % _A_BREATH == 0:
+            if self._is_turn_over():
                 await asyncio.sleep(0)
+                continue
+            item = await self._take() if self._is_threaded else self._prepare_here()
+            if item is not None:
+                yield item
+                item = None  # while we wait for the next one, this one's pictures must not wait with us
 
     def release(self, item: Prepared) -> None:
         """Give back the room that an item took."""
@@ -96,19 +93,34 @@ class Prefetch:
         else:
             self._let_go()
 
+    def _is_turn_over(self) -> bool:
+        """Whether those who iterate have worked long enough, all together, since the loop last came round."""
+        now = time.perf_counter()
+        if not self._turn_ends_at:
+            self._turn_ends_at = now + _TURN_S
+            self._loop.call_soon(self._end_turn)
+        return now > self._turn_ends_at
+
+    def _end_turn(self) -> None:
+        self._turn_ends_at = 0.0
+
     def _prepare_here(self) -> Prepared | None:
         """The next one, made at once; None at the end, or where threads have to take over."""
         start = time.perf_counter()
-        task = next(self._tasks, None)
-        if task is None:
-            self._is_over = True
-            self._let_go()
-            return None
-        if not self._is_quick(task) or self._n_bytes >= self._max_bytes:
-            self._tasks = itertools.chain([task], self._tasks)
-            self._start_threads()
-            return None
-        item = self._prepare(task)
+        try:
+            task = next(self._tasks, None)
+            if task is None:
+                self._is_over = True
+                self._let_go()
+                return None
+            if not self._is_quick(task) or self._n_bytes >= self._max_bytes:
+                self._tasks = itertools.chain([task], self._tasks)
+                self._start_threads()
+                return None
+            item = self._prepare(task)
+        except BaseException:  # to the one who asked; for the others this is the end
+            self.stop()
+            raise
         self._n_items += 1
         self._n_bytes += item.n_bytes
         self._slow = (self._slow << 1 | (time.perf_counter() - start > _QUICK_S)) & 0xFFFFFFFF
@@ -119,6 +131,7 @@ class Prefetch:
     async def _take(self) -> Prepared | None:
         item = await self._ready.get()
         if item is None:
+            self._is_over = True
             self._ready.put_nowait(None)  # the others wait for it too
         if isinstance(item, BaseException):
             self.stop()
@@ -137,6 +150,7 @@ class Prefetch:
                 with self._room:
                     self._n_bytes += item.n_bytes
                 self._hand_over(item)
+                del item  # it is the loop's now: while we wait for room, its pictures must not wait with us
         except BaseException as err:  # whatever it is, it belongs to the loop that waits for us
             self._hand_over(err)
         finally:
