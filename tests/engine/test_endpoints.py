@@ -92,6 +92,15 @@ def test_nobody_is_sent_more_than_it_bears() -> None:
     assert place.enter() is met[0]
 
 
+def test_another_one_is_asked_if_one_may_choose() -> None:
+    place = Place(2, ceiling=1)
+    first, second = place.members
+    assert go(place.all.enter(first)) is second
+    assert place.all.has_free_besides(second)
+    assert not place.all.has_free_besides(first)
+    assert go(place.all.enter(first)) is first, "if there is no choice, there is none"
+
+
 def test_the_limit_that_people_read_is_the_one_they_set() -> None:
     place = Place(3, ceiling=8, at_most=8)
     assert place.all.limit == 8, "each of the three could take eight, but eight is all there will be"
@@ -280,8 +289,8 @@ def test_one_that_is_refused_alone_is_left_alone_for_a_moment() -> None:
         pauses.append(endpoint.rests_until - place.clock.now)
         place.clock.now = endpoint.rests_until
     assert pauses == sorted(pauses)
-    assert pauses[0] <= 0.5
-    assert pauses[-1] == pytest.approx(30)
+    assert pauses[0] < 0.1
+    assert pauses[-1] == pytest.approx(4)
     place.answer(place.enter())
     assert endpoint.is_free(place.clock.now)
     assert not place.all.is_dead(), "an endpoint that counts our requests is alive"
@@ -293,7 +302,7 @@ def test_it_is_not_left_alone_for_longer_than_it_asks_for() -> None:
     soon = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=1.0)
     for _ in range(10):
         place.fail(place.enter(), soon, 0)
-        assert endpoint.rests_until - place.clock.now <= 1.0
+        assert endpoint.rests_until - place.clock.now <= 1.0 + 1e-9
         place.clock.now = endpoint.rests_until
 
 

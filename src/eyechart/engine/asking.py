@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.endpoints import (
     FIRST_REST_S,
+    OVERLOADED,
     TOO_MANY,
     DeadEndpoint,
     Endpoint,
@@ -28,6 +29,7 @@ _FATAL_IN_A_ROW = 3  # after it, one refusal may concern one sample alone; so ma
 _ODD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of answers they cannot give
 _STALE_S = 1.0  # a turn that is taken up later than this is another request's by now
 _PATIENT_TIMES = 10  # told to wait, while others are answered, a request tries so many times as often
+_LATELY_S = 10.0  # others are answered as long as one of them was within this time
 
 Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
 
@@ -109,8 +111,9 @@ class _Tries:
     sent_at: float = 0.0
     began_at: float = 0.0  # when the first one failed
     may_go_on: bool = True
+    endpoint: Endpoint | None = None  # where the last one failed
     replies: list[Reply] = field(default_factory=list)
-    _n_answered: int = 0  # to anybody, when the first one was sent
+    _n_elsewhere: int = 0
 
     @property
     def n_counted(self) -> int:
@@ -123,20 +126,26 @@ class _Tries:
         who = (self.request.sample.id, self.request.trial)
         return Trouble(who=who, sent_at=self.sent_at, began_at=self.began_at)
 
-    def begin(self, n_answered: int) -> None:
-        """Another one is sent, after so many answers to anybody."""
-        if self.n == 0:
-            self._n_answered = n_answered
+    def begin(self) -> None:
+        """Another one is sent."""
         self.n += 1
         self.sent_at = time.monotonic()
 
-    def fail(self, error: ModelError, backoff: Backoff, n_answered: int) -> None:
+    def fail(self, error: ModelError, backoff: Backoff, endpoint: Endpoint, answered_at: float) -> None:
         """It failed. To be told to wait, while others get their answers, is no reason to lose hope."""
-        self.began_at = self.began_at or time.monotonic()
-        is_patient = error.status == TOO_MANY and n_answered > self._n_answered
+        now = time.monotonic()
+        self.began_at = self.began_at or now
+        self.endpoint = endpoint
+        is_patient = error.status == TOO_MANY and answered_at > min(self.sent_at, now - _LATELY_S)
         if is_patient and self.n_patient < _PATIENT_TIMES * backoff.attempts:
             self.n_patient += 1
         self.may_go_on = backoff.may_retry(self.n_counted, error)
+
+    def may_go_elsewhere(self, endpoints: Endpoints) -> bool:
+        """Whether another endpoint can be asked at once; each is, before there is a wait."""
+        self._n_elsewhere += 1
+        may_go = self._n_elsewhere % len(endpoints.members) > 0
+        return may_go and self.endpoint is not None and endpoints.has_free_besides(self.endpoint)
 
 
 @dataclass(slots=True)
@@ -185,21 +194,22 @@ class Asker:
                 return Answer(tries.replies, tries.n)
             if self.stop.is_set or not tries.may_go_on:
                 raise Unanswered(error, tries.n) from error
-            delay_s = self.patience.backoff.delay_s(tries.n_counted, error.retry_after_s, self.rng)
-            await self.stop.wait(delay_s)
+            if error.status not in OVERLOADED or not tries.may_go_elsewhere(self.endpoints):
+                delay_s = self.patience.backoff.delay_s(tries.n_counted, error.retry_after_s, self.rng)
+                await self.stop.wait(delay_s)
             if self.stop.is_set:
                 raise Stopped
             self.retried += 1
 
     async def _try(self, tries: _Tries, call: Call) -> ModelError | None:
         """Send the request once, when its turn has come; the error if it was not answered."""
-        turn, endpoint = await self._enter(tries.request)
-        tries.begin(self.endpoints.n_answered)
+        turn, endpoint = await self._enter(tries)
+        tries.begin()
         replies: list[Reply] | None = None
         try:
             replies = await self._send(endpoint, call)
         except ModelError as error:
-            tries.fail(error, self.patience.backoff, self.endpoints.n_answered)
+            tries.fail(error, self.patience.backoff, endpoint, self.endpoints.answered_at)
             self._note_failure(endpoint, tries, error)
             return error
         except BaseException:
@@ -213,12 +223,12 @@ class Asker:
         tries.replies = replies
         return None
 
-    async def _enter(self, request: Request) -> tuple[_Turn, Endpoint]:
+    async def _enter(self, tries: _Tries) -> tuple[_Turn, Endpoint]:
         """Wait for a turn, then for an endpoint that is free; and again, if that took too long."""
         while True:
-            turn = await self._turn(request)
+            turn = await self._turn(tries.request)
             try:
-                endpoint = await self.endpoints.enter()
+                endpoint = await self.endpoints.enter(rather_not=tries.endpoint)
             except BaseException:
                 self._settle(turn, None)
                 raise

@@ -18,7 +18,8 @@ OVERLOADED = frozenset({TOO_MANY, 503})
 _SUSPECT = 3  # failures in a row, after which an endpoint is left alone for a while, then asked one at a time
 FIRST_REST_S = 2.0
 _LONGEST_REST_S = 30.0
-_FIRST_PAUSE_S = 0.125  # of an endpoint that refuses even one request at a time; doubled until it answers
+_FIRST_PAUSE_S = 0.005  # of an endpoint that refuses even one request at a time; doubled until it answers
+_LONGEST_PAUSE_S = 4.0
 _RECENT = 256
 
 
@@ -47,7 +48,7 @@ class Endpoint:
         self.in_flight = 0
         self.failures = 0  # in a row
         self.rests_until = 0.0
-        self._n_pauses = 0  # since its last answer
+        self._n_pauses = self._n_rests = 0  # since its last answer
         self._answered_at = float("-inf")
         self._failed_at = float("-inf")
         self._failed: set[Hashable] = set()  # the samples that failed in this row
@@ -73,7 +74,7 @@ class Endpoint:
         """It has too much to do. If it says so to one request at a time, it is left alone for a moment."""
         if self.limit.value == 1:
             self._n_pauses += 1
-            pause_s = _doubled(_FIRST_PAUSE_S, self._n_pauses)
+            pause_s = _doubled(_FIRST_PAUSE_S, self._n_pauses, _LONGEST_PAUSE_S)
             if error.retry_after_s is not None:
                 pause_s = min(pause_s, error.retry_after_s)
             self.rests_until = max(self.rests_until, now + pause_s)
@@ -82,7 +83,7 @@ class Endpoint:
     def has_answered(self, now: float) -> None:
         """It lives."""
         self._answered_at = now
-        self.rests_until, self._n_pauses = 0.0, 0
+        self.rests_until, self._n_pauses, self._n_rests = 0.0, 0, 0
         if self.failures:
             self.failures, self._is_gone = 0, False
             self._failed.clear()
@@ -102,7 +103,8 @@ class Endpoint:
         self.failures += 1
         self._failed_at = now
         if self.is_suspect:
-            self.rests_until = now + _doubled(self._first_rest_s, self.failures - _SUSPECT)
+            self.rests_until = now + _doubled(self._first_rest_s, self._n_rests, _LONGEST_REST_S)
+            self._n_rests += 1
 
 
 class Endpoints:
@@ -125,6 +127,7 @@ class Endpoints:
         self._alarm: asyncio.TimerHandle | None = None
         self._is_over = False
         self.n_answered = 0
+        self.answered_at = float("-inf")
         self.latencies: deque[float] = deque(maxlen=_RECENT)  # s
         self.throttled: deque[bool] = deque(maxlen=_RECENT)  # of the latest requests, which were refused
 
@@ -139,9 +142,9 @@ class Endpoints:
         borne = sum(member.limit.value for member in self.members)
         return borne if self._at_most is None else min(self._at_most, borne)
 
-    async def enter(self) -> Endpoint:
+    async def enter(self, rather_not: Endpoint | None = None) -> Endpoint:
         """The endpoint to ask, once one is free or the run is ending; the caller says how it went."""
-        while (endpoint := self._free()) is None and not self._is_over:
+        while (endpoint := self._free(rather_not)) is None and not self._is_over:
             await self._wait()
         endpoint = endpoint or self.members[0]
         endpoint.in_flight += 1
@@ -157,6 +160,7 @@ class Endpoints:
         now = self._clock()
         latency_s = now - sent_at
         self.n_answered += 1
+        self.answered_at = now
         self.latencies.append(latency_s)
         self.throttled.append(False)
         endpoint.has_answered(now)
@@ -194,12 +198,17 @@ class Endpoints:
         while self._waiting:
             _wake(self._waiting.popleft())
 
-    def _free(self) -> Endpoint | None:
+    def has_free_besides(self, endpoint: Endpoint) -> bool:
+        """Whether another one can take a request now."""
+        now = self._clock()
+        return any(member is not endpoint and member.is_free(now) for member in self.members)
+
+    def _free(self, rather_not: Endpoint | None) -> Endpoint | None:
         now = self._clock()
         if self._only is not None:
             return self._only if self._only.is_free(now) else None
         free = [member for member in self.members if member.is_free(now)]
-        return min(free, key=lambda member: member.in_flight, default=None)
+        return min(free, key=lambda member: (member is rather_not, member.in_flight), default=None)
 
     async def _wait(self) -> None:
         place = asyncio.get_running_loop().create_future()
@@ -237,8 +246,8 @@ class Endpoints:
             n_free -= _wake(self._waiting.popleft())
 
 
-def _doubled(first_s: float, n_times: int) -> float:
-    return min(first_s * 2.0 ** min(n_times, 30), _LONGEST_REST_S)  # more would leave the range of a float
+def _doubled(first_s: float, n_times: int, longest_s: float) -> float:
+    return min(first_s * 2.0 ** min(n_times, 30), longest_s)  # more would leave the range of a float
 
 
 def _wake(place: asyncio.Future[None]) -> bool:

@@ -1,0 +1,452 @@
+"""Asking with patience: what is tried again, how fast, by whom, and when it is given up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from eyechart.engine import asking
+from eyechart.engine.asking import Answer, Asker, Patience, Unanswered
+from eyechart.engine.backoff import Backoff
+from eyechart.engine.budget import Budget
+from eyechart.engine.endpoints import DeadEndpoint
+from eyechart.engine.spending import BudgetSpent, Purse
+from eyechart.engine.stopping import Stop, Stopped
+from eyechart.errors import ModelError
+from eyechart.model.spread import Spread
+from eyechart.types import Message, Model, Reply, Request, Usage
+from support.parts import FAST, ScriptedModel, sample
+
+BROKEN = ModelError("HTTP 500", status=500, is_retryable=True)
+BUSY = ModelError("HTTP 429", status=429, is_retryable=True)
+REFUSED = ModelError("HTTP 400: no pictures, please", status=400)
+GONE = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
+WRONG_KEY = ModelError("HTTP 401", status=401, is_fatal=True)
+
+Outcome = Answer | Unanswered | Stopped
+
+
+class Server(ScriptedModel):
+    """Takes a moment for every answer; the script says what comes of it."""
+
+    is_endpoint = True
+
+    def __init__(
+        self, fate: Callable[[Request], ModelError | None], *, latency_s: float = 0.002, name: str = ""
+    ) -> None:
+        super().__init__(None, endpoint=name)
+        self._fate, self._latency_s = fate, latency_s
+        self.at: list[float] = []
+        self.in_flight = self.most_in_flight = 0
+        self.usage: Usage | None = Usage(prompt_tokens=8, completion_tokens=2)
+
+    async def reply(self, request: Request) -> Reply:
+        self.at.append(time.monotonic())
+        self.asked.append(request.sample.id)
+        self.in_flight += 1
+        self.most_in_flight = max(self.in_flight, self.most_in_flight)
+        try:
+            if (error := self._fate(request)) is not None:
+                raise error
+            await asyncio.sleep(self._latency_s)
+        finally:
+            self.in_flight -= 1
+        return Reply(text="A", usage=self.usage)
+
+
+def fine(request: Request) -> None:
+    return None
+
+
+def always(error: ModelError) -> Callable[[Request], ModelError]:
+    return lambda request: error
+
+
+def question(k: int) -> Request:
+    return Request(messages=(Message("user", (f"Question {k}?",)),), sample=sample(k))
+
+
+def patience(**fields: Any) -> Patience:
+    usual: dict[str, Any] = {"concurrency": 8, "backoff": FAST, "first_rest_s": 0.005}
+    return Patience(**(usual | fields))
+
+
+def ask_all(
+    model: Model,
+    n: int,
+    settings: Patience,
+    *,
+    purse: Purse | None = None,
+    trials: int = 1,
+    within_s: float = 10,
+) -> tuple[list[Outcome], Asker]:
+    """As the executor does it: as many workers as may be in flight; what became of every question."""
+    outcomes: dict[int, Outcome] = {}
+
+    async def drive() -> Asker:
+        asker = settings.asker(model, Stop(), purse=purse)
+        left = iter(range(n))
+
+        async def work() -> None:
+            for k in left:
+                if asker.stop.is_set:
+                    return
+                try:
+                    outcomes[k] = await asker.ask(question(k), trials)
+                except (Unanswered, Stopped) as end:
+                    outcomes[k] = end
+
+        async with asyncio.timeout(within_s):
+            await asyncio.gather(*(work() for _ in range(settings.concurrency)))
+        return asker
+
+    asker = asyncio.run(drive())
+    return [outcomes[k] for k in sorted(outcomes)], asker
+
+
+def kinds(outcomes: list[Outcome]) -> Counter[type[Any]]:
+    return Counter(type(one) for one in outcomes)
+
+
+# -- how many at once ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 3, 17, 48])
+def test_n_at_once_are_n(n: int) -> None:
+    model = Server(fine)
+    outcomes, asker = ask_all(model, 4 * n, patience(concurrency=n))
+    assert kinds(outcomes) == {Answer: 4 * n}
+    assert model.most_in_flight == n
+    assert asker.endpoints.limit == n
+
+
+def test_n_at_once_are_n_over_all_endpoints() -> None:
+    members = [Server(fine, name=name) for name in "ab"]
+    ask_all(Spread(members), 96, patience(concurrency=24))
+    assert [member.most_in_flight for member in members] == [12, 12]
+    assert [len(member.asked) for member in members] == pytest.approx([48, 48], abs=8)
+
+
+def test_a_model_that_takes_few_at_once_is_sent_few() -> None:
+    model = Server(fine)
+    model.max_concurrency = 2  # type: ignore[attr-defined]
+    ask_all(model, 10, patience())
+    assert model.most_in_flight == 2
+
+
+# -- refusals for now ------------------------------------------------------------------------------
+
+
+class Bucket:
+    """So many a second, and not one more."""
+
+    def __init__(self, per_s: float) -> None:
+        self._s_each, self._next = 1 / per_s, 0.0
+
+    def __call__(self, request: Request) -> ModelError | None:
+        now = time.monotonic()
+        if now < self._next:
+            return BUSY
+        self._next = now + self._s_each
+        return None
+
+
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_nobody_fails_for_being_told_to_wait_while_others_are_answered(concurrency: int) -> None:
+    model = Server(Bucket(200))
+    tries = Backoff(attempts=2, first_s=0.01)
+    outcomes, asker = ask_all(model, 30, patience(concurrency=concurrency, backoff=tries))
+    assert kinds(outcomes) == {Answer: 30}
+    assert asker.sent == len(model.asked) == 30 + asker.retried
+    assert len(model.asked) < 30 * 10, "nor is the endpoint asked over and over"
+
+
+def test_being_told_to_wait_for_ever_fails_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fate(request: Request) -> ModelError | None:
+        return BUSY if request.sample.id == "q0" else None
+
+    model = Server(fate)
+    monkeypatch.setattr(asking, "_LATELY_S", 0.1)
+    outcomes, _ = ask_all(model, 200, patience(backoff=Backoff(attempts=2, first_s=0.0001)))
+    assert kinds(outcomes) == {Answer: 199, Unanswered: 1}
+    assert isinstance(outcomes[0], Unanswered)
+    assert 2 < outcomes[0].attempts <= 2 + 20
+
+
+def test_what_is_waited_for_holds_up_nobody_else() -> None:
+    later = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=0.3)
+    times: list[float] = []
+
+    def fate(request: Request) -> ModelError | None:
+        if request.sample.id != "q0":
+            return None
+        times.append(time.monotonic())
+        return later if len(times) == 1 else None
+
+    model = Server(fate)
+    outcomes, _ = ask_all(model, 100, patience())
+    assert kinds(outcomes) == {Answer: 100}
+    assert times[1] - times[0] >= 0.3
+    meanwhile = [at for at in model.at if times[0] < at < times[0] + 0.25]
+    assert len(meanwhile) > 90
+
+
+def test_an_endpoint_that_refuses_all_does_not_swallow_what_another_would_answer() -> None:
+    """It is always the one with the fewest under way, for it refuses at once."""
+    full = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=0.5)
+    busy, idle = Server(always(full), name="busy"), Server(fine, name="idle")
+    start = time.monotonic()
+    outcomes, asker = ask_all(Spread([busy, idle]), 300, patience(concurrency=16))
+    assert kinds(outcomes) == {Answer: 300}
+    assert len(busy.asked) < 40
+    assert time.monotonic() - start < 2.5
+    assert asker.stop.trouble is None
+
+
+# -- rates -----------------------------------------------------------------------------------------
+
+
+def most_within(times: list[float], window_s: float) -> int:
+    return max(sum(start <= at < start + window_s for at in times) for start in times)
+
+
+def test_no_more_requests_are_sent_than_allowed() -> None:
+    model = Server(fine)
+    ask_all(model, 30, patience(rpm=60 * 100))
+    assert most_within(model.at, 0.1) <= 0.1 * 100 + 3
+    assert 0.27 < model.at[-1] - model.at[0] < 1.0
+
+
+def test_retries_count_as_requests() -> None:
+    seen: Counter[str] = Counter()
+
+    def fate(request: Request) -> ModelError | None:
+        seen[request.sample.id] += 1
+        return BROKEN if seen[request.sample.id] == 1 else None
+
+    model = Server(fate)
+    ask_all(model, 15, patience(rpm=60 * 100))
+    assert len(model.at) == 30
+    assert model.at[-1] - model.at[0] > 0.27
+
+
+def test_tokens_are_counted_as_the_endpoint_reports_them() -> None:
+    model = Server(fine, latency_s=0.0)
+    model.usage = Usage(prompt_tokens=500, completion_tokens=500)
+    ask_all(model, 5, patience(concurrency=1, tpm=60 * 10_000))
+    assert model.at[-1] - model.at[0] == pytest.approx(0.4, abs=0.15), "the guess was some five tokens each"
+
+
+def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An endpoint that hangs for a while must not be met by all that were to be sent meanwhile."""
+    hangs_until = 0.0
+
+    class Hanging(Server):
+        async def reply(self, request: Request) -> Reply:
+            reply = await super().reply(request)
+            await asyncio.sleep(max(0.0, hangs_until - time.monotonic()))
+            return reply
+
+    model = Hanging(fine)
+    settings = patience(concurrency=40, rpm=60 * 100, is_adaptive=False)
+    monkeypatch.setattr(asking, "_STALE_S", 0.1)
+
+    async def drive() -> None:
+        nonlocal hangs_until
+        asker = settings.asker(model, Stop())
+        [endpoint] = asker.endpoints.members
+        endpoint.limit.value = 1  # as after many refusals
+        hangs_until = time.monotonic() + 0.5
+        asks = [asyncio.create_task(asker.ask(question(k))) for k in range(40)]
+        await asyncio.sleep(0.45)
+        assert len(model.at) == 1
+        endpoint.limit.value = 40
+        async with asyncio.timeout(10):
+            await asyncio.gather(*asks)
+
+    asyncio.run(drive())
+    assert len(model.at) == 40
+    assert most_within(model.at, 0.1) <= 30, "forty were to be sent while it hung"
+
+
+# -- what never works ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_wrong_key_ends_it_at_the_first_answer(concurrency: int) -> None:
+    model = Server(always(WRONG_KEY))
+    _, asker = ask_all(model, 500, patience(concurrency=concurrency))
+    assert asker.stop.trouble is WRONG_KEY
+    assert len(model.asked) <= concurrency
+
+
+def test_a_refusal_of_one_sample_is_not_taken_for_a_wrong_key() -> None:
+    def fate(request: Request) -> ModelError | None:
+        return WRONG_KEY if request.sample.id in {"q5", "q9"} else None
+
+    outcomes, asker = ask_all(Server(fate), 40, patience(concurrency=1))
+    assert kinds(outcomes) == {Answer: 38, Unanswered: 2}
+    assert asker.stop.trouble is None
+
+
+def test_a_key_that_is_withdrawn_ends_it_soon() -> None:
+    model = Server(lambda request: WRONG_KEY if len(model.asked) > 20 else None)
+    _, asker = ask_all(model, 500, patience(concurrency=4))
+    assert asker.stop.trouble is WRONG_KEY
+    assert len(model.asked) <= 20 + 3 + 4
+
+
+@pytest.mark.parametrize("give_up_after", [3, 8])
+def test_an_endpoint_that_refuses_whatever_it_is_sent(give_up_after: int) -> None:
+    model = Server(always(REFUSED))
+    _, asker = ask_all(model, 500, patience(concurrency=1, give_up_after=give_up_after))
+    assert len(model.asked) == give_up_after
+    trouble = asker.stop.trouble
+    assert isinstance(trouble, DeadEndpoint)
+    assert f"the first {give_up_after} requests were all refused" in trouble.message
+    assert "no pictures, please" in trouble.message
+
+
+def test_refusals_between_answers_end_nothing() -> None:
+    def fate(request: Request) -> ModelError | None:
+        return REFUSED if int(request.sample.id[1:]) % 2 else None
+
+    outcomes, asker = ask_all(Server(fate), 60, patience())
+    assert kinds(outcomes) == {Answer: 30, Unanswered: 30}
+    assert asker.stop.trouble is None
+
+
+def test_an_endpoint_that_gives_one_answer_at_a_time_is_not_taken_for_one_that_gives_none() -> None:
+    """All that are under way together are refused before it is known."""
+
+    class OneByOne(Server):
+        async def replies(self, request: Request, n: int) -> list[Reply]:
+            await asyncio.sleep(0.001)
+            raise ModelError("HTTP 400: n must be 1", status=400)
+
+    outcomes, asker = ask_all(OneByOne(fine), 64, patience(concurrency=32), trials=3)
+    assert kinds(outcomes) == {Answer: 64}
+    assert asker.is_one_by_one
+    assert asker.stop.trouble is None
+
+
+def test_an_address_where_nobody_listens() -> None:
+    model = Server(always(GONE))
+    start = time.monotonic()
+    _, asker = ask_all(model, 500, patience())
+    assert asker.stop.trouble is GONE
+    assert time.monotonic() - start < 1
+
+
+def test_one_dead_address_does_not_end_a_run_without_retries() -> None:
+    dead, alive = Server(always(GONE), name="dead"), Server(fine, name="alive")
+    outcomes, asker = ask_all(Spread([dead, alive]), 60, patience(backoff=Backoff(attempts=1)))
+    assert asker.stop.trouble is None
+    assert kinds(outcomes)[Answer] > 40
+
+
+# -- dead, or only unlucky -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 64])
+@pytest.mark.parametrize("error", [BROKEN, ModelError("no answer: reset", is_retryable=True)])
+def test_samples_that_always_fail_do_not_look_like_a_dead_endpoint(
+    concurrency: int, error: ModelError
+) -> None:
+    def fate(request: Request) -> ModelError | None:
+        return error if int(request.sample.id[1:]) % 20 == 7 else None
+
+    outcomes, asker = ask_all(Server(fate), 200, patience(concurrency=concurrency))
+    assert asker.stop.trouble is None
+    assert kinds(outcomes) == {Answer: 190, Unanswered: 10}
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 64])
+@pytest.mark.parametrize("error", [BROKEN, GONE])
+def test_an_endpoint_that_dies_is_noticed_early(concurrency: int, error: ModelError) -> None:
+    model = Server(lambda request: error if len(model.asked) > 100 else None)
+    start = time.monotonic()
+    outcomes, asker = ask_all(model, 60_000, patience(concurrency=concurrency))
+    assert isinstance(asker.stop.trouble, DeadEndpoint)
+    assert kinds(outcomes)[Answer] >= 100 - concurrency
+    assert len(outcomes) <= 100 + 2 * concurrency + 8, "the others were never asked"
+    assert time.monotonic() - start < 3, "and nobody waits once it is clear"
+
+
+def test_the_first_request_that_is_answered_again_brings_all_back() -> None:
+    """As when a server is restarted: nothing fails, though nobody is answered for a while."""
+    dies_at, returns_at = time.monotonic() + 0.1, time.monotonic() + 0.6
+
+    def fate(request: Request) -> ModelError | None:
+        return GONE if dies_at < time.monotonic() < returns_at else None
+
+    model = Server(fate)
+    tries = Backoff(first_s=0.05)
+    outcomes, asker = ask_all(model, 1500, patience(concurrency=16, first_rest_s=0.05, backoff=tries))
+    assert kinds(outcomes) == {Answer: 1500}
+    assert asker.endpoints.limit == 16
+    assert asker.retried < 100, "it is tried with one request at a time"
+
+
+def test_an_endpoint_that_is_silent_is_noticed_as_well() -> None:
+    model = Server(fine, latency_s=5)
+    _, asker = ask_all(model, 1000, patience(timeout_s=0.02, give_up_after=4))
+    assert isinstance(asker.stop.trouble, DeadEndpoint)
+    assert "no answer within 0.02 s" in asker.stop.trouble.message
+    assert len(model.asked) < 30
+
+
+def test_one_of_two_that_dies_and_returns_is_used_again() -> None:
+    start = time.monotonic()
+
+    def fate(request: Request) -> ModelError | None:
+        return GONE if 0.1 < time.monotonic() - start < 0.4 else None
+
+    mortal, other = Server(fate, name="mortal"), Server(fine, name="other")
+    outcomes, _ = ask_all(Spread([mortal, other]), 3000, patience(concurrency=16, first_rest_s=0.05))
+    assert kinds(outcomes) == {Answer: 3000}
+    while_dead = [at for at in mortal.at if 0.12 < at - start < 0.4]
+    later = [at for at in mortal.at if at - start > 0.5]
+    assert len(while_dead) < 16
+    assert len(later) > 100, "and is spread over again"
+
+
+# -- the purse -------------------------------------------------------------------------------------
+
+
+def purse(max_tokens: int) -> Purse:
+    return Purse(Budget(max_cost=None, max_tokens=max_tokens, prices={}))
+
+
+@pytest.mark.parametrize("concurrency", [1, 32])
+def test_the_purse_ends_it_without_a_failure_and_without_overshoot(concurrency: int) -> None:
+    model = Server(fine)
+    mine = purse(1000)
+    outcomes, asker = ask_all(model, 500, patience(concurrency=concurrency), purse=mine)
+    assert isinstance(asker.stop.trouble, BudgetSpent)
+    assert len(model.asked) == 100
+    assert mine.budget.tokens == 1000
+    assert kinds(outcomes)[Answer] == 100
+    assert kinds(outcomes)[Unanswered] == 0
+
+
+def test_an_endpoint_that_does_not_count_is_counted_by_a_guess() -> None:
+    model = Server(fine)
+    model.usage = None
+    mine = purse(200)
+    _, asker = ask_all(model, 500, patience(), purse=mine)
+    assert isinstance(asker.stop.trouble, BudgetSpent)
+    assert 10 < len(model.asked) < 200
+    assert 150 < mine.budget.tokens <= 200
+
+
+def test_what_failed_is_not_paid_for() -> None:
+    model = Server(lambda request: BROKEN if len(model.asked) % 3 == 0 else None)
+    mine = purse(10_000)
+    outcomes, _ = ask_all(model, 60, patience(), purse=mine)
+    assert mine.budget.tokens == 10 * kinds(outcomes)[Answer]
