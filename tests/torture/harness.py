@@ -94,6 +94,7 @@ class Disturbed:
     kills_mid_run: int = 0
     n_repeated: int = 0  # answers that the server gave twice in one start
     may_repeat: int = 0  # as often as a dying server may have taken back what it had written
+    longest_s: float = LONGEST_S  # that a start may take by itself
     place: Path | None = None  # the out folder, where it is not seen under its own name
     on_disk: Journal = field(default_factory=Journal)
     asked: list[Entry] = field(default_factory=list)  # the requests of all starts so far
@@ -129,7 +130,8 @@ class Disturbed:
         if was_running:
             assert process.returncode == -signal.SIGKILL
             self.kills += 1
-            self.kills_mid_run += 0 < len(self.check().replies) < self.case.workload.n_replies
+            now = self.check()
+            self.kills_mid_run += bool(now.committed) and len(now.replies) < self.case.workload.n_replies
         else:
             assert process.returncode == 0
             self.check()
@@ -138,11 +140,11 @@ class Disturbed:
     def end(self, process: subprocess.Popen[str]) -> Outcome:
         """Wait for the end of a start that nobody kills."""
         try:
-            out, err = process.communicate(timeout=LONGEST_S)
+            out, err = process.communicate(timeout=self.longest_s)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-            raise AssertionError(f"it did not end within {LONGEST_S:g} s: {err}") from None
+            raise AssertionError(f"it did not end within {self.longest_s:g} s: {err}") from None
         assert "Traceback" not in err, err
         assert "a mistake of ours" not in err, err
         self.check()

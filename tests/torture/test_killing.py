@@ -21,10 +21,10 @@ def kill_often(case: Case, out: str, *, seed: int, kills: int) -> Disturbed:
     rng = random.Random(seed)
     run = Disturbed(case, out)
     n_up, n_down = kills // 4, kills // 4
-    few = max(2, case.workload.n // (2 * kills))
+    few = max(4, case.workload.n // (2 * kills))
     moments = [after_s(rng.uniform(0.0, 0.5)) for _ in range(n_up)]
     moments += [
-        after_answers(rng.randint(1, few), more_s=rng.uniform(0, 0.02)) for _ in range(kills - n_up - n_down)
+        after_answers(rng.randint(1, few), more_s=rng.uniform(0, 0.04)) for _ in range(kills - n_up - n_down)
     ]
     rng.shuffle(moments)
     moments += [after_the_last(rng.uniform(0, 0.15)) for _ in range(n_down)]
