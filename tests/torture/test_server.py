@@ -102,9 +102,9 @@ def test_three_in_ten_requests_fail_somehow(tmp_path: Path, workload: Workload) 
         Disturbed(case, "disturbed").finish()
 
 
-def fail_for_good(case: Case, kinds: Sequence[str]) -> None:
+def fail_for_good(case: Case, kinds: Sequence[str], longest_s: float = 60.0) -> None:
     """What fails whenever it is asked ends as a failure, is no answer anywhere, and is asked next time."""
-    endpoint, run = case.endpoint, Disturbed(case, "disturbed", longest_s=25)
+    endpoint, run = case.endpoint, Disturbed(case, "disturbed", longest_s=longest_s)
     _ = case.undisturbed
     endpoint.control(failures=each(kinds, 0.3), sticky=True)
     done = run.go_on()
@@ -148,7 +148,7 @@ def test_one_moment_of_silence_is_no_death(small: Case) -> None:
 def test_what_fails_for_good_in_one_way_is_a_failure(tmp_path: Path, kind: str) -> None:
     flags = ("--retries", "1", "--timeout", "0.5", *NEVER)
     with Endpoint(tmp_path, loris_finishes=False, retry_after_s=0.1) as endpoint:
-        fail_for_good(Case(tmp_path, SMALL, endpoint, flags=flags), [kind])
+        fail_for_good(Case(tmp_path, SMALL, endpoint, flags=flags), [kind], longest_s=25)
 
 
 @pytest.mark.torture
