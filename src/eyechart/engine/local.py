@@ -16,7 +16,7 @@ from eyechart.engine.calls import Calls
 from eyechart.engine.judge import Bench, Judge
 from eyechart.engine.prefetch import Prefetch
 from eyechart.engine.prepare import Prepared, Preparer
-from eyechart.engine.rounds import converse, has_rounds
+from eyechart.engine.rounds import as_asked, converse, has_rounds
 from eyechart.engine.scoring import Scoring
 from eyechart.engine.spending import Purse
 from eyechart.engine.stopping import Stop, Stopped
@@ -167,11 +167,11 @@ class LocalExecutor:
     def _keep_known(self, item: Prepared, reply: Reply) -> tuple[Task, Ask, Reply]:
         """A reply that an earlier run paid for is this run's, too."""
         assert item.ask is not None
-        task = item.task
+        task, ask = item.task, as_asked(item.ask, reply)
         self.tally.cached += 1
         self._count_requests()
-        self._journal.append_reply(task.sample.id, task.trial, item.ask, reply, attempts=0)
-        return task, item.ask, reply
+        self._journal.append_reply(task.sample.id, task.trial, ask, reply, attempts=0)
+        return task, ask, reply
 
     def _settle_unasked(self, item: Prepared) -> None:
         task = item.task

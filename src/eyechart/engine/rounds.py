@@ -11,6 +11,9 @@ from eyechart.engine.calls import Calls, key_of
 from eyechart.store.journal import Ask
 from eyechart.types import MODELS_TURN, Message, Reply, Request, Usage
 
+# The model's turn, as it is written before it has spoken.
+_UNSAID: Mapping[str, Any] = {"role": MODELS_TURN.role, "parts": []}
+
 
 def has_rounds(messages: Sequence[Message]) -> bool:
     """Whether the model speaks before the last turn."""
@@ -40,6 +43,18 @@ async def converse(asker: Asker, calls: Calls, request: Request, ask: Ask) -> tu
         usage=_together([*(reply.usage for reply in earlier), answer.replies[0].usage]),
     )
     return Answer([last], answer.attempts), replace(ask, messages=written)
+
+
+def as_asked(ask: Ask, reply: Reply) -> Ask:
+    """What was asked in all rounds of a conversation whose end is known."""
+    if not reply.earlier:
+        return ask
+    said = iter(reply.earlier)
+    turns = [
+        {"role": "assistant", "parts": [{"text": next(said, "")}]} if turn == _UNSAID else turn
+        for turn in ask.messages
+    ]
+    return replace(ask, messages=turns)
 
 
 def _together(usages: Sequence[Usage | None]) -> Usage | None:

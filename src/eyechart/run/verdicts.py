@@ -122,6 +122,10 @@ class _AsJudge:
     def max_concurrency(self) -> int | None:
         return getattr(self.model, "max_concurrency", None)
 
+    @property
+    def is_endpoint(self) -> bool:
+        return bool(getattr(self.model, "is_endpoint", False))
+
     async def reply(self, request: Request) -> Reply:
         try:
             return await self.model.reply(request)
