@@ -57,6 +57,69 @@ def test_failures_stay_when_room_is_short() -> None:
     assert status_line(BUSY, label="mmbench", width=40) == "1,234/4,329 28%  score 71.3  3 failed"
 
 
+CROWDED = Snapshot(
+    done=1234, total=4329, resumed=200, cached=34, score=0.7134, in_flight=31, limit=32, retried=12,
+    failed=3, throttled=0.054, p50_s=0.08, p95_s=12.34, tokens=1_234_567, cost=1.504, requests_per_s=12.4,
+    elapsed_s=100, eta_s=250,
+)  # fmt: skip
+
+
+def test_all_that_the_endpoints_and_the_purse_have_to_say() -> None:
+    assert status_line(CROWDED, label="mmbench") == (
+        "mmbench  1,234/4,329 28%  score 71.3  12.4 req/s  31 of 32 in flight  p50 80ms p95 12.3s  429: 5%  "
+        "12 retried  3 failed  200 resumed  34 cached  1.2M tokens  $1.50  ETA 4m10s"
+    )
+
+
+@pytest.mark.parametrize("width", range(200))
+def test_a_crowded_line_fits_any_terminal(width: int) -> None:
+    line = status_line(CROWDED, label="mmbench", width=width)
+    assert len(line) <= width
+    assert line.startswith(("1,234/4,329 28%"[:width], "mmbench"))
+
+
+def test_what_matters_least_goes_first() -> None:
+    words = [
+        "score",
+        "failed",
+        "ETA",
+        "$1.50",
+        "req/s",
+        "429:",
+        "retried",
+        "in flight",
+        "p50",
+        "tokens",
+        "resumed",
+    ]
+    gone: list[str] = []
+    for width in range(200, 0, -1):
+        line = status_line(CROWDED, label="mmbench", width=width)
+        gone += [word for word in words if word not in line and word not in gone]
+    assert gone == words[::-1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"in_flight": 7}, "7 in flight"),
+        ({"in_flight": 7, "limit": 64}, "7 of 64 in flight"),
+        ({"in_flight": 0, "limit": 64}, ""),
+        ({"p50_s": 0.0994, "p95_s": 0.1}, "p50 99ms p95 0.1s"),
+        ({"p50_s": 0.5}, ""),
+        ({"throttled": 1.0}, "429: 100%"),
+        ({"throttled": 0.001}, "429: 0%"),
+        ({"tokens": 999}, "999 tokens"),
+        ({"tokens": 12_345}, "12.3k tokens"),
+        ({"cost": 0.0}, "$0.00"),
+        ({"cost": 1234.5}, "$1,234.50"),
+        ({"cached": 1500}, "1,500 cached"),
+    ],
+)
+def test_each_part_by_itself(fields: dict[str, float], said: str) -> None:
+    assert status_line(Snapshot(**fields)) == f"0/0  {said}".strip()  # type: ignore[arg-type]
+
+
 def test_before_anything_is_known() -> None:
     assert status_line(Snapshot()) == "0/0"
 

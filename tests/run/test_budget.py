@@ -1,0 +1,148 @@
+"""Limits of a run: it stops cleanly, goes on with more, and counts the judge, earlier starts and guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.command import Outcome, eyechart
+from support.files import choice_tsv
+from support.server import Answer, Asked, Server
+
+N = 40
+A_REPLY = 12  # tokens, as the test server counts them
+PRICES = "input=1,output=10"  # USD a million tokens
+COST = (10 * 1 + 2 * 10) / 1_000_000
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(lambda asked: Answer("A", delay_s=0.005)) as serving:
+        yield serving
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return choice_tsv(tmp_path / "q.tsv", N)
+
+
+def run(questions: Path, server: Server, *flags: object, out: str = "runs") -> Outcome:
+    base = ("--base-url", server.base_url, "--out", out, "--json", "-q", "--no-cache")
+    return eyechart("run", questions, "-m", "openai/m", *base, *flags, cwd=questions.parent)
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 64])
+def test_tokens_are_spent_up_to_the_limit_and_not_beyond(
+    questions: Path, server: Server, concurrency: int
+) -> None:
+    done = run(questions, server, "--max-total-tokens", 20 * A_REPLY, "--concurrency", concurrency)
+    assert done.code == 1
+    assert len(server.asked) == 20
+    assert "the run was stopped: --max-total-tokens 240 is reached: 240 for 20 requests" in done.err
+    assert "higher limit" in done.err
+    assert sum(done.json["tokens"][name] for name in ("prompt", "completion")) == 20 * A_REPLY
+    assert done.json["outcomes"]["failed"] == 0, "what was not asked has not failed"
+    assert done.json["pending"] == N - 20
+
+
+@pytest.mark.parametrize("concurrency", [1, 64])
+def test_dollars_are_spent_up_to_the_limit_and_not_beyond(
+    questions: Path, server: Server, concurrency: int
+) -> None:
+    flags = ("--prices", PRICES, "--concurrency", concurrency)
+    done = run(questions, server, "--max-cost", 10.5 * COST, *flags)
+    assert done.code == 1
+    assert len(server.asked) == 10
+    assert done.json["cost"] == pytest.approx(10 * COST)
+    assert "--max-cost" in done.err
+
+
+def test_the_same_limit_again_asks_nothing_and_a_higher_one_goes_on_to_the_same_report(
+    questions: Path, server: Server
+) -> None:
+    whole = run(questions, server, out="whole")
+    limit = ("--max-total-tokens", 15 * A_REPLY)
+    run(questions, server, *limit)
+    n_asked = len(server.asked)
+    again = run(questions, server, *limit)
+    assert (again.code, len(server.asked)) == (1, n_asked), "earlier starts count"
+    assert "is reached" in again.err
+    ended = run(questions, server, "--max-total-tokens", N * A_REPLY)
+    assert ended.code == 0, "what it takes is allowed"
+    assert len(server.asked) == 2 * N
+    for name in ("score", "outcomes", "by", "tokens", "n", "ci95"):
+        assert ended.json[name] == whole.json[name]
+
+
+def test_both_limits_hold(questions: Path, server: Server) -> None:
+    flags = ("--max-cost", 30 * COST, "--max-total-tokens", 5 * A_REPLY, "--prices", PRICES)
+    done = run(questions, server, *flags)
+    assert len(server.asked) == 5
+    assert "--max-total-tokens" in done.err
+
+
+def test_the_judge_is_paid_from_the_same_purse(questions: Path, server: Server) -> None:
+    server.answer = lambda asked: Answer("I cannot say" if asked.images else "A", delay_s=0.002)
+    judge = ("--judge", "openai/j", "--judge-base-url", server.base_url, "--scorer", "judged")
+    done = run(questions, server, "--max-total-tokens", 21 * A_REPLY, *judge, "--concurrency", 4)
+    assert done.code == 1
+    assert "is reached" in done.err
+    assert len(server.asked) == 21
+    n_judged = sum(not one.images for one in server.asked)
+    assert n_judged > 3
+    ended = run(questions, server, "--max-total-tokens", 10**6, *judge)
+    assert ended.code == 0, ended.err
+    assert len(server.asked) == 2 * N, "no question and no call to the judge was repeated"
+
+
+def test_the_judges_price_counts_as_well(questions: Path, server: Server, tmp_path: Path) -> None:
+    server.answer = lambda asked: "I cannot say" if asked.images else "A"
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("prices:\n  m: {input: 1, output: 10}\n  j: {input: 100, output: 1000}\n")
+    judge = ("--judge", "openai/j", "--judge-base-url", server.base_url, "--scorer", "judged")
+    done = run(questions, server, "--max-cost", 500 * COST, "--prices", prices, *judge, "--concurrency", 1)
+    n_judged = sum(not one.images for one in server.asked)
+    assert done.code == 1
+    assert n_judged == 4, "each is a hundred times as dear as a question"
+    assert done.json["cost"] <= 500 * COST
+
+
+def test_an_endpoint_that_counts_nothing_is_counted_by_a_guess(questions: Path, server: Server) -> None:
+    body = b'{"choices": [{"message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}]}'
+    server.answer = lambda asked: Answer(body=body)
+    done = run(questions, server, "--max-total-tokens", 1500)
+    assert done.code == 1
+    assert 3 < len(server.asked) < N
+    assert "--max-total-tokens 1,500 is reached" in done.err
+
+
+def test_refused_requests_cost_nothing(questions: Path, server: Server) -> None:
+    seen: set[str] = set()
+
+    def answer(asked: Asked) -> Answer:
+        if asked.text in seen:
+            return Answer("A")
+        seen.add(asked.text)
+        return Answer(status=429, body=b"{}", headers={"Retry-After": "0.01"})
+
+    server.answer = answer
+    done = run(questions, server, "--max-total-tokens", N * A_REPLY)
+    assert done.code == 0, done.err
+
+
+def test_a_limit_in_dollars_needs_a_price(questions: Path, server: Server) -> None:
+    done = run(questions, server, "--max-cost", 1)
+    assert done.code == 2
+    assert "no price is known for openai/m" in done.err
+    assert "--prices" in done.err
+    assert not server.asked
+    assert not (questions.parent / "runs").exists(), "nothing was begun"
+
+
+@pytest.mark.parametrize("flags", [("--max-cost", 0), ("--max-cost", -1), ("--max-total-tokens", 0)])
+def test_limits_that_cannot_be_meant(questions: Path, server: Server, flags: tuple[object, ...]) -> None:
+    done = run(questions, server, *flags, "--prices", PRICES)
+    assert done.code == 2
+    assert not server.asked
