@@ -17,6 +17,7 @@ import pytest
 
 from support.command import Outcome, eyechart
 from support.files import jsonl
+from support.server import Answer, Server
 from torture.endpoint import Endpoint
 
 # What may differ between two runs of the same questions.
@@ -350,6 +351,36 @@ def test_a_wrong_key_or_model_ends_it_at_the_first_answer(
         assert f"HTTP {status}" in done.err
         assert hint in done.err.split("hint:")[1]
         assert endpoint.stats()["requests"] <= int(flags.split()[1])
+
+
+@pytest.mark.parametrize(("flags", "n"), [("", 8), ("--give-up-after 3", 3)])
+def test_an_endpoint_that_refuses_everything_is_not_asked_everything(
+    tmp_path: Path, flags: str, n: int
+) -> None:
+    refusal = Answer(status=400, body=b'{"error": {"message": "this model takes no pictures"}}')
+    with Server(lambda asked: refusal) as server:
+        done = run(tmp_path, 500, server.base_url, flags=f"--concurrency 1 {flags}")
+        assert len(server.asked) == n
+    assert done.code == 1
+    assert f"the first {n} requests were all refused" in done.err
+    assert "this model takes no pictures" in done.err
+    assert done.json["pending"] == 500 - n
+
+
+@pytest.mark.slow
+def test_a_storm_in_which_nobody_is_answered_is_sat_out(tmp_path: Path) -> None:
+    with served(tmp_path) as endpoint:
+        storm = {"failures": {"429": 1.0}, "retry_after_s": 0.5}
+        stop = lambda: endpoint.control(failures={})  # noqa: E731
+
+        def begin() -> None:
+            endpoint.control(**storm)
+            threading.Timer(2.0, stop).start()
+
+        with once(has_answered(endpoint, 100), begin):
+            done = run(tmp_path, 1000, endpoint, flags="--concurrency 32")
+        assert done.code == 0, done.err
+        assert endpoint.stats()["requests"] < 1000 + 300
 
 
 def test_one_address_with_a_wrong_model_ends_it_soon(tmp_path: Path) -> None:
