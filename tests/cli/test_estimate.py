@@ -28,7 +28,7 @@ def test_people_read_what_would_be_asked(questions: Path, capsys: pytest.Capture
     assert "pictures 6, about 1,530 tokens" in lines
     assert "tokens out 120 to 12,000" in lines
     assert any(line.startswith("cost 0.0") and line.endswith("USD") for line in lines)
-    assert any("openai.com/api/pricing as of 20" in line for line in lines)
+    assert any("openai.com/api/pricing" in line for line in lines)
 
 
 def test_what_cannot_be_asked_is_told_with_its_reason(

@@ -8,19 +8,18 @@ import contextlib
 import json
 import random
 import threading
-import tracemalloc
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import web
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.errors import ModelError
-from eyechart.model.body import SMALL, Bodies, as_data
+from eyechart.model.body import Bodies
+from eyechart.model.http import SMALL, Http
 from eyechart.model.openai import OpenAIModel, openai
 from eyechart.types import Image, ImageRef, Message, ModelSettings, Part, Request
 from support.parts import request, sample
@@ -107,26 +106,6 @@ def test_the_messages_are_the_runs_own_whatever_the_user_adds() -> None:
     assert json.loads(whole)["messages"] == [{"role": "user", "content": "?"}]
 
 
-def test_small_bodies_are_one_text_and_large_ones_keep_their_pieces() -> None:
-    assert as_data([b"ab", b"cd"]) == b"abcd"
-    assert isinstance(as_data([b"x" * (SMALL - 1)]), bytes)
-    large = as_data([b"x" * (SMALL - 1), b"y"])
-    assert isinstance(large, aiohttp.Payload)
-    assert large.size == SMALL
-    assert large.decode() == "x" * (SMALL - 1) + "y"
-
-
-def test_a_large_body_is_not_copied_into_one() -> None:
-    pieces = Bodies(FIELDS).pieces([Message("user", ("What?", image(3_000_000)))], {})
-    as_data(pieces)
-    tracemalloc.start()
-    large = as_data(pieces)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert isinstance(large, aiohttp.Payload)
-    assert peak < 100_000
-
-
 # -- on the wire -----------------------------------------------------------------------------------
 
 
@@ -163,11 +142,14 @@ def test_bodies_arrive_byte_for_byte_with_their_length(n_bytes: int) -> None:
     heard = Heard()
 
     async def drive() -> None:
-        async with heard.listening() as address, aiohttp.ClientSession() as session:
-            data = as_data([b"[", noise[:10], noise[10:], b"", b"]"])
-            for _ in range(2):  # the same again, as when a request is repeated
-                async with session.post(address, data=data) as response:
+        async with heard.listening() as address:
+            http = Http(address, {})
+            try:
+                for _ in range(2):  # the same again, as when a request is repeated
+                    response = await http.post([b"[", noise[:10], noise[10:], b"", b"]"])
                     assert response.status == 200
+            finally:
+                await http.close()
 
     asyncio.run(drive())
     assert heard.bodies == [b"[" + noise + b"]"] * 2
@@ -175,25 +157,24 @@ def test_bodies_arrive_byte_for_byte_with_their_length(n_bytes: int) -> None:
     assert not any("Transfer-Encoding" in headers for headers in heard.headers)
 
 
-@pytest.mark.parametrize("status", [307, 308])
-@pytest.mark.parametrize("n_bytes", [100, 3_000_000])
-def test_a_redirected_body_is_sent_whole_again(status: int, n_bytes: int) -> None:
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_an_endpoint_that_has_moved_is_not_followed_but_named(status: int) -> None:
     heard = Heard()
-    heard.answers = [web.Response(status=status, headers={"Location": "/there"})]
-    asked = request("What?", image(n_bytes))
+    heard.answers = [web.Response(status=status, headers={"Location": "http://elsewhere/v1"})]
 
     async def drive() -> None:
         async with heard.listening() as address:
             model = openai("served", ModelSettings(base_url=address))
             try:
-                await model.reply(asked)
+                await model.reply(request("What?"))
             finally:
                 await model.close()
 
-    asyncio.run(drive())
-    first, second = heard.bodies
-    assert first == second
-    assert json.loads(first)["messages"] == [expected(asked.messages[0])]
+    with pytest.raises(ModelError, match="moved to http://elsewhere/v1") as caught:
+        asyncio.run(drive())
+    assert caught.value.is_fatal
+    assert "--base-url" in caught.value.hint
+    assert len(heard.bodies) == 1
 
 
 @pytest.mark.parametrize("n_bytes", [100, 3_000_000])

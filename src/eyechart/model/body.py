@@ -7,16 +7,11 @@ encoded with a mark in its place, and cut at the marks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from eyechart.types import Image, ImageRef, Message
-
-if TYPE_CHECKING:
-    from eyechart.model.payload import Pieces
-
-SMALL = 128 * 1024  # bodies below this are sent in one go, together with the headers
 
 _encode = msgspec.json.Encoder().encode
 _MARK = b"\0"  # stands in no JSON: in a text it would be escaped
@@ -68,12 +63,3 @@ def _head_of(fields: Mapping[str, Any]) -> bytes:
     """All before the messages, which are the run's own whatever an `extra_body` says."""
     others = {name: value for name, value in fields.items() if name != "messages"}
     return _encode(others)[:-1] + b',"messages":'
-
-
-def as_data(pieces: Sequence[bytes]) -> bytes | Pieces:
-    """The pieces as aiohttp takes them: a small body as one text, a large one bit by bit."""
-    if sum(map(len, pieces)) < SMALL:
-        return b"".join(pieces)
-    from eyechart.model.payload import Pieces
-
-    return Pieces(pieces)

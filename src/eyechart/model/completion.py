@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -122,9 +121,9 @@ def shortened(text: str) -> str:
     return (text[:300] + " …" if len(text) > 300 else text) or "(no explanation)"
 
 
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
+def retry_after_s(said: str) -> float | None:
     """Seconds to wait, from a header that holds seconds or a date."""
-    said = headers.get("Retry-After", "").strip()
+    said = said.strip()
     try:
         return max(0.0, float(said))
     except ValueError:

@@ -17,16 +17,16 @@ import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.address import proxy_for, split_address, without_password
-from eyechart.model.body import Bodies, as_data
+from eyechart.model.body import Bodies
 from eyechart.model.completion import error_text, read_completion, retry_after_s, shortened
+from eyechart.model.http import Broken, Http, Response, Unreachable
 from eyechart.model.secrets import without_secrets
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import model
 from eyechart.types import ModelSettings, Reply, Request
 
 if TYPE_CHECKING:
-    import aiohttp
-    import yarl
+    from eyechart.model.proxied import ProxiedHttp
 
 OFFICIAL = "https://api.openai.com/v1"
 
@@ -44,7 +44,8 @@ PARAMETERS = frozenset({
 })
 # fmt: on
 RETRYABLE = frozenset({408, 409, 425, 429})
-FATAL = frozenset({401, 403, 404})
+MOVED = frozenset({301, 302, 303, 307, 308})
+FATAL = frozenset({401, 403, 404}) | MOVED
 
 
 NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
@@ -104,8 +105,7 @@ class OpenAIModel:
         self._url = f"{base_url}/chat/completions"
         self._api_key = api_key
         self._parameters = dict(settings.parameters)
-        self._session: aiohttp.ClientSession | None = None
-        self._address: str | yarl.URL = self._url
+        self._http: Http | ProxiedHttp | None = None
         self._proxy = proxy_for(base_url)
         self._detail = self._parameters.pop("image_detail", None)
         extra = self._parameters.pop("extra_body", None) or {}
@@ -132,53 +132,43 @@ class OpenAIModel:
         return await self._post(request, {"n": n})
 
     async def _post(self, request: Request, fields: Mapping[str, Any]) -> list[Reply]:
-        import aiohttp
-
-        body = as_data(self._bodies.pieces(request.messages, fields))
+        pieces = self._bodies.pieces(request.messages, fields)
         start = time.perf_counter()
         try:
-            async with self._connected().post(self._address, data=body, proxy=self._proxy) as response:
-                content = await response.read()
-                if response.status != 200:
-                    raise self._refusal(response.status, response.headers, content)
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as err:
+            response = await self._connected().post(pieces)
+        except Unreachable as err:
             raise ModelError(
                 f"cannot connect to {self._base_url}: {_reason(err)}",
                 hint="is the server running? --base-url names another address",
                 is_retryable=True,
                 is_unreachable=True,
             ) from err
-        except (aiohttp.ClientError, TimeoutError, ConnectionError) as err:
+        except Broken as err:
             raise ModelError(f"no answer from {self._base_url}: {_reason(err)}", is_retryable=True) from err
-        finally:
-            if not isinstance(body, bytes):
-                body.forget()
-        return self._read(content, latency_s=time.perf_counter() - start)
+        if response.status != 200:
+            raise self._refusal(response)
+        return self._read(response.content, latency_s=time.perf_counter() - start)
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._http is not None:
+            await self._http.close()
+            self._http = None
 
-    def _connected(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            import aiohttp
-            import yarl
-
-            self._address = yarl.URL(self._url)
-            headers = {"Content-Type": "application/json", "User-Agent": "eyechart"}
+    def _connected(self) -> Http | ProxiedHttp:
+        if self._http is None:
+            headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
             if self._api_key:
                 headers["Authorization"] = f"Bearer {self._api_key}"
-            self._session = aiohttp.ClientSession(
-                # The engine bounds what is in flight; a second bound here could only get in its way.
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=60),
-                # How long an answer may take is the engine's to say.
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
-                headers=headers,
-                cookie_jar=aiohttp.DummyCookieJar(),  # endpoints know us by our key
-            )
-        return self._session
+            self._http = self._connect(headers)
+        return self._http
+
+    def _connect(self, headers: Mapping[str, str]) -> Http | ProxiedHttp:
+        if self._proxy is None:
+            return Http(self._url, headers)
+        from eyechart.model.proxied import ProxiedHttp
+
+        return ProxiedHttp(self._url, headers, self._proxy)
 
     def _read(self, content: bytes, *, latency_s: float) -> list[Reply]:
         try:
@@ -198,21 +188,25 @@ class OpenAIModel:
         """What a server said, in case it repeats the key to us."""
         return text.replace(self._api_key, "[key]") if self._api_key else text
 
-    def _refusal(self, status: int, headers: Mapping[str, str], content: bytes) -> ModelError:
-        said = self._without_key(error_text(content))
+    def _refusal(self, response: Response) -> ModelError:
+        status = response.status
+        said = self._without_key(error_text(response.content))
         out_of_credit = "insufficient_quota" in said
         hint = {
             401: "check the key (OPENAI_API_KEY or --api-key)",
             403: "the key is not allowed to use this model",
             404: f"check the model's name and the address: requests go to {self._url}",
         }.get(status, "")
+        if status in MOVED:
+            said = f"moved to {response.headers.get('location', 'nowhere')}"
+            hint = "give the new address with --base-url: keys are not carried from one place to another"
         return ModelError(
             f"HTTP {status} from {self._base_url}: {shortened(said)}",
             hint="the account has no credit left" if out_of_credit else hint,
             status=status,
             is_retryable=(status in RETRYABLE or status >= 500) and not out_of_credit,
             is_fatal=status in FATAL or out_of_credit,
-            retry_after_s=retry_after_s(headers),
+            retry_after_s=retry_after_s(response.headers.get("retry-after", "")),
         )
 
 

@@ -22,7 +22,7 @@ from eyechart.errors import StoreError
 from eyechart.store.database import connect, store_errors
 
 # A crash costs what was answered within this time, and every commit costs as much as several answers.
-_GATHER_S = 0.004
+_GATHER_S = 0.01
 # SQLite's calls let other threads run, and to wait for one's turn again costs more than a row: so rows of a
 # kind go in as few calls as possible. Few sizes, because each is a statement of its own to be prepared.
 _ROWS_AT_ONCE = (64, 16, 4, 1)
