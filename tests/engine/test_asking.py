@@ -156,6 +156,7 @@ class Bucket:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
 def test_nobody_fails_for_being_told_to_wait_while_others_are_answered(concurrency: int) -> None:
     model = Server(Bucket(200))
@@ -242,6 +243,7 @@ def test_tokens_are_counted_as_the_endpoint_reports_them() -> None:
     assert model.at[-1] - model.at[0] == pytest.approx(0.4, abs=0.15), "the guess was some five tokens each"
 
 
+@pytest.mark.slow
 def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An endpoint that hangs for a while must not be met by all that were to be sent meanwhile."""
     hangs_until = 0.0
@@ -353,6 +355,7 @@ def test_one_dead_address_does_not_end_a_run_without_retries() -> None:
 # -- dead, or only unlucky -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 4, 64])
 @pytest.mark.parametrize("error", [BROKEN, ModelError("no answer: reset", is_retryable=True)])
 def test_samples_that_always_fail_do_not_look_like_a_dead_endpoint(
@@ -378,6 +381,7 @@ def test_an_endpoint_that_dies_is_noticed_early(concurrency: int, error: ModelEr
     assert time.monotonic() - start < 3, "and nobody waits once it is clear"
 
 
+@pytest.mark.slow
 def test_the_first_request_that_is_answered_again_brings_all_back() -> None:
     """As when a server is restarted: nothing fails, though nobody is answered for a while."""
     dies_at, returns_at = time.monotonic() + 0.1, time.monotonic() + 0.6
@@ -401,6 +405,7 @@ def test_an_endpoint_that_is_silent_is_noticed_as_well() -> None:
     assert len(model.asked) < 30
 
 
+@pytest.mark.slow
 def test_one_of_two_that_dies_and_returns_is_used_again() -> None:
     start = time.monotonic()
 

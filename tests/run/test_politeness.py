@@ -104,6 +104,7 @@ def report(done: Outcome) -> dict[str, Any]:
     return {name: value for name, value in done.json.items() if name not in CHANGING}
 
 
+@pytest.mark.slow
 def test_n_at_once_are_n_at_the_server(tmp_path: Path) -> None:
     with served(tmp_path, latency_s=0.03) as endpoint:
         for n in (3, 17, 48):
@@ -112,6 +113,7 @@ def test_n_at_once_are_n_at_the_server(tmp_path: Path) -> None:
             assert endpoint.stats()["most_in_flight"] == n
 
 
+@pytest.mark.slow
 def test_n_at_once_are_n_over_all_addresses(tmp_path: Path) -> None:
     with served(tmp_path / "a", latency_s=0.03) as one, served(tmp_path / "b", latency_s=0.03) as other:
         assert run(tmp_path, 120, one, other, flags="--concurrency 24").code == 0
@@ -243,6 +245,7 @@ def test_no_more_tokens_a_minute_than_allowed(tmp_path: Path) -> None:
 # -- several addresses -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_one_address_that_was_dead_from_the_start(tmp_path: Path) -> None:
     with served(tmp_path / "a", dead=True) as dead, served(tmp_path / "b") as alive:
         done = run(tmp_path, 200, dead, alive, flags="--concurrency 8")
