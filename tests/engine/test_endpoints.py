@@ -265,15 +265,26 @@ def test_failures_that_were_under_way_together_count_once() -> None:
     assert not endpoint.is_suspect
 
 
-def test_silence_counts_every_time() -> None:
+@pytest.mark.parametrize(("silent_s", "is_dead"), [(5.0, False), (600.0, True)])
+def test_silence_counts_once_more_for_every_minute_of_it(silent_s: float, is_dead: bool) -> None:
     place = Place(ceiling=8)
     [endpoint] = place.members
     sent_at = place.clock.now
     for _ in range(8):
         place.enter()
+    place.clock.now += silent_s
     for who in range(8):
         place.fail(endpoint, SILENT, who, sent_at=sent_at)
-    assert place.all.is_dead()
+    assert place.all.is_dead() == is_dead
+
+
+def test_one_sample_that_hangs_is_no_dead_endpoint() -> None:
+    place = Place(ceiling=8)
+    for _ in range(6):
+        endpoint, sent_at = place.enter(), place.clock.now
+        place.clock.now += 600
+        place.fail(endpoint, SILENT, "the one", sent_at=sent_at)
+    assert not place.all.is_dead()
 
 
 def test_one_that_is_refused_alone_is_left_alone_for_a_moment() -> None:

@@ -120,7 +120,11 @@ class Heard:
     async def hear(self, request: web.Request) -> web.Response:
         self.bodies.append(await request.read())
         self.headers.append(request.headers)
-        return self.answers.pop(0) if self.answers else web.json_response({"choices": [{"message": {}}]})
+        return (
+            self.answers.pop(0)
+            if self.answers
+            else web.json_response({"choices": [{"message": {"content": "A"}}]})
+        )
 
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:

@@ -308,12 +308,25 @@ def test_tokens_are_counted_in_detail_where_the_server_does() -> None:
         ({"content": []}, "", ""),
         ({"content": "B", "reasoning": {"effort": "high"}}, "B", ""),
         ({"content": "B", "tool_calls": [], "audio": None}, "B", ""),
-        ({}, "", ""),
     ],
 )
 def test_the_answer_is_apart_from_the_thinking(message: dict[str, Any], text: str, thinking: str) -> None:
     reply = answer_to(completion(message))
     assert (reply.text, reply.thinking) == (text, thinking)
+
+
+@pytest.mark.parametrize("message", [{}, {"content": None}, {"content": None, "tool_calls": []}])
+def test_nothing_said_is_an_error_that_may_pass(message: dict[str, Any]) -> None:
+    body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+    error = error_of(Answer(body=body))
+    assert error.is_retryable
+    assert "no content" in error.message
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter", "tool_calls"])
+def test_nothing_said_for_a_reason_is_an_answer(reason: str) -> None:
+    body = json.dumps({"choices": [{"message": {"content": None}, "finish_reason": reason}]}).encode()
+    assert answer_to(Answer(body=body)).finish_reason == reason
 
 
 def test_a_refusal_is_told_as_one() -> None:

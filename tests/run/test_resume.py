@@ -58,7 +58,7 @@ def comparable(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_arguments(server: Server, out: str) -> list[str]:
-    flags = ["--base-url", server.base_url, "--concurrency", "8", "--out", out, "--json", "-q"]
+    flags = ["--base-url", server.base_url, "--concurrency", "8", "--out", out, "--json", "-q", "--no-cache"]
     return ["run", "q.tsv", "-m", "openai/m", *flags]
 
 

@@ -21,6 +21,7 @@ _LONGEST_REST_S = 30.0
 _FIRST_PAUSE_S = 0.005  # of an endpoint that refuses even one request at a time; doubled until it answers
 _LONGEST_PAUSE_S = 4.0
 _RECENT = 256
+_SILENCE_S = 60.0
 
 
 class DeadEndpoint(ModelError):
@@ -52,7 +53,7 @@ class Endpoint:
         self._answered_at = float("-inf")
         self._failed_at = float("-inf")
         self._failed: set[Hashable] = set()  # the samples that failed in this row
-        self._is_gone = False  # nobody listens there, or says a word: it is not the samples
+        self._is_gone = False  # nobody listens there: it is not the samples
 
     @property
     def is_suspect(self) -> bool:
@@ -91,16 +92,18 @@ class Endpoint:
     def has_failed(self, trouble: Trouble, error: ModelError, now: float) -> None:
         """It may be dead, unless the sample itself is to blame: others were answered since it first failed.
 
-        Failures that were under way together count once. Silence counts every time: it takes as long as
-        a user is willing to wait.
+        Failures that were under way together count once. Silence counts once more for every minute of it:
+        whoever waits for ten minutes need not do so eight times.
         """
         if trouble.began_at < self._answered_at:
             return
         self._failed.add(trouble.who)
-        self._is_gone = self._is_gone or error.is_unreachable or error.was_silent
-        if trouble.sent_at < self._failed_at and not error.was_silent:
+        self._is_gone = self._is_gone or error.is_unreachable
+        if trouble.sent_at < self._failed_at:
             return
         self.failures += 1
+        if error.was_silent:
+            self.failures += int((now - trouble.sent_at) / _SILENCE_S)
         self._failed_at = now
         if self.is_suspect:
             self.rests_until = now + _doubled(self._first_rest_s, self._n_rests, _LONGEST_REST_S)

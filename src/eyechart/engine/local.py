@@ -160,7 +160,7 @@ class LocalExecutor:
             else:
                 known.append(self._keep_known(trial, reply))
         if known:
-            await self._score(known)
+            self.tally.cached -= await self._score(known)
         if to_ask:
             await self._ask(to_ask)
 
@@ -197,7 +197,7 @@ class LocalExecutor:
             asked = trials[:1] if is_alone else trials
             try:
                 kept = await self._answer(asked)
-                await self._score(kept)
+                self.tally.answered -= await self._score(kept)
                 trials = trials[len(kept) :]
             except Unanswered as failed:
                 self._count_requests()
@@ -229,14 +229,17 @@ class LocalExecutor:
             kept.append((task, ask, own))
         return kept
 
-    async def _score(self, kept: Sequence[tuple[Task, Ask, Reply]]) -> None:
+    async def _score(self, kept: Sequence[tuple[Task, Ask, Reply]]) -> int:
+        """Score what is kept; how many the scorer failed on, which count as failed from now on."""
+        n_failed = 0
         for task, ask, reply in kept:
             score = await self.scoring.score(task.sample, task.trial, ask.key, reply)
             if score is None:
-                self.tally.answered -= 1
-                self.tally.failed += 1
+                n_failed += 1
             else:
                 self.tally.count_score(score, task.sample.weight)
+        self.tally.failed += n_failed
+        return n_failed
 
     def _fail(self, item: Prepared, failed: Unanswered) -> None:
         self.tally.failed += 1

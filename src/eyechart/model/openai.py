@@ -182,7 +182,10 @@ class OpenAIModel:
             ) from err
         if not completion.choices:
             raise ModelError(f"{self._base_url} answered without any choice", is_retryable=True)
-        return completion.replies(latency_s=latency_s)
+        replies = [reply for reply in completion.replies(latency_s=latency_s) if not _is_nothing(reply)]
+        if not replies:
+            raise ModelError(f"{self._base_url} answered with no content (null)", is_retryable=True)
+        return replies
 
     def _without_key(self, text: str) -> str:
         """What a server said, in case it repeats the key to us."""
@@ -212,3 +215,9 @@ class OpenAIModel:
 
 def _reason(err: BaseException) -> str:
     return without_password(" ".join(str(err).split())) or type(err).__name__
+
+
+def _is_nothing(reply: Reply) -> bool:
+    """Whether the server says that it is done, and has said nothing: an error in the shape of an answer."""
+    has_content = not reply.evidence.get("null_content") or bool(reply.thinking)
+    return reply.finish_reason == "stop" and not has_content
