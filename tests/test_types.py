@@ -117,3 +117,28 @@ def test_a_model_that_studies_is_known_by_its_method() -> None:
 
     assert isinstance(Learner(), Studious)
     assert not isinstance(object(), Studious)
+
+
+def test_a_question_without_its_golds_is_otherwise_the_same() -> None:
+    full = Sample(
+        id="1",
+        question="?",
+        images=(ImageRef(kind="file", location="a.png"),),
+        golds=("A",),
+        choices={"A": "x"},
+        choices_text="A. x",
+        hint="look",
+        meta={"category": "c"},
+        row=3,
+        weight=2.0,
+        circle="1",
+        withheld={"solution": "A"},
+    )
+    plain = Sample(id="", question="")
+    told = [
+        field.name
+        for field in dataclasses.fields(Sample)
+        if getattr(full, field.name) == getattr(plain, field.name)
+    ]
+    assert told == [], "give the new field a value above"
+    assert full.without_golds() == dataclasses.replace(full, golds=(), withheld={})

@@ -7,7 +7,7 @@ comes from outside is checked once, at the door, and trusted from there on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -136,7 +136,18 @@ class Sample:
 
     def without_golds(self) -> Sample:
         """The question as a model may see it."""
-        return replace(self, golds=(), withheld={})
+        return Sample(  # written out, since `replace` takes twice as long and this is done for every request
+            id=self.id,
+            question=self.question,
+            images=self.images,
+            choices=self.choices,
+            choices_text=self.choices_text,
+            hint=self.hint,
+            meta=self.meta,
+            row=self.row,
+            weight=self.weight,
+            circle=self.circle,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,11 +74,8 @@ class ImageLoader:
         import pybase64
 
         what = str(ref)
-        with alone(ref.location) if ref.kind == "url" and self.cache_dir else nullcontext():
-            raw = self._read(ref)
-            header = inspect(raw.data, what)
-            if raw.is_fetched:
-                self._fetcher().keep(ref.location, raw.data)
+        raw = self._fetched(ref) if ref.kind == "url" else self._read(ref)
+        header = inspect(raw.data, what)
         is_too_large = self.max_pixels is not None and header.width * header.height > self.max_pixels
         must_change = header.format not in MIME or header.is_animated or ref.box is not None or is_too_large
         if not must_change and self.jpeg_quality is None:
@@ -106,6 +103,15 @@ class ImageLoader:
             reencoded=True,
             origin=what,
         )
+
+    def _fetched(self, ref: ImageRef) -> _Raw:
+        """A picture from the web, kept for the next run if it is one; many may want it, one fetches it."""
+        with alone(ref.location) if self.cache_dir else nullcontext():
+            raw = self._read(ref)
+            if raw.is_fetched:
+                inspect(raw.data, str(ref))
+                self._fetcher().keep(ref.location, raw.data)
+        return raw
 
     def original(self, ref: ImageRef) -> bytes:
         """The file's own bytes, looked at but not changed; `ImageError` if they are no picture."""

@@ -225,6 +225,10 @@ class Asker:
 
     async def _enter(self, tries: _Tries) -> tuple[_Turn, Endpoint]:
         """Wait for a turn, then for an endpoint that is free; and again, if that took too long."""
+        if self.rates is None and (self.purse is None or self.purse.try_to_open()):
+            if not self.stop.is_set and (free := self.endpoints.try_to_enter(tries.endpoint)) is not None:
+                return _Turn(tries.request), free  # as nearly always
+            self._settle(_Turn(tries.request), None)
         while True:
             turn = await self._turn(tries.request)
             try:

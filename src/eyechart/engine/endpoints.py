@@ -145,12 +145,21 @@ class Endpoints:
         borne = sum(member.limit.value for member in self.members)
         return borne if self._at_most is None else min(self._at_most, borne)
 
+    def try_to_enter(self, rather_not: Endpoint | None = None) -> Endpoint | None:
+        """The endpoint to ask, if one is free; the caller says how it went."""
+        endpoint = self._free(rather_not)
+        if endpoint is not None:
+            endpoint.in_flight += 1
+        return endpoint
+
     async def enter(self, rather_not: Endpoint | None = None) -> Endpoint:
         """The endpoint to ask, once one is free or the run is ending; the caller says how it went."""
-        while (endpoint := self._free(rather_not)) is None and not self._is_over:
+        while (endpoint := self.try_to_enter(rather_not)) is None:
+            if self._is_over:
+                endpoint = self.members[0]
+                endpoint.in_flight += 1
+                break
             await self._wait()
-        endpoint = endpoint or self.members[0]
-        endpoint.in_flight += 1
         return endpoint
 
     def leave(self, endpoint: Endpoint) -> None:

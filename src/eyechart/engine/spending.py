@@ -26,9 +26,16 @@ class Purse:
         self._in_flight = 0
         self._waiting: list[asyncio.Future[None]] = []
 
+    def try_to_open(self) -> bool:
+        """Take what one more request needs, if that can be afforded now."""
+        if not self.budget.leaves_room(self._in_flight):
+            return False
+        self._in_flight += 1
+        return True
+
     async def open(self) -> BudgetSpent | None:
         """Wait until one more request can be afforded; the reason when none ever can."""
-        while not self.budget.leaves_room(self._in_flight):
+        while not self.try_to_open():
             if (why := self.budget.spent()) is not None:
                 return BudgetSpent(
                     why,
@@ -37,7 +44,6 @@ class Purse:
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
             await place
-        self._in_flight += 1
         return None
 
     def close(self, model: str, usage: Usage | None) -> None:

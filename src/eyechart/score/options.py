@@ -86,7 +86,11 @@ def is_negated(text: str, position: int) -> bool:
 
 def options_of(choices: Mapping[str, str]) -> Options:
     """Options prepared for reading; the same choices are prepared once."""
-    return _prepared(tuple((str(letter), str(text)) for letter, text in choices.items()))
+    try:
+        "".join(choices.values())  # the quickest way to see that all are texts, as nearly always
+    except TypeError:
+        return _prepared(tuple((str(letter), str(text)) for letter, text in choices.items()))
+    return _prepared(tuple(choices.items()))
 
 
 @lru_cache(maxsize=4096)
