@@ -7,25 +7,32 @@ ready, in pieces, and reads the answer with the parser that Node.js and uvicorn 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import socket
 import ssl
 import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from eyechart.errors import ModelError
+
 MAX_ANSWER_BYTES = 64 * 2**20  # an endpoint that sends more has gone wrong, or means harm
+MAX_HEAD_BYTES = 64 * 1024  # the same; counted by segments of the stream, so a little more may pass
 
 _CONNECT_S = 30.0
 _CLOSE_S = 2.0
-_IDLE_S = 4.0  # servers hang up after five seconds or more; a request must not cross that on its way
+IDLE_S = 4.0  # servers hang up after five seconds or more; a request must not cross that on its way
 SMALL = 128 * 1024  # bodies below this are sent in one go, together with the head
 _SLICE = 256 * 1024  # of a large one: what may wait in a socket's buffer while the loop turns to others
-_INFORMATIONAL = range(100, 200)
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's word for: look which it is
+_FIRST_OF_TLS = (b"\x15\x03", b"\x16\x03")  # an alert, a greeting
+_IN_A_PATH = "/?:@!$&'()*+,;=%"  # these mean something there; others are written as %XX
 
 
 class Unreachable(Exception):
@@ -50,11 +57,14 @@ class Http:
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         parts = urlsplit(url)
-        assert parts.hostname is not None
-        self._host = parts.hostname
+        self._host = _host(parts.hostname or "")
         self._tls = ssl.create_default_context() if parts.scheme == "https" else None
         self._port = parts.port or (443 if self._tls else 80)
-        self._head = _head(parts.path or "/", parts.netloc, headers)
+        named = f"[{self._host}]" if ":" in self._host else self._host
+        port = f":{parts.port}" if parts.port else ""
+        query = f"?{parts.query}" if parts.query else ""
+        self._head = _head(f"{parts.path or '/'}{query}", named + port, headers)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: list[_Connection] = []
         self._open: set[_Connection] = set()
         self._is_closed = False
@@ -76,60 +86,99 @@ class Http:
     async def close(self) -> None:
         """Close the connections, and wait until the loop has let go of them: it may be closed next."""
         self._is_closed = True
+        self._stay_in_this_loop()
         self._idle.clear()
         leaving = [connection.gone for connection in self._open]
         for connection in tuple(self._open):
+            connection.fail("closed from our side")
             connection.abort()
         if leaving:
             await asyncio.wait(leaving, timeout=_CLOSE_S)
 
     def _take(self) -> _Connection | None:
         """A connection that is open and was not left alone for long; the one that was used last."""
+        self._stay_in_this_loop()
         while self._idle:
             connection = self._idle.pop()
-            if connection.is_open and time.monotonic() - connection.idle_since < _IDLE_S:
+            if connection.is_open and time.monotonic() - connection.idle_since < IDLE_S:
                 return connection
             connection.abort()
         return None
 
-    async def _connect(self) -> _Connection:
+    def _stay_in_this_loop(self) -> None:
+        """Connections of another event loop ended with it."""
         loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._idle, self._open = loop, [], set()
+
+    async def _connect(self) -> _Connection:
+        loop, all_open = asyncio.get_running_loop(), self._open
         try:
             async with asyncio.timeout(_CONNECT_S):
                 _, connection = await loop.create_connection(
-                    lambda: _Connection(loop, self._open), self._host, self._port, ssl=self._tls
+                    lambda: _Connection(loop, all_open), self._host, self._port, ssl=self._tls
                 )
         except TimeoutError:
             raise Unreachable(f"no connection within {_CONNECT_S:g} s") from None
         except OSError as err:  # refused, no such host, no route, a certificate that is not to be trusted
             raise Unreachable(_plain(err)) from err
+        if self._is_closed:
+            connection.abort()
+            raise Broken("closed from our side")
         return connection
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Refuse what would end a header, or arrive as something else. The value may be a key: it is not told."""
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            what = "API key" if name == "Authorization" else f"header {name}"
+            raise ModelError(
+                f"the {what} cannot be sent: it holds a line break or another letter that is not plain ASCII",
+                hint="was it copied with quotation marks, or with what stood below it?",
+                is_fatal=True,
+            )
 
 
 def _head(path: str, host: str, headers: Mapping[str, str]) -> bytes:
     """All of a request's head but the length of its body."""
-    lines = [f"POST {path} HTTP/1.1", f"Host: {host}", "Accept-Encoding: identity"]
+    check_headers(headers)
+    lines = [f"POST {quote(path, _IN_A_PATH)} HTTP/1.1", f"Host: {host}", "Accept-Encoding: identity"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    if any("\r" in line or "\n" in line for line in lines):
-        raise ValueError("a header cannot hold a line break")
-    return "\r\n".join([*lines, "Content-Length: "]).encode("latin-1")
+    return "\r\n".join([*lines, "Content-Length: "]).encode("ascii")
+
+
+def _host(name: str) -> str:
+    """A host as the name service and the server know it.
+
+    >>> _host("localhost"), _host("::1"), _host("bücher.example")
+    ('localhost', '::1', 'xn--bcher-kva.example')
+    """
+    try:
+        return name.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise ModelError(
+            f"no host can be called {name!r}",
+            hint="write the address like http://localhost:8000/v1",
+            is_fatal=True,
+        ) from None
 
 
 class _Connection(asyncio.Protocol):
     """One connection, with one request at a time on it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, of: set[_Connection]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, all_open: set[_Connection]) -> None:
         self.is_open = False
-        self.gone: asyncio.Future[None] = loop.create_future()
-        self._of = of  # all that are open
         self.is_reusable = False
         self.idle_since = 0.0
+        self.gone: asyncio.Future[None] = loop.create_future()
         self._loop = loop
+        self._all_open = all_open
         self._transport: asyncio.Transport | None = None
-        self._answer: asyncio.Future[Response] | None = None
+        self._answer: asyncio.Future[Response] | None = None  # set while one is awaited
         self._room: asyncio.Future[None] | None = None  # set while the socket takes no more
         self._is_sent = True
-        self._parser: HttpResponseParser | None = None
+        self._parser = HttpResponseParser(self)
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
         self._n_bytes = 0
@@ -141,31 +190,36 @@ class _Connection(asyncio.Protocol):
         """Send a request, and wait for its answer."""
         transport = self._transport
         if transport is None or not self.is_open:
-            raise Broken("the connection was closed")
+            raise Broken("the server closed the connection")
         self.is_reusable = False
+        self._n_bytes = 0
         answer: asyncio.Future[Response] = self._loop.create_future()
         self._answer = answer
-        self._expect_head()
         n_bytes = sum(map(len, pieces))
         start = b"%b%d\r\n\r\n" % (head, n_bytes)
         if n_bytes < SMALL:
             transport.write(b"".join((start, *pieces)))
         else:
-            self._is_sent = False
-            await self._send(transport, (start, *pieces))
+            await self._send(transport, answer, (start, *pieces))
         return await answer
 
-    async def _send(self, transport: asyncio.Transport, pieces: Sequence[bytes]) -> None:
+    async def _send(
+        self, transport: asyncio.Transport, answer: asyncio.Future[Response], pieces: Sequence[bytes]
+    ) -> None:
         """As fast as the other side takes it, and no longer than until it has answered."""
-        assert self._answer is not None
+        self._is_sent = False
         for piece in pieces:
             view = memoryview(piece)
             for start in range(0, len(view), _SLICE):
-                if self._answer.done():
+                if answer.done() or transport.is_closing():
                     return  # refused before it was read to its end
                 transport.write(view[start : start + _SLICE])
                 if self._room is not None:
-                    await self._room
+                    try:
+                        await self._room
+                    except BaseException:
+                        _ = answer.cancel() or answer.exception()  # nobody will ask for it
+                        raise
         self._is_sent = True
 
     def abort(self) -> None:
@@ -173,38 +227,50 @@ class _Connection(asyncio.Protocol):
         self.is_open = False
         if self._transport is not None:
             self._transport.abort()
-        if self._answer is not None and not self._answer.done():
-            self._answer.cancel()
+
+    def fail(self, why: str) -> None:
+        """Tell whoever waits for an answer that there will be none."""
+        self.is_reusable = False
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_exception(Broken(why))
+        self.resume_writing()
 
     # -- what asyncio tells us ---------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are so in deed, not in name
         self.is_open = True
-        self._of.add(self)
+        self._all_open.add(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._parser is None:  # words that nobody asked for
+        if self._answer is None:  # words that nobody asked for
             self.abort()
             return
+        self._n_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
-            self._fail("it wants to speak another protocol")
+            self.fail("it wants to speak another protocol")
         except HttpParserError as err:
-            self._fail(f"the answer is no HTTP ({err})")
+            is_tls = data.startswith(_FIRST_OF_TLS)
+            self.fail("it speaks TLS: try https://" if is_tls else f"the answer is no HTTP ({err})")
+        if self._n_bytes > MAX_HEAD_BYTES:
+            self._check_size()
 
     def eof_received(self) -> bool:
+        self.abort()  # at once: what waits to be sent would hold up the end of the connection
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
-        self._of.discard(self)
+        self._all_open.discard(self)
         if not self.gone.done():
             self.gone.set_result(None)
         if self._is_head_read and exc is None and self._ends_with_connection():
             self._finish()
-        self._fail(_plain(exc) if isinstance(exc, OSError) else "the server closed the connection")
+        self.fail(_plain(exc) if isinstance(exc, OSError) else "the server closed the connection")
+        del self._parser  # which knows us: together we would stay until Python tidies up
 
     def pause_writing(self) -> None:
         self._room = self._loop.create_future()
@@ -216,72 +282,81 @@ class _Connection(asyncio.Protocol):
 
     # -- what the parser tells us ------------------------------------------------------------------
 
+    def on_message_begin(self) -> None:
+        if self._answer is None:  # a second answer right behind the first: whose would it be?
+            self.is_reusable = False
+        self._headers = {}
+        self._body = []
+        self._is_head_read = False
+
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        if not self._is_head_read:  # else: what a server says after the body changes nothing about it
+            self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         self._is_head_read = True
 
     def on_body(self, body: bytes) -> None:
-        self._n_bytes += len(body)
-        if self._n_bytes > MAX_ANSWER_BYTES:
-            self._fail(f"an answer of more than {MAX_ANSWER_BYTES // 2**20} MB")
-            return
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        assert self._parser is not None
-        if self._parser.get_status_code() in _INFORMATIONAL:
-            self._expect_head()  # the answer itself comes next
-            return
-        self.is_reusable = self.is_open and self._is_sent and self._parser.should_keep_alive()
-        self._finish()
+        if 100 <= self._parser.get_status_code() < 200:
+            self._is_head_read = False  # the answer itself comes next
+        elif self._answer is not None:
+            self.is_reusable = self.is_open and self._is_sent and self._parser.should_keep_alive()
+            self._finish()
 
     # -- the answer --------------------------------------------------------------------------------
 
-    def _expect_head(self) -> None:
-        self._parser = HttpResponseParser(self)
-        self._headers = {}
-        self._body = []
-        self._n_bytes = 0
-        self._is_head_read = False
+    def _check_size(self) -> None:
+        if not self._is_head_read:
+            self.fail("an answer that does not come to its point: its head is too long")
+        elif self._n_bytes > MAX_ANSWER_BYTES:
+            self.fail(f"an answer of more than {MAX_ANSWER_BYTES // 2**20} MB")
 
     def _ends_with_connection(self) -> bool:
         """Whether nothing but its end says how long the answer is."""
         return "content-length" not in self._headers and "transfer-encoding" not in self._headers
 
     def _finish(self) -> None:
-        parser, self._parser = self._parser, None
         answer = self._answer
-        if answer is None or answer.done() or parser is None:
+        if answer is None or answer.done():
             return
-        self.idle_since = time.monotonic()
         try:
             content = _unpacked(b"".join(self._body), self._headers.get("content-encoding", ""))
         except (zlib.error, ValueError) as err:
-            self._fail(f"the answer cannot be unpacked ({err})")
+            self.fail(f"the answer cannot be unpacked ({err})")
             return
+        self._answer = None
         self._body = []
-        answer.set_result(Response(parser.get_status_code(), self._headers, content))
-        self.resume_writing()
-
-    def _fail(self, why: str) -> None:
-        self.is_reusable = False
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(Broken(why))
-        self.resume_writing()
+        self.idle_since = time.monotonic()
+        answer.set_result(Response(self._parser.get_status_code(), self._headers, content))
+        if self._room is not None:
+            self.resume_writing()
 
 
 def _unpacked(content: bytes, encoding: str) -> bytes:
     """Some servers pack their answers though they were told not to."""
-    if encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
+    if not content or encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
         return content
     unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
-    unpacked = unpacker.decompress(content, MAX_ANSWER_BYTES)
-    if unpacker.unconsumed_tail:
+    unpacked = unpacker.decompress(content, MAX_ANSWER_BYTES + 1)
+    if len(unpacked) > MAX_ANSWER_BYTES:
         raise ValueError(f"more than {MAX_ANSWER_BYTES // 2**20} MB")
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("it does not end where it should")
     return unpacked
 
 
 def _plain(err: OSError) -> str:
-    return err.strerror or str(err) or type(err).__name__
+    """Why, in the words of the system: asyncio's own do not say that a connection was refused."""
+    if isinstance(err, ssl.SSLCertVerificationError):
+        return f"its certificate cannot be trusted: {err.verify_message}"
+    if isinstance(err, ssl.SSLError):
+        said = (err.reason or "no reason given").lower().replace("_", " ")
+        return f"no TLS could be spoken with it ({said}); is it an http:// address?"
+    if isinstance(err, socket.gaierror):
+        return f"the host is not known ({err.strerror})"
+    numbers = [err.errno] if err.errno else map(int, re.findall(r"\[Errno (\d+)\]", str(err)))
+    reasons = dict.fromkeys(os.strerror(number) for number in numbers)  # of a host with several addresses
+    return ", ".join(reasons) or str(err) or "the server closed the connection"
