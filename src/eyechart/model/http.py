@@ -29,6 +29,7 @@ _CONNECT_S = 30.0
 _CLOSE_S = 2.0
 IDLE_S = 4.0  # servers hang up after five seconds or more; a request must not cross that on its way
 SMALL = 128 * 1024  # bodies below this are sent in one go, together with the head
+_BUFFER = 16 * 1024  # of each connection, for what comes in: answers are short
 _SLICE = 256 * 1024  # of a large one: what may wait in a socket's buffer while the loop turns to others
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's word for: look which it is
 _FIRST_OF_TLS = (b"\x15\x03", b"\x16\x03")  # an alert, a greeting
@@ -164,7 +165,7 @@ def _host(name: str) -> str:
         ) from None
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(asyncio.BufferedProtocol):
     """One connection, with one request at a time on it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, all_open: set[_Connection]) -> None:
@@ -178,6 +179,7 @@ class _Connection(asyncio.Protocol):
         self._answer: asyncio.Future[Response] | None = None  # set while one is awaited
         self._room: asyncio.Future[None] | None = None  # set while the socket takes no more
         self._is_sent = True
+        self._buffer = memoryview(bytearray(_BUFFER))  # asyncio's own would be 256 KB, made anew every time
         self._parser = HttpResponseParser(self)
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
@@ -214,12 +216,13 @@ class _Connection(asyncio.Protocol):
                 if answer.done() or transport.is_closing():
                     return  # refused before it was read to its end
                 transport.write(view[start : start + _SLICE])
-                if self._room is not None:
-                    try:
+                try:
+                    if self._room is not None:
                         await self._room
-                    except BaseException:
-                        _ = answer.cancel() or answer.exception()  # nobody will ask for it
-                        raise
+                    await asyncio.sleep(0)  # a refusal may have come: the next write would be in vain
+                except BaseException:
+                    _ = answer.cancel() or answer.exception()  # nobody will ask for it
+                    raise
         self._is_sent = True
 
     def abort(self) -> None:
@@ -243,17 +246,21 @@ class _Connection(asyncio.Protocol):
         self.is_open = True
         self._all_open.add(self)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        data = self._buffer[:nbytes]
         if self._answer is None:  # words that nobody asked for
             self.abort()
             return
-        self._n_bytes += len(data)
+        self._n_bytes += nbytes
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
             self.fail("it wants to speak another protocol")
         except HttpParserError as err:
-            is_tls = data.startswith(_FIRST_OF_TLS)
+            is_tls = bytes(data).startswith(_FIRST_OF_TLS)
             self.fail("it speaks TLS: try https://" if is_tls else f"the answer is no HTTP ({err})")
         if self._n_bytes > MAX_HEAD_BYTES:
             self._check_size()
