@@ -54,6 +54,21 @@ def test_making_afresh_removes_what_an_earlier_run_left_and_nothing_else(tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_holding_removes_what_a_killed_process_left_half_written_and_nothing_else(tmp_path: Path) -> None:
+    kept = ("summary.json", ".mine.xlsx.0a1b2c3d.part", "official/.film.part", "official/a.json")
+    swept = (
+        ".summary.json.0a1b2c3d.part",
+        "official/.a.json.ffffffff.part",
+        "official/en/.b.csv.00000000.part",
+    )
+    (tmp_path / "official" / "en").mkdir(parents=True)
+    for name in (*kept, *swept):
+        (tmp_path / name).write_text("x")
+    with hold(tmp_path):
+        found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == {*kept, "run.lock"}
+
+
 def test_a_folder_that_cannot_be_made_is_refused_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreError) as caught:

@@ -19,6 +19,7 @@ from eyechart.store.journal import FILE_NAME
 
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"
+_DRAFT = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part")  # what `replacing` calls a file that is not whole yet
 _NAME_BYTES = 100  # file systems allow 255 of them, however many letters they spell
 
 
@@ -85,7 +86,21 @@ def hold(folder: Path) -> Iterator[None]:
             return
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
+        _sweep(folder)
         yield
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a process left half-written when it was killed: runs write these while they hold the folder.
+
+    What a user exports right beside the journal is left alone; it may be on its way at this moment.
+    """
+    for place, _, names in os.walk(folder):
+        for name in names:
+            draft = _DRAFT.fullmatch(name)
+            if draft is not None and (Path(place) != folder or draft[1] == SUMMARY_NAME):
+                with contextlib.suppress(OSError):
+                    (Path(place) / name).unlink()
 
 
 @contextlib.contextmanager
