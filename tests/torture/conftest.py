@@ -1,8 +1,44 @@
-"""How often processes were killed is said at the end: a suite that kills nobody proves nothing."""
+"""What the short forms share, and the number of kills: a suite that kills nobody proves nothing."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
 import pytest
+
+from torture.endpoint import Endpoint
+from torture.harness import Case, Disturbed
+from torture.workloads import CHOICE
+
+
+@pytest.fixture(scope="session")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
+    folder = tmp_path_factory.mktemp("small")
+    with Endpoint(folder, loris_finishes=False) as endpoint:
+        yield Case(folder, replace(CHOICE, n=24), endpoint)
+
+
+@pytest.fixture
+def small(_shared: Case) -> Case:
+    """One small workload at one server, run undisturbed once for all the tests that disturb it."""
+    _shared.endpoint.reset()
+    return _shared
+
+
+@pytest.fixture
+def run(small: Case, request: pytest.FixtureRequest) -> Disturbed:
+    """A run of that workload, in a folder of its own."""
+    _ = small.undisturbed
+    return Disturbed(small, re.sub(r"\W+", "-", request.node.name))
+
+
+@pytest.fixture(autouse=True)
+def _kills_are_counted(record_property: Callable[[str, object], None]) -> Iterator[None]:
+    before = Disturbed.kills_of_all
+    yield
+    record_property("kills", Disturbed.kills_of_all - before)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -10,7 +46,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         report
         for reports in terminalreporter.stats.values()
         for report in reports
-        if isinstance(report, pytest.TestReport) and report.when == "call"
+        if isinstance(report, pytest.TestReport) and report.when == "teardown"
     ]
     kills = sum(
         int(str(count)) for report in reports for name, count in report.user_properties if name == "kills"

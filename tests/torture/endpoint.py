@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +49,7 @@ class Endpoint:
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[dict[str, Any]] = []
         self._read_to = 0
+        self._at_first: dict[str, Any] = {}
         self.base_url = self._control = ""
 
     def __enter__(self) -> Endpoint:
@@ -73,6 +74,7 @@ class Endpoint:
         assert self._process.stdout is not None
         said = json.loads(self._process.stdout.readline())
         self.base_url, self._control = said["base_url"], said["control_url"]
+        self._at_first = self.control()
 
     @property
     def port(self) -> int:
@@ -85,9 +87,13 @@ class Endpoint:
         self._process.kill()
         self._process.communicate()
 
-    def control(self, **switches: Any) -> None:
-        """Move switches while it serves."""
-        self._ask("/control", json.dumps(switches).encode())
+    def control(self, **switches: Any) -> dict[str, Any]:
+        """Move switches while it serves; all of them as they stand then."""
+        return self._ask("/control", json.dumps(switches).encode())
+
+    def reset(self) -> None:
+        """Put all switches back to where they stood when it was started."""
+        self.control(**self._at_first)
 
     def stats(self) -> dict[str, Any]:
         """Its own counts."""
@@ -148,6 +154,40 @@ class Endpoint:
                     return
                 self._read_to += len(line)
                 self._lines.append(json.loads(line))
+
+
+class Logs:
+    """The logs of all servers of a case, as if they were one. Each server writes a file of its own."""
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._endpoints = tuple(endpoints)
+        self._marks = {0: (0,) * len(self._endpoints)}  # logs only grow: their sum names one moment of all
+
+    def settle(self) -> None:
+        """As `Endpoint.settle`."""
+        for endpoint in self._endpoints:
+            endpoint.settle()
+
+    def position(self) -> int:
+        """Where the logs end now; to be given to the methods below."""
+        ends = tuple(endpoint.position() for endpoint in self._endpoints)
+        self._marks[sum(ends)] = ends
+        return sum(ends)
+
+    def in_flight(self) -> int:
+        """Requests that no server has answered yet."""
+        return sum(int(endpoint.stats()["in_flight"]) for endpoint in self._endpoints)
+
+    def n_answered(self, since: int) -> int:
+        """Requests that were answered well since then."""
+        return sum(endpoint.n_answered(at) for endpoint, at in self._since(since))
+
+    def entries(self, since: int) -> Sequence[Entry]:
+        """The requests since then, server by server."""
+        return [entry for endpoint, at in self._since(since) for entry in endpoint.entries(at)]
+
+    def _since(self, since: int) -> Iterator[tuple[Endpoint, int]]:
+        return zip(self._endpoints, self._marks[since], strict=True)
 
 
 def each(kinds: Sequence[str], probability: float) -> dict[str, float]:

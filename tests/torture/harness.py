@@ -26,11 +26,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from support.command import Outcome, environment
 from torture import journal
-from torture.endpoint import Endpoint, Entry, good_answer
+from torture.endpoint import Endpoint, Entry, Logs, good_answer
 from torture.journal import Journal
 from torture.workloads import JUDGE, Workload
 
@@ -48,17 +48,26 @@ class Case:
     workload: Workload
     endpoint: Endpoint
     flags: tuple[str, ...] = ()
+    others: tuple[Endpoint, ...] = ()  # where the same model is served, too
+    has_cache: bool = False  # else the journal alone keeps answers, and has to
 
     def __post_init__(self) -> None:
         self.workload.make(self.folder, self.workload.n)
 
+    @cached_property
+    def logs(self) -> Logs:
+        """What its servers were asked."""
+        return Logs((self.endpoint, *self.others))
+
     def arguments(self, out: str) -> list[str]:
         """The words of the command."""
         source, *own = self.workload.arguments
+        served = [word for one in (self.endpoint, *self.others) for word in ("--base-url", one.base_url)]
         judge = ["--judge", f"openai/{JUDGE}", "--judge-base-url", self.endpoint.base_url]
         return [
-            "run", source, "-m", "openai/m", "--base-url", self.endpoint.base_url, *own,
+            "run", source, "-m", "openai/m", *served, *own,
             *(judge if self.workload.has_judge else ()),
+            *(() if self.has_cache else ("--no-cache",)),
             "--concurrency", str(CONCURRENCY), *self.flags, "--out", out, "--json", "-q",
         ]  # fmt: skip
 
@@ -86,10 +95,13 @@ class Report:
 class Disturbed:
     """One run folder through all its starts."""
 
+    kills_of_all: ClassVar[int] = 0
     case: Case
     out: str
     before: Sequence[str] = ()  # the words before the command itself
     program: Sequence[str] = ("-m", "eyechart")
+    flags: Sequence[str] = ()  # beside those of the case; may change from start to start
+    cache: str = ""  # where another run's is used; else it has its own
     kills: int = 0
     kills_mid_run: int = 0
     n_repeated: int = 0  # answers that the server gave twice in one start
@@ -105,12 +117,11 @@ class Disturbed:
 
     def start(self, **changes: str) -> subprocess.Popen[str]:
         """Start the command; it is to be ended by one of the methods below."""
-        self.since = self.case.endpoint.position()
-        cache = str(self.case.folder / f"cache-{self.out.replace('/', '-')}")
+        self.since = self.case.logs.position()
         return subprocess.Popen(
-            [*self.before, sys.executable, *self.program, *self.case.arguments(self.out)],
+            [*self.before, sys.executable, *self.program, *self.case.arguments(self.out), *self.flags],
             cwd=self.case.folder,
-            env=environment(EYECHART_CACHE=cache, **changes),
+            env=environment(EYECHART_CACHE=str(self.cache_file.parent), **changes),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -120,9 +131,9 @@ class Disturbed:
         """Start it and let it come to its end by itself."""
         return self.end(self.start(**changes))
 
-    def kill(self, when: Moment) -> bool:
+    def kill(self, when: Moment, **changes: str) -> bool:
         """Start it and kill it when `when` returns; says whether it was still running."""
-        process = self.start()
+        process = self.start(**changes)
         when(process, self)
         was_running = process.poll() is None
         process.kill()
@@ -130,6 +141,7 @@ class Disturbed:
         if was_running:
             assert process.returncode == -signal.SIGKILL
             self.kills += 1
+            Disturbed.kills_of_all += 1
             now = self.check()
             self.kills_mid_run += bool(now.committed) and len(now.replies) < self.case.workload.n_replies
         else:
@@ -154,15 +166,15 @@ class Disturbed:
 
     def check(self) -> Journal:
         """Everything that holds after any start; what is on disk now."""
-        self.case.endpoint.settle()
-        entries = self.case.endpoint.entries(self.since)
+        self.case.logs.settle()
+        entries = self.case.logs.entries(self.since)
         before, now = self.on_disk, journal.read(self.file, self.case.workload.trials)
         for key, body in before.committed.items():
             assert now.committed.get(key) == body, f"lost or changed: {key}"
         self._check_asked(entries, before, now)
         self.asked.extend(entries)
         self._check_answers(now)
-        self.on_disk, self.since = now, self.case.endpoint.position()
+        self.on_disk, self.since = now, self.case.logs.position()
         return now
 
     def _check_asked(self, entries: Sequence[Entry], before: Journal, now: Journal) -> None:
@@ -194,7 +206,7 @@ class Disturbed:
         assert len(now.replies) == self.case.workload.n_replies
         [folder] = self.root.glob("*/*")
         assert json.loads((folder / "summary.json").read_text()) == done.json
-        assert not list(folder.glob(".*.part")), "a half-written file was left"
+        assert not list(folder.rglob(".*.part")), "a half-written file was left"
         files = {
             str(path.relative_to(folder)): path.read_bytes().replace(f'"{self.out}"'.encode(), b'"out"')
             for path in sorted(folder.glob("official/**/*"))
@@ -235,6 +247,11 @@ class Disturbed:
         """The journal; where there is none yet, where it could be."""
         return next(iter(self.root.glob("*/*/run.sqlite")), self.root / "run.sqlite")
 
+    @property
+    def cache_file(self) -> Path:
+        """The response cache, where the case has one."""
+        return self.case.folder / f"cache-{self.cache or self.out.replace('/', '-')}" / "responses.sqlite"
+
 
 Moment = Callable[[subprocess.Popen[str], Disturbed], None]
 
@@ -253,7 +270,7 @@ def after_answers(count: int, more_s: float = 0.0) -> Moment:
     """Wait until the server has given so many answers in this start, and a little more."""
 
     def wait(process: subprocess.Popen[str], run: Disturbed) -> None:
-        _wait(process, lambda: run.case.endpoint.n_answered(run.since) >= count)
+        _wait(process, lambda: run.case.logs.n_answered(run.since) >= count)
         time.sleep(more_s)
 
     return wait
@@ -263,11 +280,11 @@ def after_the_last(more_s: float = 0.0) -> Moment:
     """Wait until the server has been asked and has nothing more to do: scores and reports follow."""
 
     def is_quiet(run: Disturbed) -> bool:
-        endpoint = run.case.endpoint
-        if endpoint.position() == run.since or endpoint.stats()["in_flight"]:
+        logs = run.case.logs
+        if logs.position() == run.since or logs.in_flight():
             return False
         time.sleep(0.01)  # a client that goes on has asked again by now
-        return not endpoint.stats()["in_flight"]
+        return not logs.in_flight()
 
     def wait(process: subprocess.Popen[str], run: Disturbed) -> None:
         _wait(process, lambda: is_quiet(run))

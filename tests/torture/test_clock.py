@@ -7,7 +7,6 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,12 +45,9 @@ def test_a_clock_that_jumps(tmp_path: Path) -> None:
 @pytest.mark.torture
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("workload", ALL, ids=lambda workload: workload.name)
-def test_a_clock_that_jumps_in_any_workload(
-    tmp_path: Path, workload: Workload, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_clock_that_jumps_in_any_workload(tmp_path: Path, workload: Workload) -> None:
     with Endpoint(tmp_path) as endpoint:
-        run = jump_and_kill(Case(tmp_path, workload, endpoint), kills=3)
-        record_property("kills", run.kills)
+        run = jump_and_kill(Case(tmp_path, workload, endpoint), kills=2)
         run.finish()
 
 

@@ -65,7 +65,7 @@ def test_disks_of_many_sizes(tmp_path: Path, workload: Workload) -> None:
     assert any(0 < n < workload.n_replies for n in kept), "the sizes were all too small or too large"
 
 
-@pytest.mark.slow
+@pytest.mark.torture
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     """The limit that a shell or a scheduler sets: `ulimit -f`."""
     if shutil.which("prlimit") is None:
@@ -100,10 +100,10 @@ def test_a_read_only_disk_is_refused_before_anything_is_asked(tmp_path: Path) ->
         run.finish()
 
 
-def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
-    with Endpoint(tmp_path) as endpoint:
-        run = Disturbed(Case(tmp_path, SMALL, endpoint), "runs")
-        (tmp_path / "runs").write_text("mine")
-        says_once(run.go_on(), "runs", "--out")
-        assert not endpoint.entries(0)
-        assert (tmp_path / "runs").read_text() == "mine"
+def test_a_file_in_place_of_the_folder(small: Case) -> None:
+    run = Disturbed(small, "taken")
+    run.root.write_text("mine")
+    since = small.endpoint.position()
+    says_once(run.go_on(), "taken", "--out")
+    assert not small.endpoint.entries(since)
+    assert run.root.read_text() == "mine"

@@ -23,25 +23,25 @@ def edit(file: Path, sql: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_process_is_refused_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
-    with Endpoint(tmp_path, latency_s=0.2) as endpoint:
-        case = Case(tmp_path, SMALL, endpoint)
-        run = Disturbed(case, "runs")
-        since = endpoint.position()
-        first = run.start()
-        after_answers(4)(first, run)
-        second = run.start()  # the same folder: what it asks would be seen as asked twice
-        out, err = second.communicate(timeout=30)
-        assert (second.returncode, out) == (2, "")
-        assert f"in use by another run (process {first.pid})" in err
-        assert "hint: " in err
-        assert first.poll() is None, "it is not disturbed by the second"
-        first.kill()
-        first.communicate()
-        run.since = since
-        run.check()
-        assert (run.file.parent / "run.lock").read_text() == str(first.pid), "the lock file is left behind"
-        run.finish()
+def test_a_second_process_is_refused_and_a_dead_one_holds_nothing(run: Disturbed) -> None:
+    endpoint = run.case.endpoint
+    endpoint.control(latency_s=0.5)
+    since = endpoint.position()
+    first = run.start()
+    after_answers(4)(first, run)
+    second = run.start()  # the same folder: what it asks would be seen as asked twice
+    out, err = second.communicate(timeout=30)
+    assert (second.returncode, out) == (2, "")
+    assert f"in use by another run (process {first.pid})" in err
+    assert "hint: " in err
+    assert first.poll() is None, "it is not disturbed by the second"
+    first.kill()
+    first.communicate()
+    run.since = since
+    run.check()
+    assert (run.file.parent / "run.lock").read_text() == str(first.pid), "the lock file is left behind"
+    endpoint.control(latency_s=0.03)
+    run.finish()
 
 
 @pytest.mark.torture
@@ -66,17 +66,15 @@ def test_many_processes_at_once_let_one_through(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
-    with Endpoint(tmp_path) as endpoint:
-        run = Disturbed(Case(tmp_path, SMALL, endpoint), "runs")
-        run.kill(after_answers(8))
-        edit(run.file, "PRAGMA user_version = 99")
-        before = run.file.read_bytes()
-        done = run.go_on()
-        assert done.code == 2
-        assert "newer eyechart" in done.err
-        assert "hint: upgrade eyechart" in done.err
-        assert run.file.read_bytes() == before
+def test_a_newer_format_is_refused_and_left_alone(run: Disturbed) -> None:
+    run.kill(after_answers(8))
+    edit(run.file, "PRAGMA user_version = 99")
+    before = run.file.read_bytes()
+    done = run.go_on()
+    assert done.code == 2
+    assert "newer eyechart" in done.err
+    assert "hint: upgrade eyechart" in done.err
+    assert run.file.read_bytes() == before
 
 
 # The columns of each table as the format's first release had them; later ones may have more.
@@ -118,7 +116,11 @@ def write_as(version: int, tables: Mapping[str, str], file: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("version", "tables", "workload"), [(1, FIRST, SMALL), (2, SECOND, replace(JUDGED, n=32))], ids=["1", "2"]
+    ("version", "tables", "workload"),
+    [
+        pytest.param(1, FIRST, SMALL, id="1", marks=pytest.mark.torture),
+        pytest.param(2, SECOND, replace(JUDGED, n=32), id="2"),
+    ],
 )
 def test_an_earlier_format_goes_on_with_all_its_replies(
     tmp_path: Path, version: int, tables: Mapping[str, str], workload: Workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,62 +20,40 @@ BODIES = ("truncated", "invalid-json", "empty-choices", "null-content", "empty-b
 SILENCES = ("slow-loris", "hang")
 WIRES = ("reset", *SILENCES)
 REFUSALS = ("500", "503", "429")
+EVERY = (*BODIES, *WIRES, *REFUSALS)
 SMALL = replace(CHOICE, n=24)
-NEVER = ("--give-up-after", "1000")  # these servers live, however it looks
-
-# A reply without any content is kept as an empty answer (model/completion.py), so the sample counts as
-# answered and unparsed where a second try would have brought the answer.
-NULL_CONTENT = pytest.mark.xfail(strict=True, reason="null content is kept as an empty answer")
-
-
-# Silences of requests that were under way together count one by one (engine/endpoints.py): eight of them
-# are a dead endpoint, and seven make it rest for 30 s.
-TOGETHER = pytest.mark.xfail(strict=True, reason="silences that come together count one by one")
-
-
-def kinds(names: Sequence[str]) -> list[Any]:
-    return [pytest.param(name, marks=[NULL_CONTENT] if name == "null-content" else []) for name in names]
-
-
-def patient(timeout_s: float = 0.5) -> tuple[str, ...]:
-    """Flags of somebody who waits for no answer for long, but tries often."""
-    return ("--retries", "20", "--timeout", f"{timeout_s:g}", *NEVER)
+PATIENT = ("--retries", "20", "--timeout", "0.5")  # waits for no answer for long, but tries often
 
 
 # -- each kind of failure alone --------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
-    """One small workload, run once undisturbed for all the tests that disturb it."""
-    folder = tmp_path_factory.mktemp("small")
-    with Endpoint(folder, loris_finishes=False, retry_after_s=0.1) as endpoint:
-        case = Case(folder, SMALL, endpoint, flags=patient())
-        _ = case.undisturbed
-        yield case
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", kinds([*BODIES, *WIRES, *REFUSALS]))
-def test_a_failure_of_each_kind_is_tried_again(small: Case, kind: str) -> None:
-    n_failures = 2 if kind in SILENCES else CONCURRENCY  # after three silences it is left alone for a while
-    small.endpoint.control(fail_first_n=0)  # so that it counts anew
-    small.endpoint.control(fail_first_kind=kind, fail_first_n=n_failures)
-    run = Disturbed(small, kind)
+@pytest.mark.torture
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_failure_of_each_kind_is_tried_again(run: Disturbed, kind: str) -> None:
+    """All that is under way at first fails; the server answers whatever comes after."""
+    run.flags = PATIENT
+    run.case.endpoint.control(fail_first_kind=kind, fail_first_n=CONCURRENCY, retry_after_s=0.1)
     done = run.go_on()
-    met = Counter(entry.kind for entry in run.asked)
-    assert met[kind] == n_failures
+    assert Counter(entry.kind for entry in run.asked)[kind] == CONCURRENCY
     run.compare(done)
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize("kind", kinds([*BODIES, *WIRES, *REFUSALS]))
-def test_a_server_that_often_fails_in_one_way(tmp_path: Path, kind: str) -> None:
-    with Endpoint(tmp_path, loris_finishes=False, retry_after_s=0.1) as endpoint:
-        case = Case(tmp_path, replace(CHOICE, n=48), endpoint, flags=patient())
-        _ = case.undisturbed
-        endpoint.control(failures={kind: 0.3})
-        Disturbed(case, "disturbed").finish()
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_server_that_often_fails_in_one_way(run: Disturbed, kind: str) -> None:
+    run.flags = PATIENT
+    run.case.endpoint.control(failures={kind: 0.3}, retry_after_s=0.1)
+    done = run.go_on()
+    assert kind in {entry.kind for entry in run.asked}
+    run.compare(done)
+
+
+@pytest.mark.slow
+def test_one_moment_of_silence_is_no_death(run: Disturbed) -> None:
+    run.flags, run.longest_s = ("--timeout", "0.5"), 20
+    run.case.endpoint.control(fail_first_kind="hang", fail_first_n=CONCURRENCY)
+    run.finish()
 
 
 @pytest.mark.torture
@@ -90,22 +68,29 @@ def test_answers_that_drip_are_answers(tmp_path: Path) -> None:
 # -- all of them together --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+def test_every_kind_of_failure_amid_the_others(run: Disturbed) -> None:
+    run.flags = PATIENT
+    run.case.endpoint.control(failures=each(EVERY, 0.4), seed=7908, retry_after_s=0.1)  # dice that meet all
+    done = run.go_on()
+    assert {entry.kind for entry in run.asked} == {"ok", *EVERY}
+    run.compare(done)
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("workload", ALL, ids=lambda workload: workload.name)
 def test_three_in_ten_requests_fail_somehow(tmp_path: Path, workload: Workload) -> None:
-    mix = [kind for kind in (*BODIES, *WIRES, *REFUSALS) if kind != "null-content"]
     with Endpoint(tmp_path, loris_finishes=False, retry_after_s=0.1, latency_jitter_s=0.02) as endpoint:
-        case = Case(tmp_path, workload, endpoint, flags=patient())
+        case = Case(tmp_path, workload, endpoint, flags=PATIENT)
         _ = case.undisturbed
-        endpoint.control(failures=each(mix, 0.3))
+        endpoint.control(failures=each(EVERY, 0.3))
         Disturbed(case, "disturbed").finish()
 
 
-def fail_for_good(case: Case, kinds: Sequence[str], longest_s: float = 60.0) -> None:
+def fail_for_good(run: Disturbed, kinds: Sequence[str]) -> None:
     """What fails whenever it is asked ends as a failure, is no answer anywhere, and is asked next time."""
-    endpoint, run = case.endpoint, Disturbed(case, "disturbed", longest_s=longest_s)
-    _ = case.undisturbed
+    case, endpoint = run.case, run.case.endpoint
     endpoint.control(failures=each(kinds, 0.3), sticky=True)
     done = run.go_on()
     assert done.code == 1, done.err
@@ -123,40 +108,27 @@ def fail_for_good(case: Case, kinds: Sequence[str], longest_s: float = 60.0) -> 
 
 
 @pytest.mark.slow
-def test_what_fails_for_good_is_a_failure(tmp_path: Path) -> None:
-    mix = [kind for kind in (*BODIES, "reset", *REFUSALS) if kind != "null-content"]
-    with Endpoint(tmp_path, retry_after_s=0.1) as endpoint:
-        fail_for_good(Case(tmp_path, SMALL, endpoint, flags=("--retries", "1", *NEVER)), mix)
-
-
-@pytest.mark.slow
-@TOGETHER
-def test_one_moment_of_silence_is_no_death(small: Case) -> None:
-    """All requests under way are met with silence once; the server answers whatever comes after."""
-    small.endpoint.control(fail_first_n=0)
-    small.endpoint.control(fail_first_kind="hang", fail_first_n=CONCURRENCY)
-    run = Disturbed(replace(small, flags=("--timeout", "0.5")), "silence", longest_s=20)
-    done = run.go_on()
-    assert done.code == 0, done.err
+def test_what_fails_for_good_is_a_failure(run: Disturbed) -> None:
+    run.flags = ("--retries", "1")
+    run.case.endpoint.control(retry_after_s=0.1)
+    fail_for_good(run, (*BODIES, "reset", *REFUSALS))
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize(
-    "kind",
-    [*kinds([*BODIES, "reset", *REFUSALS]), *(pytest.param(kind, marks=TOGETHER) for kind in SILENCES)],
-)
-def test_what_fails_for_good_in_one_way_is_a_failure(tmp_path: Path, kind: str) -> None:
-    flags = ("--retries", "1", "--timeout", "0.5", *NEVER)
-    with Endpoint(tmp_path, loris_finishes=False, retry_after_s=0.1) as endpoint:
-        fail_for_good(Case(tmp_path, SMALL, endpoint, flags=flags), [kind], longest_s=25)
+@pytest.mark.parametrize("kind", EVERY)
+def test_what_fails_for_good_in_one_way_is_a_failure(run: Disturbed, kind: str) -> None:
+    run.flags, run.longest_s = ("--retries", "1", "--timeout", "0.5"), 25
+    run.case.endpoint.control(retry_after_s=0.1)
+    fail_for_good(run, [kind])
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("workload", [TRIALS, JUDGED, ROUNDS], ids=lambda workload: workload.name)
 def test_what_fails_for_good_in_any_workload_is_a_failure(tmp_path: Path, workload: Workload) -> None:
-    mix = [kind for kind in (*BODIES, "reset", *REFUSALS) if kind != "null-content"]
     with Endpoint(tmp_path, retry_after_s=0.1) as endpoint:
-        fail_for_good(Case(tmp_path, workload, endpoint, flags=("--retries", "1", *NEVER)), mix)
+        case = Case(tmp_path, workload, endpoint, flags=("--retries", "1"))
+        _ = case.undisturbed
+        fail_for_good(Disturbed(case, "disturbed"), (*BODIES, "reset", *REFUSALS))
 
 
 # -- limits ----------------------------------------------------------------------------------------
@@ -185,11 +157,10 @@ def test_a_storm_of_refusals_is_sat_out(tmp_path: Path, storm: str) -> None:
 # -- a server that dies ----------------------------------------------------------------------------
 
 
-def survive(case: Case, away_s: float) -> Disturbed:
+def survive(run: Disturbed, away_s: float) -> None:
     """The server dies amid the run and returns: the run goes on, or ends with code 1 and is started again."""
-    endpoint = case.endpoint
-    _ = case.undisturbed
-    run = Disturbed(case, "disturbed", may_repeat=CONCURRENCY * case.workload.trials)
+    case, endpoint = run.case, run.case.endpoint
+    run.may_repeat = CONCURRENCY * case.workload.trials
     process = run.start()
     after_answers(case.workload.n_replies // 3 // case.workload.trials)(process, run)
     endpoint.control(dead=True)
@@ -202,13 +173,11 @@ def survive(case: Case, away_s: float) -> Disturbed:
         run.finish()
     else:
         run.compare(done)
-    return run
 
 
 @pytest.mark.slow
-def test_a_server_that_dies_and_returns(tmp_path: Path) -> None:
-    with Endpoint(tmp_path) as endpoint:
-        survive(Case(tmp_path, SMALL, endpoint, flags=("--retries", "20")), away_s=0.4)
+def test_a_server_that_dies_and_returns(run: Disturbed) -> None:
+    survive(run, away_s=0.3)
 
 
 @pytest.mark.torture
@@ -222,7 +191,9 @@ def test_a_server_that_dies_and_returns_in_any_workload(
     tmp_path: Path, workload: Workload, away_s: float
 ) -> None:
     with Endpoint(tmp_path) as endpoint:
-        survive(Case(tmp_path, workload, endpoint, flags=("--retries", "2")), away_s)
+        case = Case(tmp_path, workload, endpoint, flags=("--retries", "2"))
+        _ = case.undisturbed
+        survive(Disturbed(case, "disturbed"), away_s)
 
 
 @pytest.mark.torture
@@ -240,7 +211,7 @@ def test_a_server_that_is_killed_and_started_again(tmp_path: Path) -> None:
         run.compare(run.end(process))
 
 
-@pytest.mark.slow
+@pytest.mark.torture
 def test_a_server_that_stays_away_ends_the_run(tmp_path: Path) -> None:
     """With code 1 and one message; whatever had come in is there at the next start."""
     with Endpoint(tmp_path) as endpoint:

@@ -6,7 +6,6 @@ import json
 import random
 import signal
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from torture.workloads import ALL, CHOICE, ROUNDS, TRIALS, Workload
 def end_by_signal(run: Disturbed, number: signal.Signals) -> None:
     """One signal in the middle: code 130, a report of what is there, and every answer that was given kept."""
     process = run.start()
-    after_answers(10)(process, run)
+    after_answers(4)(process, run)
     process.send_signal(number)
     done = run.end(process)
     assert done.code == 130, done.err
@@ -31,9 +30,9 @@ def end_by_signal(run: Disturbed, number: signal.Signals) -> None:
 
 
 @pytest.mark.slow
-def test_sigterm_ends_it_cleanly(tmp_path: Path) -> None:
-    with Endpoint(tmp_path) as endpoint:
-        end_by_signal(Disturbed(Case(tmp_path, replace(CHOICE, n=32), endpoint), "ended"), signal.SIGTERM)
+def test_sigterm_ends_it_cleanly(run: Disturbed) -> None:
+    run.case.endpoint.control(latency_s=0.1)  # so that the signal comes before the last answer
+    end_by_signal(run, signal.SIGTERM)
 
 
 @pytest.mark.torture
@@ -48,25 +47,22 @@ def test_one_signal_ends_it_cleanly(tmp_path: Path, workload: Workload, number: 
 
 
 @pytest.mark.slow
-def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    with Endpoint(tmp_path) as endpoint:
-        case = Case(tmp_path, replace(CHOICE, n=32), endpoint)
-        _ = case.undisturbed
-        run = Disturbed(case, "ended")
-        run.kill(after_answers(6))
-        endpoint.control(latency_s=30)
-        process = run.start()
-        while endpoint.stats()["in_flight"] == 0:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        began = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        done = run.end(process)
-        assert time.monotonic() - began < 5
-        assert done.code == 130
-        endpoint.control(latency_s=0.03)
-        run.finish()
+def test_a_second_signal_ends_it_at_once(run: Disturbed) -> None:
+    endpoint = run.case.endpoint
+    run.kill(after_answers(6))
+    endpoint.control(latency_s=30)
+    process = run.start()
+    while endpoint.stats()["in_flight"] == 0:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    done = run.end(process)
+    assert time.monotonic() - began < 5
+    assert done.code == 130
+    endpoint.control(latency_s=0.03)
+    run.finish()
 
 
 @pytest.mark.torture
