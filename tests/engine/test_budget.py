@@ -12,18 +12,17 @@ from eyechart.types import Usage
 
 MILLION = 1_000_000
 A_DOLLAR = Price(input=1.0, output=1.0)
-NOTHING = Usage()
 
 
 def budget(
     max_cost: float | None = None, max_tokens: int | None = None, price: Price | None = A_DOLLAR
 ) -> Budget:
-    return Budget(max_cost=max_cost, max_tokens=max_tokens, prices={"m": price, "judge": price})
+    return Budget(max_cost=max_cost, max_tokens=max_tokens, prices={"model": price, "judge": price})
 
 
 def test_without_limits_there_is_always_room() -> None:
     free = budget()
-    free.count("m", Usage(prompt_tokens=10**12), guess=NOTHING)
+    free.count("model", Usage(prompt_tokens=10**12))
     assert free.leaves_room(10**6)
     assert free.spent() is None
     assert free.cost == pytest.approx(1_000_000)
@@ -31,8 +30,8 @@ def test_without_limits_there_is_always_room() -> None:
 
 def test_the_judge_is_counted_as_well() -> None:
     both = budget(max_tokens=100)
-    both.count("m", Usage(prompt_tokens=40, completion_tokens=5), guess=NOTHING)
-    both.count("judge", Usage(prompt_tokens=10, completion_tokens=1), guess=NOTHING)
+    both.count("model", Usage(prompt_tokens=40, completion_tokens=5))
+    both.count("judge", Usage(prompt_tokens=10, completion_tokens=1))
     assert both.tokens == 56
     assert not both.leaves_room(0), "one more may take 45, and 44 are left"
     assert both.spent() == "--max-total-tokens 100 is reached: 56 for 2 requests"
@@ -40,14 +39,14 @@ def test_the_judge_is_counted_as_well() -> None:
 
 def test_an_endpoint_that_does_not_count_is_counted_by_the_guess() -> None:
     one = budget(max_tokens=100)
-    one.count("m", None, guess=Usage(prompt_tokens=60, completion_tokens=10))
+    one.count("model", Usage(prompt_tokens=60, completion_tokens=10))
     assert one.tokens == 70
     assert not one.leaves_room(0)
 
 
 def test_what_is_under_way_counts_as_the_average_did() -> None:
     one = budget(max_cost=1.0)
-    one.count("m", Usage(prompt_tokens=MILLION // 10), guess=NOTHING)
+    one.count("model", Usage(prompt_tokens=MILLION // 10))
     assert one.leaves_room(8)
     assert not one.leaves_room(9)
     assert one.spent() is None, "they may come back cheaper: whoever asks waits"
@@ -63,9 +62,9 @@ def test_few_are_sent_while_nobody_knows_what_one_costs() -> None:
 
 def test_cheap_calls_to_a_judge_do_not_hide_dear_ones() -> None:
     one = budget(max_cost=1.0)
-    one.count("m", Usage(prompt_tokens=MILLION // 2), guess=NOTHING)
+    one.count("model", Usage(prompt_tokens=MILLION // 2))
     for _ in range(10):
-        one.count("judge", Usage(prompt_tokens=10), guess=NOTHING)
+        one.count("judge", Usage(prompt_tokens=10))
     assert not one.leaves_room(1)
 
 
@@ -82,10 +81,10 @@ def test_earlier_starts_count() -> None:
 
 def test_a_cost_that_is_not_known_is_none() -> None:
     assert budget(price=None).cost is None
-    half = Budget(max_cost=None, max_tokens=None, prices={"m": A_DOLLAR, "judge": None})
-    half.count("m", Usage(prompt_tokens=MILLION), guess=NOTHING)
+    half = Budget(max_cost=None, max_tokens=None, prices={"model": A_DOLLAR, "judge": None})
+    half.count("model", Usage(prompt_tokens=MILLION))
     assert half.cost == pytest.approx(1.0)
-    half.count("judge", Usage(prompt_tokens=1), guess=NOTHING)
+    half.count("judge", Usage(prompt_tokens=1))
     assert half.cost is None
     before = budget()
     before.carry(100, None)
@@ -107,7 +106,7 @@ def test_a_limit_is_passed_by_what_was_under_way_at_most(sizes: list[int], limit
             under_way.append(waiting.pop())
         if not under_way:
             break
-        one.count("m", Usage(prompt_tokens=under_way.pop(0)), guess=NOTHING)
+        one.count("model", Usage(prompt_tokens=under_way.pop(0)))
     assert one.tokens <= limit + at_once * 1000
     if waiting:
         assert one.spent() is not None
@@ -118,7 +117,7 @@ def test_equal_requests_never_pass_the_limit(size: int, limit: int) -> None:
     one = budget(max_tokens=limit)
     n = 0
     while n < 300 and one.leaves_room(0):
-        one.count("m", Usage(completion_tokens=size), guess=NOTHING)
+        one.count("model", Usage(completion_tokens=size))
         n += 1
     assert one.tokens <= max(limit, size), "the first one is sent before anybody knows"
     assert n == 300 or one.tokens + size > limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ import pytest
 from eyechart.engine.cached import Cache
 from eyechart.model.specs import make_model
 from eyechart.store.cache import ResponseCache
-from eyechart.types import Model, ModelSettings, Reply
-from support.parts import ScriptedModel
+from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply
+from support.parts import ScriptedModel, image, request
 
 KEY = "ab" * 32
+REQUEST = request("What?", image())
 
 
 @pytest.fixture
@@ -35,37 +37,51 @@ def fleet() -> Model:
 @pytest.mark.parametrize("make", [endpoint, fleet])
 def test_what_an_endpoint_said_is_found(responses: ResponseCache, make: type[Model]) -> None:
     model, cache = make(), Cache(responses)
-    assert cache.find(model, KEY) is None
-    cache.put(model, KEY, Reply(text="A"))
-    assert cache.find(model, KEY) == Reply(text="A")
-    assert cache.find(model, "cd" * 32) is None
+    assert cache.find(model, KEY, REQUEST) is None
+    cache.put(model, KEY, REQUEST, Reply(text="A"))
+    assert Cache(responses).find(model, KEY, REQUEST) == Reply(text="A")
+    assert cache.find(model, "cd" * 32, REQUEST) is None
+
+
+def test_a_run_does_not_find_what_it_has_put_there_itself(responses: ResponseCache) -> None:
+    cache = Cache(responses)
+    cache.put(endpoint(), KEY, REQUEST, Reply(text="A"))
+    assert cache.find(endpoint(), KEY, REQUEST) is None
+
+
+def test_a_picture_that_the_model_fetches_itself_may_be_another_next_time(responses: ResponseCache) -> None:
+    picture = ImageRef(kind="url", location="http://localhost/a.png")
+    handed_on = replace(REQUEST, messages=(Message("user", ("What?", picture)),))
+    Cache(responses).put(endpoint(), KEY, handed_on, Reply(text="A"))
+    assert Cache(responses).find(endpoint(), KEY, handed_on) is None
+    assert Cache(responses).find(endpoint(), KEY, REQUEST) is None
 
 
 @pytest.mark.parametrize("make", [ScriptedModel, lambda: make_model("baseline/random")])
 def test_what_runs_here_is_never_kept(responses: ResponseCache, make: type[Model]) -> None:
     model, cache = make(), Cache(responses)
-    cache.put(model, KEY, Reply(text="A"))
-    assert cache.find(model, KEY) is None
-    cache.put(endpoint(), KEY, Reply(text="B"))
-    assert cache.find(model, KEY) is None, "nor is another's reply taken for its own"
+    cache.put(model, KEY, REQUEST, Reply(text="A"))
+    assert cache.find(model, KEY, REQUEST) is None
+    cache.put(endpoint(), KEY, REQUEST, Reply(text="B"))
+    assert cache.find(model, KEY, REQUEST) is None, "nor is another's reply taken for its own"
 
 
 def test_one_that_is_not_read_is_still_kept_up_to_date(responses: ResponseCache) -> None:
-    Cache(responses).put(endpoint(), KEY, Reply(text="old"))
+    Cache(responses).put(endpoint(), KEY, REQUEST, Reply(text="old"))
     fresh = Cache(responses, is_read=False)
-    assert fresh.find(endpoint(), KEY) is None
-    fresh.put(endpoint(), KEY, Reply(text="new"))
-    assert Cache(responses).find(endpoint(), KEY) == Reply(text="new")
+    assert fresh.find(endpoint(), KEY, REQUEST) is None
+    fresh.put(endpoint(), KEY, REQUEST, Reply(text="new"))
+    assert Cache(responses).find(endpoint(), KEY, REQUEST) == Reply(text="new")
 
 
 def test_without_a_cache_nothing_is_found_or_kept() -> None:
     cache = Cache()
-    cache.put(endpoint(), KEY, Reply(text="A"))
-    assert cache.find(endpoint(), KEY) is None
+    cache.put(endpoint(), KEY, REQUEST, Reply(text="A"))
+    assert cache.find(endpoint(), KEY, REQUEST) is None
 
 
 def test_what_only_looks_like_an_answer_is_not_kept(responses: ResponseCache) -> None:
     cache = Cache(responses)
-    cache.put(endpoint(), KEY, Reply(text="", evidence={"null_content": True}))
-    cache.put(endpoint(), KEY, Reply(text="half an ans", finish_reason="error"))
-    assert cache.find(endpoint(), KEY) is None
+    cache.put(endpoint(), KEY, REQUEST, Reply(text="", evidence={"null_content": True}))
+    cache.put(endpoint(), KEY, REQUEST, Reply(text="half an ans", finish_reason="error"))
+    assert Cache(responses).find(endpoint(), KEY, REQUEST) is None

@@ -286,7 +286,7 @@ def test_a_scorer_that_raises_keeps_the_reply(journal: Journal) -> None:
     assert broken.failure is not None
     assert broken.failure.stage == "score"
     assert "ZeroDivisionError: in the scorer" in broken.failure.reason
-    assert (done.tally.answered, done.tally.failed) == (2, 1)
+    assert (done.tally.answered, done.tally.failed, done.tally.done) == (3, 1, 3)
     again = ScriptedModel()
     run(journal, again)
     assert again.asked == [], "the reply was paid for once"

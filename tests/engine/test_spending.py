@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.engine.budget import Budget
+from eyechart.engine.budget import Budget, Role
 from eyechart.engine.spending import BudgetSpent, Purse, guess_usage, total
 from eyechart.model.prices import Price
 from eyechart.types import Reply, Usage
@@ -17,7 +17,7 @@ from support.parts import image, request
 
 
 def purse(max_tokens: int | None = None, max_cost: float | None = None) -> Purse:
-    prices = {"m": Price(input=1, output=1), "judge": Price(input=1, output=1)}
+    prices: dict[Role, Price | None] = {"model": Price(input=1, output=1), "judge": Price(input=1, output=1)}
     return Purse(Budget(max_cost=max_cost, max_tokens=max_tokens, prices=prices))
 
 
@@ -43,7 +43,7 @@ async def spend(
             for _ in range(rng.randrange(3)):
                 await asyncio.sleep(0)
             has_failed = rng.random() < 0.1
-            one.close(rng.choice(["m", "judge"]), None if has_failed else used(tokens))
+            one.close(rng.choice(["model", "judge"]), None if has_failed else used(tokens))
 
     async with asyncio.timeout(5):
         await asyncio.gather(*(work() for _ in range(n_workers)))
@@ -87,7 +87,7 @@ def test_all_that_can_be_afforded_is_sent(n_workers: int) -> None:
         while (spent := await one.open()) is None:
             n_sent += 1
             await asyncio.sleep(0)
-            one.close("m", used(10))
+            one.close("model", used(10))
         one.let_go()
         return spent
 
@@ -124,7 +124,7 @@ def test_what_failed_costs_nothing_and_makes_room() -> None:
         fifth = asyncio.create_task(one.open())
         await asyncio.sleep(0.01)
         assert not fifth.done(), "nobody knows yet what one takes"
-        one.close("m", None)
+        one.close("model", None)
         assert await asyncio.wait_for(fifth, 1) is None
         assert one.budget.cost == 0.0
 
@@ -140,7 +140,7 @@ def test_one_who_was_cancelled_does_not_keep_others_waiting() -> None:
         gone, patient = (asyncio.create_task(one.open()) for _ in range(2))
         await asyncio.sleep(0.01)
         gone.cancel()
-        one.close("m", used(10))
+        one.close("model", used(10))
         assert await asyncio.wait_for(patient, 1) is None
 
     asyncio.run(play())

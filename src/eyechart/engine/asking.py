@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from eyechart.engine.backoff import Backoff
+from eyechart.engine.budget import Role
 from eyechart.engine.endpoints import (
     FIRST_REST_S,
     OVERLOADED,
@@ -64,8 +65,8 @@ class Patience:
     rpm: float | None = None
     tpm: float | None = None
 
-    def asker(self, model: Model, stop: Stop, *, purse: Purse | None = None, is_paced: bool = True) -> Asker:
-        """One that asks `model` so; not `is_paced`: the rates a minute are another model's."""
+    def asker(self, model: Model, stop: Stop, *, purse: Purse | None = None, role: Role = "model") -> Asker:
+        """One that asks `model` so. The rates a minute are not the judge's."""
         members = model.members if isinstance(model, Fleet) else (model,)
         endpoints = Endpoints(
             [self._endpoint(one) for one in members],
@@ -73,11 +74,11 @@ class Patience:
             at_most=self.concurrency,
         )
         rates = None
-        if is_paced and (self.rpm or self.tpm):
+        if role == "model" and (self.rpm or self.tpm):
             rates = Rates(
                 requests=Rate(self.rpm) if self.rpm else None, tokens=Rate(self.tpm) if self.tpm else None
             )
-        asker = Asker(model, self, stop, endpoints, rates=rates, purse=purse)
+        asker = Asker(model, self, stop, endpoints, rates=rates, purse=purse, role=role)
         stop.then(endpoints.let_go)
         if purse is not None:
             stop.then(purse.let_go)
@@ -158,6 +159,7 @@ class Asker:
     endpoints: Endpoints
     rates: Rates | None = None
     purse: Purse | None = None
+    role: Role = "model"
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
     sent: int = 0
     retried: int = 0
@@ -172,9 +174,10 @@ class Asker:
         if n == 1 or self.is_one_by_one or not isinstance(self.model, Several):
             return await self._persist(request, lambda model: model.reply(request))
 
-        def several(model: Model) -> Awaitable[list[Reply]]:
-            assert isinstance(model, Several)
-            return model.replies(request, n)
+        async def several(model: Model) -> list[Reply]:
+            if isinstance(model, Several):
+                return await model.replies(request, n)
+            return [await model.reply(request)]
 
         try:
             return await self._persist(request, several, n)
@@ -192,8 +195,10 @@ class Asker:
             error = await self._try(tries, call)
             if error is None:
                 return Answer(tries.replies, tries.n)
-            if self.stop.is_set or not tries.may_go_on:
+            if not tries.may_go_on:
                 raise Unanswered(error, tries.n) from error
+            if self.stop.is_set:
+                raise Stopped  # it might have been answered later: neither answered nor failed
             if error.status not in OVERLOADED or not tries.may_go_elsewhere(self.endpoints):
                 delay_s = self.patience.backoff.delay_s(tries.n_counted, error.retry_after_s, self.rng)
                 await self.stop.wait(delay_s)
@@ -265,17 +270,20 @@ class Asker:
         if replies is not None and usage is None and (self.purse or self.rates):
             usage = guess_usage(self.model.name, turn.request, replies)
         if self.purse is not None:
-            self.purse.close(self.model.name, usage)
+            self.purse.close(self.role, usage)
         if self.rates is not None and self.rates.tokens is not None and usage is not None:
             self.rates.tokens.correct(total(usage) - turn.n_tokens)
 
     async def _send(self, endpoint: Endpoint, call: Call) -> list[Reply]:
         self.sent += 1
         timeout_s = self.patience.timeout_s
+        limit = asyncio.timeout(timeout_s)
         try:
-            async with asyncio.timeout(timeout_s):
+            async with limit:
                 said = await call(endpoint.model)
-        except TimeoutError:
+        except TimeoutError as err:
+            if not limit.expired():  # the model's own
+                raise ModelError(f"{self.model.name} raised TimeoutError: {err}") from err
             message = f"no answer within {timeout_s:g} s"
             hint = "--timeout allows more"
             raise ModelError(message, hint=hint, is_retryable=True, was_silent=True) from None
@@ -308,7 +316,8 @@ class Asker:
         if error.is_unreachable:
             n_failures = min(member.failures for member in self.endpoints.members)
             is_last = n_failures > 0 and not tries.may_go_on
-            return self.answered == 0 and (n_failures >= _UNREACHABLE_TRIES or is_last)
+            is_wrong = n_failures >= _UNREACHABLE_TRIES or is_last
+            return self.answered == 0 and not self.is_proven and is_wrong
         self._fatal_in_a_row += error.is_fatal
         is_new = self.answered == 0 and not self.is_proven
         return error.is_fatal and (is_new or self._fatal_in_a_row >= _FATAL_IN_A_ROW)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from eyechart.model.prices import Price, usd
 from eyechart.types import Usage
+
+Role = Literal["model", "judge"]
 
 _UNKNOWING = 4  # requests under way while nobody knows yet what one takes
 
@@ -26,22 +29,22 @@ class Budget:
     Before a request: `leaves_room(in_flight)`. If it says no, either the limit is reached, and `spent` says
     how; or what is under way may reach it, and the next request waits until one of those has come back.
 
-    >>> budget = Budget(max_cost=1.0, max_tokens=None, prices={"m": Price(input=1, output=1)})
-    >>> budget.count("m", Usage(prompt_tokens=400_000), guess=Usage())
+    >>> budget = Budget(max_cost=1.0, max_tokens=None, prices={"model": Price(input=1, output=1)})
+    >>> budget.count("model", Usage(prompt_tokens=400_000))
     >>> budget.leaves_room(0), budget.leaves_room(1), budget.spent()
     (True, False, None)
-    >>> budget.count("m", None, guess=Usage(prompt_tokens=400_000))
+    >>> budget.count("model", Usage(prompt_tokens=400_000))
     >>> budget.leaves_room(0), budget.spent()
     (False, '--max-cost 1.00 is reached: 0.80 USD for 2 requests')
     """
 
     def __init__(
-        self, *, max_cost: float | None, max_tokens: int | None, prices: Mapping[str, Price | None]
+        self, *, max_cost: float | None, max_tokens: int | None, prices: Mapping[Role, Price | None]
     ) -> None:
         self._max_cost = max_cost
         self._max_tokens = max_tokens
         self._prices = prices
-        self._by_model: dict[str, _Spent] = {}
+        self._by_model: dict[Role, _Spent] = {}
         self._carried = _Spent()
         self._is_cost_known = True
 
@@ -60,6 +63,10 @@ class Budget:
         """In USD, earlier starts included; None where a model was asked whose price nobody knows."""
         if not self._is_cost_known or not any(self._prices.values()):
             return None
+        return self._known_cost
+
+    @property
+    def _known_cost(self) -> float:
         return self._carried.cost + sum(one.cost for one in self._by_model.values())
 
     @property
@@ -76,13 +83,12 @@ class Budget:
         else:
             self._carried.cost += cost
 
-    def count(self, model: str, usage: Usage | None, *, guess: Usage) -> None:
-        """One request has been answered. Where the endpoint does not count, the guess stands in."""
-        used = usage if usage is not None else guess
-        spent = self._by_model.setdefault(model, _Spent())
+    def count(self, role: Role, used: Usage) -> None:
+        """One request has been answered."""
+        spent = self._by_model.setdefault(role, _Spent())
         spent.n += 1
         spent.tokens += used.prompt_tokens + used.completion_tokens
-        price = self._prices.get(model)
+        price = self._prices.get(role)
         if price is None:
             self._is_cost_known = False
         else:
@@ -107,9 +113,8 @@ class Budget:
         tokens, cost = self._dearest() or (0.0, 0.0)
         requests = f"{self.n_requests:,} request{'s' * (self.n_requests != 1)}"
         if self._breaks_cost(cost):
-            return (
-                f"--max-cost {usd(self._max_cost or 0)} is reached: {usd(self.cost or 0)} USD for {requests}"
-            )
+            paid = usd(self._known_cost)
+            return f"--max-cost {usd(self._max_cost or 0)} is reached: {paid} USD for {requests}"
         if self._breaks_tokens(tokens):
             return f"--max-total-tokens {self._max_tokens:,} is reached: {self.tokens:,} for {requests}"
         return None
@@ -125,4 +130,4 @@ class Budget:
         return self._max_tokens is not None and self.tokens + more > self._max_tokens
 
     def _breaks_cost(self, more: float) -> bool:
-        return self._max_cost is not None and (self.cost or 0.0) + more > self._max_cost
+        return self._max_cost is not None and self._known_cost + more > self._max_cost

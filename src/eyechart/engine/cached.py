@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eyechart.store.cache import ResponseCache
-from eyechart.types import Model, Reply
+from eyechart.types import ImageRef, Model, Reply, Request
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
     """The response cache as one run uses it: endpoints only, for a user's own class may change overnight.
 
+    What this run itself has put there is not found by it: two samples that ask the same are two questions.
     Not `is_read`: what is asked anew is kept, and takes the place of what was said before.
     """
 
     responses: ResponseCache | None = None
     is_read: bool = True
+    _own: set[int] = field(default_factory=set)  # of each key the first half, as a number
 
-    def find(self, model: Model, key: str) -> Reply | None:
+    def find(self, model: Model, key: str, request: Request) -> Reply | None:
         """What `model` said to it."""
-        if self.responses is None or not self.is_read or not _is_kept(model):
+        if self.responses is None or not self.is_read or not _is_kept(model, request):
             return None
-        return self.responses.find(key)
+        return None if _short(key) in self._own else self.responses.find(key)
 
-    def put(self, model: Model, key: str, reply: Reply) -> None:
+    def put(self, model: Model, key: str, request: Request, reply: Reply) -> None:
         """Keep it for later runs."""
-        if self.responses is not None and _is_kept(model):
+        if self.responses is not None and _is_kept(model, request):
+            self._own.add(_short(key))
             self.responses.put(key, model.name, reply)
 
 
-def _is_kept(model: Model) -> bool:
-    return bool(getattr(model, "is_endpoint", False))
+def _is_kept(model: Model, request: Request) -> bool:
+    """Whether the same request means the same: a picture at an address that is handed on may be another."""
+    if not getattr(model, "is_endpoint", False):
+        return False
+    return not any(isinstance(part, ImageRef) for turn in request.messages for part in turn.parts)
+
+
+def _short(key: str) -> int:
+    return int(key[:16], 16)

@@ -35,11 +35,11 @@ class Calls:
         if known is not None:
             return known
         ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])
-        reply, attempts = self._cache.find(asker.model, key), 0
+        reply, attempts = self._cache.find(asker.model, key, request), 0
         if reply is None:
             answer = await asker.ask(request)
             reply, attempts = answer.replies[0], answer.attempts
-            self._cache.put(asker.model, key, reply)
+            self._cache.put(asker.model, key, request, reply)
         self._journal.append_call(sample, trial, ask, purpose, reply, attempts=attempts)
         self._remember(sample, trial, key, reply)
         return reply

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from eyechart.engine.asking import Patience, Unanswered
+from eyechart.engine.asking import Answer, Patience, Unanswered
 from eyechart.engine.cached import Cache
 from eyechart.engine.calls import Calls
 from eyechart.engine.judge import Bench, Judge
@@ -61,7 +61,8 @@ class LocalExecutor:
         self._model = model
         self._cache = cache or Cache()
         self._purse = purse
-        self._asker = settings.asker(model, self.stop, purse=purse)
+        is_free = bool(getattr(model, "is_free", False))
+        self._asker = settings.asker(model, self.stop, purse=None if is_free else purse)
         self._at_once = min(settings.concurrency, self._asker.endpoints.limit)
         self._takes_rounds = bool(getattr(model, "takes_rounds", False))
         self._calls = Calls(journal, self._cache)
@@ -74,7 +75,7 @@ class LocalExecutor:
         )
 
     def _judge(self, bench: Bench, settings: Settings) -> Judge:
-        asker = settings.asker(bench.model, self.stop, purse=self._purse, is_paced=False)
+        asker = settings.asker(bench.model, self.stop, purse=self._purse, role="judge")
         return Judge(bench, asker, self._calls)
 
     @property
@@ -154,13 +155,13 @@ class LocalExecutor:
             if trial.request is None or trial.is_answered:
                 self._settle_unasked(trial)
                 continue
-            reply = self._cache.find(self._model, trial.ask.key) if trial.ask else None
+            reply = self._cache.find(self._model, trial.ask.key, trial.request) if trial.ask else None
             if reply is None:
                 to_ask.append(trial)
             else:
                 known.append(self._keep_known(trial, reply))
         if known:
-            self.tally.cached -= await self._score(known)
+            await self._score(known)
         if to_ask:
             await self._ask(to_ask)
 
@@ -197,7 +198,7 @@ class LocalExecutor:
             asked = trials[:1] if is_alone else trials
             try:
                 kept = await self._answer(asked)
-                self.tally.answered -= await self._score(kept)
+                await self._score(kept)
                 trials = trials[len(kept) :]
             except Unanswered as failed:
                 self._count_requests()
@@ -224,22 +225,18 @@ class LocalExecutor:
             own = reply if n == 0 else replace(reply, usage=None)
             task = item.task
             self._journal.append_reply(task.sample.id, task.trial, ask, own, attempts=answer.attempts)
-            self._cache.put(self._model, ask.key, own)
+            self._cache.put(self._model, ask.key, first.request, _alone(reply, answer))
             self.tally.count_answer()
             kept.append((task, ask, own))
         return kept
 
-    async def _score(self, kept: Sequence[tuple[Task, Ask, Reply]]) -> int:
-        """Score what is kept; how many the scorer failed on, which count as failed from now on."""
-        n_failed = 0
+    async def _score(self, kept: Sequence[tuple[Task, Ask, Reply]]) -> None:
         for task, ask, reply in kept:
             score = await self.scoring.score(task.sample, task.trial, ask.key, reply)
             if score is None:
-                n_failed += 1
+                self.tally.count_slip()
             else:
                 self.tally.count_score(score, task.sample.weight)
-        self.tally.failed += n_failed
-        return n_failed
 
     def _fail(self, item: Prepared, failed: Unanswered) -> None:
         self.tally.failed += 1
@@ -258,3 +255,16 @@ class LocalExecutor:
         self._journal.count_requests(
             sent=self.tally.sent, retried=self.tally.retried, cached=self.tally.cached
         )
+
+
+def _alone(reply: Reply, answer: Answer) -> Reply:
+    """One of several replies to a request, with the tokens that it would have taken on its own."""
+    n, usage = len(answer.replies), answer.replies[0].usage
+    if n == 1 or usage is None:
+        return reply
+    own = replace(
+        usage,
+        completion_tokens=usage.completion_tokens // n,
+        reasoning_tokens=usage.reasoning_tokens // n,
+    )
+    return replace(reply, usage=own)

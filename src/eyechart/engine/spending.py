@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
 
-from eyechart.engine.budget import Budget
+from eyechart.engine.budget import Budget, Role
 from eyechart.errors import ModelError
 from eyechart.model.tokens import ImageRule, image_rule, text_tokens
 from eyechart.types import Image, Reply, Request, Usage
@@ -46,11 +46,11 @@ class Purse:
             await place
         return None
 
-    def close(self, model: str, usage: Usage | None) -> None:
+    def close(self, role: Role, usage: Usage | None) -> None:
         """A request has come back, without usage where there is nothing to pay for."""
         self._in_flight -= 1
         if usage is not None:
-            self.budget.count(model, usage, guess=usage)
+            self.budget.count(role, usage)
         if self._waiting:
             self.let_go()
 

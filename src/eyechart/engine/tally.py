@@ -23,6 +23,7 @@ class Tally:
     answered: int = 0
     cached: int = 0
     failed: int = 0
+    slipped: int = 0  # of these: there is a reply, but the scorer failed on it
     sent: int = 0
     retried: int = 0
     score_sum: float = 0.0
@@ -33,7 +34,7 @@ class Tally:
     @property
     def done(self) -> int:
         """Samples with an outcome, found or made."""
-        return self.resumed + self.answered + self.cached + self.failed
+        return self.resumed + self.answered + self.cached + self.failed - self.slipped
 
     def count_answer(self) -> None:
         """One reply is in."""
@@ -42,6 +43,11 @@ class Tally:
         self._recent.append(now)
         while self._recent[0] < now - _WINDOW_S:
             self._recent.popleft()
+
+    def count_slip(self) -> None:
+        """A reply is in, and the scorer failed on it."""
+        self.failed += 1
+        self.slipped += 1
 
     def count_score(self, score: Score, weight: float = 1.0) -> None:
         """One verdict is in. What has no public answer does not move the mean."""

@@ -44,6 +44,7 @@ PARAMETERS = frozenset({
 })
 # fmt: on
 RETRYABLE = frozenset({408, 409, 425, 429})
+GIVEN_UP = frozenset({"error", "abort"})
 MOVED = frozenset({301, 302, 303, 307, 308})
 FATAL = frozenset({401, 403, 404}) | MOVED
 
@@ -182,10 +183,13 @@ class OpenAIModel:
             ) from err
         if not completion.choices:
             raise ModelError(f"{self._base_url} answered without any choice", is_retryable=True)
-        replies = [reply for reply in completion.replies(latency_s=latency_s) if not _is_nothing(reply)]
-        if not replies:
-            raise ModelError(f"{self._base_url} answered with no content (null)", is_retryable=True)
-        return replies
+        replies = completion.replies(latency_s=latency_s)
+        answers = [reply for reply in replies if not _is_failure(reply)]
+        if not answers:
+            reason = replies[0].finish_reason
+            why = "no content (null)" if reason == "stop" else f"nothing, for the reason {reason!r}"
+            raise ModelError(f"{self._base_url} answered with {why}", is_retryable=True)
+        return answers
 
     def _without_key(self, text: str) -> str:
         """What a server said, in case it repeats the key to us."""
@@ -201,7 +205,7 @@ class OpenAIModel:
             404: f"check the model's name and the address: requests go to {self._url}",
         }.get(status, "")
         if status in MOVED:
-            said = f"moved to {response.headers.get('location', 'nowhere')}"
+            said = f"moved to {self._without_key(response.headers.get('location', 'nowhere'))}"
             hint = "give the new address with --base-url: keys are not carried from one place to another"
         return ModelError(
             f"HTTP {status} from {self._base_url}: {shortened(said)}",
@@ -217,7 +221,7 @@ def _reason(err: BaseException) -> str:
     return without_password(" ".join(str(err).split())) or type(err).__name__
 
 
-def _is_nothing(reply: Reply) -> bool:
-    """Whether the server says that it is done, and has said nothing: an error in the shape of an answer."""
-    has_content = not reply.evidence.get("null_content") or bool(reply.thinking)
-    return reply.finish_reason == "stop" and not has_content
+def _is_failure(reply: Reply) -> bool:
+    """Whether it is an error in the shape of an answer: given up on the way, or done without a word."""
+    is_null = bool(reply.evidence.get("null_content")) and not reply.thinking
+    return reply.finish_reason in GIVEN_UP or (reply.finish_reason == "stop" and is_null)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError, EyechartError, ModelError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, make_loader, make_plan
+from eyechart.run.plan import Plan, make_plan, make_preparer
 from eyechart.run.record import Run
 from eyechart.run.sources import find_benchmark
 from eyechart.types import Benchmark, Source
@@ -162,7 +162,6 @@ def _make_executor(plan: Plan, journal: Journal, responses: ResponseCache | None
     from eyechart.engine.backoff import Backoff
     from eyechart.engine.cached import Cache
     from eyechart.engine.local import LocalExecutor, Settings
-    from eyechart.engine.prepare import Preparer
     from eyechart.engine.spending import Purse
     from eyechart.run.bill import make_budget
 
@@ -176,11 +175,9 @@ def _make_executor(plan: Plan, journal: Journal, responses: ResponseCache | None
         timeout_s=options.timeout_s,
         backoff=Backoff(attempts=options.retries + 1),
     )
-    identity = {"model": model.name, **model.identity}
-    preparer = Preparer(plan.prompt, make_loader(options), identity, pass_urls=options.pass_urls)
     executor = LocalExecutor(
         model,
-        preparer,
+        make_preparer(plan),
         journal,
         verdicts.scorer,
         settings,

@@ -11,14 +11,14 @@ from eyechart.run.options import Options
 from eyechart.types import Model
 
 if TYPE_CHECKING:
-    from eyechart.engine.budget import Budget
+    from eyechart.engine.budget import Budget, Role
     from eyechart.run.plan import Plan
     from eyechart.store.journal import Journal
 
 
 def is_free(model: Model) -> bool:
     """Whether it runs here, without tokens that anybody would count."""
-    return model.name.startswith("baseline/")
+    return bool(getattr(model, "is_free", False))
 
 
 def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str, Price | None]:
@@ -56,10 +56,10 @@ def make_budget(plan: Plan, journal: Journal) -> Budget:
     """The limits of a run, less what its earlier starts have spent."""
     from eyechart.engine.budget import Budget
 
-    options, model, bench = plan.options, plan.model, plan.verdicts.bench
-    prices = {model.name: plan.prices.get("model")}
+    options, bench = plan.options, plan.verdicts.bench
+    prices: dict[Role, Price | None] = {"model": plan.prices.get("model")}
     if bench is not None:
-        prices.setdefault(bench.model.name, plan.prices.get("judge"))
+        prices["judge"] = plan.prices.get("judge")
     budget = Budget(max_cost=options.max_cost, max_tokens=options.max_total_tokens, prices=prices)
     for who, paid in zip(("model", "judge"), journal.paid_totals(), strict=True):
         if paid.n_counted:

@@ -46,7 +46,8 @@ def interruptible(executor: LocalExecutor, say: Callable[[str], None]) -> Iterat
         for number in signals:
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
-            signal.signal(number, before[number])
+            if before[number] is not None:  # None: set by something else than Python
+                signal.signal(number, before[number])
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -91,7 +91,7 @@ def hold(folder: Path) -> Iterator[None]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a process left half-written when it was killed: runs write these while they hold the folder.
+    """Remove what a killed process left half-written: runs write these while they hold the folder.
 
     What a user exports right beside the journal is left alone; it may be on its way at this moment.
     """

@@ -26,6 +26,7 @@ class Baseline(ABC):
     """A model that is a plain function of the request. Subclasses say `kind` and `answer`."""
 
     kind: str
+    is_free = True  # it takes no tokens that anybody would count
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
