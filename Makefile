@@ -19,7 +19,7 @@ fast: $(VENV)/.dev    ## the tests to run while you work, under a minute
 	$(BIN)/python -m pytest -n 2 -m "not slow and not ocr and not torture"
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
-	$(BIN)/python -m pytest -n 2 tests/torture
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/torture
 
 check: $(VENV)/.dev   ## format, lint, types, layers, fast tests
 	$(BIN)/ruff format --check .
@@ -32,6 +32,7 @@ format: $(VENV)/.dev  ## write the code the way ruff writes it
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev   ## how fast and lean: ratios to a bare client in the same run
+	@$(BIN)/python -m compileall -q src  # as in an installed package, even where Python is told to write no bytecode
 	$(BIN)/python bench/engine.py
 
 bench-rescoring: $(VENV)/.dev   ## how fast stored replies are scored again
