@@ -19,7 +19,7 @@ import pytest
 
 from torture.endpoint import Endpoint, good_answer
 from torture.harness import Case, Disturbed, Moment, after_the_last
-from torture.workloads import CHOICE, JUDGED, ROUNDS, TRIALS, Workload
+from torture.workloads import CHOICE, CIRCULAR, JUDGED, TRIALS, Workload
 
 
 def when(holds: Callable[[Disturbed], bool], more_s: float = 0.0) -> Moment:
@@ -114,9 +114,11 @@ def test_killed_while_the_cache_is_written(tmp_path: Path) -> None:
         stays_in_use(run)
 
 
+# Not ROUNDS: of a conversation the cache keeps the last answer with the earlier ones in it, so that a run
+# which finds it has fewer rows in its journal than one which asked.
 @pytest.mark.torture
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("workload", [CHOICE, TRIALS, JUDGED, ROUNDS], ids=lambda workload: workload.name)
+@pytest.mark.parametrize("workload", [CHOICE, TRIALS, CIRCULAR, JUDGED], ids=lambda workload: workload.name)
 def test_killed_again_and_again_while_the_cache_is_written(tmp_path: Path, workload: Workload) -> None:
     with Endpoint(tmp_path, latency_s=0.15) as endpoint:
         run = Disturbed(Case(tmp_path, workload, endpoint, has_cache=True), "killed")
@@ -130,7 +132,7 @@ def test_killed_again_and_again_while_the_cache_is_written(tmp_path: Path, workl
 @pytest.mark.torture
 def test_killed_while_a_full_cache_makes_room(tmp_path: Path) -> None:
     """Of a size that holds few replies: others have to leave with every group that comes."""
-    small = {"EYECHART_CACHE_SIZE": "40KB"}
+    small = {"EYECHART_CACHE_SIZE": "30KB"}
     with Endpoint(tmp_path, latency_s=0.1) as endpoint:
         run = Disturbed(Case(tmp_path, CHOICE, endpoint, has_cache=True), "killed")
         for _ in range(4):

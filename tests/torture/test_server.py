@@ -184,7 +184,7 @@ def test_a_server_that_dies_and_returns(run: Disturbed) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("workload", "away_s"),
-    [*((workload, 0.2) for workload in ALL), (CHOICE, 3.0), (JUDGED, 3.0), (ROUNDS, 3.0)],
+    [*((workload, 0.2) for workload in ALL), (CHOICE, 3.0), (JUDGED, 3.0)],
     ids=lambda value: value.name if isinstance(value, Workload) else f"{value:g} s",
 )
 def test_a_server_that_dies_and_returns_in_any_workload(

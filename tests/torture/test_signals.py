@@ -73,7 +73,7 @@ def test_signals_at_any_moment_do_no_harm(tmp_path: Path, workload: Workload) ->
     rng = random.Random(5)
     with Endpoint(tmp_path) as endpoint:
         run = Disturbed(Case(tmp_path, workload, endpoint), "ended")
-        for _ in range(12):
+        for _ in range(8):
             process = run.start()
             after_s(rng.uniform(0.05, 0.9))(process, run)
             process.send_signal(signal.SIGTERM)
