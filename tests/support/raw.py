@@ -14,10 +14,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import uvloop
-
 T = TypeVar("T")
-LOOPS = {"asyncio": asyncio.run, "uvloop": uvloop.run}
+LOOPS = {"asyncio": asyncio.run}
+with contextlib.suppress(ImportError):  # there is none for Windows
+    import uvloop
+
+    LOOPS["uvloop"] = uvloop.run
 
 
 def run(loop: str, work: Coroutine[Any, Any, T], *, limit_s: float = 20) -> T:

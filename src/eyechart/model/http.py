@@ -114,18 +114,20 @@ class Http:
 
     async def _connect(self) -> _Connection:
         loop, all_open = asyncio.get_running_loop(), self._open
+        connection = _Connection(loop, all_open)
         try:
             async with asyncio.timeout(_CONNECT_S):
-                _, connection = await loop.create_connection(
-                    lambda: _Connection(loop, all_open), self._host, self._port, ssl=self._tls
-                )
-        except TimeoutError:
-            raise Unreachable(f"no connection within {_CONNECT_S:g} s") from None
-        except OSError as err:  # refused, no such host, no route, a certificate that is not to be trusted
-            raise Unreachable(_plain(err)) from err
-        if self._is_closed:
+                await loop.create_connection(lambda: connection, self._host, self._port, ssl=self._tls)
+            if self._is_closed:
+                raise Broken("closed from our side")
+        except BaseException as err:
             connection.abort()
-            raise Broken("closed from our side")
+            all_open.discard(connection)  # uvloop says nothing of the end of what had hardly begun
+            if isinstance(err, TimeoutError):
+                raise Unreachable(f"no connection within {_CONNECT_S:g} s") from None
+            if isinstance(err, OSError):  # refused, no such host, no route, a certificate not to be trusted
+                raise Unreachable(_plain(err)) from err
+            raise
         return connection
 
 
