@@ -332,9 +332,9 @@ class _Connection(asyncio.BufferedProtocol):
         if answer is None or answer.done():
             return
         try:
-            content = _unpacked(b"".join(self._body), self._headers.get("content-encoding", ""))
-        except (zlib.error, ValueError) as err:
-            self.fail(f"the answer cannot be unpacked ({err})")
+            content = unpacked(b"".join(self._body), self._headers.get("content-encoding", ""))
+        except Broken as err:
+            self.fail(str(err))
             return
         self._answer = None
         self._body = []
@@ -344,17 +344,20 @@ class _Connection(asyncio.BufferedProtocol):
             self.resume_writing()
 
 
-def _unpacked(content: bytes, encoding: str) -> bytes:
+def unpacked(content: bytes, encoding: str) -> bytes:
     """Some servers pack their answers though they were told not to."""
     if not content or encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
         return content
     unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
-    unpacked = unpacker.decompress(content, MAX_ANSWER_BYTES + 1)
-    if len(unpacked) > MAX_ANSWER_BYTES:
-        raise ValueError(f"more than {MAX_ANSWER_BYTES // 2**20} MB")
+    try:
+        text = unpacker.decompress(content, MAX_ANSWER_BYTES + 1)
+    except zlib.error as err:
+        raise Broken(f"the answer cannot be unpacked ({err})") from None
+    if len(text) > MAX_ANSWER_BYTES:
+        raise Broken(f"the answer cannot be unpacked: more than {MAX_ANSWER_BYTES // 2**20} MB")
     if not unpacker.eof or unpacker.unused_data:
-        raise ValueError("it does not end where it should")
-    return unpacked
+        raise Broken("the answer cannot be unpacked: it does not end where it should")
+    return text
 
 
 def _plain(err: OSError) -> str:

@@ -8,7 +8,8 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
-from eyechart.model.http import SMALL, Broken, Response, Unreachable
+from eyechart.model import http
+from eyechart.model.http import IDLE_S, SMALL, Broken, Response, Unreachable
 
 _SLICE = 256 * 1024  # what may wait in a socket's buffer while the loop turns to others
 
@@ -17,14 +18,16 @@ class ProxiedHttp:
     """As `Http`, by way of a proxy."""
 
     def __init__(self, url: str, headers: Mapping[str, str], proxy: str) -> None:
+        http.check_headers(headers)
         self._url = url
         self._proxy = proxy
         self._session = aiohttp.ClientSession(
             # The engine bounds what is in flight; a second bound here could only get in its way.
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=60),
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=IDLE_S),
             # How long an answer may take is the engine's to say.
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
-            headers=headers,
+            headers={"Accept-Encoding": "identity", **headers},
+            auto_decompress=False,  # its way lets answers pass that end too early
             cookie_jar=aiohttp.DummyCookieJar(),  # endpoints know us by our key
         )
 
@@ -36,7 +39,7 @@ class ProxiedHttp:
             async with self._session.post(
                 self._url, data=body, proxy=self._proxy, allow_redirects=False
             ) as response:
-                content = await response.read()
+                content = await _whole(response)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as err:
             raise Unreachable(str(err)) from err
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as err:
@@ -50,6 +53,17 @@ class ProxiedHttp:
     async def close(self) -> None:
         """Close the connections."""
         await self._session.close()
+
+
+async def _whole(response: aiohttp.ClientResponse) -> bytes:
+    parts = []
+    n_bytes = 0
+    async for part in response.content.iter_any():
+        parts.append(part)
+        n_bytes += len(part)
+        if n_bytes > http.MAX_ANSWER_BYTES:
+            raise Broken(f"an answer of more than {http.MAX_ANSWER_BYTES // 2**20} MB")
+    return http.unpacked(b"".join(parts), response.headers.get("Content-Encoding", ""))
 
 
 class Pieces(Payload):
