@@ -5,9 +5,7 @@ import contextlib
 import gc
 import os
 import random
-import shutil
 import socket
-import ssl
 import stat
 import subprocess
 import sys
@@ -21,7 +19,7 @@ from eyechart.errors import ModelError
 from eyechart.model import http as room
 from eyechart.model.http import Broken, Http, Response, Unreachable
 from support.command import eyechart
-from support.raw import LOOPS, Served, Talk, Wire, answer, run, saying, serving
+from support.raw import LOOPS, Served, Talk, Wire, answer, make_certificate, run, saying, serving, tls_server
 
 on_both_loops = pytest.mark.parametrize("loop", LOOPS)
 LARGE = [b'{"image": "', b"x" * (8 * 2**20), b'"}']
@@ -280,23 +278,7 @@ def test_a_host_that_never_takes_the_call(loop: str, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One that we signed ourselves, for localhost, with its key."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl makes the certificate")
-    folder = tmp_path_factory.mktemp("tls")
-    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
-    names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"]
-    subprocess.run([openssl, *words.split(), *names], cwd=folder, check=True, capture_output=True, timeout=30)
-    whole = folder / "both.pem"
-    whole.write_bytes((folder / "cert.pem").read_bytes() + (folder / "key.pem").read_bytes())
-    return whole
-
-
-def tls_server(certificate: Path) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate)
-    return context
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @on_both_loops

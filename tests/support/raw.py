@@ -7,12 +7,17 @@ import contextlib
 import gc
 import os
 import re
+import shutil
 import socket
 import ssl
 import struct
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
+
+import pytest
 
 T = TypeVar("T")
 LOOPS = {"asyncio": asyncio.run}
@@ -150,3 +155,23 @@ def answer(
     """A plain answer."""
     more = "".join(f"{line}\r\n" for line in headers.splitlines())
     return f"HTTP/{version} {status}\r\nContent-Length: {len(content)}\r\n{more}\r\n".encode() + content
+
+
+def make_certificate(folder: Path) -> Path:
+    """One that we signed ourselves, for localhost, with its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl makes the certificate")
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([openssl, *words.split(), *names], cwd=folder, check=True, capture_output=True, timeout=30)
+    whole = folder / "both.pem"
+    whole.write_bytes((folder / "cert.pem").read_bytes() + (folder / "key.pem").read_bytes())
+    return whole
+
+
+def tls_server(certificate: Path) -> ssl.SSLContext:
+    """What a server needs to speak TLS."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    return context

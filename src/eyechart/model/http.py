@@ -126,7 +126,7 @@ class Http:
             if isinstance(err, TimeoutError):
                 raise Unreachable(f"no connection within {_CONNECT_S:g} s") from None
             if isinstance(err, OSError):  # refused, no such host, no route, a certificate not to be trusted
-                raise Unreachable(_plain(err)) from err
+                raise Unreachable(plain(err)) from err
             raise
         return connection
 
@@ -278,7 +278,7 @@ class _Connection(asyncio.BufferedProtocol):
             self.gone.set_result(None)
         if self._is_head_read and exc is None and self._ends_with_connection():
             self._finish()
-        self.fail(_plain(exc) if isinstance(exc, OSError) else "the server closed the connection")
+        self.fail(plain(exc) if isinstance(exc, OSError) else "the server closed the connection")
         del self._parser  # which knows us: together we would stay until Python tidies up
 
     def pause_writing(self) -> None:
@@ -360,7 +360,7 @@ def unpacked(content: bytes, encoding: str) -> bytes:
     return text
 
 
-def _plain(err: OSError) -> str:
+def plain(err: OSError) -> str:
     """Why, in the words of the system: asyncio's own do not say that a connection was refused."""
     if isinstance(err, ssl.SSLCertVerificationError):
         return f"its certificate cannot be trusted: {err.verify_message}"

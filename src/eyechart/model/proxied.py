@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping, Sequence
 
 import aiohttp
@@ -23,7 +24,13 @@ class ProxiedHttp:
         self._proxy = proxy
         self._session = aiohttp.ClientSession(
             # The engine bounds what is in flight; a second bound here could only get in its way.
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=IDLE_S),
+            connector=aiohttp.TCPConnector(
+                limit=0,
+                ttl_dns_cache=300,
+                keepalive_timeout=IDLE_S,
+                # aiohttp's own is made when it is imported: too early for an SSL_CERT_FILE of a .env file.
+                ssl=ssl.create_default_context() if url.startswith("https:") else True,
+            ),
             # How long an answer may take is the engine's to say.
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
             headers={"Accept-Encoding": "identity", **headers},
@@ -41,7 +48,7 @@ class ProxiedHttp:
             ) as response:
                 content = await _whole(response)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as err:
-            raise Unreachable(str(err)) from err
+            raise Unreachable(_reason(err)) from err
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as err:
             raise Broken(str(err) or type(err).__name__) from err
         finally:
@@ -53,6 +60,15 @@ class ProxiedHttp:
     async def close(self) -> None:
         """Close the connections."""
         await self._session.close()
+
+
+def _reason(err: aiohttp.ClientError) -> str:
+    """Why nobody was reached, and whether it was the proxy."""
+    cause = err.__cause__
+    said = http.plain(cause) if isinstance(cause, OSError) else str(err)
+    if isinstance(err, aiohttp.ClientProxyConnectionError):
+        return f"the proxy {err.host}:{err.port}: {said}"
+    return said
 
 
 async def _whole(response: aiohttp.ClientResponse) -> bytes:
