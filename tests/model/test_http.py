@@ -473,7 +473,7 @@ streams = st.one_of(
 
 
 @on_both_loops
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(stream=streams, places=places)
 @example(stream=b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", places=[])
 def test_any_bytes_are_an_answer_or_broken_and_never_half_an_answer(

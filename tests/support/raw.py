@@ -13,7 +13,7 @@ import ssl
 import struct
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,7 +93,6 @@ class Served:
     url: str
     port: int
     n_connections: int = 0
-    heard: list[tuple[str, bytes]] = field(default_factory=list)
 
 
 Talk = Callable[[Wire], Awaitable[None]]
@@ -122,7 +121,7 @@ async def serving(
                     await writer.wait_closed()
             tasks.discard(task)
 
-    server = await asyncio.start_server(on_connection, host, 0, ssl=tls, limit=2**20)
+    server = await asyncio.start_server(on_connection, host, 0, ssl=tls, limit=2**20, backlog=512)
     port = server.sockets[0].getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     served = Served(f"{'https' if tls else 'http'}://{shown}:{port}/v1", port)
