@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ModelError
 from eyechart.model.body import Bodies
-from eyechart.model.http import SMALL, Http
+from eyechart.model.connection import SMALL
+from eyechart.model.http import Http
 from eyechart.model.openai import OpenAIModel, openai
 from eyechart.types import Image, ImageRef, Message, ModelSettings, Part, Request
 from support.parts import request, sample

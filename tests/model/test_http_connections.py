@@ -17,7 +17,8 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.model import http as room
-from eyechart.model.http import Broken, Http, Response, Unreachable
+from eyechart.model.connection import Broken, Response, Unreachable
+from eyechart.model.http import Http
 from support.command import eyechart
 from support.raw import LOOPS, Served, Talk, Wire, answer, make_certificate, run, saying, serving, tls_server
 

@@ -4,6 +4,8 @@ import pytest
 
 from eyechart.errors import UnknownName, UsageError
 from eyechart.model.specs import make_model, refuse_unknown, split_spec
+from eyechart.model.spread import Spread
+from eyechart.types import ModelSettings
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,10 @@ def test_an_unknown_parameter_is_answered_with_the_nearest_or_with_all() -> None
     with pytest.raises(UsageError) as caught:
         refuse_unknown({"xyz"}, set(), who="m")
     assert caught.value.hint == "it takes: none"
+
+
+def test_a_model_that_runs_here_does_not_mind_several_addresses() -> None:
+    settings = ModelSettings(base_url=("http://a:8000/v1", "http://b:8000/v1"))
+    made = make_model("baseline/random", settings)
+    assert made.identity == make_model("baseline/random").identity
+    assert not isinstance(made, Spread)

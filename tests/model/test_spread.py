@@ -51,7 +51,7 @@ def test_anything_else_does() -> None:
 
 @pytest.mark.parametrize("twice", ["http://a:8000/v1/", "http://a:8000/v1/chat/completions"])
 def test_an_address_that_is_given_twice_is_refused(twice: str) -> None:
-    with pytest.raises(UsageError, match="given twice"):
+    with pytest.raises(UsageError, match="given twice: http://a:8000/v1"):
         spread(ADDRESSES[0], twice)
 
 

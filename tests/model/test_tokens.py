@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.model.tokens import claude, gemini, image_rule, patches, qwen, text_tokens, tiles
+from eyechart.data import measure
+from eyechart.model.tokens import (
+    ASSUMED_SIZE,
+    claude,
+    gemini,
+    guess_usage,
+    image_rule,
+    patches,
+    qwen,
+    text_tokens,
+    tiles,
+)
+from eyechart.types import ImageRef, Reply
+from support.parts import ScriptedModel, image, request
 
 sides = st.integers(1, 20_000)
 RULES: list[Callable[[int, int], int]] = [tiles, patches, claude, gemini, qwen]
@@ -77,3 +90,41 @@ def test_chinese_is_a_token_a_character() -> None:
     assert text_tokens("图中有几只猫") == 6
     assert text_tokens("a" * 400) == 100
     assert text_tokens("猫" * 10 + "a" * 40) == 20
+
+
+# -- a guess, where the endpoint does not count ----------------------------------------------------
+
+
+def named(name: str, **identity: str) -> ScriptedModel:
+    model = ScriptedModel(**identity)
+    model.name = name
+    return model
+
+
+def test_words_pictures_and_answers_are_guessed() -> None:
+    model = named("openai/m")
+    words = guess_usage(model, request("What is shown? " * 20), [])
+    assert 40 <= words.prompt_tokens <= 150
+    assert words.completion_tokens == 0
+    large = image(width=1024, height=1024)
+    with_picture = guess_usage(model, request("What is shown? " * 20, large), [])
+    assert with_picture.prompt_tokens > words.prompt_tokens + 500
+    reply = Reply(text="four words of answer", thinking="and a long thought " * 40)
+    answered = guess_usage(model, request(large), [reply, reply])
+    assert answered.completion_tokens > 300
+    assert answered.total_tokens == answered.prompt_tokens + answered.completion_tokens
+
+
+def test_the_guess_follows_the_models_family_and_detail() -> None:
+    asked = request(image(width=2048, height=2048))
+    assert guess_usage(named("openai/gpt-4o"), asked, []).prompt_tokens == 765
+    assert guess_usage(named("openai/qwen2-vl"), asked, []).prompt_tokens > 2 * 765
+    low = named("openai/gpt-4o", image_detail="low")
+    assert guess_usage(low, asked, []).prompt_tokens == 85
+
+
+def test_a_picture_that_is_handed_on_by_its_address_is_taken_for_one_of_a_usual_size() -> None:
+    address = ImageRef(kind="url", location="https://example.org/a.png")
+    guess = guess_usage(named("openai/gpt-4o"), request(address), [])
+    assert guess.prompt_tokens == image_rule("openai/gpt-4o").tokens(1024, 768) > 0
+    assert ASSUMED_SIZE == measure.ASSUMED_SIZE, "an estimate says the same"

@@ -1,56 +1,23 @@
 """HTTP/1.1 to one address over kept-alive connections: all that asking an endpoint takes, and no more.
 
-A general client spends twice the time of everything else we do for a request. This one sends a body that is
-ready, in pieces, and reads the answer with the parser that Node.js and uvicorn use.
+A general client spends twice the time of everything else we do for a request.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import re
-import socket
 import ssl
 import time
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
 from urllib.parse import quote, urlsplit
 
-from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
-
 from eyechart.errors import ModelError
-
-MAX_ANSWER_BYTES = 64 * 2**20  # an endpoint that sends more has gone wrong, or means harm
-MAX_HEAD_BYTES = 64 * 1024  # the same; counted by segments of the stream, so a little more may pass
+from eyechart.model.connection import Broken, Connection, Response, Unreachable, plain
 
 _CONNECT_S = 30.0
 _CLOSE_S = 2.0
 IDLE_S = 4.0  # servers hang up after five seconds or more; a request must not cross that on its way
-SMALL = 128 * 1024  # bodies below this are sent in one go, together with the head
-_BUFFER = 16 * 1024  # of each connection, for what comes in: answers are short
-_SLICE = 256 * 1024  # of a large one: what may wait in a socket's buffer while the loop turns to others
-_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's word for: look which it is
-_FIRST_OF_TLS = (b"\x15\x03", b"\x16\x03")  # an alert, a greeting
 _IN_A_PATH = "/?:@!$&'()*+,;=%"  # these mean something there; others are written as %XX
-
-
-class Unreachable(Exception):
-    """Nobody could be reached there."""
-
-
-class Broken(Exception):
-    """A connection that ended too early, or an answer that is no HTTP."""
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What came back. Names of headers are in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
 
 
 class Http:
@@ -66,8 +33,8 @@ class Http:
         query = f"?{parts.query}" if parts.query else ""
         self._head = _head(f"{parts.path or '/'}{query}", named + port, headers)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._idle: list[_Connection] = []
-        self._open: set[_Connection] = set()
+        self._idle: list[Connection] = []
+        self._open: set[Connection] = set()
         self._is_closed = False
 
     async def post(self, pieces: Sequence[bytes]) -> Response:
@@ -96,7 +63,7 @@ class Http:
         if leaving:
             await asyncio.wait(leaving, timeout=_CLOSE_S)
 
-    def _take(self) -> _Connection | None:
+    def _take(self) -> Connection | None:
         """A connection that is open and was not left alone for long; the one that was used last."""
         self._stay_in_this_loop()
         while self._idle:
@@ -112,9 +79,9 @@ class Http:
         if loop is not self._loop:
             self._loop, self._idle, self._open = loop, [], set()
 
-    async def _connect(self) -> _Connection:
+    async def _connect(self) -> Connection:
         loop, all_open = asyncio.get_running_loop(), self._open
-        connection = _Connection(loop, all_open)
+        connection = Connection(loop, all_open)
         try:
             async with asyncio.timeout(_CONNECT_S):
                 await loop.create_connection(lambda: connection, self._host, self._port, ssl=self._tls)
@@ -165,210 +132,3 @@ def _host(name: str) -> str:
             hint="write the address like http://localhost:8000/v1",
             is_fatal=True,
         ) from None
-
-
-class _Connection(asyncio.BufferedProtocol):
-    """One connection, with one request at a time on it."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, all_open: set[_Connection]) -> None:
-        self.is_open = False
-        self.is_reusable = False
-        self.idle_since = 0.0
-        self.gone: asyncio.Future[None] = loop.create_future()
-        self._loop = loop
-        self._all_open = all_open
-        self._transport: asyncio.Transport | None = None
-        self._answer: asyncio.Future[Response] | None = None  # set while one is awaited
-        self._room: asyncio.Future[None] | None = None  # set while the socket takes no more
-        self._is_sent = True
-        self._buffer = memoryview(bytearray(_BUFFER))  # asyncio's own would be 256 KB, made anew every time
-        self._parser = HttpResponseParser(self)
-        self._headers: dict[str, str] = {}
-        self._body: list[bytes] = []
-        self._n_bytes = 0
-        self._is_head_read = False
-
-    # -- a request ---------------------------------------------------------------------------------
-
-    async def exchange(self, head: bytes, pieces: Sequence[bytes]) -> Response:
-        """Send a request, and wait for its answer."""
-        transport = self._transport
-        if transport is None or not self.is_open:
-            raise Broken("the server closed the connection")
-        self.is_reusable = False
-        self._n_bytes = 0
-        answer: asyncio.Future[Response] = self._loop.create_future()
-        self._answer = answer
-        n_bytes = sum(map(len, pieces))
-        start = b"%b%d\r\n\r\n" % (head, n_bytes)
-        if n_bytes < SMALL:
-            transport.write(b"".join((start, *pieces)))
-        else:
-            await self._send(transport, answer, (start, *pieces))
-        return await answer
-
-    async def _send(
-        self, transport: asyncio.Transport, answer: asyncio.Future[Response], pieces: Sequence[bytes]
-    ) -> None:
-        """As fast as the other side takes it, and no longer than until it has answered."""
-        self._is_sent = False
-        for piece in pieces:
-            view = memoryview(piece)
-            for start in range(0, len(view), _SLICE):
-                if answer.done() or transport.is_closing():
-                    return  # refused before it was read to its end
-                transport.write(view[start : start + _SLICE])
-                try:
-                    if self._room is not None:
-                        await self._room
-                    await asyncio.sleep(0)  # a refusal may have come: the next write would be in vain
-                except BaseException:
-                    _ = answer.cancel() or answer.exception()  # nobody will ask for it
-                    raise
-        self._is_sent = True
-
-    def abort(self) -> None:
-        """Hang up."""
-        self.is_open = False
-        if self._transport is not None:
-            self._transport.abort()
-
-    def fail(self, why: str) -> None:
-        """Tell whoever waits for an answer that there will be none."""
-        self.is_reusable = False
-        answer, self._answer = self._answer, None
-        if answer is not None and not answer.done():
-            answer.set_exception(Broken(why))
-        self.resume_writing()
-
-    # -- what asyncio tells us ---------------------------------------------------------------------
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's are so in deed, not in name
-        self.is_open = True
-        self._all_open.add(self)
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        data = self._buffer[:nbytes]
-        if self._answer is None:  # words that nobody asked for
-            self.abort()
-            return
-        self._n_bytes += nbytes
-        try:
-            self._parser.feed_data(data)
-        except HttpParserUpgrade:
-            self.fail("it wants to speak another protocol")
-        except HttpParserError as err:
-            is_tls = bytes(data).startswith(_FIRST_OF_TLS)
-            self.fail("it speaks TLS: try https://" if is_tls else f"the answer is no HTTP ({err})")
-        if self._n_bytes > MAX_HEAD_BYTES:
-            self._check_size()
-
-    def eof_received(self) -> bool:
-        self.abort()  # at once: what waits to be sent would hold up the end of the connection
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.is_open = False
-        self._all_open.discard(self)
-        if not self.gone.done():
-            self.gone.set_result(None)
-        if self._is_head_read and exc is None and self._ends_with_connection():
-            self._finish()
-        self.fail(plain(exc) if isinstance(exc, OSError) else "the server closed the connection")
-        del self._parser  # which knows us: together we would stay until Python tidies up
-
-    def pause_writing(self) -> None:
-        self._room = self._loop.create_future()
-
-    def resume_writing(self) -> None:
-        room, self._room = self._room, None
-        if room is not None and not room.done():
-            room.set_result(None)
-
-    # -- what the parser tells us ------------------------------------------------------------------
-
-    def on_message_begin(self) -> None:
-        if self._answer is None:  # a second answer right behind the first: whose would it be?
-            self.is_reusable = False
-        self._headers = {}
-        self._body = []
-        self._is_head_read = False
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._is_head_read:  # else: what a server says after the body changes nothing about it
-            self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
-
-    def on_headers_complete(self) -> None:
-        self._is_head_read = True
-
-    def on_body(self, body: bytes) -> None:
-        self._body.append(body)
-
-    def on_message_complete(self) -> None:
-        if 100 <= self._parser.get_status_code() < 200:
-            self._is_head_read = False  # the answer itself comes next
-        elif self._answer is not None:
-            self.is_reusable = self.is_open and self._is_sent and self._parser.should_keep_alive()
-            self._finish()
-
-    # -- the answer --------------------------------------------------------------------------------
-
-    def _check_size(self) -> None:
-        if not self._is_head_read:
-            self.fail("an answer that does not come to its point: its head is too long")
-        elif self._n_bytes > MAX_ANSWER_BYTES:
-            self.fail(f"an answer of more than {MAX_ANSWER_BYTES // 2**20} MB")
-
-    def _ends_with_connection(self) -> bool:
-        """Whether nothing but its end says how long the answer is."""
-        return "content-length" not in self._headers and "transfer-encoding" not in self._headers
-
-    def _finish(self) -> None:
-        answer = self._answer
-        if answer is None or answer.done():
-            return
-        try:
-            content = unpacked(b"".join(self._body), self._headers.get("content-encoding", ""))
-        except Broken as err:
-            self.fail(str(err))
-            return
-        self._answer = None
-        self._body = []
-        self.idle_since = time.monotonic()
-        answer.set_result(Response(self._parser.get_status_code(), self._headers, content))
-        if self._room is not None:
-            self.resume_writing()
-
-
-def unpacked(content: bytes, encoding: str) -> bytes:
-    """Some servers pack their answers though they were told not to."""
-    if not content or encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
-        return content
-    unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
-    try:
-        text = unpacker.decompress(content, MAX_ANSWER_BYTES + 1)
-    except zlib.error as err:
-        raise Broken(f"the answer cannot be unpacked ({err})") from None
-    if len(text) > MAX_ANSWER_BYTES:
-        raise Broken(f"the answer cannot be unpacked: more than {MAX_ANSWER_BYTES // 2**20} MB")
-    if not unpacker.eof or unpacker.unused_data:
-        raise Broken("the answer cannot be unpacked: it does not end where it should")
-    return text
-
-
-def plain(err: OSError) -> str:
-    """Why, in the words of the system: asyncio's own do not say that a connection was refused."""
-    if isinstance(err, ssl.SSLCertVerificationError):
-        return f"its certificate cannot be trusted: {err.verify_message}"
-    if isinstance(err, ssl.SSLError):
-        said = (err.reason or "no reason given").lower().replace("_", " ")
-        return f"no TLS could be spoken with it ({said}); is it an http:// address?"
-    if isinstance(err, socket.gaierror):
-        return f"the host is not known ({err.strerror})"
-    numbers = [err.errno] if err.errno else map(int, re.findall(r"\[Errno (\d+)\]", str(err)))
-    reasons = dict.fromkeys(os.strerror(number) for number in numbers)  # of a host with several addresses
-    return ", ".join(reasons) or str(err) or "the server closed the connection"

@@ -19,7 +19,8 @@ from eyechart.errors import ModelError, UsageError
 from eyechart.model.address import proxy_for, split_address, without_password
 from eyechart.model.body import Bodies
 from eyechart.model.completion import error_text, read_completion, retry_after_s, shortened
-from eyechart.model.http import Broken, Http, Response, Unreachable
+from eyechart.model.connection import Broken, Response, Unreachable
+from eyechart.model.http import Http
 from eyechart.model.secrets import without_secrets
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import model
@@ -80,7 +81,10 @@ def normal_base_url(url: str) -> str:
     """
     parts = split_address(url.strip())
     if parts is None:
-        raise UsageError("the endpoint's address is not one", hint="write it like http://localhost:8000/v1")
+        shown = url.strip().rpartition("@")[2].partition("?")[0]  # neither a password nor a query
+        raise UsageError(
+            f"the endpoint's address is not one: {shown!r}", hint="write it like http://localhost:8000/v1"
+        )
     if parts.username is not None or parts.query or parts.fragment:
         raise UsageError(
             "the endpoint's address holds a password or a query",

@@ -9,8 +9,9 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
-from eyechart.model import http
-from eyechart.model.http import IDLE_S, SMALL, Broken, Response, Unreachable
+from eyechart.model import connection
+from eyechart.model.connection import SMALL, Broken, Response, Unreachable
+from eyechart.model.http import IDLE_S, check_headers
 
 _SLICE = 256 * 1024  # what may wait in a socket's buffer while the loop turns to others
 
@@ -19,7 +20,7 @@ class ProxiedHttp:
     """As `Http`, by way of a proxy."""
 
     def __init__(self, url: str, headers: Mapping[str, str], proxy: str) -> None:
-        http.check_headers(headers)
+        check_headers(headers)
         self._url = url
         self._proxy = proxy
         self._session = aiohttp.ClientSession(
@@ -65,7 +66,7 @@ class ProxiedHttp:
 def _reason(err: aiohttp.ClientError) -> str:
     """Why nobody was reached, and whether it was the proxy."""
     cause = err.__cause__
-    said = http.plain(cause) if isinstance(cause, OSError) else str(err)
+    said = connection.plain(cause) if isinstance(cause, OSError) else str(err)
     if isinstance(err, aiohttp.ClientProxyConnectionError):
         return f"the proxy {err.host}:{err.port}: {said}"
     return said
@@ -77,9 +78,9 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
     async for part in response.content.iter_any():
         parts.append(part)
         n_bytes += len(part)
-        if n_bytes > http.MAX_ANSWER_BYTES:
-            raise Broken(f"an answer of more than {http.MAX_ANSWER_BYTES // 2**20} MB")
-    return http.unpacked(b"".join(parts), response.headers.get("Content-Encoding", ""))
+        if n_bytes > connection.MAX_ANSWER_BYTES:
+            raise Broken(f"an answer of more than {connection.MAX_ANSWER_BYTES // 2**20} MB")
+    return connection.unpacked(b"".join(parts), response.headers.get("Content-Encoding", ""))
 
 
 class Pieces(Payload):

@@ -17,7 +17,11 @@ def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
         return make(name, settings)
     from eyechart.model.spread import Spread
 
-    return Spread([make(name, replace(settings, base_url=address)) for address in settings.base_url])
+    first, *others = settings.base_url
+    members = [make(name, replace(settings, base_url=first))]
+    if "endpoint" not in members[0].identity:  # it runs here: an address means nothing to it
+        return members[0]
+    return Spread([*members, *(make(name, replace(settings, base_url=address)) for address in others)])
 
 
 def split_spec(spec: str) -> tuple[str, str]:

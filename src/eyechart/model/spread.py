@@ -23,9 +23,11 @@ class Spread:
         self.name = self.members[0].name
         self.takes_urls = all(getattr(member, "takes_urls", False) for member in self.members)
         self.is_endpoint = all(getattr(member, "is_endpoint", False) for member in self.members)
+        self.takes_rounds = all(getattr(member, "takes_rounds", False) for member in self.members)
         self._turns = itertools.cycle(self.members)
-        if len({self._apart(member)[1] for member in self.members}) < len(self.members):
-            raise UsageError("an address is given twice", hint="give every --base-url once")
+        addresses = [self._apart(member)[1] for member in self.members]
+        if twice := {one for one in addresses if addresses.count(one) > 1}:
+            raise UsageError(f"an address is given twice: {min(twice)}", hint="give every --base-url once")
 
     @property
     def identity(self) -> Mapping[str, Any]:

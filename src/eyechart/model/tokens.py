@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+
+from eyechart.types import ImageRef, Model, Part, Reply, Request, Usage
 
 _CHARACTERS_PER_TOKEN = 4  # of English text, as OpenAI and Google say of their tokenizers
 PER_MESSAGE = 4  # the marks around a turn
+ASSUMED_SIZE = (1024, 768)  # of a picture at an address that nobody here has fetched
 # Chinese, Japanese and Korean: about a token a character.
 _DENSE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
@@ -26,6 +29,22 @@ def text_tokens(text: str) -> int:
     """
     n_dense = 0 if text.isascii() else len(_DENSE.findall(text))
     return n_dense + math.ceil((len(text) - n_dense) / _CHARACTERS_PER_TOKEN)
+
+
+def guess_usage(model: Model, request: Request, replies: Sequence[Reply]) -> Usage:
+    """About how many tokens a request and its replies take, where the endpoint does not say."""
+    detail = str(model.identity.get("image_detail") or "")
+    rule = image_rule(model.name)
+    asked = sum(_part_tokens(part, rule, detail) for turn in request.messages for part in turn.parts)
+    said = sum(text_tokens(reply.text) + text_tokens(reply.thinking) for reply in replies)
+    return Usage(prompt_tokens=asked, completion_tokens=said)
+
+
+def _part_tokens(part: Part, rule: ImageRule, detail: str) -> int:
+    if isinstance(part, str):
+        return text_tokens(part)
+    size = ASSUMED_SIZE if isinstance(part, ImageRef) else (part.width, part.height)
+    return rule.tokens(*size, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +62,7 @@ class ImageRule:
         return self.count(max(1, width), max(1, height))
 
 
+@lru_cache
 def image_rule(model: str) -> ImageRule:
     """The rule of a model, by its name; one that no family claims is counted as Qwen2-VL would.
 
