@@ -170,3 +170,32 @@ def test_a_configuration_with_a_slip_of_model(tmp_path: Path) -> None:
     assert done.code == 2
     assert "has no parameter 'modle'" in done.err
     assert "did you mean model?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "said", "hint"),
+    [
+        (["--rpm", "fast"], "argument --rpm: invalid float value: 'fast'", "see: eyechart run --help"),
+        (["--concurency", "5"], "unrecognized arguments: --concurency 5", "did you mean --concurrency?"),
+        (["--max-total-token=5"], "unrecognized arguments: --max-total-token=5", "--max-total-tokens"),
+        (["--qqqqqq"], "unrecognized arguments: --qqqqqq", "see: eyechart run --help"),
+    ],
+)
+def test_a_flag_that_is_wrong_is_one_line_and_a_hint(
+    flags: list[str], said: str, hint: str, tmp_path: Path
+) -> None:
+    done = eyechart("run", "demo", "-m", "baseline/random", *flags, cwd=tmp_path)
+    first, second = done.err.splitlines()
+    assert (done.code, done.out) == (2, "")
+    assert first == f"eyechart: {said}"
+    assert second.startswith("  hint: ")
+    assert hint in second
+
+
+@pytest.mark.parametrize("address", ["htp://localhost/v1", "localhost:8000", "http://me:pw@:1/v1?key=secret"])
+def test_an_address_that_is_none_is_named_without_its_secrets(address: str, tmp_path: Path) -> None:
+    done = eyechart("run", "demo", "-m", "openai/m", "--base-url", address, cwd=tmp_path)
+    assert done.code == 2
+    assert "the endpoint's address is not one: '" in done.err
+    assert "pw" not in done.err
+    assert "secret" not in done.err

@@ -181,3 +181,10 @@ def test_on_a_terminal_it_asks(home: Path, said: str, left: int) -> None:
     assert ("nothing was removed" in err) == (left == 6)
     assert out.startswith("removed 4 replies") == (left == 2)
     assert entries(home) == left
+
+
+def test_days_beyond_all_times_are_refused(home: Path) -> None:
+    done = eyechart("cache", "clear", "--older-than", 10**20, "--yes", cwd=home, EYECHART_CACHE=str(home))
+    assert done.code == 2
+    assert "nothing can be that old" in done.err
+    assert entries(home) == 6

@@ -257,3 +257,21 @@ def test_a_real_terminal_is_never_filled_to_the_edge() -> None:
     drawn = [line.strip("\r\n") for line in text.split("\r\x1b[2K")]
     assert max(map(len, drawn)) < 30
     assert drawn[-1] == "1,234/4,329 28%  score 71.3"
+
+
+@pytest.mark.parametrize("width", [*range(60), 80, 120])
+def test_wide_characters_take_two_columns_and_the_line_still_fits(width: int) -> None:
+    line = status_line(BUSY, label="数据集 · openai/模型", width=width)
+    assert len(line) + sum("\u4e00" <= mark <= "\u9fff" for mark in line) <= width
+    assert width < 48 or line.endswith("ETA 4m10s")
+
+
+def test_a_label_alone_is_cut_by_columns() -> None:
+    state = Snapshot(done=1, total=2)
+    assert status_line(state, label="", width=3) == "1/2"
+    assert live._cut("a地图b", 4) == "a地"
+    assert live._cut("e\u0301" * 3 + "x", 3) == "e\u0301" * 3
+
+
+def test_a_small_cost_is_not_shown_as_none() -> None:
+    assert status_line(Snapshot(done=1, total=2, cost=0.0044)) == "1/2 50%  $0.0044"

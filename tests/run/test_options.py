@@ -28,3 +28,32 @@ def test_where_takes_one_value_or_several_of_any_kind() -> None:
 def test_what_cannot_be_meant_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Options.of(given)
+
+
+@pytest.mark.parametrize("name", ["concurrency", "trials", "jpeg_quality"])
+def test_a_number_that_no_machine_bears_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} is 100,000,000,000,000,000,000, but must be at most"):
+        Options.of({name: 10**20})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"max_cost": "abc"}, "max_cost is 'abc', but must be a number"),
+        ({"concurrency": 2.5}, "concurrency is 2.5, but must be a whole number"),
+        ({"cache": "maybe"}, "cache is 'maybe', but must be true or false"),
+        ({"prices": {"m": 1}}, "prices is {'m': 1}, but must be a text"),
+        ({"base_url": 5}, "base_url is 5, but must be a text or a list"),
+        ({"system": ["x" * 100]}, f"system is ['{'x' * 58}…, but must be a text"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_told_with_what_it_should_be(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Options.of(given)
+    assert caught.value.message == said
+
+
+def test_a_key_of_the_wrong_kind_is_not_shown() -> None:
+    with pytest.raises(UsageError) as caught:
+        Options.of({"api_key": 4711})
+    assert "4711" not in str(caught.value)

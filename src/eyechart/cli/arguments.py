@@ -32,7 +32,7 @@ def add_verb(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(execute=execute)
+    parser.set_defaults(execute=execute, parser=parser)
     return parser
 
 

@@ -21,6 +21,8 @@ parameters, words, pictures and trial. Pictures from web addresses are kept besi
 replies in their folders: nothing of a run is lost with the cache.
 """
 
+_MOST_DAYS = 100_000  # before there were computers
+
 
 def add_parser(verbs: Verbs) -> None:
     """Declare the verb and its actions."""
@@ -79,6 +81,8 @@ def execute_clear(args: argparse.Namespace) -> int:
 
     if args.older_than is not None and args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than}: days are counted from 0")
+    if args.older_than is not None and args.older_than > _MOST_DAYS:
+        raise UsageError(f"--older-than {args.older_than}: nothing can be that old")
     _check_model(args.model)
     if not args.yes and not _is_sure(args):
         note("nothing was removed")

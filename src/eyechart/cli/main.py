@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from eyechart import __version__
 from eyechart.cli import cache, data, demo, model, report, run, score, show
@@ -29,9 +31,27 @@ exit codes: 0 all is well, 1 some samples failed, 2 wrong usage or bad input, 13
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line and a hint; of dozens of flags, usage would show all before that."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with code 2."""
+        self.exit(2, f"eyechart: {message}\n  hint: see: {self.prog} --help\n")
+
+    def unrecognized(self, unknown: Sequence[str]) -> NoReturn:
+        """Refuse what nobody understands, with the nearest flag that exists."""
+        from eyechart.registry import did_you_mean
+
+        flags = sorted(set(re.findall(r"--[a-z][a-z-]*", self.format_help())))
+        first = next((text for text in unknown if text.startswith("-")), unknown[0])
+        see = f"{self.prog} --help"
+        hint = did_you_mean(first.partition("=")[0], flags, otherwise=f"see: {see}", see=see)
+        self.exit(2, f"eyechart: unrecognized arguments: {' '.join(unknown)}\n  hint: {hint}\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line; `--help` of each verb teaches it."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="eyechart",
         description=ABOUT,
         epilog=EXAMPLES,
@@ -48,7 +68,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     _open_closed_streams()
-    args = build_parser().parse_args(arguments)
+    args, unknown = build_parser().parse_known_args(arguments)
+    if unknown:
+        args.parser.unrecognized(unknown)
     try:
         return int(args.execute(args))
     except EyechartError as err:

@@ -20,7 +20,7 @@ from eyechart.model.address import proxy_for, split_address, without_password
 from eyechart.model.body import Bodies
 from eyechart.model.completion import error_text, read_completion, retry_after_s, shortened
 from eyechart.model.connection import Broken, Response, Unreachable
-from eyechart.model.http import Http
+from eyechart.model.http import Http, check_headers
 from eyechart.model.secrets import without_secrets
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import model
@@ -111,6 +111,10 @@ class OpenAIModel:
         self._api_key = api_key
         self._parameters = dict(settings.parameters)
         self._http: Http | ProxiedHttp | None = None
+        self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        check_headers(self._headers)  # a key that cannot be sent is told before anything is begun
         self._proxy = proxy_for(base_url)
         self._detail = self._parameters.pop("image_detail", None)
         extra = self._parameters.pop("extra_body", None) or {}
@@ -162,18 +166,15 @@ class OpenAIModel:
 
     def _connected(self) -> Http | ProxiedHttp:
         if self._http is None:
-            headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
-            if self._api_key:
-                headers["Authorization"] = f"Bearer {self._api_key}"
-            self._http = self._connect(headers)
+            self._http = self._connect()
         return self._http
 
-    def _connect(self, headers: Mapping[str, str]) -> Http | ProxiedHttp:
+    def _connect(self) -> Http | ProxiedHttp:
         if self._proxy is None:
-            return Http(self._url, headers)
+            return Http(self._url, self._headers)
         from eyechart.model.proxied import ProxiedHttp
 
-        return ProxiedHttp(self._url, headers, self._proxy)
+        return ProxiedHttp(self._url, self._headers, self._proxy)
 
     def _read(self, content: bytes, *, latency_s: float) -> list[Reply]:
         try:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
+from unicodedata import combining, east_asian_width
 
 from eyechart.report.visible import one_line
 from eyechart.types import Snapshot
@@ -134,13 +135,15 @@ def status_line(state: Snapshot, *, label: str = "", width: int | None = None) -
     parts = _parts(state, label)
     if width is None:
         return "  ".join(text for _, text in parts)
-    while len(parts) > 1 and sum(len(text) + 2 for _, text in parts) - 2 > width:
+    while len(parts) > 1 and sum(_columns(text) + 2 for _, text in parts) - 2 > width:
         parts.remove(max(parts))
-    return "  ".join(text for _, text in parts)[: max(0, width)]
+    return _cut("  ".join(text for _, text in parts), width)
 
 
 def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     """The line's parts as they stand, each with its rank: the highest is the first to go."""
+    from eyechart.model.prices import usd
+
     share = f" {100 * state.done // state.total}%" if state.total else ""
     parts = [
         (5, label),
@@ -155,10 +158,28 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
         (11, f"{state.resumed:,} resumed" if state.resumed else ""),
         (12, f"{state.cached:,} cached" if state.cached else ""),
         (10, f"{_short(state.tokens)} tokens" if state.tokens else ""),
-        (4, "" if state.cost is None else f"${state.cost:,.2f}"),
+        (4, "" if state.cost is None else f"${usd(state.cost)}"),
         (3, _ending(state)),
     ]
     return [(rank, text) for rank, text in parts if text]
+
+
+def _columns(text: str) -> int:
+    """How much room it takes on a terminal: Chinese and its like take two columns each.
+
+    >>> _columns("map"), _columns("地图")
+    (3, 4)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(mark) else 1 + (east_asian_width(mark) in "WF") for mark in text)
+
+
+def _cut(text: str, width: int) -> str:
+    """As much of it as fits into `width` columns."""
+    while text and _columns(text) > width:
+        text = text[:-1]
+    return text
 
 
 def _crowd(state: Snapshot) -> str:

@@ -255,7 +255,16 @@ def _spent(summary: Summary) -> Iterator[str]:
     if any(tokens.values()):
         yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out"
     if summary.cost is not None:
-        each = f" ({usd(summary.cost / summary.n)} a sample)" if summary.n > 1 else ""
+        n = _n_answered(summary)
+        each = f" ({usd(summary.cost / n)} a sample)" if summary.n > 1 and n else ""
         yield f"{usd(summary.cost)} USD{each}"
     if summary.seconds:
         yield duration(summary.seconds)
+
+
+def _n_answered(summary: Summary) -> float:
+    """Samples that have a reply, in part where only some of their trials have; the others cost nothing."""
+    overall = summary.overall
+    n_done = sum(overall.outcomes.values())
+    n_all = n_done + overall.pending
+    return summary.n * (n_done - overall.outcomes.get("failed", 0)) / n_all if n_all else 0.0

@@ -32,7 +32,8 @@ def interruptible(executor: LocalExecutor, say: Callable[[str], None]) -> Iterat
             me.cancel()
             return
         waiting = executor.in_flight
-        say(f"stopping: waiting for {waiting} answers under way (again to leave at once)")
+        answers = f"{waiting} answer{'s' * (waiting != 1)}"
+        say(f"stopping: waiting for {answers} under way (again to leave at once)" if waiting else "stopping")
         executor.interrupt()
 
     signals = (signal.SIGINT, signal.SIGTERM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,14 @@ from eyechart.types import ModelSettings
 VERDICT_OPTIONS = (
     "scorer", "also_scorers", "judge", "judge_base_url", "judge_api_key", "judge_params", "judge_prompts",
 )  # fmt: skip
+
+_AT_MOST = {
+    "concurrency": 65_535,  # more ports than that no machine has; each place takes memory
+    "trials": 100_000,
+    "jpeg_quality": 100,
+}
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text",
+          "array": "a list", "object": "names with values"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +114,7 @@ class Options:
         try:
             options = msgspec.convert(plain, cls, strict=False)
         except msgspec.ValidationError as err:
-            raise UsageError(f"an option of the run is wrong: {err}") from err
+            raise UsageError(_wrong_kind(str(err), plain)) from err
         options.check()
         return options
 
@@ -125,8 +134,10 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}, but must be at least {least:g}")
-        if self.jpeg_quality is not None and self.jpeg_quality > 100:
-            raise UsageError(f"jpeg_quality is {self.jpeg_quality}, but goes from 1 to 100")
+        for name, most in _AT_MOST.items():
+            value = getattr(self, name)
+            if value is not None and value > most:
+                raise UsageError(f"{name} is {value:,}, but must be at most {most:,}")
         for name in ("timeout_s", "rpm", "tpm", "max_cost"):
             value = getattr(self, name)
             if value is not None and not value > 0:  # which is so of nan as well
@@ -178,6 +189,20 @@ class Options:
         """Which samples are meant, if not all."""
         chosen = {"limit": self.limit, "ids": list(self.ids), "where": dict(self.where)}
         return {name: value for name, value in chosen.items() if value}
+
+
+def _wrong_kind(said: str, given: Mapping[str, Any]) -> str:
+    """What the decoder says of a value, in the words of the one who wrote it.
+
+    >>> _wrong_kind("Expected `float | null`, got `str` - at `$.rpm`", {"rpm": "fast"})
+    "rpm is 'fast', but must be a number"
+    """
+    found = re.fullmatch(r"Expected `([a-z |]+)`, got `\w+` - at `\$\.(\w+)`", said)
+    if found is None or found[2].endswith("api_key"):  # a key is shown to nobody
+        return f"an option of the run is wrong: {said}"
+    kinds = [_KINDS[kind] for kind in found[1].split(" | ") if kind in _KINDS]
+    value = repr(given.get(found[2]))
+    return f"{found[2]} is {value[:60]}{'…' * (len(value) > 60)}, but must be {' or '.join(kinds)}"
 
 
 def _texts(value: Any) -> list[str]:
