@@ -38,6 +38,8 @@ CONCURRENCY = 8
 LONGEST_S = 60.0
 # What may differ between two runs of the same questions: where it lies, and how long and often it took.
 CHANGING = ("run", "requests", "seconds", "latency")
+# What another start of the same run may have said otherwise, by the names of its options.
+OF_A_START = ("out", "concurrency", "adaptive", "max_total_tokens")
 
 
 @dataclass
@@ -208,13 +210,23 @@ class Disturbed:
         assert json.loads((folder / "summary.json").read_text()) == done.json
         assert not list(folder.rglob(".*.part")), "a half-written file was left"
         files = {
-            str(path.relative_to(folder)): path.read_bytes().replace(f'"{self.out}"'.encode(), b'"out"')
+            str(path.relative_to(folder)): self._comparable(path)
             for path in sorted(folder.glob("official/**/*"))
             if path.is_file() and path.suffix != ".xlsx"
         }
         changing = (*CHANGING, *self.case.workload.changing)
         summary = {name: value for name, value in done.json.items() if name not in changing}
         return Report(summary, now.scores, Counter(now.texts()), files)
+
+    @staticmethod
+    def _comparable(path: Path) -> bytes:
+        """A result file as it is, and of the one that says how the run was made what no start may change."""
+        if path.name != "args.json":
+            return path.read_bytes()
+        said = json.loads(path.read_text())
+        for name in OF_A_START:
+            del said["options"][name]
+        return json.dumps(said).encode()
 
     def finish(self, **changes: str) -> None:
         """Let it go on to its end, and compare it with the undisturbed run."""

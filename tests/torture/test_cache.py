@@ -134,9 +134,10 @@ def test_killed_while_a_full_cache_makes_room(tmp_path: Path) -> None:
     """Of a size that holds few replies: others have to leave with every group that comes."""
     small = {"EYECHART_CACHE_SIZE": "30KB"}
     with Endpoint(tmp_path, latency_s=0.1) as endpoint:
-        run = Disturbed(Case(tmp_path, CHOICE, endpoint, has_cache=True), "killed")
-        for _ in range(4):
-            run.kill(when(grows()), **small)
+        case = Case(tmp_path, CHOICE, endpoint, flags=("--concurrency", "4"), has_cache=True)
+        run = Disturbed(case, "killed")
+        for more_s in (0.0, 0.002, 0.01):
+            assert run.kill(when(grows(), more_s), **small)
             texts(run)
         run.finish(**small)
         assert 0 < len(texts(run)) < CHOICE.n

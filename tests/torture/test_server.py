@@ -91,7 +91,8 @@ def test_three_in_ten_requests_fail_somehow(tmp_path: Path, workload: Workload) 
 def fail_for_good(run: Disturbed, kinds: Sequence[str]) -> None:
     """What fails whenever it is asked ends as a failure, is no answer anywhere, and is asked next time."""
     case, endpoint = run.case, run.case.endpoint
-    endpoint.control(failures=each(kinds, 0.3), sticky=True)
+    # Refused for now, a request tries ten times as often as any other: it is not told to wait for long.
+    endpoint.control(failures=each(kinds, 0.3), sticky=True, retry_after_s=0.01)
     done = run.go_on()
     assert done.code == 1, done.err
     now = run.on_disk
@@ -110,7 +111,6 @@ def fail_for_good(run: Disturbed, kinds: Sequence[str]) -> None:
 @pytest.mark.slow
 def test_what_fails_for_good_is_a_failure(run: Disturbed) -> None:
     run.flags = ("--retries", "1")
-    run.case.endpoint.control(retry_after_s=0.1)
     fail_for_good(run, (*BODIES, "reset", *REFUSALS))
 
 
@@ -118,14 +118,13 @@ def test_what_fails_for_good_is_a_failure(run: Disturbed) -> None:
 @pytest.mark.parametrize("kind", EVERY)
 def test_what_fails_for_good_in_one_way_is_a_failure(run: Disturbed, kind: str) -> None:
     run.flags, run.longest_s = ("--retries", "1", "--timeout", "0.5"), 25
-    run.case.endpoint.control(retry_after_s=0.1)
     fail_for_good(run, [kind])
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("workload", [TRIALS, JUDGED, ROUNDS], ids=lambda workload: workload.name)
 def test_what_fails_for_good_in_any_workload_is_a_failure(tmp_path: Path, workload: Workload) -> None:
-    with Endpoint(tmp_path, retry_after_s=0.1) as endpoint:
+    with Endpoint(tmp_path) as endpoint:
         case = Case(tmp_path, workload, endpoint, flags=("--retries", "1"))
         _ = case.undisturbed
         fail_for_good(Disturbed(case, "disturbed"), (*BODIES, "reset", *REFUSALS))
