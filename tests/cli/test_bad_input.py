@@ -199,3 +199,14 @@ def test_an_address_that_is_none_is_named_without_its_secrets(address: str, tmp_
     assert "the endpoint's address is not one: '" in done.err
     assert "pw" not in done.err
     assert "secret" not in done.err
+
+
+def test_prices_that_do_not_name_the_model_are_remarked_on(tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("prices: {others: {input: 1, output: 2}}", encoding="utf-8")
+    choice_tsv(tmp_path / "q.tsv", 2)
+    with Server() as server:
+        where = ["--base-url", server.base_url, "--judge", "openai/j", "--judge-base-url", server.base_url]
+        done = eyechart("run", "q.tsv", "-m", "openai/m", *where, "--prices", "prices.yaml", cwd=tmp_path)
+    assert done.code == 0
+    assert "--prices says nothing of openai/m: the cost will not be known" in done.err
+    assert "--prices says nothing of the judge openai/j" in done.err

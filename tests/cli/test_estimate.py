@@ -76,3 +76,16 @@ def test_a_dry_run_of_several_models(questions: Path, tmp_path: Path) -> None:
     assert dry.code == 0
     assert dry.out.count("(nothing was sent)") == 2
     assert list(tmp_path.iterdir()) == [questions]
+
+
+def test_it_needs_no_key_and_no_price_for_what_is_answered(questions: Path, tmp_path: Path) -> None:
+    asked = ["run", questions, "-m", "openai/gpt-4o", "--judge", "openai/gpt-4o", "--dry-run", "--json"]
+    done = eyechart(*asked, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert done.json["requests"]["sent"] == 6
+    with Server() as server:
+        command = ["run", questions, "-m", "openai/m", "--base-url", server.base_url, "--json", "-q"]
+        eyechart(*command, cwd=tmp_path)
+        again = eyechart(*command, "--dry-run", cwd=tmp_path)
+    assert again.json["answered"] == 6
+    assert again.json["cost"] == [0.0, 0.0]

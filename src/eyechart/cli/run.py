@@ -137,10 +137,11 @@ def execute(args: argparse.Namespace) -> int:
 def _estimate(args: argparse.Namespace) -> int:
     """Say what the runs would take, and start none."""
     from eyechart.cli.estimate import tell_estimates
-    from eyechart.run.estimate import estimate
+    from eyechart.run.estimate import estimate, without_key
 
     with stdout_kept_for(is_json=args.json):
-        estimates = [estimate(plan) for plan in _plans(*_asked(args))]
+        sources, models, options = _asked(args)
+        estimates = [estimate(plan) for plan in _plans(sources, models, without_key(options))]
     tell_estimates(estimates, as_json=args.json)
     return 0
 
@@ -182,6 +183,7 @@ def evaluate_all(
     """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import reasons_of
     from eyechart.run import evaluate
+    from eyechart.run.bill import unpriced
 
     for plan in _plans(sources, models, options):
         if is_verbose:
@@ -190,6 +192,8 @@ def evaluate_all(
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
         if remark := getattr(plan.model, "remark", ""):
             note(remark)
+        for who in unpriced(plan):
+            note(f"--prices says nothing of {who}: the cost will not be known")
         done = evaluate(plan)
         yield done
         if done.is_interrupted:

@@ -40,6 +40,17 @@ def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str
     return prices
 
 
+def unpriced(plan: Plan) -> list[str]:
+    """Whose price is not known though the user has said prices: a slip in a name, most likely."""
+    bench = plan.verdicts.bench
+    everyone = [("model", plan.model), *([("judge", bench.model)] if bench else [])]
+    return [
+        _called(one, who)
+        for who, one in everyone
+        if plan.options.prices and plan.prices.get(who) is None and not is_free(one)
+    ]
+
+
 def priced(manifest: Mapping[str, Any], judge: Model | None, options: Options) -> dict[str, Any]:
     """A manifest with the price of a judge that was named after the replies were there.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,7 +92,13 @@ def estimate_run(source: str | Path | Benchmark | Source, model: str | object, *
     >>> estimate_run("demo", model="baseline/random", limit=5, progress=False).requests
     5
     """
-    return estimate(make_plan(source, model, Options.of(options)))
+    return estimate(make_plan(source, model, Options.of(without_key(options))))
+
+
+def without_key(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a run to which nobody need have a key yet: nothing is sent."""
+    keys = {"api_key": "none"} | ({"judge_api_key": "none"} if options.get("judge") else {})
+    return {**options, **keys}
 
 
 def estimate(plan: Plan) -> Estimate:

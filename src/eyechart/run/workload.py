@@ -120,7 +120,8 @@ class Workload:
     def cost(self, prices: Mapping[str, Price | None]) -> tuple[float, float] | None:
         """In USD; None where a price is not known."""
         nothing = Price(input=0.0, output=0.0)
-        model, judge = nothing if self._is_free else prices.get("model"), prices.get("judge")
+        is_free = self._is_free or not self.requests  # what needs not be asked costs nothing anywhere
+        model, judge = nothing if is_free else prices.get("model"), prices.get("judge")
         if model is None or (judge is None and self.judge_requests[1]):
             return None
         ends = []
