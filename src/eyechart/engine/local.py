@@ -7,8 +7,8 @@ knows which benchmark or which model it drives.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 
 from eyechart.engine.asking import Answer, Patience, Unanswered
 from eyechart.engine.cached import Cache
@@ -24,7 +24,7 @@ from eyechart.engine.tally import Tally
 from eyechart.errors import StoreError
 from eyechart.store.journal import Ask, Journal
 from eyechart.store.reader import Task
-from eyechart.types import Failure, Model, Reply, Scorer, Snapshot
+from eyechart.types import Failure, Model, Reply, Scorer, Snapshot, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,9 @@ class LocalExecutor:
         self._cache = cache or Cache()
         self._purse = purse
         is_free = bool(getattr(model, "is_free", False))
-        self._asker = settings.asker(model, self.stop, purse=None if is_free else purse)
+        self._asker = settings.asker(
+            model, self.stop, purse=None if is_free else purse, is_proven=journal.has_replies()
+        )
         self._at_once = min(settings.concurrency, self._asker.endpoints.limit)
         self._takes_rounds = bool(getattr(model, "takes_rounds", False))
         self._calls = Calls(journal, self._cache)
@@ -121,6 +123,10 @@ class LocalExecutor:
         """Stop asking; answers under way may still come in for a moment."""
         self.stop.interrupt()
 
+    def tell(self, say: Callable[[str], None]) -> None:
+        """Have said, as the run goes on, what people should know about its endpoints."""
+        self._asker.endpoints.say = say
+
     def close(self) -> None:
         """Let go of the journal."""
         self._calls.close()
@@ -178,7 +184,6 @@ class LocalExecutor:
         task = item.task
         if item.is_answered:
             self.tally.resumed += 1
-            self._asker.is_proven = True
             if item.ask is not None:  # the files were touched, yet ask the same
                 self._journal.renew_ask(task.sample.id, task.trial, item.ask)
             return
@@ -224,8 +229,11 @@ class LocalExecutor:
             # The endpoint counts the tokens of all replies to a request together.
             own = reply if n == 0 else replace(reply, usage=None)
             task = item.task
-            self._journal.append_reply(task.sample.id, task.trial, ask, own, attempts=answer.attempts)
-            self._cache.put(self._model, ask.key, first.request, _alone(reply, answer))
+            paid = answer.paid if n == 0 else None
+            self._journal.append_reply(
+                task.sample.id, task.trial, ask, own, attempts=answer.attempts, paid=paid
+            )
+            self._cache.put(self._model, ask.key, first.request, _share(reply, n, answer))
             self.tally.count_answer()
             kept.append((task, ask, own))
         return kept
@@ -257,14 +265,13 @@ class LocalExecutor:
         )
 
 
-def _alone(reply: Reply, answer: Answer) -> Reply:
-    """One of several replies to a request, with the tokens that it would have taken on its own."""
+def _share(reply: Reply, n_th: int, answer: Answer) -> Reply:
+    """One of several replies to a request, with its share of the tokens that all took together."""
     n, usage = len(answer.replies), answer.replies[0].usage
     if n == 1 or usage is None:
         return reply
-    own = replace(
-        usage,
-        completion_tokens=usage.completion_tokens // n,
-        reasoning_tokens=usage.reasoning_tokens // n,
-    )
-    return replace(reply, usage=own)
+    shares = {}
+    for field in fields(Usage):
+        each, rest = divmod(getattr(usage, field.name), n)
+        shares[field.name] = each + (rest if n_th == 0 else 0)
+    return replace(reply, usage=Usage(**shares))

@@ -6,6 +6,7 @@ is only named.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Mapping
@@ -146,9 +147,13 @@ class OpenAIModel:
         try:
             response = await self._connected().post(pieces)
         except Unreachable as err:
+            why = _reason(err)
+            is_ours = os.strerror(errno.EMFILE) in why
             raise ModelError(
-                f"cannot connect to {self._base_url}: {_reason(err)}",
-                hint="is the server running? --base-url names another address",
+                f"cannot connect to {self._base_url}: {why}",
+                hint="allow more with ulimit -n, or ask fewer at once with --concurrency"
+                if is_ours
+                else "is the server running? --base-url names another address",
                 is_retryable=True,
                 is_unreachable=True,
             ) from err

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _OBJECTS = 20_000
+_FILES = 65_536
 
 
 @contextlib.contextmanager
@@ -68,9 +69,25 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
     Thousands of small things a second come and go, few of them in cycles; this saves a twentieth of the time.
     """
+    _allow_connections()
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], _OBJECTS), *before[1:])
     try:
         return asyncio.run(work)
     finally:
         gc.set_threshold(*before)
+
+
+def _allow_connections() -> None:
+    """Let the process open as many files as it may: a connection is one, and some systems begin with 256."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # what the system refuses, it says again when it matters
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
