@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine import asking
+from eyechart.engine import asking, giving_up
 from eyechart.engine.asking import Answer, Asker, Patience, Unanswered
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.budget import Budget
-from eyechart.engine.endpoints import DeadEndpoint
+from eyechart.engine.giving_up import DeadEndpoint
 from eyechart.engine.spending import BudgetSpent, Purse
 from eyechart.engine.stopping import Stop, Stopped
 from eyechart.errors import ModelError
@@ -172,7 +172,7 @@ def test_being_told_to_wait_for_ever_fails_in_the_end(monkeypatch: pytest.Monkey
         return BUSY if request.sample.id == "q0" else None
 
     model = Server(fate)
-    monkeypatch.setattr(asking, "_LATELY_S", 0.1)
+    monkeypatch.setattr(giving_up, "_LATELY_S", 0.1)
     outcomes, _ = ask_all(model, 200, patience(backoff=Backoff(attempts=2, first_s=0.0001)))
     assert kinds(outcomes) == {Answer: 199, Unanswered: 1}
     assert isinstance(outcomes[0], Unanswered)
@@ -231,7 +231,7 @@ def test_retries_count_as_requests() -> None:
         return BROKEN if seen[request.sample.id] == 1 else None
 
     model = Server(fate)
-    ask_all(model, 15, patience(rpm=60 * 100))
+    ask_all(model, 15, patience(rpm=60 * 100, give_up_after=100))
     assert len(model.at) == 30
     assert model.at[-1] - model.at[0] > 0.27
 
@@ -419,6 +419,110 @@ def test_one_of_two_that_dies_and_returns_is_used_again() -> None:
     later = [at for at in mortal.at if at - start > 0.25]
     assert len(while_dead) < 16
     assert len(later) > 100, "and is spread over again"
+
+
+# -- one of several that refuses -------------------------------------------------------------------
+
+NO_MODEL = ModelError("HTTP 404 from bad", status=404, is_fatal=True)
+TOO_LARGE = ModelError("HTTP 413", status=413)
+MUCH_LATER = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=3600)
+LASTING = {"400": REFUSED, "401": WRONG_KEY, "404": NO_MODEL, "413": TOO_LARGE, "429": MUCH_LATER}
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 32])
+@pytest.mark.parametrize("retries", [0, 5])
+@pytest.mark.parametrize("turns_at", [0, 20])
+@pytest.mark.parametrize("error", LASTING.values(), ids=LASTING)
+def test_no_sample_is_lost_to_one_that_refuses(
+    error: ModelError, turns_at: int, retries: int, concurrency: int
+) -> None:
+    bad = Server(lambda request: error if len(bad.asked) > turns_at else None, name="bad")
+    good = Server(fine, name="good")
+    tries = Backoff(attempts=1 + retries, first_s=0.001)
+    settings = patience(concurrency=concurrency, backoff=tries, first_rest_s=0.5)
+    outcomes, asker = ask_all(Spread([bad, good]), 200, settings)
+    assert kinds(outcomes) == {Answer: 200}
+    assert asker.stop.trouble is None
+    assert len(bad.asked) <= turns_at + 2 * concurrency + 3, "nor does it take most of the traffic"
+    assert asker.sent == len(bad.asked) + len(good.asked) == 200 + asker.retried
+
+
+@pytest.mark.parametrize("error", [REFUSED, NO_MODEL])
+def test_one_good_one_among_many_that_refuse_is_found(error: ModelError) -> None:
+    bad = [Server(always(error), name=f"bad {n}") for n in range(4)]
+    good = Server(fine, latency_s=0.01, name="good")
+    outcomes, asker = ask_all(Spread([*bad, good]), 60, patience(first_rest_s=0.5))
+    assert kinds(outcomes) == {Answer: 60}
+    assert asker.stop.trouble is None
+    assert sum(len(one.asked) for one in bad) < 100
+
+
+def test_one_that_is_put_right_is_used_again() -> None:
+    start = time.monotonic()
+    bad = Server(lambda request: NO_MODEL if time.monotonic() - start < 0.1 else None, name="bad")
+    outcomes, _ = ask_all(Spread([bad, Server(fine, name="good")]), 1000, patience(first_rest_s=0.02))
+    assert kinds(outcomes) == {Answer: 1000}
+    assert len([at for at in bad.at if at - start < 0.1]) < 20
+    assert len(bad.asked) > 100
+
+
+def test_what_all_refuse_is_asked_of_each_once_and_fails() -> None:
+    def fate(request: Request) -> ModelError | None:
+        return REFUSED if int(request.sample.id[1:]) % 10 == 7 else None
+
+    members = [Server(fate, name=name) for name in "abc"]
+    outcomes, asker = ask_all(Spread(members), 100, patience())
+    assert kinds(outcomes) == {Answer: 90, Unanswered: 10}
+    assert asker.stop.trouble is None
+    asked = Counter(name for member in members for name in member.asked)
+    assert [asked[f"q{k}"] for k in range(100)] == [3 if k % 10 == 7 else 1 for k in range(100)]
+    assert max(Counter(member.asked).most_common(1)[0][1] for member in members) == 1
+
+
+def test_what_one_refuses_fails_if_the_other_is_dead() -> None:
+    """To wait for one that may never come back would hold up all others."""
+
+    def fate(request: Request) -> ModelError | None:
+        return REFUSED if int(request.sample.id[1:]) % 10 == 7 else None
+
+    dead, alive = Server(always(GONE), name="dead"), Server(fate, name="alive")
+    start = time.monotonic()
+    outcomes, asker = ask_all(Spread([dead, alive]), 300, patience(first_rest_s=2.0))
+    assert kinds(outcomes)[Answer] == 270
+    assert asker.stop.trouble is None
+    assert time.monotonic() - start < 9
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_wrong_key_at_all_of_them_ends_it_at_their_first_answers(concurrency: int) -> None:
+    members = [Server(always(WRONG_KEY), name=name) for name in "ab"]
+    outcomes, asker = ask_all(Spread(members), 500, patience(concurrency=concurrency))
+    assert asker.stop.trouble is WRONG_KEY
+    assert Answer not in kinds(outcomes)
+    assert asker.sent <= 2 * concurrency
+
+
+def test_a_wrong_key_here_and_nobody_there_end_it_soon() -> None:
+    wrong, gone = Server(always(WRONG_KEY), name="wrong"), Server(always(GONE), name="gone")
+    _, asker = ask_all(Spread([wrong, gone]), 500, patience())
+    assert asker.stop.trouble is GONE
+    assert asker.sent < 60
+
+
+def test_all_that_refuse_whatever_they_are_sent_end_it() -> None:
+    members = [Server(always(REFUSED), name=name) for name in "ab"]
+    _, asker = ask_all(Spread(members), 500, patience(concurrency=1, give_up_after=5))
+    assert isinstance(asker.stop.trouble, DeadEndpoint)
+    assert "the first 5 requests were all refused" in asker.stop.trouble.message
+    assert [len(member.asked) for member in members] == [5, 5]
+
+
+def test_a_slow_one_is_waited_for_though_the_quick_one_refuses_all() -> None:
+    """So many refusals come before the first answer that they would end the run of a single endpoint."""
+    quick, slow = Server(always(REFUSED), name="quick"), Server(fine, latency_s=0.2, name="slow")
+    outcomes, asker = ask_all(Spread([quick, slow]), 64, patience(concurrency=32))
+    assert kinds(outcomes) == {Answer: 64}
+    assert asker.stop.trouble is None
 
 
 # -- the purse -------------------------------------------------------------------------------------

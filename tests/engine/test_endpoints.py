@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.engine.endpoints import DeadEndpoint, Endpoint, Endpoints, Trouble
+from eyechart.engine.endpoint import Endpoint, Refusal, Trouble
+from eyechart.engine.endpoints import Endpoints
+from eyechart.engine.giving_up import GivingUp
 from eyechart.engine.pace import Limit
 from eyechart.errors import ModelError
 from support.parts import ScriptedModel
@@ -20,6 +22,8 @@ BROKEN = ModelError("HTTP 500", status=500, is_retryable=True)
 BUSY = ModelError("HTTP 429", status=429, is_retryable=True)
 OVERLOADED = ModelError("HTTP 503", status=503, is_retryable=True)
 GONE = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
+REFUSED = ModelError("HTTP 400", status=400)
+WRONG_KEY = ModelError("HTTP 401", status=401, is_fatal=True)
 SILENT = ModelError("no answer within 600 s", is_retryable=True, was_silent=True)
 
 
@@ -37,7 +41,8 @@ class Place:
     def __init__(self, n: int = 1, *, ceiling: int = 8, give_up_after: int = 8, **more: Any) -> None:
         self.clock = Clock()
         self.members = [Endpoint(ScriptedModel(), Limit(ceiling, clock=self.clock)) for _ in range(n)]
-        self.all = Endpoints(self.members, give_up_after=give_up_after, clock=self.clock, **more)
+        self.all = Endpoints(self.members, clock=self.clock, **more)
+        self.giving_up = GivingUp(self.all, give_up_after=give_up_after)
         self._began: dict[Hashable, float] = {}
 
     def enter(self) -> Endpoint:
@@ -191,7 +196,7 @@ def test_an_end_waits_for_nobodys_rest() -> None:
 
 def real_time(*first_rests_s: float) -> Endpoints:
     members = [Endpoint(ScriptedModel(), Limit(8), first_rest_s=rest_s) for rest_s in first_rests_s]
-    return Endpoints(members, give_up_after=100)
+    return Endpoints(members)
 
 
 async def break_down(endpoints: Endpoints, member: Endpoint) -> None:
@@ -275,7 +280,7 @@ def test_silence_counts_once_more_for_every_minute_of_it(silent_s: float, is_dea
     place.clock.now += silent_s
     for who in range(8):
         place.fail(endpoint, SILENT, who, sent_at=sent_at)
-    assert place.all.is_dead() == is_dead
+    assert place.giving_up.is_dead() == is_dead
 
 
 def test_one_sample_that_hangs_is_no_dead_endpoint() -> None:
@@ -284,7 +289,7 @@ def test_one_sample_that_hangs_is_no_dead_endpoint() -> None:
         endpoint, sent_at = place.enter(), place.clock.now
         place.clock.now += 600
         place.fail(endpoint, SILENT, "the one", sent_at=sent_at)
-    assert not place.all.is_dead()
+    assert not place.giving_up.is_dead()
 
 
 def test_one_that_is_refused_alone_is_left_alone_for_a_moment() -> None:
@@ -304,7 +309,7 @@ def test_one_that_is_refused_alone_is_left_alone_for_a_moment() -> None:
     assert pauses[-1] == pytest.approx(4)
     place.answer(place.enter())
     assert endpoint.is_free(place.clock.now)
-    assert not place.all.is_dead(), "an endpoint that counts our requests is alive"
+    assert not place.giving_up.is_dead(), "an endpoint that counts our requests is alive"
 
 
 def test_it_is_not_left_alone_for_longer_than_it_asks_for() -> None:
@@ -324,10 +329,10 @@ def test_so_many_failures_of_different_samples_in_a_row_are_death() -> None:
     place = Place(give_up_after=8)
     [endpoint] = place.members
     for who in range(8):
-        assert not place.all.is_dead()
+        assert not place.giving_up.is_dead()
         place.clock.now = max(place.clock.now, endpoint.rests_until)
         place.fail(place.enter(), BROKEN, who)
-    assert place.all.is_dead()
+    assert place.giving_up.is_dead()
 
 
 @pytest.mark.parametrize("give_up_after", [1, 2, 3, 8, 50])
@@ -335,7 +340,7 @@ def test_how_many_is_the_users_choice(give_up_after: int) -> None:
     place = Place(give_up_after=give_up_after)
     [endpoint] = place.members
     n = 0
-    while not place.all.is_dead():
+    while not place.giving_up.is_dead():
         place.clock.now = max(place.clock.now, endpoint.rests_until)
         place.fail(place.enter(), GONE, n)
         n += 1
@@ -347,7 +352,7 @@ def test_one_sample_that_fails_again_and_again_is_not_death() -> None:
     [endpoint] = place.members
     for _ in range(50):
         place.fail(place.enter(), BROKEN, "poison")
-    assert not place.all.is_dead()
+    assert not place.giving_up.is_dead()
     assert not endpoint.is_suspect
 
 
@@ -356,7 +361,7 @@ def test_a_sample_that_others_were_answered_around_says_nothing() -> None:
     for n in range(100):
         place.answer(place.enter())
         place.fail(place.enter(), BROKEN, f"poison {n % 5}")
-    assert not place.all.is_dead()
+    assert not place.giving_up.is_dead()
     assert place.members[0].failures <= 1
 
 
@@ -370,7 +375,7 @@ def test_an_answer_takes_all_suspicion_away() -> None:
         place.clock.now = endpoint.rests_until
         place.answer(place.enter())
         place._began.clear()
-    assert not place.all.is_dead()
+    assert not place.giving_up.is_dead()
 
 
 def test_one_of_two_that_lives_is_enough() -> None:
@@ -380,13 +385,13 @@ def test_one_of_two_that_lives_is_enough() -> None:
         dead.in_flight += 1
         place.fail(dead, GONE, who)
     assert dead.is_dead(3)
-    assert not place.all.is_dead()
+    assert not place.giving_up.is_dead()
     met = {id(place.enter()) for _ in range(4)}
     assert met == {id(alive)}
     for who in range(20):
         place.fail(alive, GONE, f"again {who}")
         alive.in_flight += 1
-    assert place.all.is_dead()
+    assert place.giving_up.is_dead()
 
 
 def test_refusals_for_being_too_many_count_when_a_sample_has_no_try_left() -> None:
@@ -395,21 +400,152 @@ def test_refusals_for_being_too_many_count_when_a_sample_has_no_try_left() -> No
     for who in range(4):
         place.clock.now = max(place.clock.now, endpoint.rests_until)
         place.fail(place.enter(), BUSY, who)
-    assert not place.all.is_dead()
+    assert not place.giving_up.is_dead()
     for who in range(4):
         place.clock.now = max(place.clock.now, endpoint.rests_until)
         place.fail(place.enter(), BUSY, who, is_last=True)
-    assert place.all.is_dead()
+    assert place.giving_up.is_dead()
 
 
-def test_the_message_says_what_happened_and_what_to_do() -> None:
-    said = Place(give_up_after=5).all.dead(GONE)
-    assert isinstance(said, DeadEndpoint)
-    assert said.exit_code == 1
-    assert said.message == "5 failures in a row without an answer, the last one: cannot connect"
-    assert "same command again" in said.hint
-    assert "--give-up-after" in said.hint
-    assert "none of the 2 endpoints answers" in Place(2).all.dead(GONE).message
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def refuse(place: Place, endpoint: Endpoint, error: ModelError) -> Refusal:
+    """It is sent a request and will not answer it."""
+    endpoint.in_flight += 1
+    sent_at = place.clock.now
+    place.clock.now += 0.001
+    place.all.refused(endpoint, error, sent_at)
+    return Refusal(endpoint, error, sent_at)
+
+
+def test_who_refuses_what_others_answer_is_left_alone_then_asked_one_at_a_time() -> None:
+    place = Place(2)
+    bad, good = place.members
+    for who in range(3):
+        assert not bad.is_suspect
+        refusal = refuse(place, bad, REFUSED)
+        place.clock.now += 0.1
+        place.all.outdone([refusal], who)
+    assert bad.is_suspect
+    assert {id(place.enter()) for _ in range(5)} == {id(good)}
+    place.clock.now += 2.0
+    assert place.enter() is bad
+    assert not bad.is_free(place.clock.now), "one at a time"
+    bad.in_flight -= 1
+    refuse(place, bad, REFUSED)
+    place.clock.now += 3.9
+    assert not bad.is_free(place.clock.now), "at once, and for longer, before another one has answered"
+    place.clock.now += 0.2
+    place.answer(place.enter())
+    assert not bad.is_suspect
+
+
+def test_refusals_of_one_wave_are_one_rest() -> None:
+    place = Place(2, ceiling=64)
+    bad, _ = place.members
+    refusals = [refuse(place, bad, REFUSED) for _ in range(32)]
+    place.clock.now += 1.0
+    for who, refusal in enumerate(refusals):
+        place.all.outdone([refusal], who)
+    assert bad.rests_until - place.clock.now == pytest.approx(2.0)
+
+
+def test_who_refuses_a_few_and_answers_others_is_used_as_before() -> None:
+    place = Place(2)
+    picky, _ = place.members
+    for who in range(20):
+        refusal = refuse(place, picky, WRONG_KEY if who % 2 else REFUSED)
+        picky.in_flight += 1
+        place.answer(picky)
+        place.all.outdone([refusal], who)
+    assert not picky.is_suspect
+    assert picky.is_free(place.clock.now)
+
+
+def test_one_sample_that_is_refused_again_and_again_says_nothing() -> None:
+    place = Place(2)
+    bad, _ = place.members
+    for _ in range(9):
+        place.all.outdone([refuse(place, bad, REFUSED)], "long")
+    assert not bad.is_suspect
+
+
+def test_who_turns_all_away_is_left_out_at_once_if_it_never_answered() -> None:
+    place = Place(2)
+    wrong, right = place.members
+    refuse(place, wrong, WRONG_KEY)
+    assert wrong.is_barred
+    assert place.enter() is right
+    place.clock.now = wrong.rests_until
+    place.answer(wrong)
+    assert not wrong.is_barred, "it has been put right"
+
+
+@pytest.mark.parametrize("is_proven", [False, True])
+def test_who_has_answered_may_mean_one_sample_alone(is_proven: bool) -> None:
+    place = Place(2, is_proven=is_proven)
+    turned, _ = place.members
+    if not is_proven:
+        turned.in_flight += 1
+        place.answer(turned)
+    for _ in range(2):
+        refuse(place, turned, WRONG_KEY)
+        assert not turned.is_barred
+    refuse(place, turned, WRONG_KEY)
+    assert turned.is_barred
+
+
+def test_who_turns_away_what_another_answers_is_left_out_though_it_has_answered() -> None:
+    place = Place(2)
+    turned, _ = place.members
+    turned.in_flight += 1
+    place.answer(turned)
+    place.all.outdone([refuse(place, turned, WRONG_KEY)], 0)
+    assert turned.is_barred
+
+
+def test_people_are_told_once_of_each_that_is_left_out() -> None:
+    place = Place(3)
+    said: list[str] = []
+    place.all.say = said.append
+    for member in place.members[:2]:
+        for who in range(5):
+            place.all.outdone([refuse(place, member, WRONG_KEY)], who)
+    assert said == ["HTTP 401 (left out for now: others answer what it refuses)"] * 2
+
+
+def test_what_one_refused_it_is_not_asked_again() -> None:
+    place = Place(3, ceiling=1)
+    one, two, three = place.members
+    refusals = [refuse(place, one, REFUSED)]
+    assert place.all.try_to_enter(one, refusals) is two
+    refusals.append(refuse(place, three, REFUSED))
+    assert place.all.try_to_enter(three, refusals) is None, "it waits, though two others are free"
+    assert place.all.others(refusals) == [two]
+
+
+def test_a_place_is_not_lost_on_one_who_cannot_take_it() -> None:
+    place = Place(2, ceiling=1)
+    one, two = place.members
+
+    async def play() -> None:
+        for _ in range(2):
+            await place.all.enter()
+        refusal = Refusal(one, REFUSED, 0.0)
+        choosy = [asyncio.create_task(place.all.enter(one, [refusal])) for _ in range(3)]
+        await asyncio.sleep(0)
+        anyone = asyncio.create_task(place.all.enter())
+        await asyncio.sleep(0)
+        place.answer(one)
+        assert await asyncio.wait_for(anyone, 0.1) is one
+        for task in choosy:
+            place.answer(two)
+            await asyncio.sleep(0.001)
+            assert task.done()
+            assert task.result() is two
+
+    go(play())
 
 
 # -- what the live line reads ----------------------------------------------------------------------
@@ -422,7 +558,6 @@ def test_the_latest_answers_and_refusals_are_remembered() -> None:
     place.fail(place.enter(), BUSY, 0)
     place.fail(place.enter(), OVERLOADED, 1)
     place.fail(place.enter(), BROKEN, 2)
-    assert place.all.n_answered == 300
     assert len(place.all.latencies) == 256
     assert place.all.latencies[-1] == pytest.approx(0.25)
     assert list(place.all.throttled)[-4:] == [False, True, True, False]

@@ -294,6 +294,31 @@ def test_all_addresses_die_and_the_run_goes_on_later_in_any_order(tmp_path: Path
         assert report(again) == report(ended)
 
 
+@pytest.mark.parametrize("turns_at", [0, 40])
+@pytest.mark.parametrize("status", [400, 401, 404, 413, 422])
+def test_one_address_that_refuses_all_loses_no_sample(tmp_path: Path, status: int, turns_at: int) -> None:
+    """It refuses at once, so it would be sent most of the questions."""
+    refusal = Answer(status=status, body=b'{"error": {"message": "no"}}')
+    with Server() as wrong, served(tmp_path / "b") as right:
+        wrong.answer = lambda asked: refusal if len(wrong.asked) > turns_at else Answer("A", delay_s=QUICK)
+        done = run(tmp_path, 300, wrong.base_url, right, flags="--concurrency 16")
+        assert done.code == 0, done.err
+        assert done.json["outcomes"]["failed"] == 0
+        assert right.stats()["answered"] == 300 - turns_at
+        assert len(wrong.asked) <= turns_at + 40
+        [note] = [line for line in done.err.splitlines() if "left out for now" in line]
+        assert f"HTTP {status} from {wrong.base_url}: no" in note
+
+
+def test_a_wrong_model_at_all_addresses_ends_it_at_the_first_answers(tmp_path: Path) -> None:
+    with served(tmp_path / "a", wrong_model=True) as one, served(tmp_path / "b", wrong_model=True) as other:
+        done = run(tmp_path, 500, one, other, flags="--concurrency 8")
+        assert done.code == 2
+        assert "HTTP 404" in done.err
+        assert "left out" not in done.err
+        assert one.stats()["requests"] + other.stats()["requests"] <= 2 * 8
+
+
 # -- a dead server ---------------------------------------------------------------------------------
 
 
@@ -315,6 +340,34 @@ def test_a_server_that_dies_for_good_is_noticed_and_the_run_goes_on_later(tmp_pa
         ended = run(tmp_path, 1500, endpoint, flags="--give-up-after 3")
         assert ended.code == 0, ended.err
         assert report(ended) == report(calm)
+
+
+@pytest.mark.slow
+def test_a_run_whose_server_is_away_when_it_is_resumed_can_be_resumed_again(tmp_path: Path) -> None:
+    """It has answered before, so the address is right: it is tried for longer, and nothing is an error."""
+    with served(tmp_path) as endpoint:
+        with once(has_answered(endpoint, 50), lambda: endpoint.control(dead=True)):
+            assert run(tmp_path, 400, endpoint, flags="--give-up-after 3").code == 1
+        n_kept = endpoint.stats()["answered"]
+        again = run(tmp_path, 400, endpoint, flags="--give-up-after 4")
+        assert again.code == 1, again.err
+        assert "4 failures in a row without an answer" in again.err
+        assert "start the same command again" in again.err
+        assert again.json["pending"] > 0
+        endpoint.control(dead=False)
+        ended = run(tmp_path, 400, endpoint)
+        assert ended.code == 0, ended.err
+        assert endpoint.stats()["answered"] <= 400 + 64
+        assert n_kept >= 50
+
+
+def test_an_address_where_nobody_ever_listened_ends_it_within_seconds(tmp_path: Path) -> None:
+    with served(tmp_path, dead=True) as endpoint:
+        start = time.monotonic()
+        done = run(tmp_path, 400, endpoint, flags="--give-up-after 50")
+        assert done.code == 2
+        assert "cannot connect" in done.err
+        assert time.monotonic() - start < 6
 
 
 @pytest.mark.slow
@@ -384,16 +437,6 @@ def test_a_storm_in_which_nobody_is_answered_is_sat_out(tmp_path: Path) -> None:
             done = run(tmp_path, 1000, endpoint, flags="--concurrency 32")
         assert done.code == 0, done.err
         assert endpoint.stats()["requests"] < 1000 + 300
-
-
-def test_one_address_with_a_wrong_model_ends_it_soon(tmp_path: Path) -> None:
-    """It refuses at once, so it would be sent most of the questions."""
-    with served(tmp_path / "a", wrong_model=True) as wrong, served(tmp_path / "b") as right:
-        done = run(tmp_path, 2000, wrong, right)
-        assert done.code in {1, 2}
-        assert wrong.base_url in done.err
-        assert "HTTP 404" in done.err
-        assert wrong.stats()["requests"] < 200
 
 
 def test_the_first_lines_of_the_log_are_as_many_as_the_samples(tmp_path: Path) -> None:

@@ -10,27 +10,16 @@ from dataclasses import dataclass, field, replace
 
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.budget import Role
-from eyechart.engine.endpoints import (
-    FIRST_REST_S,
-    OVERLOADED,
-    TOO_MANY,
-    DeadEndpoint,
-    Endpoint,
-    Endpoints,
-    Trouble,
-)
+from eyechart.engine.endpoint import FIRST_REST_S, OVERLOADED, Endpoint
+from eyechart.engine.endpoints import Endpoints
+from eyechart.engine.giving_up import ODD_REQUEST, GivingUp, Tries
 from eyechart.engine.pace import Limit, Rate, Rates
 from eyechart.engine.spending import Purse, guess_usage, total
 from eyechart.engine.stopping import Stop, Stopped
 from eyechart.errors import ModelError
 from eyechart.types import Fleet, Model, Reply, Request, Several
 
-_UNREACHABLE_TRIES = 3  # before the first answer, so many refused connections mean a wrong address
-_FATAL_IN_A_ROW = 3  # after it, one refusal may concern one sample alone; so many concern them all
-_ODD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of answers they cannot give
 _STALE_S = 1.0  # a turn that is taken up later than this is another request's by now
-_PATIENT_TIMES = 10  # told to wait, while others are answered, a request tries so many times as often
-_LATELY_S = 10.0  # others are answered as long as one of them was within this time
 
 Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
 
@@ -65,20 +54,27 @@ class Patience:
     rpm: float | None = None
     tpm: float | None = None
 
-    def asker(self, model: Model, stop: Stop, *, purse: Purse | None = None, role: Role = "model") -> Asker:
-        """One that asks `model` so. The rates a minute are not the judge's."""
+    def asker(
+        self,
+        model: Model,
+        stop: Stop,
+        *,
+        purse: Purse | None = None,
+        role: Role = "model",
+        is_proven: bool = False,
+    ) -> Asker:
+        """One that asks `model` so; `is_proven`: it is known to have answered. Rates are not the judge's."""
         members = model.members if isinstance(model, Fleet) else (model,)
         endpoints = Endpoints(
-            [self._endpoint(one) for one in members],
-            give_up_after=self.give_up_after,
-            at_most=self.concurrency,
+            [self._endpoint(one) for one in members], at_most=self.concurrency, is_proven=is_proven
         )
+        giving_up = GivingUp(endpoints, give_up_after=self.give_up_after)
         rates = None
         if role == "model" and (self.rpm or self.tpm):
             rates = Rates(
                 requests=Rate(self.rpm) if self.rpm else None, tokens=Rate(self.tpm) if self.tpm else None
             )
-        asker = Asker(model, self, stop, endpoints, rates=rates, purse=purse, role=role)
+        asker = Asker(model, self, stop, endpoints, giving_up, rates=rates, purse=purse, role=role)
         stop.then(endpoints.let_go)
         if purse is not None:
             stop.then(purse.let_go)
@@ -102,54 +98,6 @@ class _Turn:
 
 
 @dataclass(slots=True)
-class _Tries:
-    """How often one request has been tried, and with what success."""
-
-    request: Request
-    n_wanted: int = 1  # replies
-    n: int = 0
-    n_patient: int = 0  # of these: refused for now, while others were answered
-    sent_at: float = 0.0
-    began_at: float = 0.0  # when the first one failed
-    may_go_on: bool = True
-    endpoint: Endpoint | None = None  # where the last one failed
-    replies: list[Reply] = field(default_factory=list)
-    _n_elsewhere: int = 0
-
-    @property
-    def n_counted(self) -> int:
-        """The tries that count against the number that is allowed."""
-        return self.n - self.n_patient
-
-    @property
-    def trouble(self) -> Trouble:
-        """The last one, which failed."""
-        who = (self.request.sample.id, self.request.trial)
-        return Trouble(who=who, sent_at=self.sent_at, began_at=self.began_at)
-
-    def begin(self) -> None:
-        """Another one is sent."""
-        self.n += 1
-        self.sent_at = time.monotonic()
-
-    def fail(self, error: ModelError, backoff: Backoff, endpoint: Endpoint, answered_at: float) -> None:
-        """It failed. To be told to wait, while others get their answers, is no reason to lose hope."""
-        now = time.monotonic()
-        self.began_at = self.began_at or now
-        self.endpoint = endpoint
-        is_patient = error.status == TOO_MANY and answered_at > min(self.sent_at, now - _LATELY_S)
-        if is_patient and self.n_patient < _PATIENT_TIMES * backoff.attempts:
-            self.n_patient += 1
-        self.may_go_on = backoff.may_retry(self.n_counted, error)
-
-    def may_go_elsewhere(self, endpoints: Endpoints) -> bool:
-        """Whether another endpoint can be asked at once; each is, before there is a wait."""
-        self._n_elsewhere += 1
-        may_go = self._n_elsewhere % len(endpoints.members) > 0
-        return may_go and self.endpoint is not None and endpoints.has_free_besides(self.endpoint)
-
-
-@dataclass(slots=True)
 class Asker:
     """One model, asked with patience. Counts what it sends."""
 
@@ -157,17 +105,14 @@ class Asker:
     patience: Patience
     stop: Stop
     endpoints: Endpoints
+    giving_up: GivingUp
     rates: Rates | None = None
     purse: Purse | None = None
     role: Role = "model"
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
     sent: int = 0
     retried: int = 0
-    answered: int = 0
-    is_proven: bool = False  # it has answered in an earlier start of the run
     is_one_by_one: bool = False  # several answers to one request are not to be had from it
-    _fatal_in_a_row: int = 0
-    _n_refused: int = 0  # requests that the endpoint did not want, before it ever answered one
 
     async def ask(self, request: Request, n: int = 1) -> Answer:
         """One reply or, with `n`, up to as many; raises `Unanswered` or `Stopped`."""
@@ -182,7 +127,7 @@ class Asker:
         try:
             return await self._persist(request, several, n)
         except Unanswered as failed:
-            if failed.error.status not in _ODD_REQUEST:
+            if failed.error.status not in ODD_REQUEST:
                 raise
         # If this one succeeds, it was the number that was refused.
         answer = await self._persist(request, lambda model: model.reply(request))
@@ -190,7 +135,7 @@ class Asker:
         return answer
 
     async def _persist(self, request: Request, call: Call, n: int = 1) -> Answer:
-        tries = _Tries(request, n_wanted=n)
+        tries = Tries(request, n_wanted=n)
         while True:
             error = await self._try(tries, call)
             if error is None:
@@ -199,14 +144,19 @@ class Asker:
                 raise Unanswered(error, tries.n) from error
             if self.stop.is_set:
                 raise Stopped  # it might have been answered later: neither answered nor failed
-            if error.status not in OVERLOADED or not tries.may_go_elsewhere(self.endpoints):
+            if not self._may_go_at_once(error, tries):
                 delay_s = self.patience.backoff.delay_s(tries.n_counted, error.retry_after_s, self.rng)
                 await self.stop.wait(delay_s)
             if self.stop.is_set:
                 raise Stopped
             self.retried += 1
 
-    async def _try(self, tries: _Tries, call: Call) -> ModelError | None:
+    def _may_go_at_once(self, error: ModelError, tries: Tries) -> bool:
+        """To an endpoint that has not refused it, once that is free; or to any that is free now."""
+        is_refused = bool(tries.refusals) and tries.refusals[-1].error is error
+        return is_refused or (error.status in OVERLOADED and tries.may_go_elsewhere(self.endpoints))
+
+    async def _try(self, tries: Tries, call: Call) -> ModelError | None:
         """Send the request once, when its turn has come; the error if it was not answered."""
         turn, endpoint = await self._enter(tries)
         tries.begin()
@@ -214,30 +164,32 @@ class Asker:
         try:
             replies = await self._send(endpoint, call)
         except ModelError as error:
-            tries.fail(error, self.patience.backoff, endpoint, self.endpoints.answered_at)
-            self._note_failure(endpoint, tries, error)
+            tries.fail(error, endpoint, self.endpoints, self.patience.backoff)
+            if (reason := self.giving_up.reason(error, tries)) is not None:
+                self.stop.give_up(reason)
             return error
         except BaseException:
             self.endpoints.leave(endpoint)
             raise
         finally:
             self._settle(turn, replies)
-        self.answered += 1
-        self._fatal_in_a_row = 0
         self.endpoints.answered(endpoint, tries.sent_at)
+        if tries.refusals:
+            self.endpoints.outdone(tries.refusals, tries.who)
         tries.replies = replies
         return None
 
-    async def _enter(self, tries: _Tries) -> tuple[_Turn, Endpoint]:
+    async def _enter(self, tries: Tries) -> tuple[_Turn, Endpoint]:
         """Wait for a turn, then for an endpoint that is free; and again, if that took too long."""
         if self.rates is None and (self.purse is None or self.purse.try_to_open()):
-            if not self.stop.is_set and (free := self.endpoints.try_to_enter(tries.endpoint)) is not None:
+            free = None if self.stop.is_set else self.endpoints.try_to_enter(tries.endpoint, tries.refusals)
+            if free is not None:
                 return _Turn(tries.request), free  # as nearly always
             self._settle(_Turn(tries.request), None)
         while True:
             turn = await self._turn(tries.request)
             try:
-                endpoint = await self.endpoints.enter(rather_not=tries.endpoint)
+                endpoint = await self.endpoints.enter(tries.endpoint, tries.refusals)
             except BaseException:
                 self._settle(turn, None)
                 raise
@@ -292,41 +244,3 @@ class Asker:
         except Exception as err:  # a model may be anybody's: its slip is this sample's failure
             raise ModelError(f"{self.model.name} raised {type(err).__name__}: {err}") from err
         return [said] if isinstance(said, Reply) else said
-
-    def _note_failure(self, endpoint: Endpoint, tries: _Tries, error: ModelError) -> None:
-        if error.is_retryable:
-            self.endpoints.failed(endpoint, tries.trouble, error, is_last=not tries.may_go_on)
-        else:
-            self.endpoints.leave(endpoint)
-        if self._is_hopeless(error, tries):
-            self.stop.give_up(error)
-        elif self.endpoints.is_dead():
-            self.stop.give_up(self.endpoints.dead(error))
-        elif self._is_unwanted(error, tries):
-            self.stop.give_up(
-                DeadEndpoint(
-                    f"the first {self._n_refused} requests were all refused, the last one: {error.message}",
-                    hint="--give-up-after N goes on for longer",
-                    status=error.status,
-                )
-            )
-
-    def _is_hopeless(self, error: ModelError, tries: _Tries) -> bool:
-        """Whether no request can succeed: a wrong key, model or address, as far as anyone can tell."""
-        if error.is_unreachable:
-            n_failures = min(member.failures for member in self.endpoints.members)
-            is_last = n_failures > 0 and not tries.may_go_on
-            is_wrong = n_failures >= _UNREACHABLE_TRIES or is_last
-            return self.answered == 0 and not self.is_proven and is_wrong
-        self._fatal_in_a_row += error.is_fatal
-        is_new = self.answered == 0 and not self.is_proven
-        return error.is_fatal and (is_new or self._fatal_in_a_row >= _FATAL_IN_A_ROW)
-
-    def _is_unwanted(self, error: ModelError, tries: _Tries) -> bool:
-        """Whether the endpoint refuses whatever it is sent: a parameter it does not know, pictures at all."""
-        if self.answered or self.is_proven or error.status is None or error.is_retryable:
-            return False
-        if tries.n_wanted > 1 and error.status in _ODD_REQUEST:  # asked for one at a time, it may answer
-            return False
-        self._n_refused += 1
-        return self._n_refused >= self.patience.give_up_after

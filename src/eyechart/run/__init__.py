@@ -114,6 +114,7 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
         executor.tally.total = n_samples * options.trials
         label = f"{plan.benchmark.name} · {model.name}"
         line = LiveLine(executor.snapshot, label=label, quiet=not options.progress)
+        executor.tell(line.say)
         together = isinstance(model, Several) and not options.separate_trials
         try:
             with line, interruptible(executor, line.say):

@@ -65,6 +65,11 @@ class Counts(Pages):
         with self._reading() as db:
             return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
 
+    def has_replies(self) -> bool:
+        """Whether the model has ever answered in this run."""
+        with self._reading() as db:
+            return bool(db.execute("SELECT EXISTS (SELECT 1 FROM replies)").fetchone()[0])
+
     def judged_totals(self) -> Paid:
         """What the judge was asked and counted."""
         return self._paid("calls WHERE purpose LIKE 'judge:%'")
