@@ -152,12 +152,29 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens, as the endpoint counted them."""
+    """Tokens, as the endpoint counted them. Reasoning is part of the completion, cached ones of the prompt.
+
+    >>> (Usage(prompt_tokens=10, completion_tokens=2) + Usage(prompt_tokens=5)).total_tokens
+    17
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """What counts against a limit of tokens."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,11 +70,11 @@ def test_cheap_calls_to_a_judge_do_not_hide_dear_ones() -> None:
 
 def test_earlier_starts_count() -> None:
     one = budget(max_cost=5.0)
-    one.carry(4_980_000, 4.98, 1_234)
+    one.carry("model", Usage(prompt_tokens=4_980_000), A_DOLLAR, 1_234)
     assert one.cost == pytest.approx(4.98)
     assert one.n_requests == 1_234
     assert one.leaves_room(0)
-    one.carry(30_000, 0.03, 1)
+    one.carry("model", Usage(prompt_tokens=30_000), A_DOLLAR)
     assert not one.leaves_room(0)
     assert one.spent() == "--max-cost 5.00 is reached: 5.01 USD for 1,235 requests"
 
@@ -87,7 +87,7 @@ def test_a_cost_that_is_not_known_is_none() -> None:
     half.count("judge", Usage(prompt_tokens=1))
     assert half.cost is None
     before = budget()
-    before.carry(100, None)
+    before.carry("model", Usage(prompt_tokens=100), None)
     assert before.cost is None
 
 

@@ -92,7 +92,8 @@ def test_only_what_the_rules_leave_open_is_put_to_the_judge(journal: Journal) ->
     [call] = journal.calls("q3", 0)
     assert call.purpose == "judge:verdict"
     assert "it is 3" in call.messages[0]["parts"][0]["text"]
-    assert journal.judged_totals().n == 5
+    [judged] = journal.judged_totals()
+    assert (judged.model, judged.n_asked, judged.n_cached) == ("test/scripted", 5, 0)
 
 
 def test_a_judge_never_sees_the_sample_itself(journal: Journal) -> None:

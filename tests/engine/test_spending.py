@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.engine.budget import Budget, Role
-from eyechart.engine.spending import BudgetSpent, Purse, guess_usage, total
+from eyechart.engine.spending import BudgetSpent, Purse
 from eyechart.model.prices import Price
-from eyechart.types import Reply, Usage
-from support.parts import image, request
+from eyechart.types import Usage
 
 
 def purse(max_tokens: int | None = None, max_cost: float | None = None) -> Purse:
@@ -144,28 +143,3 @@ def test_one_who_was_cancelled_does_not_keep_others_waiting() -> None:
         assert await asyncio.wait_for(patient, 1) is None
 
     asyncio.run(play())
-
-
-# -- a guess, where the endpoint does not count ----------------------------------------------------
-
-
-def test_words_pictures_and_answers_are_guessed() -> None:
-    words = guess_usage("openai/m", request("What is shown? " * 20), [])
-    assert 40 <= words.prompt_tokens <= 150
-    assert words.completion_tokens == 0
-    large = image(width=1024, height=1024)
-    with_picture = guess_usage("openai/m", request("What is shown? " * 20, large), [])
-    assert with_picture.prompt_tokens > words.prompt_tokens + 500
-    reply = Reply(text="four words of answer", thinking="and a long thought " * 40)
-    answered = guess_usage("openai/m", request(large), [reply, reply])
-    assert answered.completion_tokens > 300
-    assert total(answered) == answered.prompt_tokens + answered.completion_tokens
-
-
-def test_the_guess_follows_the_models_family() -> None:
-    asked = request(image(width=2048, height=2048))
-    guesses = {
-        name: guess_usage(name, asked, []).prompt_tokens for name in ("openai/gpt-4o", "openai/qwen2-vl")
-    }
-    assert guesses["openai/gpt-4o"] == 765
-    assert guesses["openai/qwen2-vl"] > 2 * guesses["openai/gpt-4o"]

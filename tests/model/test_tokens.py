@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -95,7 +96,7 @@ def test_chinese_is_a_token_a_character() -> None:
 # -- a guess, where the endpoint does not count ----------------------------------------------------
 
 
-def named(name: str, **identity: str) -> ScriptedModel:
+def named(name: str, **identity: Any) -> ScriptedModel:
     model = ScriptedModel(**identity)
     model.name = name
     return model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,7 +139,8 @@ def test_what_earlier_starts_spent_counts(questions: Path) -> None:
         done = ask(server, questions, prices=PRICE, **judge)
         again = plan(questions, base_url=server.base_url, prices=PRICE, max_cost=1, **judge)
         assert again.folder == done.folder
-    budget = make_budget(again, Journal.open(done.folder / "run.sqlite"))
+    journal = Journal.open(done.folder / "run.sqlite")
+    budget = make_budget(journal, again.options, again.prices, again.verdicts.judge)
     n = 4 + done.summary.requests["judge"]
     assert (budget.tokens, budget.n_requests) == (12 * n, n)
     assert budget.cost == pytest.approx(n * A_REPLY) == pytest.approx(done.summary.cost)
@@ -147,21 +149,62 @@ def test_what_earlier_starts_spent_counts(questions: Path) -> None:
 def test_what_was_found_in_the_cache_was_not_paid_for(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "run.sqlite")
     usage = Usage(prompt_tokens=10, completion_tokens=2, cached_tokens=4)
+    guess = Usage(prompt_tokens=7, completion_tokens=1)
     ask, reply = Ask(key="k", recipe="r", messages=[]), Reply(text="A", usage=usage)
-    journal.append_reply("asked", 0, ask, reply, attempts=2)
+    journal.append_reply("asked", 0, ask, reply, attempts=2, paid=usage)
     journal.append_reply("found", 0, ask, reply, attempts=0)
-    journal.append_reply("uncounted", 0, ask, Reply(text="A"))
-    journal.append_call("asked", 0, Ask(key="a", recipe="", messages=[]), "round:0", reply)
-    journal.append_call("cut off", 0, Ask(key="b", recipe="", messages=[]), "round:0", reply)
-    journal.append_call("asked", 0, Ask(key="c", recipe="", messages=[]), "judge:mcqa", reply)
-    journal.append_call("asked", 0, Ask(key="d", recipe="", messages=[]), "judge:mcqa", reply, attempts=0)
+    journal.append_reply("uncounted", 0, ask, Reply(text="A"), paid=guess)
+    journal.append_call("asked", 0, Ask(key="a", recipe="", messages=[]), "round:0", reply, paid=usage)
+    for key, judge, attempts, paid in (
+        ("c", "openai/j", 1, usage),
+        ("d", "openai/j", 0, None),
+        ("e", "openai/k", 1, None),
+    ):
+        call = Ask(key=key, recipe="", messages=[])
+        journal.append_call("asked", 0, call, "judge:x", reply, attempts=attempts, paid=paid, model=judge)
     journal.close()
-    model, judge = journal.paid_totals()
-    # the reply that was asked for, which counts its rounds; the one without usage; the round of no reply yet
-    assert (model.n, model.n_counted) == (3, 2)
-    assert model.usage == Usage(prompt_tokens=20, completion_tokens=4, cached_tokens=8)
-    assert (judge.n, judge.usage) == (1, usage)
-    assert journal.judged_totals().n == 2
+    model, judges = journal.paid_totals()
+    assert (model.n, model.usage) == (3, usage + usage + guess)
+    assert {name: (paid.n, paid.usage) for name, paid in judges.items()} == {"openai/j": (1, usage)}
+    one, other = journal.judged_totals()
+    assert (one.model, one.n_asked, one.n_cached, one.usage) == ("openai/j", 1, 1, usage + usage)
+    assert (other.model, other.n_asked, other.n_cached) == ("openai/k", 1, 0)
+
+
+def test_each_judge_has_its_own_price(questions: Path, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.json"
+    amounts = {
+        "m": {"input": 1, "output": 10},
+        "j": {"input": 100, "output": 0},
+        "k": {"input": 7, "output": 0},
+    }
+    prices.write_text(json.dumps({"prices": amounts}))
+    with Server(judged) as server:
+        judge: dict[str, Any] = {"judge_base_url": server.base_url, "scorer": "judged", "prices": prices}
+        first = ask(server, questions, judge="openai/j", **judge)
+        second = ask(server, questions, judge="openai/k", **judge)
+        assert second.folder == first.folder
+        assert second.summary.requests["judge"] == 2 * first.summary.requests["judge"] > 0
+        both = 4 * A_REPLY + first.summary.requests["judge"] * 10 * (100 + 7) / 1e6
+        assert second.summary.cost == pytest.approx(both)
+        limited = ask(server, questions, judge="openai/k", max_cost=both / 2, fresh=False, **judge)
+        assert limited.exit_code == 0, "all is said already"
+    again = plan(questions, base_url=server.base_url, max_cost=1, judge="openai/k", **judge)
+    budget = make_budget(
+        Journal.open(first.folder / "run.sqlite"), again.options, again.prices, again.verdicts.judge
+    )
+    assert budget.cost == pytest.approx(both)
+
+
+def test_calls_that_another_run_paid_for_are_no_requests_of_this_one(questions: Path) -> None:
+    with Server(judged) as server:
+        judge = {"judge": "openai/j", "judge_base_url": server.base_url, "scorer": "judged", "cache": True}
+        one, two = (ask(server, questions, out=questions.parent / out, **judge) for out in ("one", "two"))
+    n = one.summary.requests["judge"]
+    assert n > 0
+    assert "judge_cached" not in one.summary.requests
+    assert (two.summary.requests["judge"], two.summary.requests["judge_cached"]) == (0, n)
+    assert two.summary.tokens == one.summary.tokens
 
 
 def test_a_limit_ends_the_run_and_a_higher_one_goes_on(questions: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from eyechart.store.journal import Journal
 from support.command import Outcome, eyechart
-from support.files import choice_tsv
+from support.files import choice_tsv, picture
 from support.server import Answer, Asked, Server
+from torture.workloads import ROUNDS
 
 N = 40
 A_REPLY = 12  # tokens, as the test server counts them
@@ -118,6 +121,39 @@ def test_an_endpoint_that_counts_nothing_is_counted_by_a_guess(questions: Path, 
     assert "--max-total-tokens 1,500 is reached" in done.err
 
 
+def counts_nothing(asked: Asked) -> Answer:
+    said = "I cannot say" if asked.images else "A"
+    body = {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]}
+    return Answer(body=json.dumps(body).encode())
+
+
+@pytest.mark.parametrize("flags", [(), ("--trials", 3)], ids=["once", "trials"])
+def test_guesses_of_earlier_starts_count(questions: Path, server: Server, flags: tuple[object, ...]) -> None:
+    server.answer = counts_nothing
+    limit = ("--max-total-tokens", 200, "--concurrency", 1)
+    run(questions, server, *limit, *flags)
+    n_asked = len(server.asked)
+    assert 2 <= n_asked < N
+    again = [run(questions, server, *limit, *flags) for _ in range(2)]
+    assert [done.code for done in again] == [1, 1]
+    assert len(server.asked) == n_asked, "what nobody counted was not for nothing"
+    assert again[0].json["cost"] is None, "a guess is no count"
+    assert not any(again[0].json["tokens"].values())
+    assert run(questions, server, "--max-total-tokens", 10**6, *flags).code == 0
+
+
+def test_guesses_of_the_judge_count_as_well(questions: Path, server: Server) -> None:
+    server.answer = counts_nothing
+    judge = ("--judge", "openai/j", "--judge-base-url", server.base_url, "--scorer", "judged")
+    limit = ("--max-total-tokens", 1200, "--concurrency", 1)
+    run(questions, server, *limit, *judge)
+    n_asked = len(server.asked)
+    assert any(not one.images for one in server.asked)
+    assert n_asked < 2 * N
+    run(questions, server, *limit, *judge)
+    assert len(server.asked) == n_asked
+
+
 def test_refused_requests_cost_nothing(questions: Path, server: Server) -> None:
     seen: set[str] = set()
 
@@ -146,3 +182,51 @@ def test_limits_that_cannot_be_meant(questions: Path, server: Server, flags: tup
     done = run(questions, server, *flags, "--prices", PRICES)
     assert done.code == 2
     assert not server.asked
+
+
+# -- conversations ---------------------------------------------------------------------------------
+
+
+def talk(folder: Path, server: Server, *flags: object, out: str) -> Outcome:
+    base = ("--base-url", server.base_url, "--out", out, "--json", "-q", "--concurrency", 1)
+    return eyechart("run", *ROUNDS.arguments, "-m", "openai/m", *base, *flags, cwd=folder)
+
+
+def test_rounds_that_another_run_paid_for_cost_nothing(tmp_path: Path, server: Server) -> None:
+    ROUNDS.make(tmp_path, 4)
+    # The last round of every conversation fails, so that the cache knows the earlier ones alone.
+    server.answer = lambda asked: (
+        Answer(status=400, body=b"{}") if len(asked.body["messages"]) > n_first else Answer("A")
+    )
+    n_first = 10**6
+    talk(tmp_path, server, "--no-cache", out="whole")
+    sizes = sorted({len(asked.body["messages"]) for asked in server.asked})
+    assert len(sizes) == 2, "two rounds"
+    n_first = sizes[0]
+    talk(tmp_path, server, "--give-up-after", 100, out="one")
+    server.asked.clear()
+    n_first = 10**6
+    done = talk(tmp_path, server, "--max-total-tokens", 4 * A_REPLY, out="two")
+    assert done.code == 0, done.err
+    assert len(server.asked) == 4, "the last round of each"
+    again = talk(tmp_path, server, "--max-total-tokens", 4 * A_REPLY, out="two")
+    assert again.code == 0, again.err
+    journal = Journal.open(tmp_path / done.json["run"] / "run.sqlite")
+    model, _ = journal.paid_totals()
+    assert (model.n, model.usage.total_tokens) == (4, 4 * A_REPLY)
+    assert done.json["tokens"]["prompt"] == 8 * 10, "what the answers are worth"
+
+
+def test_rounds_count_though_the_sample_has_an_older_reply(tmp_path: Path, server: Server) -> None:
+    ROUNDS.make(tmp_path, 1)
+    whole = talk(tmp_path, server, "--no-cache", out="runs")
+    journal = Journal.open(tmp_path / whole.json["run"] / "run.sqlite")
+    assert journal.paid_totals()[0].n == 2
+    for name in ("0_1.png", "0_2.png"):
+        (tmp_path / "images" / name).write_bytes(picture("green"))
+    n_asked = len(server.asked)
+    server.answer = lambda asked: Answer("A") if len(server.asked) == n_asked + 1 else Answer(status=400)
+    failed = talk(tmp_path, server, "--no-cache", out="runs")
+    assert failed.json["run"] == whole.json["run"]
+    assert failed.json["outcomes"]["failed"] == 1
+    assert journal.paid_totals()[0].n == 3, "the round that was answered, whatever came after it"

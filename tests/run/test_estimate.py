@@ -89,6 +89,10 @@ def test_trials_share_a_request_where_they_can(questions: Path) -> None:
     assert together.cost is not None
     assert apart.cost is not None
     assert together.cost[0] < apart.cost[0]
+    assert together.cost[1] == apart.cost[1], "an endpoint may give one reply a request, whatever it is asked"
+    [trials] = [line for line in together.assumptions if line.startswith("trials:")]
+    assert f"18 requests, about {apart.prompt_tokens:,} tokens in" in trials
+    assert not any(line.startswith("trials:") for line in apart.assumptions)
 
 
 def test_rotations_are_asked_one_by_one(questions: Path) -> None:

@@ -364,6 +364,28 @@ def test_a_verdict_of_another_version_does_not_count_where_a_version_is_asked_fo
     assert journal.verdicts("same-text", version="1") == {("q0", 0): ("failed", 0.0)}
 
 
+def test_verdicts_that_a_judge_owes_are_those_on_what_counts_now(journal: Journal) -> None:
+    journal.replace_samples(samples(2))
+    verdict = Score(outcome="unscored", value=0.0)
+    for one, trial, key, scorer in (
+        ("q0", 0, "k1", Scorer2()),
+        ("q0", 1, "k1", Scorer2()),
+        ("q1", 0, "k1", SameText()),
+        ("gone", 0, "k1", Scorer2()),
+    ):
+        journal.append_reply(one, trial, ask(key), Reply(text="B"))
+        journal.append_score(one, trial, key, scorer, verdict, is_provisional=True)
+    journal.flush()
+    assert journal.count_provisional("same-text", version="2") == 1
+    assert journal.count_provisional("same-text", version="2", trials=2) == 2
+    assert journal.count_provisional("same-text", version="1") == 1
+    assert journal.count_provisional("same-text") == 2
+    assert journal.count_provisional("other") == 0
+    journal.append_reply("q0", 0, ask("k2"), Reply(text="C"))
+    journal.flush()
+    assert journal.count_provisional("same-text", version="2") == 0, "it is asked something else now"
+
+
 def test_results_hold_every_trial_and_can_be_those_of_one_sample(journal: Journal) -> None:
     journal.replace_samples(samples(pages.PAGE + 2))
     last = f"q{pages.PAGE + 1}"

@@ -52,7 +52,7 @@ def image(colour: str = "red", **fields: Any) -> Image:
     return Image(**(usual | fields))
 
 
-def request(*parts: str | Image, **fields: Any) -> Request:
+def request(*parts: str | Image | ImageRef, **fields: Any) -> Request:
     """One user turn."""
     return Request(messages=(Message("user", parts or ("Question?",)),), sample=sample(0), **fields)
 

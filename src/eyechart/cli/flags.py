@@ -149,8 +149,8 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_pace_flags(parser: argparse.ArgumentParser) -> None:
-    """How hard to push, and when to let go."""
+def add_pace_flags(parser: argparse.ArgumentParser, *, with_rates: bool = True) -> None:
+    """How hard to push, and when to let go. Rates a minute are not a judge's."""
     group = parser.add_argument_group("the pace")
     group.add_argument(
         "--concurrency",
@@ -167,8 +167,9 @@ def add_pace_flags(parser: argparse.ArgumentParser) -> None:
         dest="adaptive",
         help="keep to --concurrency whatever the endpoint says",
     )
-    group.add_argument("--rpm", type=float, metavar="N", help="requests a minute, at most")
-    group.add_argument("--tpm", type=float, metavar="N", help="tokens a minute, at most")
+    if with_rates:
+        group.add_argument("--rpm", type=float, metavar="N", help="requests a minute, at most")
+        group.add_argument("--tpm", type=float, metavar="N", help="tokens a minute, at most")
     group.add_argument(
         "--retries", type=int, metavar="N", help="further tries of a failed request (default: 5)"
     )
@@ -180,14 +181,15 @@ def add_pace_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_bill_flags(parser: argparse.ArgumentParser) -> None:
+def add_bill_flags(parser: argparse.ArgumentParser, *, with_dry_run: bool = True) -> None:
     """What may be spent."""
     group = parser.add_argument_group("the bill")
-    group.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="say how many requests, bytes, tokens and dollars it would take, and send nothing",
-    )
+    if with_dry_run:
+        group.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="say how many requests, bytes, tokens and dollars it would take, and send nothing",
+        )
     group.add_argument(
         "--max-cost", type=float, metavar="USD", help="stop before more is spent, the judge included"
     )

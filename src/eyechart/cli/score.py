@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from eyechart.cli.arguments import Verbs, add_verb, find_run, load_dotenv, options_of
-from eyechart.cli.flags import add_benchmark_flags, add_data_flags, add_verdict_flags
+from eyechart.cli.flags import (
+    add_benchmark_flags,
+    add_bill_flags,
+    add_data_flags,
+    add_pace_flags,
+    add_verdict_flags,
+)
 from eyechart.cli.output import changes_table, print_json, print_rich, remark, tell
 from eyechart.errors import UsageError
 from eyechart.run.options import VERDICT_OPTIONS
@@ -20,10 +26,15 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Score the replies of a run again, with its own scorer or another one, and tell which verdicts moved.
-Asks no model, unless --judge names one for what rules cannot read. Or score a file of replies that
-something else collected: one row a reply, with an id (id, index or question_id) and a text (reply,
-prediction or response); or the benchmark's own file, such as InfoChartQA's model_response.json.
+Asks no model, unless --judge names one for what rules cannot read; the pace and the bill are the
+judge's. Or score a file of replies that something else collected: one row a reply, with an id (id,
+index or question_id) and a text (reply, prediction or response); or the benchmark's own file, such
+as InfoChartQA's model_response.json.
 """
+
+_HOW_A_JUDGE_IS_ASKED = (
+    "concurrency", "adaptive", "retries", "give_up_after", "max_cost", "max_total_tokens", "prices", "cache",
+)  # fmt: skip
 
 
 def add_parser(verbs: Verbs) -> None:
@@ -53,6 +64,8 @@ def add_parser(verbs: Verbs) -> None:
         help="the replies answer every rotation of the options",
     )
     add_verdict_flags(parser)
+    add_pace_flags(parser, with_rates=False)
+    add_bill_flags(parser, with_dry_run=False)
     add_benchmark_flags(parser)
     add_data_flags(parser)
 
@@ -70,10 +83,10 @@ def execute(args: argparse.Namespace) -> int:
 
     load_dotenv()
     said = options_of(args)
-    if stray := sorted(set(said) - set(VERDICT_OPTIONS)):
+    if stray := sorted(set(said) - {*VERDICT_OPTIONS, *_HOW_A_JUDGE_IS_ASKED}):
         raise UsageError(
             f"{', '.join(stray)}: a run that is scored again has its questions already",
-            hint="only the flags of the verdict count here",
+            hint="only the flags of the verdict, the pace and the bill count here",
         )
     done, changes = rescore(find_run(args.run), Options.of(said))
     if args.json:

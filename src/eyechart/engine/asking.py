@@ -14,10 +14,11 @@ from eyechart.engine.endpoint import FIRST_REST_S, OVERLOADED, Endpoint
 from eyechart.engine.endpoints import Endpoints
 from eyechart.engine.giving_up import ODD_REQUEST, GivingUp, Tries
 from eyechart.engine.pace import Limit, Rate, Rates
-from eyechart.engine.spending import Purse, guess_usage, total
+from eyechart.engine.spending import Purse
 from eyechart.engine.stopping import Stop, Stopped
 from eyechart.errors import ModelError
-from eyechart.types import Fleet, Model, Reply, Request, Several
+from eyechart.model.tokens import guess_usage
+from eyechart.types import Fleet, Model, Reply, Request, Several, Usage
 
 _STALE_S = 1.0  # a turn that is taken up later than this is another request's by now
 
@@ -35,10 +36,14 @@ class Unanswered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, and how many tries it took."""
+    """What came back, how many tries it took, and the tokens that were taken from the purse, if there is one.
+
+    Those are the last try's alone, guessed where the endpoint does not count.
+    """
 
     replies: list[Reply]
     attempts: int
+    paid: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +144,7 @@ class Asker:
         while True:
             error = await self._try(tries, call)
             if error is None:
-                return Answer(tries.replies, tries.n)
+                return Answer(tries.replies, tries.n, tries.paid)
             if not tries.may_go_on:
                 raise Unanswered(error, tries.n) from error
             if self.stop.is_set:
@@ -172,7 +177,7 @@ class Asker:
             self.endpoints.leave(endpoint)
             raise
         finally:
-            self._settle(turn, replies)
+            tries.paid = self._settle(turn, replies)
         self.endpoints.answered(endpoint, tries.sent_at)
         if tries.refusals:
             self.endpoints.outdone(tries.refusals, tries.who)
@@ -207,7 +212,7 @@ class Asker:
             raise Stopped
         if self.rates is None:
             return _Turn(request)
-        turn = _Turn(request, n_tokens=total(guess_usage(self.model.name, request, [])))
+        turn = _Turn(request, n_tokens=guess_usage(self.model, request, []).total_tokens)
         wait_s = self.rates.reserve(turn.n_tokens)
         if wait_s > 0:
             await self.stop.wait(wait_s)
@@ -216,15 +221,16 @@ class Asker:
                 raise Stopped
         return replace(turn, until=time.monotonic() + _STALE_S)
 
-    def _settle(self, turn: _Turn, replies: list[Reply] | None) -> None:
-        """Count what a try has used: nothing, where nothing came back."""
+    def _settle(self, turn: _Turn, replies: list[Reply] | None) -> Usage | None:
+        """Count what a try has used: nothing, where nothing came back. Returns what was paid."""
         usage = replies[0].usage if replies else None
         if replies is not None and usage is None and (self.purse or self.rates):
-            usage = guess_usage(self.model.name, turn.request, replies)
+            usage = guess_usage(self.model, turn.request, replies)
         if self.purse is not None:
             self.purse.close(self.role, usage)
         if self.rates is not None and self.rates.tokens is not None and usage is not None:
-            self.rates.tokens.correct(total(usage) - turn.n_tokens)
+            self.rates.tokens.correct(usage.total_tokens - turn.n_tokens)
+        return usage if self.purse is not None else None
 
     async def _send(self, endpoint: Endpoint, call: Call) -> list[Reply]:
         self.sent += 1

@@ -45,7 +45,6 @@ class Budget:
         self._max_tokens = max_tokens
         self._prices = prices
         self._by_model: dict[Role, _Spent] = {}
-        self._carried = _Spent()
         self._is_cost_known = True
 
     @property
@@ -56,7 +55,7 @@ class Budget:
     @property
     def tokens(self) -> int:
         """All that were counted, earlier starts included."""
-        return self._carried.tokens + sum(one.tokens for one in self._by_model.values())
+        return sum(one.tokens for one in self._by_model.values())
 
     @property
     def cost(self) -> float | None:
@@ -67,28 +66,22 @@ class Budget:
 
     @property
     def _known_cost(self) -> float:
-        return self._carried.cost + sum(one.cost for one in self._by_model.values())
+        return sum(one.cost for one in self._by_model.values())
 
     @property
     def n_requests(self) -> int:
         """How many were counted, earlier starts included."""
-        return self._carried.n + sum(one.n for one in self._by_model.values())
-
-    def carry(self, tokens: int, cost: float | None, n_requests: int = 0) -> None:
-        """What earlier starts of the run have spent; `run.bill.spent_before` knows it."""
-        self._carried.n += n_requests
-        self._carried.tokens += tokens
-        if cost is None:
-            self._is_cost_known = self._is_cost_known and not tokens
-        else:
-            self._carried.cost += cost
+        return sum(one.n for one in self._by_model.values())
 
     def count(self, role: Role, used: Usage) -> None:
         """One request has been answered."""
+        self.carry(role, used, self._prices.get(role))
+
+    def carry(self, role: Role, used: Usage, price: Price | None, n_requests: int = 1) -> None:
+        """What requests of an earlier start took, at the price of that time; `run.bill` knows it."""
         spent = self._by_model.setdefault(role, _Spent())
-        spent.n += 1
-        spent.tokens += used.prompt_tokens + used.completion_tokens
-        price = self._prices.get(role)
+        spent.n += n_requests
+        spent.tokens += used.total_tokens
         if price is None:
             self._is_cost_known = False
         else:
@@ -121,7 +114,7 @@ class Budget:
 
     def _dearest(self) -> tuple[float, float] | None:
         """Tokens and USD of a mean request to the model that takes most; None while none is known."""
-        seen = [one for one in (self._carried, *self._by_model.values()) if one.n]
+        seen = [one for one in self._by_model.values() if one.n]
         if not seen:
             return None
         return max(one.tokens / one.n for one in seen), max(one.cost / one.n for one in seen)

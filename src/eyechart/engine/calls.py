@@ -35,12 +35,14 @@ class Calls:
         if known is not None:
             return known
         ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])
-        reply, attempts = self._cache.find(asker.model, key, request), 0
+        reply, attempts, paid = self._cache.find(asker.model, key, request), 0, None
         if reply is None:
             answer = await asker.ask(request)
-            reply, attempts = answer.replies[0], answer.attempts
+            reply, attempts, paid = answer.replies[0], answer.attempts, answer.paid
             self._cache.put(asker.model, key, request, reply)
-        self._journal.append_call(sample, trial, ask, purpose, reply, attempts=attempts)
+        self._journal.append_call(
+            sample, trial, ask, purpose, reply, attempts=attempts, paid=paid, model=asker.model.name
+        )
         self._remember(sample, trial, key, reply)
         return reply
 

@@ -42,7 +42,7 @@ async def converse(asker: Asker, calls: Calls, request: Request, ask: Ask) -> tu
         earlier=tuple(reply.text for reply in earlier),
         usage=_together([*(reply.usage for reply in earlier), answer.replies[0].usage]),
     )
-    return Answer([last], answer.attempts), replace(ask, messages=written)
+    return replace(answer, replies=[last]), replace(ask, messages=written)
 
 
 def as_asked(ask: Ask, reply: Reply) -> Ask:
@@ -59,9 +59,4 @@ def as_asked(ask: Ask, reply: Reply) -> Ask:
 
 def _together(usages: Sequence[Usage | None]) -> Usage | None:
     known = [usage for usage in usages if usage is not None]
-    if not known:
-        return None
-    totals: Mapping[str, Any] = {
-        name: sum(getattr(usage, name) for usage in known) for name in Usage.__dataclass_fields__
-    }
-    return Usage(**totals)
+    return sum(known, Usage()) if known else None

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from functools import lru_cache
 
 from eyechart.engine.budget import Budget, Role
 from eyechart.errors import ModelError
-from eyechart.model.tokens import ImageRule, image_rule, text_tokens
-from eyechart.types import Image, Reply, Request, Usage
+from eyechart.types import Usage
 
 
 class BudgetSpent(ModelError):
@@ -60,23 +57,3 @@ class Purse:
         for place in waiting:
             if not place.done():
                 place.set_result(None)
-
-
-def guess_usage(model: str, request: Request, replies: Sequence[Reply]) -> Usage:
-    """About how many tokens a request takes, where the endpoint does not say."""
-    rule = _rule(model)
-    parts = [part for turn in request.messages for part in turn.parts]
-    pictures = sum(rule.tokens(part.width, part.height) for part in parts if isinstance(part, Image))
-    words = sum(text_tokens(part) for part in parts if isinstance(part, str))
-    said = sum(text_tokens(reply.text) + text_tokens(reply.thinking) for reply in replies)
-    return Usage(prompt_tokens=pictures + words, completion_tokens=said)
-
-
-def total(usage: Usage) -> int:
-    """What counts against a limit of tokens."""
-    return usage.prompt_tokens + usage.completion_tokens
-
-
-@lru_cache
-def _rule(model: str) -> ImageRule:
-    return image_rule(model)

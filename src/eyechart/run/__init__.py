@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError, EyechartError, ModelError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, make_plan, make_preparer
+from eyechart.run.plan import Plan, make_plan, make_preparer, share_requests
 from eyechart.run.record import Run
 from eyechart.run.sources import find_benchmark
 from eyechart.types import Benchmark, Source
@@ -80,12 +80,15 @@ def evaluate(plan: Plan) -> Run:
 
 def _load(plan: Plan, journal: Journal) -> int:
     """Read the whole source into the journal before anything is spent on it."""
+    from eyechart.run.bill import keep_judge_price
+
     n_samples = journal.replace_samples(plan.benchmark.source)
     if n_samples == 0:
         raise DataError(
             f"{plan.benchmark.source.origin}: there is no question in it", hint="is it the right file?"
         )
     journal.set_meta("manifest", plan.manifest())
+    keep_judge_price(journal, plan.verdicts.judge, plan.prices)
     return n_samples
 
 
@@ -101,8 +104,9 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     import asyncio  # 30 ms, which `--help` need not pay
 
     from eyechart.report.live import LiveLine
+    from eyechart.run.engine import open_cache
     from eyechart.run.loop import interruptible, run_async
-    from eyechart.types import Several, Studious
+    from eyechart.types import Studious
 
     options, model = plan.options, plan.model
     if isinstance(model, Studious):
@@ -115,11 +119,10 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
         label = f"{plan.benchmark.name} · {model.name}"
         line = LiveLine(executor.snapshot, label=label, quiet=not options.progress)
         executor.tell(line.say)
-        together = isinstance(model, Several) and not options.separate_trials
         try:
             with line, interruptible(executor, line.say):
                 try:
-                    await executor.run(journal.tasks(options.trials, together=together))
+                    await executor.run(journal.tasks(options.trials, together=share_requests(plan)))
                 except ModelError as err:
                     if executor.tally.answered == 0 and err.exit_code != 1:
                         raise
@@ -134,11 +137,11 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
             session.is_interrupted = executor.is_interrupted
             executor.close()
             await model.close()
-            if plan.verdicts.bench is not None:
-                await plan.verdicts.bench.model.close()
+            if plan.verdicts.judge is not None:
+                await plan.verdicts.judge.close()
 
     journal.start_session()
-    responses = _open_cache(plan)
+    responses = open_cache(options, model, plan.verdicts.judge)
     try:
         run_async(drive())
     finally:
@@ -148,45 +151,25 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     return session
 
 
-def _open_cache(plan: Plan) -> ResponseCache | None:
-    """The replies of other runs, where an endpoint is asked at all."""
-    bench = plan.verdicts.bench
-    asked = (plan.model, *([bench.model] if bench else []))
-    if not plan.options.cache or not any(getattr(model, "is_endpoint", False) for model in asked):
-        return None
-    from eyechart.store.cache import ResponseCache
-
-    return ResponseCache.open()
-
-
 def _make_executor(plan: Plan, journal: Journal, responses: ResponseCache | None) -> LocalExecutor:
-    from eyechart.engine.backoff import Backoff
     from eyechart.engine.cached import Cache
-    from eyechart.engine.local import LocalExecutor, Settings
+    from eyechart.engine.local import LocalExecutor
     from eyechart.engine.spending import Purse
     from eyechart.run.bill import make_budget
+    from eyechart.run.engine import make_settings
 
     options, model, verdicts = plan.options, plan.model, plan.verdicts
-    settings = Settings(
-        concurrency=options.concurrency,
-        is_adaptive=options.adaptive,
-        rpm=options.rpm,
-        tpm=options.tpm,
-        give_up_after=options.give_up_after,
-        timeout_s=options.timeout_s,
-        backoff=Backoff(attempts=options.retries + 1),
-    )
     executor = LocalExecutor(
         model,
         make_preparer(plan),
         journal,
         verdicts.scorer,
-        settings,
+        make_settings(options),
         beside=verdicts.beside,
         bench=verdicts.bench,
         is_circular=plan.benchmark.circular == "headline",
         cache=Cache(responses, is_read=not options.fresh),
-        purse=Purse(make_budget(plan, journal)),
+        purse=Purse(make_budget(journal, options, plan.prices, verdicts.judge)),
     )
     executor.tally.score_sum, executor.tally.weight_sum = journal.score_so_far(plan.scorer)
     return executor

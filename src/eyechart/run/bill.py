@@ -11,9 +11,11 @@ from eyechart.run.options import Options
 from eyechart.types import Model
 
 if TYPE_CHECKING:
-    from eyechart.engine.budget import Budget, Role
+    from eyechart.engine.budget import Budget
     from eyechart.run.plan import Plan
     from eyechart.store.journal import Journal
+
+_JUDGES = "judge_prices"  # among the journal's facts
 
 
 def is_free(model: Model) -> bool:
@@ -30,14 +32,22 @@ def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str
     if judge is not None:
         is_same = (judge.name, _where(judge)) == (model.name, _where(model))
         prices["judge"] = find_price(judge.name, judge.identity, options.prices, is_judge=not is_same)
-    if options.max_cost is not None:
-        for who, one in (("model", model), ("judge", judge)):
-            if one is not None and prices[who] is None and not is_free(one):
-                raise UsageError(
-                    f"no price is known for {_called(one, who)}, so --max-cost cannot be kept",
-                    hint=_hint(who),
-                )
+    for who, one in (("model", model), ("judge", judge)):
+        if one is not None:
+            _refuse_unpriced(one, who, prices[who], options)
     return prices
+
+
+def find_judge_price(judge: Model | None, options: Options) -> dict[str, Price | None]:
+    """The price of a judge that is named when the replies are there already: a text of prices is the judge's.
+
+    Empty where none is named now: what was said before stays.
+    """
+    if options.judge is None or judge is None:
+        return {}
+    price = find_price(judge.name, judge.identity, options.prices)
+    _refuse_unpriced(judge, "judge", price, options)
+    return {"judge": price}
 
 
 def unpriced(plan: Plan) -> list[str]:
@@ -51,33 +61,56 @@ def unpriced(plan: Plan) -> list[str]:
     ]
 
 
-def priced(manifest: Mapping[str, Any], judge: Model | None, options: Options) -> dict[str, Any]:
-    """A manifest with the price of a judge that was named after the replies were there.
-
-    Without a judge it stays as it is, and so does the price of a judge that the run already had.
-    """
-    kept = manifest.get("prices") or {}
-    if options.judge is None or judge is None:
+def priced(manifest: Mapping[str, Any], prices: Mapping[str, Price | None]) -> dict[str, Any]:
+    """A manifest with these prices in place of those it had."""
+    if not prices:
         return dict(manifest)
-    price = find_price(judge.name, judge.identity, options.prices, is_judge=True)
-    return {**manifest, "prices": {**kept, "judge": price.to_json() if price else None}}
+    new = {who: price and price.to_json() for who, price in prices.items()}
+    return {**manifest, "prices": {**(manifest.get("prices") or {}), **new}}
 
 
-def make_budget(plan: Plan, journal: Journal) -> Budget:
-    """The limits of a run, less what its earlier starts have spent."""
+def keep_judge_price(journal: Journal, judge: Model | None, prices: Mapping[str, Price | None]) -> None:
+    """Remember what this judge costs: the run may have another one later."""
+    if judge is not None and "judge" in prices:
+        price = prices["judge"]
+        kept = journal.meta(_JUDGES) or {}
+        journal.set_meta(_JUDGES, {**kept, judge.name: price and price.to_json()})
+
+
+def judge_prices(journal: Journal) -> dict[str, Price | None]:
+    """The prices of all judges that a run has had, by name."""
+    return {name: Price.of(kept) for name, kept in (journal.meta(_JUDGES) or {}).items()}
+
+
+def make_budget(
+    journal: Journal, options: Options, prices: Mapping[str, Price | None], judge: Model | None
+) -> Budget:
+    """The limits of a run, less what its earlier starts have spent on those who have a price here.
+
+    Where stored replies are scored again, that is the judge alone.
+    """
     from eyechart.engine.budget import Budget
 
-    options, bench = plan.options, plan.verdicts.bench
-    prices: dict[Role, Price | None] = {"model": plan.prices.get("model")}
-    if bench is not None:
-        prices["judge"] = plan.prices.get("judge")
-    budget = Budget(max_cost=options.max_cost, max_tokens=options.max_total_tokens, prices=prices)
-    for who, paid in zip(("model", "judge"), journal.paid_totals(), strict=True):
-        if paid.n_counted:
-            price = plan.prices.get(who)
-            tokens = paid.usage.prompt_tokens + paid.usage.completion_tokens
-            budget.carry(tokens, price.cost(paid.usage) if price else None, paid.n_counted)
+    model_price, judge_price = prices.get("model"), prices.get("judge")
+    budget = Budget(
+        max_cost=options.max_cost,
+        max_tokens=options.max_total_tokens,
+        prices={"model": model_price, "judge": judge_price},
+    )
+    by_name = {**judge_prices(journal), **({judge.name: judge_price} if judge else {})}
+    to_model, to_judges = journal.paid_totals()
+    if "model" in prices and to_model.n:
+        budget.carry("model", to_model.usage, model_price, to_model.n)
+    for name, paid in to_judges.items():
+        budget.carry("judge", paid.usage, by_name.get(name, judge_price), paid.n)
     return budget
+
+
+def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Options) -> None:
+    if options.max_cost is not None and price is None and not is_free(model):
+        raise UsageError(
+            f"no price is known for {_called(model, who)}, so --max-cost cannot be kept", hint=_hint(who)
+        )
 
 
 def _where(model: Model) -> object:

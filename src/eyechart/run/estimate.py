@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, make_loader, make_plan, make_preparer
+from eyechart.run.plan import Plan, make_loader, make_plan, make_preparer, share_requests
 from eyechart.types import Benchmark, Sample, Source
 
 if TYPE_CHECKING:
@@ -132,10 +132,9 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
     """The trials of one sample after the other, those together that would share a request."""
     from eyechart.store.journal import FILE_NAME
     from eyechart.store.kept import KeptReplies
-    from eyechart.types import Several
 
     options = plan.options
-    together = isinstance(plan.model, Several) and not options.separate_trials
+    together = share_requests(plan)
     n = 0
     with contextlib.closing(KeptReplies(None if options.fresh else plan.folder / FILE_NAME)) as kept:
         for n, sample in enumerate(_shown(plan), start=1):

@@ -11,7 +11,7 @@ from eyechart.errors import UsageError
 from eyechart.run.options import Options
 from eyechart.run.sources import find_benchmark, rotated, selected
 from eyechart.run.verdicts import Verdicts, choose_verdicts, refuse_stray_judge
-from eyechart.types import Benchmark, Model, Prompt, Scorer, Source
+from eyechart.types import Benchmark, Model, Prompt, Scorer, Several, Source
 
 if TYPE_CHECKING:
     from eyechart.data.images import ImageLoader
@@ -176,6 +176,11 @@ def make_loader(options: Options) -> ImageLoader:
         allow_private_urls=options.allow_private_urls,
         cache_dir=cache_home() / "images",
     )
+
+
+def share_requests(plan: Plan) -> bool:
+    """Whether the trials of a sample are asked for in one request, as far as the endpoint does that."""
+    return isinstance(plan.model, Several) and not plan.options.separate_trials
 
 
 def make_preparer(plan: Plan, pictures: Pictures | None = None) -> Preparer:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, ModelError, UsageError
-from eyechart.types import Result
+from eyechart.types import Result, Usage
 
 if TYPE_CHECKING:
     from eyechart.model.prices import Price
     from eyechart.report.summary import Group, Summary
-    from eyechart.store.counts import Paid
+    from eyechart.store.counts import Judged
 
 
 OFFICIAL = "official"  # the folder of the benchmark's own result files
@@ -56,7 +56,7 @@ class Run:
             run=str(self.folder),
             requests={
                 **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
-                **({"judge": judged.n} if judged.n else {}),
+                **_judge_requests(judged),
             },
             price=self.price(),
             seconds=totals["seconds"],
@@ -64,7 +64,8 @@ class Run:
             parity=self.manifest.get("parity", ""),
             version=self.manifest.get("eyechart", ""),
         )
-        counted = {"prompt": judged.usage.prompt_tokens, "completion": judged.usage.completion_tokens}
+        usage = sum((one.usage for one in judged), Usage())
+        counted = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
         tokens = {f"judge_{name}": n for name, n in counted.items() if n}
         cost = self._with_judge(plain.cost, judged)
         return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost)
@@ -76,12 +77,20 @@ class Run:
         kept = self.manifest.get("prices")
         return Price.of(kept.get(who)) if isinstance(kept, Mapping) else None
 
-    def _with_judge(self, cost: float | None, judged: Paid) -> float | None:
-        """The model's cost and the judge's; not known where a part of it is not."""
-        if not judged.n or (cost is None and "replies" not in self.manifest):
+    def _with_judge(self, cost: float | None, judged: Sequence[Judged]) -> float | None:
+        """The model's cost and that of every judge, each at its own price; None where a part is not known."""
+        from eyechart.run.bill import judge_prices
+
+        if not judged or (cost is None and "replies" not in self.manifest):
             return cost
-        price = self.price("judge")
-        return None if price is None or not judged.n_counted else (cost or 0.0) + price.cost(judged.usage)
+        prices, latest = judge_prices(self.journal), self.price("judge")
+        total = cost or 0.0
+        for one in judged:
+            price = prices.get(one.model, latest)
+            if price is None or one.n_counted < one.n_asked + one.n_cached:
+                return None
+            total += price.cost(one.usage)
+        return total
 
     @cached_property
     def summary(self) -> Summary:
@@ -218,7 +227,9 @@ class Run:
     @property
     def n_unjudged(self) -> int:
         """Replies whose verdict waits for a judge that gave no reply."""
-        return self.journal.count_provisional(self.manifest.get("scorer", ""))
+        scorer = self.manifest.get("scorer", "")
+        version = self.manifest.get("versions", {}).get(scorer, "")
+        return self.journal.count_provisional(scorer, version=version, trials=self.trials)
 
     @property
     def exit_code(self) -> int:
@@ -226,6 +237,14 @@ class Run:
         if self.is_interrupted:
             return 130
         return 1 if self.n_failed or self.n_unjudged or self.trouble else 0
+
+
+def _judge_requests(judged: Sequence[Judged]) -> dict[str, int]:
+    """Calls to judges, and those that other runs had made before."""
+    if not judged:
+        return {}
+    cached = sum(one.n_cached for one in judged)
+    return {"judge": sum(one.n_asked for one in judged), **({"judge_cached": cached} if cached else {})}
 
 
 def _near_samples(name: str, results: Iterable[Result]) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyechart.errors import DataError
-from eyechart.run.bill import priced
-from eyechart.run.loop import run_async
+from eyechart.run.bill import find_judge_price, priced
 from eyechart.run.options import Options
 from eyechart.run.plan import asked_benchmark, describe
 from eyechart.run.record import Run
@@ -30,6 +29,7 @@ def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, 
 
     benchmark, options = asked_benchmark(source, options)
     verdicts = choose_verdicts(benchmark, options)
+    prices = find_judge_price(verdicts.judge, options)
     said = read(benchmark, Path(replies))
     samples = said.source or benchmark.source
     _refuse_strays(said, samples, f"{replies}", benchmark.name)
@@ -49,13 +49,12 @@ def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, 
             journal.replace_samples(samples)
             _keep(journal, said, model=model, file=str(replies))
             manifest = {**describe(benchmark, verdicts, model), "replies": str(replies)}
-            judge = verdicts.bench.model if verdicts.bench else None
-            journal.set_meta("manifest", priced(manifest, judge, options))
+            journal.set_meta("manifest", priced(manifest, prices))
             journal.flush()
-            trouble = run_async(score_all(Run(folder), journal, verdicts, options))
+            session = score_all(Run(folder), journal, verdicts, options, prices)
         finally:
             journal.close()
-        done = Run(folder, trouble=trouble)
+        done = session.of(folder)
         done.keep_summary()
         if benchmark.files:
             done.try_to_write_files()

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError
-from eyechart.run.bill import priced
+from eyechart.run.bill import find_judge_price, keep_judge_price, make_budget, priced
+from eyechart.run.engine import make_settings, open_cache
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.record import Run
@@ -16,7 +17,11 @@ from eyechart.run.verdicts import Verdicts, bind, find_bench, refuse_stray_judge
 from eyechart.types import JudgedScorer, Reply, Request
 
 if TYPE_CHECKING:
+    from eyechart.engine.cached import Cache
     from eyechart.engine.judge import Bench
+    from eyechart.engine.local import Settings
+    from eyechart.engine.spending import Purse
+    from eyechart.model.prices import Price
     from eyechart.store.journal import Journal
     from eyechart.store.reader import Answered
 
@@ -42,8 +47,9 @@ class Change:
 def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, list[Change]]:
     """Score the stored replies again, and tell which verdicts moved. Asks no model but a judge.
 
-    Of `options`, those of the verdict count; what is not said stays as it was. What a judge said before is
-    found in the journal, and only what it was never asked is asked now, if a judge is given.
+    Of `options`, those of the verdict, the pace and the bill count; what is not said of the verdict stays as
+    it was. What a judge said before is found in the journal, and only what it was never asked is asked now,
+    if a judge is given. Limits are the judge's alone: what it has taken in this run before counts.
     """
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
@@ -51,17 +57,16 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
     old = Run(folder)
     chosen = options or Options()
     verdicts = _verdicts(old, chosen)
+    prices = find_judge_price(verdicts.judge, chosen)
     with folders.hold(old.folder):
         journal = Journal.create(old.folder / FILE_NAME)
         try:
             before = old.verdicts()
-            trouble = run_async(score_all(old, journal, verdicts, chosen))
-            judge = verdicts.bench.model if verdicts.bench else None
-            manifest = priced({**old.manifest, **verdicts.describe()}, judge, chosen)
-            journal.set_meta("manifest", manifest)
+            session = score_all(old, journal, verdicts, chosen, prices)
+            journal.set_meta("manifest", priced({**old.manifest, **verdicts.describe()}, prices))
         finally:
             journal.close()
-        new = Run(old.folder, trouble=trouble)
+        new = session.of(old.folder)
         new.keep_summary()
         if old.has_files:
             new.try_to_write_files()
@@ -108,22 +113,54 @@ class _Remembered:
         """There is nothing to close."""
 
 
-async def score_all(old: Run, journal: Journal, verdicts: Verdicts, options: Options) -> ModelError | None:
-    """Score every reply of a run by every one of its scorers; the judge's trouble, if that ended it early."""
-    from eyechart.engine.asking import Patience
-    from eyechart.engine.backoff import Backoff
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """How the scoring went."""
+
+    trouble: ModelError | None = None  # the judge's, if that ended it early
+    cache_trouble: str = ""
+
+    def of(self, folder: Path) -> Run:
+        """The run as it stands now."""
+        run = Run(folder, trouble=self.trouble)
+        run.cache_trouble = self.cache_trouble
+        return run
+
+
+def score_all(
+    old: Run, journal: Journal, verdicts: Verdicts, options: Options, prices: Mapping[str, Price | None]
+) -> Session:
+    """Score every reply of a run by every one of its scorers."""
+    from eyechart.engine.cached import Cache
+    from eyechart.engine.spending import Purse
+
+    judge = verdicts.judge
+    keep_judge_price(journal, judge, prices)
+    purse = Purse(make_budget(journal, options, prices, judge))
+    responses = open_cache(options, judge)
+    cache = Cache(responses, is_read=not options.fresh)
+    try:
+        trouble = run_async(_score(old, journal, verdicts, make_settings(options), cache, purse))
+    finally:
+        if responses is not None:
+            responses.close()
+    return Session(trouble=trouble, cache_trouble=responses.trouble if responses else "")
+
+
+async def _score(
+    old: Run, journal: Journal, verdicts: Verdicts, settings: Settings, cache: Cache, purse: Purse
+) -> ModelError | None:
     from eyechart.engine.calls import Calls
     from eyechart.engine.circles import judge_circles
     from eyechart.engine.judge import Judge
     from eyechart.engine.scoring import Scoring
     from eyechart.engine.stopping import Stop
 
-    n_at_once = options.concurrency
-    patience = Patience(
-        concurrency=n_at_once, timeout_s=options.timeout_s, backoff=Backoff(attempts=options.retries + 1)
-    )
-    stop, calls, bench = Stop(), Calls(journal), verdicts.bench
-    judge = Judge(bench, patience.asker(bench.model, stop), calls) if bench else None
+    n_at_once = settings.concurrency
+    stop, calls, bench = Stop(), Calls(journal, cache), verdicts.bench
+    judge = None
+    if bench is not None:
+        judge = Judge(bench, settings.asker(bench.model, stop, purse=purse, role="judge"), calls)
     is_circular = old.manifest.get("circular") == "headline"
     scoring = Scoring(journal, verdicts.scorer, verdicts.beside, judge, is_circular)
     try:

@@ -22,6 +22,11 @@ class Verdicts:
     beside: tuple[Scorer, ...] = ()
     bench: Bench | None = field(default=None)
 
+    @property
+    def judge(self) -> Model | None:
+        """The model that judges, if any does."""
+        return self.bench.model if self.bench else None
+
     def describe(self) -> dict[str, Any]:
         """What the manifest says of them."""
         bench = self.bench

@@ -60,6 +60,7 @@ class Workload:
         self._asked = _Size()
         self.requests = 0
         self.replies = 0
+        self._apart_tokens = 0  # in the prompts, if every reply takes a request of its own
         self._judged_replies = 0
         self._judge_text = 0
 
@@ -98,6 +99,11 @@ class Workload:
         return self._asked.image_tokens
 
     @property
+    def prompt_tokens(self) -> tuple[int, int]:
+        """If one request brings all trials of a sample, and if the endpoint gives one reply a request."""
+        return self.text_tokens + self.image_tokens, self._apart_tokens
+
+    @property
     def completion_tokens(self) -> tuple[int, int]:
         """If all replies are short, and if all are as long as they may be."""
         if self._is_free:
@@ -114,8 +120,7 @@ class Workload:
     @property
     def judge_tokens(self) -> tuple[int, int]:
         """In and out together."""
-        least, most = self._judge_usage(0), self._judge_usage(1)
-        return least.prompt_tokens + least.completion_tokens, most.prompt_tokens + most.completion_tokens
+        return self._judge_usage(0).total_tokens, self._judge_usage(1).total_tokens
 
     def cost(self, prices: Mapping[str, Price | None]) -> tuple[float, float] | None:
         """In USD; None where a price is not known."""
@@ -126,8 +131,10 @@ class Workload:
             return None
         ends = []
         for end in (0, 1):
-            prompt, completion = self.text_tokens + self.image_tokens, self.completion_tokens[end]
-            total = model.cost(Usage(prompt_tokens=prompt, completion_tokens=completion))
+            usage = Usage(
+                prompt_tokens=self.prompt_tokens[end], completion_tokens=self.completion_tokens[end]
+            )
+            total = model.cost(usage)
             ends.append(total + (judge.cost(self._judge_usage(end)) if judge else 0.0))
         return ends[0], ends[1]
 
@@ -149,6 +156,11 @@ class Workload:
             )
         longest = f"{self._limit:,} (the limit set)" if self._limit is not None else f"{LONG_REPLY:,}"
         yield f"replies: {min(SHORT_REPLY, self._limit or SHORT_REPLY)} to {longest} tokens each"
+        if self.replies > self.requests:
+            yield (
+                "trials: one request brings all of a sample; an endpoint that gives one reply a request "
+                f"takes {self.replies:,} requests, about {self.prompt_tokens[1]:,} tokens in"
+            )
         if self.judge_requests[1]:
             yield "the judge: asked once a verdict at most; rules decide what they can"
         if options.cache and self.requests:
@@ -166,6 +178,7 @@ class Workload:
         self.requests += 1
         self.replies += n_replies
         if not self._is_free:
+            self._apart_tokens += n_replies * (size.text_tokens + size.image_tokens)
             self._asked += size + _Size(n_bytes=_PER_REQUEST)
 
     def _add_rounds(self, messages: Sequence[Message]) -> None:

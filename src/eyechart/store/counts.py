@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eyechart.store.pages import Pages
@@ -10,18 +11,27 @@ from eyechart.types import Scorer, Usage
 PROVISIONAL = "?"  # ends the version of a verdict that a judge still owes; it is scored again next time
 
 
+_FIELDS = tuple(Usage.__dataclass_fields__)
+_SUMS = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in _FIELDS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paid:
-    """Answers, and the tokens of those that the endpoint counted."""
+    """Requests that this run paid for, and their tokens, guessed where the endpoint did not count them."""
 
     n: int
-    n_counted: int
     usage: Usage
 
-    def __add__(self, other: Paid) -> Paid:
-        names = Usage.__dataclass_fields__
-        sums = {name: getattr(self.usage, name) + getattr(other.usage, name) for name in names}
-        return Paid(n=self.n + other.n, n_counted=self.n_counted + other.n_counted, usage=Usage(**sums))
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What one judge said, and the tokens of what was counted, whoever paid for it."""
+
+    model: str  # empty where an earlier eyechart did not keep it
+    n_asked: int
+    n_cached: int  # found in the cache of other runs
+    n_counted: int
+    usage: Usage
 
 
 class Counts(Pages):
@@ -54,11 +64,16 @@ class Counts(Pages):
             total, count = db.execute(sql, (scorer.name, scorer.version)).fetchone()
         return float(total), float(count)
 
-    def count_provisional(self, scorer: str) -> int:
-        """How many verdicts wait for a judge that failed."""
-        sql = "SELECT count(*) FROM scores WHERE scorer = ? AND version LIKE ?"
+    def count_provisional(self, scorer: str, *, version: str = "", trials: int = 1) -> int:
+        """How many verdicts wait for a judge that failed, on replies that count now."""
+        sql = """
+            SELECT count(*) FROM samples s
+            JOIN asks a ON a.sample = s.id AND a.trial < ?1
+            JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
+            WHERE c.scorer = ?2 AND CASE ?3 WHEN '' THEN c.version LIKE '%' || ?4
+                                            ELSE c.version = ?3 || ?4 END"""
         with self._reading() as db:
-            return int(db.execute(sql, (scorer, f"%{PROVISIONAL}")).fetchone()[0])
+            return int(db.execute(sql, (trials, scorer, version, PROVISIONAL)).fetchone()[0])
 
     def count_samples(self) -> int:
         """How many samples the run has."""
@@ -70,30 +85,42 @@ class Counts(Pages):
         with self._reading() as db:
             return bool(db.execute("SELECT EXISTS (SELECT 1 FROM replies)").fetchone()[0])
 
-    def judged_totals(self) -> Paid:
-        """What the judge was asked and counted."""
-        return self._paid("calls WHERE purpose LIKE 'judge:%'")
-
-    def paid_totals(self) -> tuple[Paid, Paid]:
-        """What was paid for over all starts: the model's replies, the judge's calls.
-
-        A reply counts all its rounds; rounds that have led to no reply yet are counted by themselves. What
-        was not asked but found (no attempts) was paid for by another run.
-        """
-        replies = self._paid("replies WHERE attempts > 0")
-        rounds = self._paid("""calls c WHERE purpose LIKE 'round:%' AND attempts > 0 AND NOT EXISTS (
-                               SELECT 1 FROM replies r WHERE r.sample = c.sample AND r.trial = c.trial)""")
-        return replies + rounds, self._paid("calls WHERE purpose LIKE 'judge:%' AND attempts > 0")
-
-    def _paid(self, rows: str) -> Paid:
-        fields = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
-        sums = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in fields)
-        sql = f"""SELECT count(*), count(usage), {sums} FROM
-                  (SELECT json_extract(CAST(body AS TEXT), '$.usage') AS usage FROM {rows})"""  # noqa: S608
+    def judged_totals(self) -> list[Judged]:
+        """What was said by each judge that the run has had."""
+        sql = f"""
+            SELECT model, total(attempts > 0), total(attempts = 0), count(usage), {_SUMS}
+            FROM (SELECT model, attempts, json_extract(CAST(body AS TEXT), '$.usage') AS usage
+                  FROM calls WHERE purpose LIKE 'judge:%')
+            GROUP BY model ORDER BY model"""  # noqa: S608
         with self._reading() as db:
-            n, n_counted, *tokens = db.execute(sql).fetchone()
-        usage = Usage(**{name: int(total) for name, total in zip(fields, tokens, strict=True)})
-        return Paid(n=n, n_counted=n_counted, usage=usage)
+            rows = db.execute(sql).fetchall()
+        return [
+            Judged(
+                model=model,
+                n_asked=int(asked),
+                n_cached=int(cached),
+                n_counted=counted,
+                usage=_usage(tokens),
+            )
+            for model, asked, cached, counted, *tokens in rows
+        ]
+
+    def paid_totals(self) -> tuple[Paid, dict[str, Paid]]:
+        """What was paid for over all starts: to the model, all rounds included, and to each judge by name.
+
+        What was not asked but found was paid for by another run.
+        """
+        model = self._paid("""
+            SELECT '' AS model, paid AS usage FROM replies UNION ALL
+            SELECT '', paid FROM calls WHERE purpose LIKE 'round:%'""")
+        judges = self._paid("SELECT model, paid AS usage FROM calls WHERE purpose LIKE 'judge:%'")
+        return model.get("", Paid(n=0, usage=Usage())), judges
+
+    def _paid(self, rows: str) -> dict[str, Paid]:
+        sql = f"SELECT model, count(*), {_SUMS} FROM ({rows}) WHERE usage IS NOT NULL GROUP BY model"  # noqa: S608
+        with self._reading() as db:
+            found = db.execute(sql).fetchall()
+        return {model: Paid(n=n, usage=_usage(tokens)) for model, n, *tokens in found}
 
     def totals(self) -> dict[str, float]:
         """Requests and seconds over all sessions."""
@@ -101,3 +128,7 @@ class Counts(Pages):
         with self._reading() as db:
             seconds, sent, retried, cached = db.execute(sql).fetchone()
         return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
+
+
+def _usage(sums: Sequence[float]) -> Usage:
+    return Usage(**{name: int(total) for name, total in zip(_FIELDS, sums, strict=True)})

@@ -18,7 +18,7 @@ from eyechart.store.counts import PROVISIONAL
 from eyechart.store.database import connect, store_errors
 from eyechart.store.reader import JournalReader
 from eyechart.store.writer import Statement, Writer
-from eyechart.types import Failure, Reply, Sample, Score, Scorer
+from eyechart.types import Failure, Reply, Sample, Score, Scorer, Usage
 
 FILE_NAME = "run.sqlite"
 
@@ -116,9 +116,18 @@ class Journal(JournalReader):
         """Keep a fact about the whole run."""
         self._writing.put([Statement("meta", _REPLACE["meta"], (name, _encode(value).decode()))])
 
-    def append_reply(self, sample: str, trial: int, ask: Ask, reply: Reply, *, attempts: int = 1) -> None:
+    def append_reply(
+        self,
+        sample: str,
+        trial: int,
+        ask: Ask,
+        reply: Reply,
+        *,
+        attempts: int = 1,
+        paid: Usage | None = None,
+    ) -> None:
         """Keep a reply. It clears an earlier failure of the same sample."""
-        row = (sample, trial, ask.key, _encode(reply), attempts, time.time())
+        row = (sample, trial, ask.key, _encode(reply), attempts, time.time(), _paid(paid))
         statements = [self._ask_row(sample, trial, ask), Statement("replies", _REPLACE["replies"], row)]
         if self._has_failures:
             statements.append(Statement("failures", _FORGET_FAILURE, (sample, trial)))
@@ -169,10 +178,20 @@ class Journal(JournalReader):
         self._writing.put(statements)
 
     def append_call(
-        self, sample: str, trial: int, ask: Ask, purpose: str, reply: Reply, *, attempts: int = 1
+        self,
+        sample: str,
+        trial: int,
+        ask: Ask,
+        purpose: str,
+        reply: Reply,
+        *,
+        attempts: int = 1,
+        paid: Usage | None = None,
+        model: str = "",
     ) -> None:
         """Keep what an earlier round or a judge said, so that it is not asked again."""
-        row = (sample, trial, ask.key, purpose, _encode(ask.messages), _encode(reply), attempts, time.time())
+        said = (_encode(ask.messages), _encode(reply), attempts, time.time(), _paid(paid), model)
+        row = (sample, trial, ask.key, purpose, *said)
         self._writing.put([Statement("calls", _REPLACE["calls"], row)])
 
     def renew_ask(self, sample: str, trial: int, ask: Ask) -> None:
@@ -220,3 +239,7 @@ class Journal(JournalReader):
     def _ask_row(sample: str, trial: int, ask: Ask) -> Statement:
         row = (sample, trial, ask.key, ask.recipe, _encode(ask.messages))
         return Statement("asks", _REPLACE["asks"], row)
+
+
+def _paid(usage: Usage | None) -> str | None:
+    return None if usage is None else _encode(usage).decode()

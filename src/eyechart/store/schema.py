@@ -3,7 +3,7 @@
 `samples` is the source as it was read; `asks` is what was last asked for each sample and trial;
 `replies` keeps every answer ever paid for, keyed by what was asked; `failures` and `scores` follow them;
 since format 2, `calls` keeps what was asked besides (earlier rounds of a conversation, judges), and `slips`
-why a scorer gave no verdict.
+why a scorer gave no verdict; since format 3, `paid` says what a request took from the purse.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sqlite3
 
 from eyechart.errors import StoreError
 
-VERSION = 2
+VERSION = 3
 OLDEST = 1  # the first format that can be brought up to date
 
 SINCE_2 = """
@@ -32,6 +32,14 @@ CREATE {kind} slips (
   at     REAL NOT NULL,
   PRIMARY KEY (sample, trial, scorer)
 ) WITHOUT ROWID;
+"""
+
+# `paid`: types.Usage as JSON, of this request alone, guessed where the endpoint does not count; NULL where
+# nothing was: for a reply that another run paid for, and for one that came with another.
+PAID_REPLIES = "ALTER TABLE replies ADD COLUMN paid TEXT;"
+PAID_CALLS = """
+ALTER TABLE calls ADD COLUMN paid TEXT;
+ALTER TABLE calls ADD COLUMN model TEXT NOT NULL DEFAULT '';  -- who was asked; empty: not known
 """
 
 TABLES = f"""
@@ -78,7 +86,22 @@ CREATE TABLE sessions (
   id INTEGER PRIMARY KEY, started_at REAL NOT NULL, seconds REAL NOT NULL,
   sent INTEGER NOT NULL, retried INTEGER NOT NULL, cached INTEGER NOT NULL
 );
-{SINCE_2.format(kind="TABLE")}"""
+{SINCE_2.format(kind="TABLE")}
+{PAID_REPLIES}
+{PAID_CALLS}"""
+
+# Scorers that failed were among the failures: without a verdict, those replies are scored again.
+_FORGET_SLIPS = "DELETE FROM failures WHERE json_extract(CAST(body AS TEXT), '$.stage') = 'score';"
+# What an endpoint counted was what it took; a reply counted its rounds as well.
+_TAKE_COUNTED = """
+UPDATE replies SET paid = json_extract(CAST(body AS TEXT), '$.usage') WHERE attempts > 0;
+UPDATE calls SET paid = json_extract(CAST(body AS TEXT), '$.usage')
+  WHERE attempts > 0 AND purpose LIKE 'judge:%';
+"""
+_STEPS = (
+    (2, SINCE_2.format(kind="TABLE") + _FORGET_SLIPS),
+    (3, PAID_REPLIES + PAID_CALLS + _TAKE_COUNTED),
+)
 
 
 def create(db: sqlite3.Connection) -> None:
@@ -88,17 +111,18 @@ def create(db: sqlite3.Connection) -> None:
 
 def upgrade(db: sqlite3.Connection) -> None:
     """Bring an older journal up to date, all or nothing."""
-    if _version(db) < VERSION:
-        # Scorers that failed were among the failures: without a verdict, those replies are scored again.
-        forget = "DELETE FROM failures WHERE json_extract(CAST(body AS TEXT), '$.stage') = 'score';"
-        tables = SINCE_2.format(kind="TABLE")
-        db.executescript(f"BEGIN IMMEDIATE; {tables} {forget} PRAGMA user_version = {VERSION}; COMMIT;")
+    found = _version(db)
+    if steps := "".join(step for version, step in _STEPS if found < version):
+        db.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
 def complete(db: sqlite3.Connection) -> None:
     """Let an older journal be read as if it were up to date, without changing it."""
-    if _version(db) < VERSION:
-        db.executescript(SINCE_2.format(kind="TEMP TABLE"))
+    found = _version(db)
+    if found < 2:
+        db.executescript(SINCE_2.format(kind="TEMP TABLE") + PAID_CALLS)
+    elif found < 3:
+        db.execute("CREATE TEMP VIEW calls AS SELECT *, NULL AS paid, '' AS model FROM main.calls")
 
 
 def check_version(db: sqlite3.Connection, where: str) -> None:
