@@ -33,6 +33,14 @@ def test_it_is_a_fleet_of_one_model() -> None:
     assert made.takes_urls
 
 
+@pytest.mark.parametrize("takes_rounds", [True, False])
+def test_it_takes_whole_conversations_if_all_its_members_do(takes_rounds: bool) -> None:
+    members = [ScriptedModel(endpoint=name) for name in "ab"]
+    members[0].takes_rounds = True  # type: ignore[attr-defined]
+    members[1].takes_rounds = takes_rounds  # type: ignore[attr-defined]
+    assert Spread(members).takes_rounds == takes_rounds
+
+
 @pytest.mark.parametrize("order", list(permutations(ADDRESSES)))
 def test_the_order_of_the_addresses_does_not_matter(order: tuple[str, ...]) -> None:
     assert spread(*order).identity == spread(*ADDRESSES).identity

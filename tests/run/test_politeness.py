@@ -361,6 +361,16 @@ def test_a_run_whose_server_is_away_when_it_is_resumed_can_be_resumed_again(tmp_
         assert n_kept >= 50
 
 
+def test_that_it_has_answered_is_known_before_the_first_answered_sample_comes_by(tmp_path: Path) -> None:
+    refusal = Answer(status=400, body=b'{"error": {"message": "not yet"}}')
+    with Server(lambda asked: refusal if int(re.findall(r"\d+", asked.text)[0]) < 70 else "A") as server:
+        first = run(tmp_path, 90, server.base_url, flags="--give-up-after 100")
+        assert first.json["outcomes"]["failed"] == 70
+    done = run(tmp_path, 90, server.base_url, flags="--give-up-after 3 --concurrency 16")
+    assert done.code == 1, done.err
+    assert "3 failures in a row without an answer" in done.err
+
+
 def test_an_address_where_nobody_ever_listened_ends_it_within_seconds(tmp_path: Path) -> None:
     with served(tmp_path, dead=True) as endpoint:
         start = time.monotonic()
