@@ -127,7 +127,9 @@ def counts_nothing(asked: Asked) -> Answer:
     return Answer(body=json.dumps(body).encode())
 
 
-@pytest.mark.parametrize("flags", [(), ("--trials", 3)], ids=["once", "trials"])
+@pytest.mark.parametrize(
+    "flags", [(), ("--trials", 3), ("--concurrency", 64)], ids=["once", "trials", "at once"]
+)
 def test_guesses_of_earlier_starts_count(questions: Path, server: Server, flags: tuple[object, ...]) -> None:
     server.answer = counts_nothing
     limit = ("--max-total-tokens", 200, "--concurrency", 1)
