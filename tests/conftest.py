@@ -5,6 +5,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from hypothesis import settings
+
+# Machines that test are busy, and a pause of theirs says nothing about the code.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 _numbers = itertools.count()
 
