@@ -447,6 +447,14 @@ def test_no_sample_is_lost_to_one_that_refuses(
     assert asker.sent == len(bad.asked) + len(good.asked) == 200 + asker.retried
 
 
+def test_nobody_waits_before_another_one_is_asked() -> None:
+    bad, good = Server(always(REFUSED), name="bad"), Server(fine, name="good")
+    start = time.monotonic()
+    outcomes, _ = ask_all(Spread([bad, good]), 40, patience(backoff=Backoff(first_s=60), first_rest_s=0.5))
+    assert kinds(outcomes) == {Answer: 40}
+    assert time.monotonic() - start < 1
+
+
 @pytest.mark.parametrize("error", [REFUSED, NO_MODEL])
 def test_one_good_one_among_many_that_refuse_is_found(error: ModelError) -> None:
     bad = [Server(always(error), name=f"bad {n}") for n in range(4)]

@@ -449,6 +449,7 @@ def test_refusals_of_one_wave_are_one_rest() -> None:
     for who, refusal in enumerate(refusals):
         place.all.outdone([refusal], who)
     assert bad.rests_until - place.clock.now == pytest.approx(2.0)
+    assert bad.failures == 3
 
 
 def test_who_refuses_a_few_and_answers_others_is_used_as_before() -> None:
@@ -523,6 +524,27 @@ def test_what_one_refused_it_is_not_asked_again() -> None:
     refusals.append(refuse(place, three, REFUSED))
     assert place.all.try_to_enter(three, refusals) is None, "it waits, though two others are free"
     assert place.all.others(refusals) == [two]
+
+
+def test_a_second_opinion_comes_rather_from_one_in_good_standing() -> None:
+    place = Place(3)
+    one, doubtful, good = place.members
+    for who in range(3):
+        doubtful.in_flight += 1
+        place.fail(doubtful, GONE, who)
+    place.clock.now += 2.0
+    good.in_flight = 5
+    assert place.all.try_to_enter(one, [refuse(place, one, REFUSED)]) is good
+
+
+def test_the_refusal_of_an_only_one_does_not_make_its_rest_longer() -> None:
+    place = Place()
+    [endpoint] = place.members
+    for who in range(3):
+        place.fail(place.enter(), GONE, who)
+    place.clock.now += 2.0
+    refuse(place, endpoint, REFUSED)
+    assert endpoint.is_free(place.clock.now), "somebody is there again"
 
 
 def test_a_place_is_not_lost_on_one_who_cannot_take_it() -> None:
