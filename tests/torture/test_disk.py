@@ -96,7 +96,8 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_read_only_disk_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    with Room(tmp_path / "room", "8m") as room, Endpoint(tmp_path) as endpoint:
+    # So slow that the first answers are on disk when the second ones come, however busy the machine.
+    with Room(tmp_path / "room", "8m") as room, Endpoint(tmp_path, latency_s=0.1) as endpoint:
         case = Case(tmp_path, SMALL, endpoint)
         run = run_in(room, case)
         room.change("ro")

@@ -179,7 +179,8 @@ def test_limits_are_reached_and_raised_in_any_workload(tmp_path: Path, workload:
 @pytest.mark.torture
 def test_what_a_killed_run_has_kept_counts_against_the_limit(run: Disturbed) -> None:
     run.flags = ("--max-total-tokens", "180")
-    assert run.kill(after_answers(6))
+    run.case.endpoint.control(latency_s=0.1)  # the first answers are on disk when the second ones come
+    assert run.kill(after_answers(10))
     assert run.on_disk.replies
     done = run.go_on()
     assert done.code == 1, done.err
