@@ -515,7 +515,7 @@ def test_a_second_interrupt_leaves_at_once_and_keeps_what_is_in(journal: Journal
 
 def test_a_journal_that_gives_out_midway_ends_the_run_with_its_error(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "run.sqlite")
-    journal.replace_samples(samples(300))
+    journal.replace_samples(samples(1000))
 
     def script(request: Request) -> str:
         if request.sample.id == "q20":

@@ -11,18 +11,19 @@ import itertools
 import queue
 import sqlite3
 import threading
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from eyechart.errors import StoreError
 from eyechart.store.database import connect, store_errors
 
-# A crash costs what was answered within this time, and every commit costs as much as several answers.
-_GATHER_S = 0.01
+# A crash costs what was answered within this time, besides all that was under way, which is more as a rule;
+# and every commit costs as much as several answers.
+_GATHER_S = 0.05
 # SQLite's calls let other threads run, and to wait for one's turn again costs more than a row: so rows of a
 # kind go in as few calls as possible. Few sizes, because each is a statement of its own to be prepared.
 _ROWS_AT_ONCE = (64, 16, 4, 1)
@@ -49,7 +50,7 @@ class Writer:
         self._queue: queue.SimpleQueue[list[Statement] | _Flush | None] = queue.SimpleQueue()
         self._trouble: StoreError | None = None
         self._latest: deque[Statement] = deque(maxlen=1)
-        self._is_awaited = False  # somebody waits for the disk: gather no longer
+        self._is_awaited = threading.Event()  # somebody waits for the disk: gather no longer
         self._is_closed = False
         self._door = threading.Lock()  # nothing gets into the queue behind the word that ends it
         self._thread = threading.Thread(target=self._write, name="eyechart-journal", daemon=True)
@@ -66,8 +67,8 @@ class Writer:
     def flush(self) -> None:
         """Return when all that was put is on disk; raise if it cannot be."""
         flush = _Flush(threading.Event())
-        self._is_awaited = True
         self._enqueue(flush)
+        self._is_awaited.set()
         flush.done.wait()
         self.raise_trouble()
 
@@ -75,8 +76,9 @@ class Writer:
         """Write what is left and stop."""
         with self._door:
             if not self._is_closed:
-                self._is_closed = self._is_awaited = True
+                self._is_closed = True
                 self._queue.put(None)
+                self._is_awaited.set()
         self._thread.join()
         self.raise_trouble()
 
@@ -114,9 +116,8 @@ class Writer:
     def _gather(self) -> list[list[Statement] | _Flush | None]:
         """What there is to write, once there is something."""
         group = [self._queue.get()]
-        if not self._is_awaited:
-            time.sleep(_GATHER_S)
-        self._is_awaited = False
+        self._is_awaited.wait(_GATHER_S)
+        self._is_awaited.clear()
         # Only what is there by now: those who go on putting must not keep us from the disk.
         group += [self._queue.get() for _ in range(self._queue.qsize())]
         return group
@@ -135,7 +136,7 @@ def _in_bulk(statements: Iterable[Statement]) -> Iterator[tuple[str, tuple[Any, 
     for statement in statements:
         tables.setdefault(statement.table, []).append(statement)
     for of_table in tables.values():
-        for sql, alike in itertools.groupby(of_table, key=lambda statement: statement.sql):
+        for sql, alike in itertools.groupby(of_table, key=attrgetter("sql")):
             rows = [statement.row for statement in alike]
             if sql.endswith("VALUES"):
                 yield from _many_rows(sql, rows)
