@@ -36,7 +36,7 @@ def mostly_right(asked: Asked) -> Answer:
         letter = "I see a picture."
     elif number % 5 == 0:
         letter = "ABCD"[(number + 1) % 4]
-    return Answer(letter, delay_s=0.02)
+    return Answer(letter, delay_s=0.05)
 
 
 def committed(folder: Path) -> set[str]:
@@ -77,7 +77,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
         started = time.monotonic()
         undisturbed = eyechart_process(*run_arguments(server, "calm"), cwd=tmp_path).json
         calm_s = time.monotonic() - started
-        for attempt in range(20):
+        for attempt in range(12):
             out = tmp_path / f"kill{attempt}"
             arguments = run_arguments(server, out.name)
             for _ in range(2):
@@ -117,14 +117,14 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
 
     def answer(asked: Asked) -> Answer:
         if asked.body["model"] == "judge":
-            return Answer("CORRECT" if number_in(asked) % 3 else "INCORRECT", delay_s=0.02)
-        return Answer("something like it", delay_s=0.02)
+            return Answer("CORRECT" if number_in(asked) % 3 else "INCORRECT", delay_s=0.05)
+        return Answer("something like it", delay_s=0.05)
 
     rng = random.Random(2026)
     kills_mid_judging = 0
     with Server(answer) as server:
         judge = ["--judge", "openai/judge", "--judge-base-url", server.base_url]
-        flags = ["--base-url", server.base_url, "--concurrency", "8", "--json", "-q", *judge]
+        flags = ["--base-url", server.base_url, "--concurrency", "8", "--json", "-q", "--no-cache", *judge]
         arguments = ["run", "q.jsonl", "-m", "openai/m", *flags, "--out"]
         started = time.monotonic()
         undisturbed = eyechart_process(*arguments, "calm", cwd=tmp_path).json
