@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import sqlite3
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -36,7 +37,7 @@ def mostly_right(asked: Asked) -> Answer:
         letter = "I see a picture."
     elif number % 5 == 0:
         letter = "ABCD"[(number + 1) % 4]
-    return Answer(letter, delay_s=0.05)
+    return Answer(letter, delay_s=0.03)
 
 
 def committed(folder: Path) -> set[str]:
@@ -62,6 +63,16 @@ def run_arguments(server: Server, out: str) -> list[str]:
     return ["run", "q.tsv", "-m", "openai/m", *flags]
 
 
+def kill_after(n_requests: int, server: Server, process: subprocess.Popen[str]) -> None:
+    """Kill it when it has sent so many requests more, or when it has ended before that."""
+    wanted = len(server.asked) + n_requests
+    while len(server.asked) < wanted and process.poll() is None:
+        time.sleep(0.001)
+    time.sleep(0.02)  # in the midst of what they bring about
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
 def folder_in(out: Path) -> Path:
     [folder] = out.glob("*/*")
     return folder
@@ -74,17 +85,12 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
     rng = random.Random(2026)
     kills_mid_run = 0
     with Server(mostly_right) as server:
-        started = time.monotonic()
         undisturbed = eyechart_process(*run_arguments(server, "calm"), cwd=tmp_path).json
-        calm_s = time.monotonic() - started
         for attempt in range(12):
             out = tmp_path / f"kill{attempt}"
             arguments = run_arguments(server, out.name)
             for _ in range(2):
-                process = start(*arguments, cwd=tmp_path)
-                time.sleep(calm_s * rng.uniform(0.3, 1.1))  # from before the first request to after the last
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
+                kill_after(rng.randint(0, N // 2), server, start(*arguments, cwd=tmp_path))
             kept = {name for folder in out.glob("*/*") for name in committed(folder)}
             kills_mid_run += 0 < len(kept) < N
             before = len(server.asked)
@@ -117,8 +123,8 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
 
     def answer(asked: Asked) -> Answer:
         if asked.body["model"] == "judge":
-            return Answer("CORRECT" if number_in(asked) % 3 else "INCORRECT", delay_s=0.05)
-        return Answer("something like it", delay_s=0.05)
+            return Answer("CORRECT" if number_in(asked) % 3 else "INCORRECT", delay_s=0.03)
+        return Answer("something like it", delay_s=0.03)
 
     rng = random.Random(2026)
     kills_mid_judging = 0
@@ -126,16 +132,11 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
         judge = ["--judge", "openai/judge", "--judge-base-url", server.base_url]
         flags = ["--base-url", server.base_url, "--concurrency", "8", "--json", "-q", "--no-cache", *judge]
         arguments = ["run", "q.jsonl", "-m", "openai/m", *flags, "--out"]
-        started = time.monotonic()
         undisturbed = eyechart_process(*arguments, "calm", cwd=tmp_path).json
-        calm_s = time.monotonic() - started
         assert undisturbed["outcomes"]["correct"] == 80
         for attempt in range(8):
             out = tmp_path / f"kill{attempt}"
-            process = start(*arguments, out.name, cwd=tmp_path)
-            time.sleep(calm_s * rng.uniform(0.4, 1.0))
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
+            kill_after(rng.randint(N // 4, 2 * N), server, start(*arguments, out.name, cwd=tmp_path))
             folders = list(out.glob("*/*"))
             replied = {name for folder in folders for name in committed(folder)}
             judged = {name for folder in folders for name in judged_calls(folder)}
