@@ -125,7 +125,7 @@ def write_as(version: int, tables: Mapping[str, str], file: Path) -> None:
 def test_an_earlier_format_goes_on_with_all_its_replies(
     tmp_path: Path, version: int, tables: Mapping[str, str], workload: Workload
 ) -> None:
-    with Endpoint(tmp_path, latency_s=0.06) as endpoint:
+    with Endpoint(tmp_path, latency_s=0.1) as endpoint:
         run = Disturbed(Case(tmp_path, workload, endpoint), "runs")
         run.kill(after_answers(20))
         assert run.on_disk.replies

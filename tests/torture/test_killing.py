@@ -12,6 +12,8 @@ from torture.endpoint import Endpoint, each
 from torture.harness import CONCURRENCY, Case, Disturbed, after_answers, after_s, after_the_last
 from torture.workloads import ALL, CHOICE, FILES, JUDGED, ROUNDS, TRIALS, Workload
 
+GATHERED_S = 0.06  # answers are gathered for up to 50 ms: what came before the last ones is on disk
+
 
 def kill_often(case: Case, *, seed: int, kills: int) -> Disturbed:
     """Kill one run again and again: on its way up and between two answers, then while it sums up."""
@@ -21,7 +23,7 @@ def kill_often(case: Case, *, seed: int, kills: int) -> Disturbed:
     few = max(4, case.workload.n // (2 * kills))
     moments = [after_s(rng.uniform(0.0, 0.5)) for _ in range(n_up)]
     moments += [
-        after_answers(rng.randint(1, few), more_s=rng.uniform(0, 0.04)) for _ in range(kills - n_up - n_down)
+        after_answers(rng.randint(1, few), more_s=rng.uniform(0, 0.12)) for _ in range(kills - n_up - n_down)
     ]
     rng.shuffle(moments)
     moments += [after_the_last(rng.uniform(0, 0.15)) for _ in range(n_down)]
@@ -42,7 +44,7 @@ def was_worth_it(run: Disturbed) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("workload", ALL, ids=lambda workload: workload.name)
 def test_killed_again_and_again(tmp_path: Path, workload: Workload) -> None:
-    with Endpoint(tmp_path) as endpoint:
+    with Endpoint(tmp_path, latency_s=GATHERED_S) as endpoint:
         run = kill_often(Case(tmp_path, workload, endpoint), seed=1, kills=9)
         run.finish()
     was_worth_it(run)
@@ -53,7 +55,7 @@ def test_killed_again_and_again(tmp_path: Path, workload: Workload) -> None:
 @pytest.mark.parametrize("workload", [FILES, TRIALS, JUDGED, ROUNDS], ids=lambda workload: workload.name)
 def test_killed_while_the_server_fails(tmp_path: Path, workload: Workload) -> None:
     kinds = ["500", "503", "429", "truncated", "invalid-json", "empty-choices", "null-content", "empty-body"]
-    with Endpoint(tmp_path, retry_after_s=0.05) as endpoint:
+    with Endpoint(tmp_path, latency_s=GATHERED_S, retry_after_s=0.05) as endpoint:
         case = Case(tmp_path, workload, endpoint, flags=("--retries", "20"))
         _ = case.undisturbed
         endpoint.control(failures=each([*kinds, "reset"], 0.2))
