@@ -2,9 +2,8 @@
 
 Base64 that is already a JPEG, PNG, WebP or still GIF and needs no cut goes from the file to the request as
 it stands: it is decoded once to be checked and hashed, and never encoded again, unless a JPEG quality is
-asked for. Everything is done when
-asked for and nothing is kept, so memory follows what is in flight. EXIF orientation is left to whoever shows
-the picture, as in the file.
+asked for. Everything is done when asked for and no picture is kept, so memory follows what is in flight. EXIF
+orientation is left to whoever shows the picture, as in the file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The local executor: one event loop, many requests at once.
 
-Per sample: prepare (ahead, in threads), ask (with retries), append to the journal, score. Nothing here
-knows which benchmark or which model it drives.
+Per sample: prepare (ahead where it takes time), ask (with retries), append to the journal, score. Nothing
+here knows which benchmark or which model it drives.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Preparer:
         return all(ref.kind in _NEAR and ref.length <= _SMALL_CELL for ref in task.sample.images)
 
     def prepare(self, task: Task) -> Prepared:
-        """Everything about a request that does not need the model. Runs off the event loop."""
+        """Everything about a request that does not need the model. For any thread."""
         first, *others = self._prepare_trials(task.sample.without_golds(), (task, *task.siblings))
         return replace(first, siblings=tuple(others)) if others else first
 

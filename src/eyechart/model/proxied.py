@@ -10,10 +10,8 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
 from eyechart.model import connection
-from eyechart.model.connection import SMALL, Broken, Response, Unreachable
+from eyechart.model.connection import SLICE, SMALL, Broken, Response, Unreachable
 from eyechart.model.http import IDLE_S, check_headers
-
-_SLICE = 256 * 1024  # what may wait in a socket's buffer while the loop turns to others
 
 
 class ProxiedHttp:
@@ -98,8 +96,8 @@ class Pieces(Payload):
         """Send it, as fast as the other side takes it."""
         for piece in self._value:
             view = memoryview(piece)
-            for start in range(0, len(view), _SLICE):
-                await writer.write(view[start : start + _SLICE])
+            for start in range(0, len(view), SLICE):
+                await writer.write(view[start : start + SLICE])
 
     def forget(self) -> None:
         """Let go of the pictures: requests and responses know each other, and stay until Python tidies up."""
