@@ -1,7 +1,6 @@
 """Work made ready ahead: all of it, within its budget, and no thread stays behind."""
 
 import asyncio
-import dataclasses
 import gc
 import threading
 import time
@@ -9,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -550,7 +550,7 @@ def test_nobody_who_waits_holds_what_was_taken_before() -> None:
             return Prepared(task=task)
         kept = Kept()
         watched.append(weakref.ref(kept))
-        return Prepared(task=dataclasses.replace(task, sample=sample(0, meta=kept)))
+        return Prepared(task=msgspec.structs.replace(task, sample=sample(0, meta=kept)))
 
     async def drive() -> bool:
         ahead = prefetch(tasks(2), prepare, n_threads=1)

@@ -47,3 +47,17 @@ print(run_async(work()) > 64)
 def test_as_many_files_may_be_open_as_the_system_allows() -> None:
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+async def _kind_of_loop() -> str:
+    return type(asyncio.get_running_loop()).__module__
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not to be had there")
+def test_the_faster_loop_is_taken_where_there_is_one() -> None:
+    assert run_async(_kind_of_loop()).startswith("uvloop")
+
+
+def test_without_it_pythons_own_loop_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert run_async(_kind_of_loop()).startswith("asyncio")

@@ -17,6 +17,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from eyechart.data.cells import Cells
 from eyechart.data.encode import reencode
 from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetcher, alone
@@ -38,8 +40,7 @@ class MissingImage(ImageError):
     """The file is not there; nothing is known of the picture."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
+class _Raw(msgspec.Struct, frozen=True):
     """A picture's file: its bytes, the base64 text if that is how it is kept, the path if it has one."""
 
     data: bytes

@@ -6,7 +6,9 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import msgspec
 
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.budget import Role
@@ -34,8 +36,7 @@ class Unanswered(Exception):
         self.attempts = attempts
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What came back, how many tries it took, and the tokens that were taken from the purse, if there is one.
 
     Those are the last try's alone, guessed where the endpoint does not count.
@@ -93,8 +94,7 @@ class Patience:
         return Endpoint(model, limit, first_rest_s=self.first_rest_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(msgspec.Struct, frozen=True):
     """One request's right to be sent, and the tokens that are reserved for it."""
 
     request: Request
@@ -219,7 +219,7 @@ class Asker:
             if self.stop.is_set:
                 self._settle(turn, None)
                 raise Stopped
-        return replace(turn, until=time.monotonic() + _STALE_S)
+        return msgspec.structs.replace(turn, until=time.monotonic() + _STALE_S)
 
     def _settle(self, turn: _Turn, replies: list[Reply] | None) -> Usage | None:
         """Count what a try has used: nothing, where nothing came back. Returns what was paid."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
@@ -30,8 +29,7 @@ class Pictures(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A task on its way: to be asked, already answered, or failed before it could be asked."""
 
     task: Task
@@ -67,7 +65,7 @@ class Preparer:
     def prepare(self, task: Task) -> Prepared:
         """Everything about a request that does not need the model. For any thread."""
         first, *others = self._prepare_trials(task.sample.without_golds(), (task, *task.siblings))
-        return replace(first, siblings=tuple(others)) if others else first
+        return msgspec.structs.replace(first, siblings=tuple(others)) if others else first
 
     def _prepare_trials(self, sample: Sample, trials: Sequence[Task]) -> list[Prepared]:
         """Render and load once, however many trials are asked."""

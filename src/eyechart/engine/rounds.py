@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from eyechart.engine.asking import Answer, Asker
 from eyechart.engine.calls import Calls, key_of
 from eyechart.store.journal import Ask
@@ -42,7 +44,7 @@ async def converse(asker: Asker, calls: Calls, request: Request, ask: Ask) -> tu
         earlier=tuple(reply.text for reply in earlier),
         usage=_together([*(reply.usage for reply in earlier), answer.replies[0].usage]),
     )
-    return replace(answer, replies=[last]), replace(ask, messages=written)
+    return msgspec.structs.replace(answer, replies=[last]), msgspec.structs.replace(ask, messages=written)
 
 
 def as_asked(ask: Ask, reply: Reply) -> Ask:
@@ -54,7 +56,7 @@ def as_asked(ask: Ask, reply: Reply) -> Ask:
         {"role": "assistant", "parts": [{"text": next(said, "")}]} if turn == _UNSAID else turn
         for turn in ask.messages
     ]
-    return replace(ask, messages=turns)
+    return msgspec.structs.replace(ask, messages=turns)
 
 
 def _together(usages: Sequence[Usage | None]) -> Usage | None:

@@ -14,9 +14,9 @@ import ssl
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
+import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 MAX_ANSWER_BYTES = 64 * 2**20  # an endpoint that sends more has gone wrong, or means harm
@@ -37,8 +37,7 @@ class Broken(Exception):
     """A connection that ended too early, or an answer that is no HTTP."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """What came back. Names of headers are in lower case."""
 
     status: int

@@ -10,7 +10,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +132,7 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
     """The trials of one sample after the other, those together that would share a request."""
     from eyechart.store.journal import FILE_NAME
     from eyechart.store.kept import KeptReplies
+    from eyechart.store.reader import as_one
 
     options = plan.options
     together = share_requests(plan)
@@ -140,7 +141,7 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
         for n, sample in enumerate(_shown(plan), start=1):
             tasks = kept.tasks(n - 1, sample, options.trials)
             if together:
-                tasks = [replace(tasks[0], siblings=tuple(tasks[1:]))]
+                tasks = [as_one(tasks)]
             for task in tasks:
                 # Only what was asked once before can be recognised by its pictures' content.
                 is_known = any(one.keys for one in (task, *task.siblings))

@@ -6,7 +6,6 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,7 @@ _FORGET_OLD_VERDICTS = """
        <> json_remove(CAST(before.body AS TEXT), '$.images', '$.row'))"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked: the key it is known by, and the messages without the pixels."""
 
     key: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,7 @@ _failure = msgspec.json.Decoder(Failure)
 _score = msgspec.json.Decoder(Score)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(msgspec.Struct, frozen=True, kw_only=True):
     """One trial of one sample, with the keys of every reply to it that is already in the journal.
 
     `recipe` is that of what was asked last, if it has a reply. `siblings` are the sample's further trials,
@@ -37,6 +36,11 @@ class Task:
     siblings: tuple[Task, ...] = ()
 
 
+def as_one(trials: Sequence[Task]) -> Task:
+    """All trials of a sample as one task, to be asked in one request."""
+    return msgspec.structs.replace(trials[0], siblings=tuple(trials[1:]))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """Something asked besides the reply itself: an earlier round, or a judge."""
@@ -49,8 +53,7 @@ class Call:
     reply: Reply
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
     """A reply that waits for a verdict."""
 
     sample: Sample
@@ -116,7 +119,7 @@ class JournalReader(Counts):
             sample = _sample.decode(rows[0][1])
             each = [_task(sample, trial, rows) for trial in range(trials)]
             if together and trials > 1:
-                yield replace(each[0], siblings=tuple(each[1:]))
+                yield as_one(each)
             else:
                 yield from each
 
