@@ -105,6 +105,9 @@ def test_pictures_are_shrunk_only_when_asked() -> None:
     assert small.sha256 == hashlib.sha256(small.data()).hexdigest()
     same = ImageLoader(max_pixels=120_000).load(data_ref(data))
     assert (same.resized, same.data()) == (False, data)
+    narrow = ImageLoader(max_side=100).load(data_ref(data))
+    assert (narrow.width, narrow.height, narrow.resized) == (100, 75, True)
+    assert ImageLoader(max_side=400).load(data_ref(data)).data() == data
 
 
 def test_a_crop_and_other_formats_are_reencoded() -> None:
@@ -151,6 +154,7 @@ def test_fingerprints_move_with_everything_that_matters(tmp_path: Path) -> None:
     assert LOADER.fingerprint(ref) == first
     others = {
         ImageLoader(max_pixels=5).fingerprint(ref),
+        ImageLoader(max_side=5).fingerprint(ref),
         LOADER.fingerprint(replace(ref, box=(0, 0, 1, 1))),
         LOADER.fingerprint(ImageRef(kind="url", location="http://example.org/a.png")),
         LOADER.fingerprint(ImageRef(kind="url", location="http://example.org/b.png")),
@@ -158,7 +162,7 @@ def test_fingerprints_move_with_everything_that_matters(tmp_path: Path) -> None:
     }
     os.utime(tmp_path / "a.png", ns=(1, 1))
     others.add(LOADER.fingerprint(ref))
-    assert len(others | {first}) == 7
+    assert len(others | {first}) == 8
     with pytest.raises(ImageError, match="no such file"):
         LOADER.fingerprint(ImageRef(kind="file", location=str(tmp_path / "none")))
 

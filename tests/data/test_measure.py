@@ -65,12 +65,12 @@ def test_what_cannot_be_sent_fails_in_the_same_words(data: bytes, tmp_path: Path
 
 
 @pytest.mark.parametrize("box", [None, (0, 0, 10, 10), (20, 10, 100, 100)])
-@pytest.mark.parametrize("max_pixels", [None, 50, 700])
+@pytest.mark.parametrize("limits", [{}, {"max_pixels": 50}, {"max_pixels": 700}, {"max_side": 9}])
 def test_cut_and_shrunk_as_it_would_be(
-    box: tuple[int, int, int, int] | None, max_pixels: int | None, tmp_path: Path
+    box: tuple[int, int, int, int] | None, limits: dict[str, int], tmp_path: Path
 ) -> None:
     ref = file_ref(tmp_path / "p", picture(size=(64, 48)), box=box)
-    measured, loaded = both(ref, max_pixels=max_pixels)
+    measured, loaded = both(ref, **limits)
     assert (measured.width, measured.height) == (loaded.width, loaded.height)
     assert measured.resized == loaded.resized
     assert measured.reencoded == loaded.reencoded

@@ -42,6 +42,7 @@ def test_the_folder_follows_what_could_change_an_answer(tmp_path: Path) -> None:
     same = folder(tmp_path)
     telling: list[dict[str, Any]] = [
         {"seed": 1}, {"limit": 1}, {"system": "Be brief."}, {"input": "none"}, {"max_pixels": 9},
+        {"max_side": 9},
     ]  # fmt: skip
     idle: list[dict[str, Any]] = [
         {"concurrency": 3}, {"retries": 0}, {"timeout_s": 5.0}, {"scorer": "exact"}, {"trials": 3},

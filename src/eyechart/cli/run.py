@@ -92,6 +92,7 @@ def add_parser(verbs: Verbs) -> None:
     group.add_argument(
         "--max-pixels", type=int, metavar="N", help="shrink larger pictures (default: as they are)"
     )
+    group.add_argument("--max-side", type=int, metavar="N", help="the same by the longer side, in pixels")
     group.add_argument(
         "--jpeg-quality",
         type=int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eyechart.data.pixels import Header, decode, fitted, inspect, open_picture, reason
 from eyechart.errors import ImageError
@@ -17,6 +17,7 @@ _JPEG_QUALITY = 95
 _ORIENTATION = 0x0112
 _PNG_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _JPEG_MODES = frozenset({"L", "RGB", "CMYK"})
+_Limits: TypeAlias = tuple[int | None, int | None]  # of pixels, and of the longer side
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,10 @@ def reencode(
     *,
     box: tuple[int, int, int, int] | None = None,
     max_pixels: int | None = None,
+    max_side: int | None = None,
     jpeg_quality: int | None = None,
 ) -> Encoded:
-    """Decode the first frame, cut `box` out, shrink to `max_pixels`, and save in a format that can be sent.
+    """Decode the first frame, cut `box` out, shrink as far as asked, and save in a format that can be sent.
 
     JPEG stays JPEG (quality 95) and a resized WebP stays WebP; everything else becomes PNG. With
     `jpeg_quality` all become JPEG of that quality, by the steps of `_as_jpeg`.
@@ -47,10 +49,11 @@ def reencode(
     name, picture = open_picture(data, what)
     decode(picture, what)
     corners = None if box is None else clipped(box, picture.size, what)
+    limits = (max_pixels, max_side)
     try:
         if jpeg_quality is not None:
-            return _as_jpeg(picture, corners, max_pixels, jpeg_quality)
-        return _cut_and_saved(picture, corners, max_pixels, _target(header, corners))
+            return _as_jpeg(picture, corners, limits, jpeg_quality)
+        return _cut_and_saved(picture, corners, limits, _target(header, corners))
     except (OSError, ValueError, MemoryError) as err:  # a pixel format that Pillow reads but cannot change
         raise ImageError(
             f"{what}: a {name} of mode {picture.mode} that cannot be cut, shrunk or saved ({reason(err)})",
@@ -64,14 +67,14 @@ def _target(header: Header, corners: tuple[int, int, int, int] | None) -> str:
 
 
 def _cut_and_saved(
-    picture: Picture, corners: tuple[int, int, int, int] | None, max_pixels: int | None, format: str
+    picture: Picture, corners: tuple[int, int, int, int] | None, limits: _Limits, format: str
 ) -> Encoded:
     orientation = _orientation(picture)
     profile = picture.info.get("icc_profile")
     if corners is not None:
         with quiet():  # Pillow warns about crops above half of our limit
             picture = picture.crop(corners)
-    size = fitted(*picture.size, max_pixels)
+    size = fitted(*picture.size, *limits)
     resized = size != picture.size
     if resized:
         from PIL.Image import Resampling
@@ -81,7 +84,7 @@ def _cut_and_saved(
 
 
 def _as_jpeg(
-    picture: Picture, corners: tuple[int, int, int, int] | None, max_pixels: int | None, quality: int
+    picture: Picture, corners: tuple[int, int, int, int] | None, limits: _Limits, quality: int
 ) -> Encoded:
     """InSight-o3's steps: to RGB, then Lanczos, then Pillow's plain JPEG, without turn and colour profile.
 
@@ -94,7 +97,7 @@ def _as_jpeg(
         picture = picture if corners is None else picture.crop(corners)
         grey = _smooth(picture) if picture.mode.startswith("I") else picture
         picture = grey.convert("RGB")
-    size = fitted(*picture.size, max_pixels)
+    size = fitted(*picture.size, *limits)
     resized = size != picture.size
     if resized:
         picture = picture.resize(size, Resampling.LANCZOS)

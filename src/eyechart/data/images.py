@@ -25,7 +25,7 @@ from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetch
 from eyechart.data.hub import identity_of, read_picture
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.paths import REFUSALS
-from eyechart.data.pixels import MIME, decode_fully, inspect
+from eyechart.data.pixels import MIME, decode_fully, fitted, inspect
 from eyechart.errors import ImageError, UsageError
 from eyechart.types import Image, ImageRef
 
@@ -54,6 +54,7 @@ class ImageLoader:
     """Loads pictures. Share one between threads; it holds no picture."""
 
     max_pixels: int | None = None
+    max_side: int | None = None  # of the longer one
     jpeg_quality: int | None = None  # every picture is encoded anew as JPEG, even one that is a JPEG already
     allow_urls: bool = True
     allow_private_urls: bool = False
@@ -76,7 +77,8 @@ class ImageLoader:
         what = str(ref)
         raw = self._fetched(ref) if ref.kind == "url" else self._read(ref)
         header = inspect(raw.data, what)
-        is_too_large = self.max_pixels is not None and header.width * header.height > self.max_pixels
+        size = (header.width, header.height)
+        is_too_large = fitted(*size, self.max_pixels, self.max_side) != size
         must_change = header.format not in MIME or header.is_animated or ref.box is not None or is_too_large
         if not must_change and self.jpeg_quality is None:
             return Image(
@@ -90,7 +92,12 @@ class ImageLoader:
                 path=raw.path,
             )
         new = reencode(
-            raw.data, what, box=ref.box, max_pixels=self.max_pixels, jpeg_quality=self.jpeg_quality
+            raw.data,
+            what,
+            box=ref.box,
+            max_pixels=self.max_pixels,
+            max_side=self.max_side,
+            jpeg_quality=self.jpeg_quality,
         )
         return Image(
             base64=pybase64.b64encode(new.data),
@@ -135,6 +142,8 @@ class ImageLoader:
             parts += [status.st_size, status.st_mtime_ns]
         if ref.kind == "hub":
             parts.append(identity_of(ref))
+        if self.max_side is not None:
+            parts.append(f"side {self.max_side}")
         if self.jpeg_quality is not None:
             parts.append(f"jpeg {self.jpeg_quality}")
         return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()

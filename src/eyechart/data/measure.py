@@ -73,7 +73,7 @@ class Measurer:
         elif ref.box is not None:
             left, top, right, bottom = clipped(ref.box, size, str(ref))
             size = (right - left, bottom - top)
-        new = fitted(*size, self.loader.max_pixels)
+        new = fitted(*size, self.loader.max_pixels, self.loader.max_side)
         is_changed = new != (width, height)
         if is_changed:
             n_bytes = max(1, n_bytes * new[0] * new[1] // (width * height))

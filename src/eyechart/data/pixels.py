@@ -148,13 +148,17 @@ def looks_whole(name: str, head: bytes, tail: bytes, n_bytes: int) -> bool:
     return False
 
 
-def fitted(width: int, height: int, max_pixels: int | None) -> tuple[int, int]:
-    """The size that keeps the shape within `max_pixels`.
+def fitted(width: int, height: int, max_pixels: int | None, max_side: int | None = None) -> tuple[int, int]:
+    """The size that keeps the shape within `max_pixels`, and the longer side within `max_side`.
 
-    >>> fitted(400, 100, 10_000), fitted(10, 10, None), fitted(10_000, 1, 100)
-    ((200, 50), (10, 10), (1000, 1))
+    >>> fitted(400, 100, 10_000), fitted(10, 10, None), fitted(10_000, 1, 100), fitted(400, 100, None, 200)
+    ((200, 50), (10, 10), (1000, 1), (200, 50))
     """
-    if max_pixels is None or width * height <= max_pixels:
+    ratio = 1.0
+    if max_pixels is not None and width * height > max_pixels:
+        ratio = sqrt(max_pixels / (width * height))
+    if max_side is not None and max(width, height) * ratio > max_side:
+        ratio = max_side / max(width, height)
+    if ratio == 1.0:
         return width, height
-    ratio = sqrt(max_pixels / (width * height))
     return max(1, floor(width * ratio)), max(1, floor(height * ratio))

@@ -59,6 +59,7 @@ class Options:
     system: str | None = None
     prompt_template: str | None = None  # a file of that name, or the template itself
     max_pixels: int | None = None
+    max_side: int | None = None  # of a picture, in pixels
     jpeg_quality: int | None = None  # encode every picture again, as JPEG of this quality
     pass_urls: bool = False  # hand addresses of pictures to the model, which fetches them itself
     circular: bool = False  # ask every rotation of the options
@@ -128,6 +129,7 @@ class Options:
             "give_up_after": 1,
             "max_total_tokens": 1,
             "max_pixels": 1,
+            "max_side": 1,
             "jpeg_quality": 1,
         }
         for name, least in at_least.items():
@@ -169,7 +171,7 @@ class Options:
     def asking(self) -> dict[str, Any]:
         """What changes the questions themselves, beyond the benchmark's own settings."""
         names = ("input", "system", "max_pixels")
-        more = ("prompt_template", "jpeg_quality", "pass_urls", "circular")
+        more = ("prompt_template", "max_side", "jpeg_quality", "pass_urls", "circular")
         said = {name: getattr(self, name) for name in more if getattr(self, name)}
         return {name: getattr(self, name) for name in names} | said
 

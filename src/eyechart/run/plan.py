@@ -171,6 +171,7 @@ def make_loader(options: Options) -> ImageLoader:
 
     return ImageLoader(
         max_pixels=options.max_pixels,
+        max_side=options.max_side,
         jpeg_quality=options.jpeg_quality,
         allow_urls=options.allow_urls,
         allow_private_urls=options.allow_private_urls,
