@@ -101,6 +101,11 @@ def verdict(
 @judged_scorer("insight-o3", version="1", parity="official", needs_judge=True)
 def score_insight_o3(reply: Reply, sample: Sample) -> Judging[Score]:
     """InSight-o3's verdict. What its judge was to decide and did not is unscored, never right or wrong."""
+    return (yield from score_cropped(reply, sample, MAX_ANSWER_LENGTH))
+
+
+def score_cropped(reply: Reply, sample: Sample, max_answer_length: int) -> Judging[Score]:
+    """The same; of an answer, a judge is shown the last `max_answer_length` characters."""
     if not sample.golds:
         detail = Verdict(success=False, fail_reason="no_gold").detail()
         return Score(outcome="unscored", value=0.0, route="insight-o3", detail=detail)
@@ -112,7 +117,7 @@ def score_insight_o3(reply: Reply, sample: Sample) -> Judging[Score]:
         sample.golds[0],
         None if is_null else reply.text,
         FINISHED if is_null else reply.finish_reason,
-        MAX_ANSWER_LENGTH,
+        max_answer_length,
     )
     route = f"insight-o3:{found.stage}"
     if found.fail_reason in ("no_judge", "judge_failed", "answer_extraction_failed"):

@@ -1,0 +1,83 @@
+"""The arguments of InSight-o3's evaluation command, under their names and with their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from eyechart.errors import DataError, UsageError
+from eyechart.score.insight_o3 import MAX_ANSWER_LENGTH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """The arguments of the authors' command under their names and with their defaults.
+
+    `judge_prompts` is ours: a file with the judge's wording.
+    """
+
+    eval_name: str
+    ann_file: str
+    img_dir: str
+    model: str
+    api_base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    img_max_pixels: int = 3500 * 3500  # 0: as large as they are
+    sys_prompt: Literal["model_default", "think"] = "model_default"
+    chat_completion_kwargs: Mapping[str, Any] = field(
+        default_factory=lambda: {"max_completion_tokens": 16384}
+    )
+    client_timeout: float | None = None
+    image_url_extra_settings: Mapping[str, Any] = field(default_factory=lambda: {"detail": "high"})
+    judge_model: str | None = None
+    judge_api_base_url: str | None = None
+    judge_api_key: str | None = field(default=None, repr=False)
+    output_dir: str = "./outputs/eval"
+    num_trials: int = 1
+    concurrency: int = 128
+    max_answer_length: int = MAX_ANSWER_LENGTH
+    separate_trial_requests: bool = False
+    judge_prompts: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where the result files go."""
+        return Path(self.output_dir) / self.eval_name
+
+    def record(self) -> dict[str, Any]:
+        """All arguments, as args.json holds them: without the keys."""
+        from eyechart.model.secrets import without_secrets
+
+        return without_secrets({name: getattr(self, name) for name in self.__dataclass_fields__})
+
+
+def check(arguments: Arguments) -> None:
+    """Refuse what cannot be meant, before anything is opened."""
+    name = Path(arguments.eval_name)
+    if not name.parts or name.is_absolute() or ".." in name.parts:
+        raise UsageError(
+            f"eval_name {arguments.eval_name!r} is no name of a folder",
+            hint="it names one below output_dir, such as my-model/vstar",
+        )
+    for flag in ("num_trials", "concurrency", "max_answer_length"):
+        if getattr(arguments, flag) < 1:
+            raise UsageError(f"{flag} is {getattr(arguments, flag)}, but must be at least 1")
+    if arguments.img_max_pixels < 0:
+        raise UsageError(f"img_max_pixels is {arguments.img_max_pixels}", hint="0 takes the limit away")
+    if "n" in arguments.chat_completion_kwargs:
+        raise UsageError("chat_completion_kwargs must not hold 'n'", hint="num_trials says how many")
+    if stray := sorted(set(arguments.image_url_extra_settings) - {"detail"}):
+        raise UsageError(
+            f"image_url_extra_settings: {', '.join(stray)} cannot be sent", hint='it takes {"detail": ...}'
+        )
+    if not Path(arguments.ann_file).is_file():
+        raise DataError(
+            f"there is no annotation file {arguments.ann_file}", hint="ann_file is a JSON Lines file"
+        )
+    if not Path(arguments.img_dir).is_dir():
+        raise DataError(
+            f"there is no folder of pictures {arguments.img_dir}",
+            hint="img_dir is where the paths in the annotation file start from",
+        )

@@ -1,0 +1,150 @@
+"""From InSight-o3's arguments to a run of ours that could start."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.compat.insight_o3.arguments import Arguments
+from eyechart.data.insight_o3 import AnnotationSource
+from eyechart.errors import UsageError
+from eyechart.run.options import Options
+from eyechart.run.plan import Plan, make_plan
+from eyechart.score.insight_o3 import MAX_ANSWER_LENGTH, score_cropped
+from eyechart.types import Benchmark, JudgedScorer, Reply, Sample, Score
+
+if TYPE_CHECKING:
+    from eyechart.judging import Judging
+
+JUDGE = "gpt-5-nano"  # the authors', for figures that can be compared with theirs
+NO_JUDGE = "none"
+RUNS = "run"  # the folder of our run, within that of the evaluation
+_SCORER = "insight-o3"
+_TIMEOUT_S = 600.0
+
+
+def planned(arguments: Arguments, *, progress: bool) -> Plan:
+    """The run that the arguments mean, in a folder within that of the evaluation."""
+    plan = make_plan(_benchmark(arguments), _model(arguments.model), _options(arguments, progress=progress))
+    if arguments.max_answer_length != MAX_ANSWER_LENGTH and plan.verdicts.bench is not None:
+        from eyechart.engine.judge import BenchScorer
+
+        assert isinstance(plan.scorer, JudgedScorer), "there is a bench, so the scorer stands before it"
+        cropping = BenchScorer(_Cropping(plan.scorer, arguments.max_answer_length), plan.verdicts.bench)
+        plan = replace(plan, verdicts=replace(plan.verdicts, scorer=cropping))
+    return replace(plan, folder=arguments.folder / RUNS / plan.folder.name)
+
+
+def _benchmark(arguments: Arguments) -> Benchmark:
+    from eyechart.prompt.insight_o3 import insight_o3_prompt, think_prompt
+
+    prompts = {"model_default": insight_o3_prompt, "think": think_prompt}
+    if arguments.sys_prompt not in prompts:
+        raise UsageError(f"no sys_prompt {arguments.sys_prompt!r}", hint=f"known: {', '.join(prompts)}")
+    images = Path(arguments.img_dir).absolute()
+    return Benchmark(
+        name=arguments.eval_name,
+        source=AnnotationSource(
+            name=arguments.eval_name, path=Path(arguments.ann_file).absolute(), image_roots=(images,)
+        ),
+        prompt=prompts[arguments.sys_prompt],
+        group_by=("category",),
+        settings={"image_root": str(images), "think": arguments.sys_prompt == "think"},
+        about="InSight-o3's evaluation of single pictures",
+    )
+
+
+def _model(name: str) -> str:
+    """A served name, whatever stands in it; a model that runs here is told by its prefix.
+
+    >>> _model("Qwen/Qwen3-VL-8B"), _model("openai/gpt-4o"), _model("python:mine.py:Model")
+    ('openai/Qwen/Qwen3-VL-8B', 'openai/openai/gpt-4o', 'python:mine.py:Model')
+    """
+    return name if name.startswith(("python:", "baseline/")) else f"openai/{name}"
+
+
+def _options(arguments: Arguments, *, progress: bool) -> Options:
+    judge = _judge(arguments)
+    detail = arguments.image_url_extra_settings.get("detail")
+    params = {**arguments.chat_completion_kwargs, **({"image_detail": detail} if detail else {})}
+    if not _model(arguments.model).startswith("openai/"):
+        params = {}  # they are fields of a request, and there is none
+    return Options.of(
+        {
+            "base_url": arguments.api_base_url,
+            "api_key": arguments.api_key,
+            "params": params,
+            "max_pixels": arguments.img_max_pixels or None,
+            "jpeg_quality": 75,  # as Pillow saves them, always anew
+            "trials": arguments.num_trials,
+            "separate_trials": arguments.separate_trial_requests,
+            "concurrency": arguments.concurrency,
+            "timeout_s": _timeout_s(arguments),
+            "progress": progress,
+            **(_judging(arguments, judge) if judge else {"scorer": "default"}),
+        }
+    )
+
+
+def _judging(arguments: Arguments, judge: str) -> dict[str, Any]:
+    return {
+        "scorer": _SCORER,
+        "judge": judge,
+        "judge_base_url": arguments.judge_api_base_url,
+        "judge_api_key": arguments.judge_api_key,
+        "judge_params": {"max_completion_tokens": 2048},
+        "judge_prompts": arguments.judge_prompts,
+    }
+
+
+def _judge(arguments: Arguments) -> str | None:
+    """Who judges. The authors' judge is taken only where somebody said how it is reached."""
+    if arguments.judge_model == NO_JUDGE:
+        return None
+    names = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE")
+    is_reached = arguments.judge_api_base_url or arguments.judge_api_key or any(map(os.environ.get, names))
+    if not arguments.judge_model and not is_reached:
+        raise UsageError(
+            "there is no judge to decide what is not the gold to the letter",
+            hint=f"--judge_api_key KEY asks {JUDGE} (OPENAI_API_KEY does, too); --judge_model NAME "
+            f"--judge_api_base_url URL asks your own; --judge_model {NO_JUDGE} scores by our rules alone",
+        )
+    return _model(arguments.judge_model or JUDGE)
+
+
+def _timeout_s(arguments: Arguments) -> float:
+    if arguments.client_timeout is not None:
+        return float(arguments.client_timeout)
+    said = os.environ.get("OPENAI_CLIENT_TIMEOUT") or _TIMEOUT_S
+    try:
+        return float(said)
+    except ValueError as err:
+        raise UsageError(f"OPENAI_CLIENT_TIMEOUT is {said!r}, but must be seconds") from err
+
+
+@dataclass(frozen=True, slots=True)
+class _Cropping:
+    """The official scorer, with another limit to what a judge is shown."""
+
+    scorer: JudgedScorer
+    max_answer_length: int
+
+    @property
+    def name(self) -> str:
+        return self.scorer.name
+
+    @property
+    def version(self) -> str:
+        return f"{self.scorer.version.partition('+')[0]}-{self.max_answer_length}"
+
+    @property
+    def parity(self) -> str:
+        return self.scorer.parity
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        return self.scorer(reply, sample)
+
+    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
+        return score_cropped(reply, sample, self.max_answer_length)
