@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
+
 from eyechart.data.encoding import BOM, refuse_wide_text, undecodable
 from eyechart.data.pandas_cells import Kind, as_pandas_reads, infer_kinds
 from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, place, raise_problem
@@ -24,8 +26,7 @@ from eyechart.errors import DataError
 _BUFFER_BYTES = 1 << 20  # measured: larger buffers gain nothing, smaller ones cost joins on picture rows
 
 
-@dataclass(frozen=True, slots=True)
-class RawRow:
+class RawRow(msgspec.Struct, frozen=True):
     """One row as bytes. `number` 0 is the header."""
 
     number: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,8 +15,7 @@ from eyechart.errors import DataError
 from eyechart.types import ImageRef
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(msgspec.Struct, frozen=True):
     """A row taken apart, pictures still to be read."""
 
     id: str

@@ -7,9 +7,10 @@ that know where they lie in the file, so that a picture can be left there.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
+
+import msgspec
 
 from eyechart.errors import DataError
 
@@ -28,8 +29,7 @@ def raise_problem(error: DataError) -> NoReturn:
     raise error
 
 
-@dataclass(frozen=True, slots=True)
-class Blob:
+class Blob(msgspec.Struct, frozen=True):
     """A value that may hold a picture. `raw` is how it stands in the file, from byte `offset` on.
 
     >>> blob = Blob(b"['abc', 'xyz']", offset=100)
@@ -55,8 +55,7 @@ class Blob:
         return -1
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One row. `number` counts data rows from 1, `line` lines of the file from 1 (0: no lines there)."""
 
     number: int

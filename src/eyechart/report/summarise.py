@@ -256,7 +256,10 @@ class _Count:
             value = _as_text(sample.meta.get(key))
             if value not in tallies and len(tallies) >= MAX_VALUES and value != NO_VALUE:
                 value = OTHER_VALUES
-            yield tallies.setdefault(value, _Tally())
+            tally = tallies.get(value)
+            if tally is None:
+                tally = tallies[value] = _Tally()
+            yield tally
 
 
 def _as_text(value: Any) -> str:

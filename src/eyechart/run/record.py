@@ -48,7 +48,7 @@ class Run:
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
         plain = summarise(
-            self.samples(),
+            self._counted(),
             in_order=True,
             benchmark=self.manifest.get("benchmark", ""),
             model=self.manifest.get("model", ""),
@@ -102,7 +102,7 @@ class Run:
         summary, also = plain, {}
         if circular:
             group_by = self.manifest.get("group_by", [])
-            folded = summarise(fold(self.samples()), benchmark="", model="", group_by=group_by)
+            folded = summarise(fold(self._counted()), benchmark="", model="", group_by=group_by)
             if circular == "headline":
                 also["plain"] = plain.overall
                 summary = replace(plain, overall=folded.overall, by=folded.by, trials=folded.trials)
@@ -116,7 +116,7 @@ class Run:
 
         found = {}
         for scorer in self.manifest.get("also_scorers", ()):
-            results = self._results(scorer)
+            results = self._counted(scorer)
             found[scorer] = count(fold(results) if self.manifest.get("circular") == "headline" else results)
         return found
 
@@ -153,12 +153,25 @@ class Run:
         """Every trial of every sample, or one trial of each, in the benchmark's order, read lazily."""
         return self._results(self.manifest.get("scorer", ""), trial)
 
-    def _results(self, scorer: str, trial: int | None = None, sample: str | None = None) -> Iterator[Result]:
+    def _counted(self, scorer: str | None = None) -> Iterator[Result]:
+        """Every trial of every sample, as far as numbers are made of it."""
+        return self._results(scorer or self.manifest.get("scorer", ""), is_brief=True)
+
+    def _results(
+        self,
+        scorer: str,
+        trial: int | None = None,
+        sample: str | None = None,
+        *,
+        is_brief: bool = False,
+    ) -> Iterator[Result]:
         if trial is not None and not 0 <= trial < self.trials:
             hint = f"it has {self.trials}, counted from 0"
             raise UsageError(f"{self.folder} has no trial {trial}", hint=hint)
         version = self.manifest.get("versions", {}).get(scorer, "")
-        return self.journal.results(scorer, version=version, trials=self.trials, trial=trial, sample=sample)
+        return self.journal.results(
+            scorer, version=version, trials=self.trials, trial=trial, sample=sample, is_brief=is_brief
+        )
 
     def verdicts(self, scorer: str | None = None) -> dict[tuple[str, int], tuple[str, float]]:
         """Outcome and value by sample and trial, of the run's own scorer or of a further one."""

@@ -131,13 +131,16 @@ class JournalReader(Counts):
         trials: int = 1,
         trial: int | None = None,
         sample: str | None = None,
+        is_brief: bool = False,
     ) -> Iterator[Result]:
         """How each trial of each sample ended, with the verdict of `scorer`.
 
         With `version`, a verdict of any other version of it does not count. With `trial`, only that one.
+        `is_brief`: without what was asked, which counting does not need.
         """
-        sql = """
-            SELECT s.position, s.body, t.value, a.key, a.body, r.body, r.attempts, c.body,
+        asked = "NULL" if is_brief else "a.body"
+        sql = f"""
+            SELECT s.position, s.body, t.value, a.key, {asked}, r.body, r.attempts, c.body,
                    coalesce(f.body, p.body)
             FROM samples s CROSS JOIN (SELECT value FROM json_each(?3)) t
             LEFT JOIN asks a ON a.sample = s.id AND a.trial = t.value
@@ -147,18 +150,18 @@ class JournalReader(Counts):
             LEFT JOIN failures f ON f.sample = s.id AND f.trial = t.value
             LEFT JOIN slips p ON p.sample = s.id AND p.trial = t.value AND p.scorer = ?4
             WHERE s.position > ?1 AND s.position <= ?2
-            ORDER BY s.position, t.value"""
+            ORDER BY s.position, t.value"""  # noqa: S608 - our own words
         numbers = list(range(trials)) if trial is None else [trial]
         listed = msgspec.json.encode(numbers).decode()
         for row in self._pages(sql, listed, scorer, version, PROVISIONAL, only=sample):
-            asked = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
+            turns = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
             yield Result(
                 position=row[0],
                 sample=_sample.decode(row[1]),
                 trial=row[2],
                 key=row[3] or "",
-                sent=tuple(part["image"] for turn in asked for part in turn["parts"] if "image" in part),
-                asked=asked,
+                sent=tuple(part["image"] for turn in turns for part in turn["parts"] if "image" in part),
+                asked=turns,
                 reply=_reply.decode(row[5]) if row[5] is not None else None,
                 attempts=row[6] or 0,
                 score=_score.decode(row[7]) if row[7] is not None else None,
