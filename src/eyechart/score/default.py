@@ -8,10 +8,6 @@ from dataclasses import replace
 
 from eyechart.registry import scorer
 from eyechart.score.choice import score_choice
-from eyechart.score.number import score_number
-from eyechart.score.numerals import parse_number
-from eyechart.score.text import score_text
-from eyechart.score.yesno import polarity, score_yes_no
 from eyechart.types import Reply, Sample, Score
 
 _LEADING_ZERO = re.compile(r"0\d")
@@ -29,6 +25,16 @@ def score_default(reply: Reply, sample: Sample) -> Score:
         return score_choice(reply, sample)
     if choices := written_choices(sample):
         return score_choice(reply, replace(sample, choices=choices))
+    return _score_open(reply, sample)
+
+
+def _score_open(reply: Reply, sample: Sample) -> Score:
+    """By the kind of the gold; its reader is imported when the first such gold comes."""
+    from eyechart.score.number import score_number
+    from eyechart.score.numerals import parse_number
+    from eyechart.score.text import score_text
+    from eyechart.score.yesno import polarity, score_yes_no
+
     if sample.golds and all(polarity(gold) for gold in sample.golds):
         return score_yes_no(reply, sample)
     if sample.golds and all(parse_number(gold) and not is_code(gold) for gold in sample.golds):
