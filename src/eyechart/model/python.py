@@ -21,6 +21,11 @@ from eyechart.types import Model, ModelSettings
 @model("python")
 def python(name: str, settings: ModelSettings) -> Model:
     """The class, function or object that ``file.py:Name`` or ``package.module:Name`` holds."""
+    return adapt(_made(find(name), settings, who=f"python:{name}"), f"python:{name}", settings)
+
+
+def find(name: str) -> Any:
+    """What ``file.py:Name`` or ``package.module:Name`` names: a class, a function, an object."""
     place, colon, attribute = name.rpartition(":")
     if not colon:
         raise UsageError(f"python:{name} does not say which class", hint="write python:file.py:Class")
@@ -29,7 +34,7 @@ def python(name: str, settings: ModelSettings) -> Model:
     if found is None:
         public = [known for known in vars(module) if not known.startswith("_")]
         raise UsageError(f"{place} has no {attribute!r}", hint=f"it holds: {', '.join(public)}")
-    return adapt(_made(found, settings, who=f"python:{name}"), f"python:{name}", settings)
+    return found
 
 
 def _load_module(place: str) -> ModuleType:
@@ -67,9 +72,9 @@ def _made(found: Any, settings: ModelSettings, *, who: str) -> Any:
     if not (inspect.isclass(found) or inspect.isfunction(found)):
         refuse_unknown(set(settings.parameters), set(), who=who)  # it is made already
         return found
-    known = _known_parameters(found)
+    known = parameters_of(found)
     if known is not None:
-        refuse_unknown(set(settings.parameters), known, who=who)
+        refuse_unknown(set(settings.parameters), set(known), who=who)
     try:
         return found(**settings.parameters)
     except (Exception, SystemExit) as err:
@@ -79,11 +84,11 @@ def _made(found: Any, settings: ModelSettings, *, who: str) -> Any:
         ) from err
 
 
-def _known_parameters(maker: Callable[..., Any]) -> set[str] | None:
-    """The parameters that a class or a function takes; None when it takes any, or does not say."""
+def parameters_of(maker: Callable[..., Any]) -> list[str] | None:
+    """The parameters that a class or a function takes, in order; None when it takes any, or does not say."""
     try:
         wanted = inspect.signature(maker).parameters
     except ValueError:  # written in C
         return None
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in wanted.values())
-    return None if takes_any else set(wanted)
+    return None if takes_any else list(wanted)

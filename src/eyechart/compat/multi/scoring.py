@@ -16,7 +16,7 @@ from eyechart.data.json_file import json_errors, read_bytes
 from eyechart.errors import DataError, UsageError
 from eyechart.report.multi.files import write_scores, write_summary
 from eyechart.report.multi.labels import ScoredPredictions, summarise_predictions
-from eyechart.report.multi.tables import absolute_line, rejection_line, summary_object
+from eyechart.report.multi.tables import absolute_line, rejection_line, summary_object, tables
 
 _STANDARD = "prediction.json"
 _SHOWN_IDS = 5
@@ -28,7 +28,9 @@ class Metrics:
 
     score: float
     total: float
+    n: int  # questions that were scored
     summary: dict[str, Any]  # as in the JSON block of summary.md
+    tables: dict[str, list[str]]  # those of summary.md, line by line
     lines: tuple[str, ...]
     notes: tuple[str, ...]
     unknown: tuple[str, ...]  # ids that were left out, because their problem is not among the labels
@@ -73,7 +75,9 @@ def metrics(
     return Metrics(
         score=sum(row.score for row in scored.rows),
         total=sum(row.total for row in scored.rows),
+        n=len(scored.rows),
         summary=summary_object(scored.rows),
+        tables=tables(scored.rows),
         lines=tuple(line for line in lines if line),
         notes=tuple(notes),
         unknown=scored.unknown,

@@ -1,0 +1,73 @@
+"""Prediction files of a run under way, as the original leaves them: after so many answers, at an early end.
+
+They are for people and scripts that look into the folder. Nothing depends on them: every answer is safe in
+the run's journal as soon as it is there, and going on reads that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import EyechartError
+from eyechart.report.files import write_json
+from eyechart.report.multi import answered
+from eyechart.report.multi.files import INDENT
+from eyechart.run.record import Run
+from eyechart.store.journal import FILE_NAME
+
+FOLDER = "checkpoints"
+_LOOK_EVERY_S = 0.5
+_SHARE = 0.05  # of the time, at most, that looking takes
+
+
+def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
+    """Write every question by its id. Before the run is over, those without an answer have no prediction."""
+    entries: dict[str, dict[str, Any]] = {}
+    for result in done.samples(0):
+        entry = answered(result)
+        if result.reply is None and not is_over:
+            del entry["prediction"]  # what has one, even an empty one, is done: so the original reads it
+            if result.failure is None:
+                del entry["feedback"]
+        entries[result.sample.id] = entry
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_json(path, entries, indent=INDENT)
+
+
+@contextlib.contextmanager
+def kept(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
+    """Write a checkpoint whenever so many more questions are answered; -1: none."""
+    if save_every < 0:
+        yield
+        return
+    is_over = threading.Event()
+    writer = threading.Thread(
+        target=_watch, args=(run_folder, folder / FOLDER, save_every, is_over), name="eyechart-checkpoints"
+    )
+    writer.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        writer.join()
+
+
+def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.Event) -> None:
+    n_before: int | None = None
+    pause_s = _LOOK_EVERY_S
+    while not is_over.wait(pause_s):
+        if not (run_folder / FILE_NAME).exists():
+            continue
+        start = time.monotonic()
+        with contextlib.suppress(EyechartError, OSError):  # a copy that could not be made; the run goes on
+            done = Run(run_folder)
+            n_answered = len(done.verdicts()) if done.manifest else 0
+            if n_before is not None and n_answered // save_every > n_before // save_every:
+                write_predictions(done, folder / f"prediction_{n_answered}.json", is_over=False)
+            n_before = n_answered
+        pause_s = max(_LOOK_EVERY_S, (time.monotonic() - start) / _SHARE)

@@ -1,0 +1,219 @@
+"""MULTI's inference step: its arguments in, a folder with args.json and prediction.json out.
+
+Our own run lies inside that folder, under ``eyechart``: the journal that makes every answer safe, the
+summary, and the score files where the problem file has answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.compat.multi.arguments import (
+    ARGS_FILE,
+    PREDICTION_FILE,
+    Arguments,
+    adjusted,
+    generated_name,
+    read_arguments,
+    write_arguments,
+)
+from eyechart.compat.multi.checkpoints import FOLDER as CHECKPOINTS
+from eyechart.compat.multi.checkpoints import kept, write_predictions
+from eyechart.compat.multi.models import Chosen, choose_model
+from eyechart.errors import StoreError, UsageError
+from eyechart.run.options import Options
+from eyechart.types import Benchmark
+
+if TYPE_CHECKING:
+    from eyechart.data.multi import MultiSource
+    from eyechart.run.record import Run
+
+OURS = "eyechart"  # our own run, inside the folder that people know
+_MADE_BY_THE_ORIGINAL = (
+    "its answers were given to the original's prompts, and the rest would be asked in ours: start a new run, "
+    "or score what is there with eyechart multi-metrics"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """A run that could start now: arguments read and adjusted, questions found, nothing written."""
+
+    arguments: Arguments
+    chosen: Chosen
+    benchmark: Benchmark
+    options: Options
+    folder: Path
+    notes: tuple[str, ...]
+
+    def describe(self) -> str:
+        """What would be asked, without asking it."""
+        samples = list(self.benchmark.source)
+        n_images = sum(len(sample.images) for sample in samples)
+        return f"{len(samples)} questions with {n_images} pictures to send; nothing was asked"
+
+    def infer(self) -> Finished:
+        """Ask, score, and write the folder; what was answered before is not asked again."""
+        from eyechart.run import evaluate
+        from eyechart.run.plan import make_plan
+
+        plan = make_plan(self.benchmark, self.chosen.spec, self.options)
+        ours = self.folder / OURS
+        self._begin()
+        with kept(ours, self.folder, self.arguments.save_every):
+            done = evaluate(replace(plan, folder=ours))
+        is_over = not done.is_interrupted and done.trouble is None
+        name = Path(PREDICTION_FILE) if is_over else Path(CHECKPOINTS) / "prediction_last.json"
+        path = write_predictions(done, self.folder / name, is_over=is_over)
+        return Finished(run=done, folder=self.folder, predictions=path, remarks=_remarks(plan.model, self))
+
+    def _begin(self) -> None:
+        try:
+            (self.folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+        except OSError as err:
+            raise StoreError(
+                f"{self.folder}: {err.strerror or err}", hint="choose a folder you can write to: --output_dir"
+            ) from err
+        write_arguments(self.arguments, self.folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What came of it: our run, and the folder in the original's shape."""
+
+    run: Run
+    folder: Path
+    predictions: Path  # prediction.json, or checkpoints/prediction_last.json of a run that ended early
+    remarks: tuple[str, ...] = ()
+
+
+def prepare(given: Mapping[str, Any], *, progress: bool = True) -> Inference:
+    """Read the arguments, find whom and what they mean, and refuse what does not fit together."""
+    from eyechart.run.sources import make_benchmark
+
+    if folder := given.get("checkpoint_dir"):
+        arguments, notes = read_arguments(Path(folder), given)
+        _refuse_foreign_answers(Path(folder))
+    else:
+        arguments, notes = Arguments.of(given), []
+    chosen = choose_model(arguments)
+    arguments, changes = adjusted(arguments, registered=chosen.registered)
+    if not arguments.problem_file:
+        raise UsageError(
+            "--problem_file is missing", hint="--problem_file ../data/problem_v1.3.1_20241210_release.json"
+        )
+    benchmark = make_benchmark("multi", _settings(arguments, chosen))
+    next(iter(benchmark.source), None)  # what is wrong with the files shows before any weights are loaded
+    options = Options.of({**chosen.options, "concurrency": arguments.num_workers, "progress": progress})
+    if arguments.checkpoint_dir is None:
+        arguments = replace(arguments, output_name=arguments.output_name or _new_name(arguments, chosen))
+        assert arguments.output_name is not None, "it was given or generated"
+        where = Path(arguments.output_dir) / arguments.output_name
+        _refuse_other_run(where, arguments)
+    else:
+        where = Path(arguments.checkpoint_dir)
+    return Inference(
+        arguments=arguments,
+        chosen=chosen,
+        benchmark=benchmark,
+        options=options,
+        folder=where,
+        notes=(*notes, *chosen.notes, *changes, *_left_out(benchmark)),
+    )
+
+
+def _settings(arguments: Arguments, chosen: Chosen) -> dict[str, Any]:
+    """The benchmark's options. Where the original passes over a slip of the files, so does this door."""
+    usual: dict[str, Any] = {"split_sys": chosen.split_sys}
+    if arguments.subset:
+        usual["allow_unknown_ids"] = True
+    if arguments.caption_file:
+        usual["allow_missing_captions"] = True
+    beside = Path("..") / "data"  # where the paths in the published files lead, from the folder eval
+    own = Path(arguments.problem_file or "").expanduser().resolve().parent
+    if (beside / "images").is_dir() and beside.resolve() != own:
+        usual["image_root"] = str(beside)
+    return usual | arguments.settings()
+
+
+def _new_name(arguments: Arguments, chosen: Chosen) -> str:
+    """A generated name that no folder has; two runs may begin within one second."""
+    name = generated_name(arguments, chosen.name, datetime.now().astimezone())
+    number = 2
+    free = name
+    while (Path(arguments.output_dir) / free).exists():
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def _refuse_other_run(folder: Path, arguments: Arguments) -> None:
+    """Of a folder that is named, refuse one that holds another run; the same one is gone on with."""
+    if not (folder / ARGS_FILE).exists():
+        if (folder / PREDICTION_FILE).exists():
+            raise UsageError(f"{folder} holds predictions already", hint="choose another --output_name")
+        return
+    before, _ = read_arguments(folder, {})
+    same = replace(before, checkpoint_dir=None, api_key=arguments.api_key, debug=arguments.debug)
+    if same != arguments:
+        raise UsageError(
+            f"{folder} holds another run",
+            hint=f"choose another --output_name, or go on with that run: --checkpoint_dir {folder}",
+        )
+    _refuse_foreign_answers(folder)
+
+
+def _refuse_foreign_answers(folder: Path) -> None:
+    from eyechart.store.journal import FILE_NAME
+
+    if (folder / OURS / FILE_NAME).exists():
+        return
+    if (folder / PREDICTION_FILE).exists() or any((folder / CHECKPOINTS).glob("prediction_*.json")):
+        raise UsageError(f"{folder} holds answers that another program collected", hint=_MADE_BY_THE_ORIGINAL)
+
+
+def _left_out(benchmark: Benchmark) -> list[str]:
+    """What of the files is passed over, as the original does without a word."""
+    from eyechart.benchmarks.multi_options import Options as MultiOptions
+
+    said = MultiOptions(**benchmark.settings)
+    notes = []
+    if said.subset or (said.input_type == 1 and said.caption_file):
+        from eyechart.data.multi import open_multi
+
+        source = open_multi(said.files(said.selection()))
+        if said.subset:
+            notes += _unknown_ids(source, Path(said.subset))
+        if source.wanted.captions is not None:
+            missing = {image for image in source.images_in_use() if image not in source.wanted.captions}
+            if missing:
+                notes.append(
+                    f"{said.caption_file}: no line for {len(missing)} of the pictures in use, "
+                    f"e.g. {min(missing)}; their captions are empty, as published"
+                )
+    return notes
+
+
+def _unknown_ids(source: MultiSource, subset: Path) -> list[str]:
+    from eyechart.data.multi.files import read_hard_list, read_problems
+    from eyechart.data.multi.select import all_questions
+
+    known = {question.id for question in all_questions(read_problems(source.files.problem_file))}
+    unknown = [name for name in dict.fromkeys(read_hard_list(subset.expanduser())) if name not in known]
+    if not unknown:
+        return []
+    what = "1 id is" if len(unknown) == 1 else f"{len(unknown)} ids are"
+    return [f"{subset}: {what} of no question, e.g. {unknown[0]}, and passed over, as published"]
+
+
+def _remarks(model: object, inference: Inference) -> tuple[str, ...]:
+    asked, most = inference.arguments.num_workers, getattr(model, "max_concurrency", None)
+    if most is not None and asked > most:
+        return (
+            f"--num_workers {asked}: asked {most} at a time, because the class keeps its question in itself "
+            f"(max_concurrency = {asked} in it says that it does not)",
+        )
+    return ()

@@ -1,0 +1,253 @@
+"""Whom MULTI's arguments mean: an endpoint, an evaluator class, or a name of the original's own list."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eyechart.compat.multi.arguments import Arguments
+from eyechart.errors import UsageError
+from eyechart.registry import did_you_mean
+
+OPENAI_URL = "https://api.openai.com/v1/chat/completions"
+_EVALUATOR = "python:file.py:XEvaluator"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model of the original's list that is asked over the network."""
+
+    version: str  # the one that is asked where none is named
+    inputs: tuple[int, ...] = (0, 1, 2)
+    is_foreign: bool = False  # asked there through an interface other than OpenAI's
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A model of the original's list that runs in its evaluator: module, class, whether it splits prompts."""
+
+    module: str
+    evaluator: str
+    split_sys: bool = False
+    inputs: tuple[int, ...] = (0, 1, 2)
+
+
+_WORDS, _PICTURES = (0, 1), (2,)
+
+SERVED: Mapping[str, Served] = {
+    "gpt-5": Served("gpt-5-nano-2025-08-07"),
+    "gpt-4o": Served("gpt-4o-2024-08-06"),
+    "gpt-4v": Served("gpt-4-vision-preview", _PICTURES),
+    "gpt": Served("gpt-3.5-turbo", _WORDS),
+    "internvl-api": Served("internvl"),
+    "internvl3-api": Served("internvl-8b"),
+    "qwen3-vl-api": Served("Qwen/Qwen3-VL-235B-A22B-Instruct"),
+    "step-api": Served("step-1v-8k"),
+    "claude-api": Served("claude-3-opus-20240229"),
+    "gemini-api": Served("gemini-1.5-pro-latest"),
+    "claude": Served("claude-3-opus-20240229", is_foreign=True),
+    "gemini": Served("gemini-pro", _WORDS, is_foreign=True),
+    "geminivision": Served("gemini-pro-vision", _PICTURES, is_foreign=True),
+}
+LOCAL: Mapping[str, Local] = {
+    "moss": Local("moss", "MOSSEvaluator", inputs=_WORDS),
+    "viscpm": Local("viscpm", "VisCPMEvaluator"),
+    "minicpmv": Local("minicpmv", "MiniCPMEvaluator"),
+    "qwen-vl": Local("qwenvl", "QwenVLEvaluator"),
+    "qwen2-vl": Local("qwen2vl", "Qwen2VLEvaluator", split_sys=True),
+    "qwen2.5-vl": Local("qwen25vl", "Qwen2_5VLEvaluator", split_sys=True),
+    "qwen2": Local("qwen2", "Qwen2Evaluator", split_sys=True, inputs=_WORDS),
+    "points": Local("points", "POINTSEvaluator"),
+    "visualglm": Local("visualglm", "VisualGLMEvaluator"),
+    "llama2": Local("llama2", "Llama2Evaluator", split_sys=True, inputs=_WORDS),
+    "dfm": Local("dfm", "DFMEvaluator", split_sys=True, inputs=_WORDS),
+    "intern-vl": Local("internvl", "InternVLEvaluator"),
+    "intern-vl-2": Local("internvl2", "InternVLEvaluator"),
+    "intern-vl-2.5": Local("internvl2", "InternVLEvaluator"),
+    "internlm": Local("internlm", "InternLMEvaluator", inputs=_WORDS),
+    "human": Local("human", "HumanEvaluator", split_sys=True),
+    "deepseek-vl2": Local("deepseekvl2", "DeepSeekVL2Evaluator"),
+    "deepseek-janus": Local("deepseekjanus", "DeepSeekJanusEvaluator"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The model of a run, and all that is said to it. `name` is what the run folder is called after."""
+
+    spec: str
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    split_sys: bool = False
+    registered: str = ""  # its name in the original's list
+    notes: tuple[str, ...] = ()
+
+
+def choose_model(arguments: Arguments) -> Chosen:
+    """The model that the arguments mean. Those that mean nothing to it are refused by name."""
+    given = arguments.model
+    if arguments.use_modelscope and (given or "").lower() not in LOCAL:
+        raise UsageError(
+            "--use_modelscope chooses among the original's own modules",
+            hint=f"give the evaluator that you want: --model {_EVALUATOR}",
+        )
+    if given is None:
+        return _generic(arguments)
+    if given.startswith("python:"):
+        return _evaluator(arguments, given)
+    if "/" in given:
+        return _by_spec(arguments, given)
+    if (name := given.lower()) in SERVED:
+        return _served(arguments, name, SERVED[name])
+    if name in LOCAL:
+        return _local(arguments, name, LOCAL[name])
+    near = did_you_mean(name, [*SERVED, *LOCAL], otherwise="")
+    raise UsageError(
+        f"--model {given} is no model of the original's list",
+        hint=f"{near} Else write openai/NAME with --api_url, or {_EVALUATOR}".strip(),
+    )
+
+
+def _generic(arguments: Arguments) -> Chosen:
+    if arguments.model_version is None:
+        raise UsageError(
+            "nobody is said to answer",
+            hint="--model_version NAME with --api_url URL for an endpoint, "
+            f"or --model {_EVALUATOR} for a class of your own",
+        )
+    return _endpoint(arguments, f"openai/{arguments.model_version}", arguments.model_version)
+
+
+def _by_spec(arguments: Arguments, spec: str) -> Chosen:
+    provider, _, name = spec.partition("/")
+    version = arguments.model_version
+    if version is not None and version != name:
+        raise UsageError(
+            f"--model {spec} and --model_version {version} name two models", hint="leave one out"
+        )
+    if provider == "openai":
+        return _endpoint(arguments, spec, name)
+    _refuse(arguments, ("api_url", "api_key", "model_dir", "cuda_device"), of=spec)
+    return Chosen(spec=spec, name=spec)
+
+
+def _served(arguments: Arguments, registered: str, served: Served) -> Chosen:
+    _check_input(arguments, registered, served.inputs)
+    if served.is_foreign and arguments.api_url is None:
+        raise UsageError(
+            f"--model {registered} is asked there through its maker's own interface, which is not ours",
+            hint="name an OpenAI-compatible address of it with --api_url",
+        )
+    version = arguments.model_version or served.version
+    return _endpoint(arguments, f"openai/{version}", version, registered=registered)
+
+
+def _endpoint(arguments: Arguments, spec: str, name: str, registered: str = "") -> Chosen:
+    _refuse(arguments, ("model_dir", "cuda_device"), of=f"the endpoint of {spec}")
+    options = {"base_url": arguments.api_url, "api_key": arguments.api_key}
+    said = {key: value for key, value in options.items() if value is not None}
+    return Chosen(spec=spec, name=name, options=said, split_sys=True, registered=registered)
+
+
+def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
+    """The original's own evaluator, where we stand in its folder; otherwise somebody must say where it is."""
+    _check_input(arguments, registered, local.inputs)
+    endings = ("_ms", "") if arguments.use_modelscope else ("", "_hf")
+    files = [Path("models") / f"{local.module}{ending}.py" for ending in endings]
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        split = " --set split_sys=true" if local.split_sys else ""
+        raise UsageError(
+            f"--model {registered} runs in a class of the original's, and there is none at {files[-1]}",
+            hint=f"start in its folder eval, or give an evaluator file: --model {_EVALUATOR}{split}",
+        )
+    chosen = _evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}", registered)
+    note = f"--model {registered}: asked through {local.evaluator} of {found.as_posix()}"
+    return Chosen(
+        spec=chosen.spec,
+        name=arguments.model_version or registered,
+        options=chosen.options,
+        split_sys=local.split_sys,
+        registered=registered,
+        notes=(note, *chosen.notes),
+    )
+
+
+def _evaluator(arguments: Arguments, spec: str, registered: str = "") -> Chosen:
+    """A class with ``generate_answer``, made with the arguments that the original would make it with."""
+    from eyechart.model.python import find, parameters_of
+
+    made = find(spec.removeprefix("python:"))
+    known = parameters_of(made) if callable(made) else []
+    offered = {
+        "model_dir": ("model_dir", arguments.model_dir),
+        "cuda_device": ("device_map", arguments.cuda_device),
+        "api_url": ("api_url", arguments.api_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL),
+        "api_key": ("api_key", arguments.api_key or os.environ.get("OPENAI_API_KEY")),
+        "model_version": ("model", arguments.model_version),
+    }
+    if arguments.model_dir and known and "model_dir" not in known:
+        offered["model_dir"] = (known[0], arguments.model_dir)  # as published: it comes first
+    if arguments.model_dir:
+        usual = {"model_dir", "cuda_device"}
+    else:
+        usual = {"api_url", "api_key", "model_version"} if arguments.model_version else {"cuda_device"}
+    params, notes = {}, []
+    for flag, (parameter, value) in offered.items():
+        is_said = getattr(arguments, flag) != Arguments.__dataclass_fields__[flag].default
+        takes = parameter in known if known is not None else flag in usual or is_said
+        if takes and value is not None and (flag in usual or is_said):
+            params[parameter] = value
+        elif is_said and flag == "model_version" and arguments.model_dir:
+            notes.append(
+                "--model_version names the run only: with --model_dir a class is made of that folder"
+            )
+        elif is_said:
+            raise UsageError(
+                f"--{flag} cannot be handed to {spec}: it takes no {parameter!r}",
+                hint=f"it takes: {', '.join(known or []) or 'nothing'}",
+            )
+    name = arguments.model_version or spec.rpartition(":")[2]
+    return Chosen(spec=spec, name=name, options={"params": params}, registered=registered, notes=tuple(notes))
+
+
+def _check_input(arguments: Arguments, registered: str, inputs: tuple[int, ...]) -> None:
+    asked = 0 if arguments.input_type == 1 and arguments.caption_file is None else arguments.input_type
+    if asked not in inputs:
+        raise UsageError(
+            f"--input_type {arguments.input_type} is not one that {registered} takes",
+            hint=f"it takes: {', '.join(map(str, inputs))}",
+        )
+
+
+def _refuse(arguments: Arguments, flags: tuple[str, ...], *, of: str) -> None:
+    for flag in flags:
+        if getattr(arguments, flag) != Arguments.__dataclass_fields__[flag].default:
+            raise UsageError(f"--{flag} means nothing to {of}", hint="leave it out")
+
+
+def model_lines() -> list[str]:
+    """The list of models for people: the original's names, and what becomes of them here."""
+    lines = ["names of the original's list that are asked at an OpenAI-compatible endpoint (--api_url):"]
+    for name, served in SERVED.items():
+        needs = "; needs --api_url" if served.is_foreign else ""
+        inputs = ",".join(map(str, served.inputs))
+        lines.append(
+            f"  {name:<14}  openai/{served.version} unless -v says another; input types {inputs}{needs}"
+        )
+    lines.append("names of the original's list that run in its own classes, when started in its folder eval:")
+    for name, local in LOCAL.items():
+        inputs = ",".join(map(str, local.inputs))
+        lines.append(
+            f"  {name:<14}  models/{local.module}.py or _hf.py: {local.evaluator}; input types {inputs}"
+        )
+    lines += [
+        "any other model:",
+        f"  {_EVALUATOR}  your own class with generate_answer(question)",
+        "  openai/NAME                 any OpenAI-compatible endpoint, with --api_url",
+        "  (no --model) -v NAME        the same",
+    ]
+    return lines
