@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from eyechart import __version__
-from eyechart.cli import cache, data, demo, insight, model, report, run, score, show
+from eyechart.cli import cache, data, demo, insight, model, multi, multi_metrics, report, run, score, show
 from eyechart.errors import EyechartError
 
 ABOUT = """\
@@ -60,7 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"eyechart {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for verb in (run, score, report, show, data, model, cache, demo, insight):
+    for verb in (run, score, report, show, data, model, cache, demo, insight, multi, multi_metrics):
         verb.add_parser(verbs)
     return parser
 
