@@ -176,3 +176,10 @@ def test_what_was_not_asked_makes_no_sample_cheaper() -> None:
     assert "1.00 USD (0.50 a sample)" in to_text(run_table(stopped))
     not_begun = replace(summary.overall, n=8, pending=8, outcomes=dict.fromkeys(summary.outcomes, 0))
     assert "0.00 USD ·" in to_text(run_table(replace(summary, cost=0.0, overall=not_begun, seconds=3)))
+
+
+def test_tokens_of_the_judge_are_told_beside_those_of_the_model(summary: Summary) -> None:
+    judged = replace(
+        summary, tokens={"prompt": 10, "completion": 2, "judge_prompt": 30, "judge_completion": 4}
+    )
+    assert "10 tokens in, 2 out (34 more at the judge)" in to_text(run_table(judged))

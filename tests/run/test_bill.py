@@ -44,7 +44,7 @@ def plan(questions: Path, model: str = "openai/m", **options: object) -> Plan:
 def test_a_run_costs_what_its_replies_cost(questions: Path) -> None:
     with Server() as server:
         done = ask(server, questions, prices=PRICE)
-    assert done.summary.cost == pytest.approx(4 * A_REPLY)
+    assert done.cost == done.summary.cost == pytest.approx(4 * A_REPLY)
     assert done.manifest["prices"]["model"]["output"] == 10.0
     assert Summary.to_json(done.summary)["cost"] == done.summary.cost
 

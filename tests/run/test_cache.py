@@ -233,3 +233,13 @@ def test_a_folder_that_cannot_be_written_costs_a_note(
     assert done.json["requests"]["sent"] == N
     assert "the response cache was not used" in done.err
     assert json.loads(done.out), "stdout is for the numbers alone"
+
+
+def test_a_size_of_the_cache_that_is_none_is_told_before_anything_is_asked(
+    questions: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EYECHART_CACHE_SIZE", "plenty")
+    done = run(questions, server, out=str(tmp_path / "runs"))
+    assert (done.code, server.asked) == (2, [])
+    assert "$EYECHART_CACHE_SIZE: 'plenty' is not a size" in done.err
+    assert run(questions, server, "--no-cache", out=str(tmp_path / "runs")).code == 0

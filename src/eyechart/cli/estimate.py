@@ -42,6 +42,7 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
 
 def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     from eyechart.model.prices import usd
+    from eyechart.store.cache_size import size_text
 
     trials = f", {estimate.trials} trials each" if estimate.trials > 1 else ""
     yield "samples", f"{estimate.n:,}{trials}"
@@ -51,7 +52,7 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
         yield "cannot be asked", f"{estimate.failing:,}"
         for reason in estimate.reasons:
             yield "", reason
-    yield "requests", f"{estimate.requests:,}" + (f", {size(estimate.bytes)}" if estimate.bytes else "")
+    yield "requests", f"{estimate.requests:,}" + (f", {size_text(estimate.bytes)}" if estimate.bytes else "")
     if estimate.judge_requests[1]:
         yield "to the judge", f"{_span(*estimate.judge_requests)}, {_span(*estimate.judge_tokens)} tokens"
     if estimate.images:
@@ -67,15 +68,3 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
 
 def _span(least: int, most: int) -> str:
     return f"{most:,}" if least == most else f"{least:,} to {most:,}"
-
-
-def size(n_bytes: int) -> str:
-    """Bytes as people say them.
-
-    >>> size(900), size(1_234_567), size(56_000_000_000)
-    ('900 bytes', '1.2 MB', '56.0 GB')
-    """
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if n_bytes >= unit:
-            return f"{n_bytes / unit:.1f} {name}"
-    return f"{n_bytes} bytes"

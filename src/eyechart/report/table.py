@@ -253,7 +253,9 @@ def _spent(summary: Summary) -> Iterator[str]:
         sent = requests.get("sent", 0)
         yield f"{sent:,} request{'s' * (sent != 1)}" + (f" ({', '.join(extras)})" if extras else "")
     if any(tokens.values()):
-        yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out"
+        judged = sum(tokens.get(name, 0) for name in ("judge_prompt", "judge_completion"))
+        more = f" ({judged:,} more at the judge)" if judged else ""
+        yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out{more}"
     if summary.cost is not None:
         n = _n_answered(summary)
         each = f" ({usd(summary.cost / n)} a sample)" if summary.n > 1 and n else ""

@@ -52,8 +52,11 @@ class Plan:
 def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
     from eyechart.run.bill import find_prices
+    from eyechart.store.cache_size import size_limit
     from eyechart.store.folder import folder_for
 
+    if options.cache:
+        size_limit()  # what the environment says of it is checked before anything is spent
     benchmark, options = asked_benchmark(source, options)
     verdicts = choose_verdicts(benchmark, options)
     the_model = find_model(model, options)

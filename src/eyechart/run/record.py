@@ -136,6 +136,11 @@ class Run:
         return self.summary.ci95
 
     @property
+    def cost(self) -> float | None:
+        """In USD, the judge included; None where a price is not known."""
+        return self.summary.cost
+
+    @property
     def outcomes(self) -> dict[str, int]:
         """How many samples ended in which outcome."""
         return {str(outcome): count for outcome, count in self.summary.outcomes.items()}
