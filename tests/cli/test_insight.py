@@ -277,6 +277,16 @@ def test_another_model_under_the_same_name_is_refused(small: Path) -> None:
         assert len(server.asked) == 4
 
 
+@pytest.mark.parametrize("status", [404, 400])
+def test_an_evaluation_that_never_got_an_answer_makes_way(small: Path, status: int) -> None:
+    with Server(lambda asked: "B" if asked.body["model"] == "served" else Answer(status=status)) as server:
+        assert insight(small, server, "--model", "srved").code in (1, 2)
+        done = insight(small, server)
+    assert done.code == 0
+    assert "100.0±0.0 @1" in done.out
+    assert len(list((small / "outputs" / "eval" / "m" / "small" / "run").iterdir())) == 1
+
+
 def test_trials_that_the_authors_program_made_are_never_written_over(small: Path) -> None:
     folder = small / "outputs" / "eval" / "theirs"
     for trial in range(2):

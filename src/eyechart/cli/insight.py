@@ -148,7 +148,7 @@ def _tell(arguments: Arguments, done: Evaluation, *, as_json: bool) -> None:
         if done.run.manifest.get("judge") is None:
             note("no judge: scored by eyechart's own rules, not to be compared with figures of a judge")
         remark(done.run, as_json=as_json)
-    if not as_json:
+    if done.files and not as_json:
         note(f"result files: {done.folder}")
 
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from eyechart.errors import DataError, UsageError
 from eyechart.score.insight_o3 import MAX_ANSWER_LENGTH
 
+JUDGE = "gpt-5-nano"  # the authors', for figures that can be compared with theirs
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
@@ -31,7 +33,7 @@ class Arguments:
     )
     client_timeout: float | None = None
     image_url_extra_settings: Mapping[str, Any] = field(default_factory=lambda: {"detail": "high"})
-    judge_model: str | None = None
+    judge_model: str | None = None  # JUDGE, where a judge can be reached
     judge_api_base_url: str | None = None
     judge_api_key: str | None = field(default=None, repr=False)
     output_dir: str = "./outputs/eval"
@@ -50,7 +52,8 @@ class Arguments:
         """All arguments, as args.json holds them: without the keys."""
         from eyechart.model.secrets import without_secrets
 
-        return without_secrets({name: getattr(self, name) for name in self.__dataclass_fields__})
+        said = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return without_secrets(said | {"judge_model": self.judge_model or JUDGE})
 
 
 def check(arguments: Arguments) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from eyechart.compat.insight_o3.arguments import Arguments
 from eyechart.compat.insight_o3.planning import RUNS
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import DataError, StoreError, UsageError
 from eyechart.run.plan import Plan
 
 
@@ -21,11 +21,15 @@ def earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | None:
     runs = sorted(path.parent for path in (folder / RUNS).glob("*/run.sqlite"))
     if plan.folder in runs:
         return None
-    if runs:
+    if any(_has_replies(run) for run in runs):
         raise UsageError(
             f"{folder} holds another evaluation ({_difference(arguments)})",
             hint="choose another eval_name, or remove the folder",
         )
+    if runs:  # a slip in the model's name or address: it never got an answer, so nothing is lost
+        for run in runs:
+            _drop(run)
+        return None
     trials = [folder / f"trial_{trial}" for trial in range(arguments.num_trials)]
     n_done = sum((trial / "done").exists() for trial in trials)
     if n_done == len(trials):
@@ -36,6 +40,22 @@ def earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | None:
             hint="choose another eval_name: what they were asked is not known here",
         )
     return None
+
+
+def _has_replies(run: Path) -> bool:
+    from eyechart.store.journal import FILE_NAME, Journal
+
+    try:
+        return Journal.open(run / FILE_NAME).has_replies()
+    except StoreError:  # of a later version, say: better to keep it
+        return True
+
+
+def _drop(run: Path) -> None:
+    from eyechart.store.folder import discard, hold
+
+    with hold(run):
+        discard(run)
 
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:

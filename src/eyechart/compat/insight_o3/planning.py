@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.compat.insight_o3.arguments import Arguments
+from eyechart.compat.insight_o3.arguments import JUDGE, Arguments
 from eyechart.data.insight_o3 import AnnotationSource
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
@@ -18,7 +18,6 @@ from eyechart.types import Benchmark, JudgedScorer, Reply, Sample, Score
 if TYPE_CHECKING:
     from eyechart.judging import Judging
 
-JUDGE = "gpt-5-nano"  # the authors', for figures that can be compared with theirs
 NO_JUDGE = "none"
 RUNS = "run"  # the folder of our run, within that of the evaluation
 _SCORER = "insight-o3"
