@@ -57,9 +57,38 @@ def test_both_builders() -> None:
         "options": {"A": "cat", "B": "dog"},
         "instructions": "Letter.",
     }
-    assert build_question(row) == "Which?Letter."
+    assert build_question(row, "head") == "Which?Letter."
     assert build_question(row, "seed") == "Look.\nWhich?\nA) cat\nB) dog\nLetter."
     assert build_question({"question": "Which?", "options": [], "instructions": None}, "seed") == "Which?\n"
+    assert build_question(row) == build_question(row, "seed")  # the row is of the earlier release
+    assert (
+        build_question({"question": "Which?\nA) cat", "instructions": "Letter."}) == "Which?\nA) catLetter."
+    )
+    assert build_question({"question": "Which?"}) == "Which?"
+
+
+def test_an_empty_file_and_one_of_failures_have_no_accuracy(tmp_path: Path) -> None:
+    for content in ("[]", "{}", '[{"question_id": 1, "answer": "5", "response": "Error!"}]'):
+        (tmp_path / "in.json").write_text(content, encoding="utf-8")
+        results, report = evaluate(tmp_path / "in.json", tmp_path / "out.json", tmp_path / "stats.json")
+        assert (results, report["overall_accuracy"], report["qtype_accuracy"]) == ([], 0.0, {})
+        assert (tmp_path / "out.json").read_text(encoding="utf-8") == "[]"
+
+
+def test_what_is_no_text_is_scored_as_python_writes_it(tmp_path: Path) -> None:
+    entries = [
+        {"question_id": 1, "qtype": 60, "answer": None, "response": None},
+        {"question_id": 2, "qtype": 72, "answer": 42, "response": 42.0},
+        {"question_id": 3, "answer": True, "response": "it is\u00a0true"},  # no type: 1
+        {"question_id": 4, "qid": 40, "answer": "a, b", "response": "b, a", "question": "Which two?"},
+    ]
+    (tmp_path / "in.json").write_text(json.dumps(entries), encoding="utf-8")
+    results, report = evaluate(tmp_path / "in.json", tmp_path / "out.json")
+    assert [record["score"] for record in results] == [True] * 4
+    assert [record["answer"] for record in results] == ["None", "42", "True", "a, b"]
+    assert results[2]["response"] == "it is true"
+    assert results[3]["question"] == "Which two?"
+    assert list(report["qtype_accuracy"]) == ["qtype_60", "qtype_72", "qtype_1", "qtype_40"]
 
 
 def test_folders_are_made_and_what_cannot_be_is_named(tmp_path: Path) -> None:

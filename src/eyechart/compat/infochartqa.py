@@ -44,15 +44,20 @@ def _make_folder(file: str | Path) -> None:
         raise UsageError(f"evaluate: cannot write {file}: {err.strerror or err}") from err
 
 
-def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "head") -> str:
-    r"""The text that is asked for a row, by the authors' code of today or by that of the earlier release.
+def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] | None = None) -> str:
+    r"""The text that is asked for a row.
+
+    ``seed`` is the way of the earlier release, whose rows have a `prompt` or `options`; ``head`` that of the
+    current one, whose questions hold their options already. Unless told, the row's own keys decide.
 
     >>> row = {"question": "Which?", "options": ["A) cat"], "instructions": "Letter only."}
-    >>> build_question(row), build_question(row, "seed")
-    ('Which?Letter only.', 'Which?\nA) cat\nLetter only.')
+    >>> build_question(row), build_question({"question": "How many?", "instructions": "A number."})
+    ('Which?\nA) cat\nLetter only.', 'How many?A number.')
     """
     if not isinstance(row.get("question"), str):
         raise UsageError("build_question: the row has no question", hint="it needs a text under 'question'")
+    if builder is None:
+        builder = "seed" if "prompt" in row or "options" in row else "head"
     if builder == "head":
         return head_text(row["question"], row.get("instructions"))
     if builder != "seed":

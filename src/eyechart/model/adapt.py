@@ -4,7 +4,7 @@ Three shapes are understood, told apart by their methods:
 
 - ``async generate(messages) -> Reply | str``: ours; a plain ``def`` with one argument works too
 - ``generate(text, images) -> str``: as InfoChartQA's example models; images are paths, or addresses in a run
-  that passes them on
+  that passes them on. The literal answer ``Error!``, theirs for a call that failed, is a failure here
 - ``generate_answer(question) -> dict``: as MULTI's evaluators; all rounds of a question at once
 
 Plain functions run in threads, as many at once as the run's concurrency allows; a class that is not
@@ -36,6 +36,7 @@ from eyechart.model.thinking import split_thinking
 from eyechart.model.threads import Threads
 from eyechart.types import Message, Model, ModelSettings, Reply, Request
 
+FAILED = "Error!"  # what InfoChartQA's example client returns after its last attempt
 _SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
 
 
@@ -65,7 +66,10 @@ def adapt(
     generate = getattr(thing, "generate", None)
     if not callable(generate):
         raise UsageError(f"{name} is not a model", hint=f"it needs a method {_SHAPES}")
-    shape = _Shape(_messages) if _takes_messages(generate) else _Shape(_text_and_images, takes_urls=True)
+    if _takes_messages(generate):
+        shape = _Shape(_messages)
+    else:
+        shape = _Shape(_text_and_images, _unless_failed, takes_urls=True)
     return _Adapter(thing, name, settings, generate, shape, is_ready_made=is_ready_made)
 
 
@@ -174,6 +178,12 @@ def _messages(request: Request, folder: Path) -> tuple[Any, ...]:
 
 def _text_and_images(request: Request, folder: Path) -> tuple[Any, ...]:
     return _as_one_text(request.messages), files_of(request.messages, folder)
+
+
+def _unless_failed(returned: Any) -> Any:
+    if returned == FAILED:
+        raise ModelError(f"the model's own client gave up: it returned {FAILED!r}")
+    return returned
 
 
 def _as_one_text(messages: Sequence[Message]) -> str:

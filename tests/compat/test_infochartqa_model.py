@@ -1,0 +1,141 @@
+"""InfoChartQA's whole way: a class like that of its example, hub rows, its response file, its evaluation."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from eyechart.compat.infochartqa import evaluate
+from support.command import eyechart
+from support.files import jsonl, picture
+
+# Like the example's client: it tries by itself, and in the end returns a word that is no answer.
+CLASS = """
+import json
+from pathlib import Path
+
+class Client:
+    def generate(self, text, images):
+        sizes = [Path(image).stat().st_size if "://" not in image else 0 for image in images]
+        with Path("asked.jsonl").open("a") as file:
+            file.write(json.dumps({"text": text, "images": images, "sizes": sizes}) + "\\n")
+        return self.ask(text)
+
+    def ask(self, text):
+        for _ in range(5):
+            try:
+                return {"How many?": "20 cups", "Which?": "(B)"}[text.partition("Answer")[0]]
+            except KeyError:
+                if Path("healed").exists():
+                    return "yes"
+        return "Error!"
+
+    max_concurrency = 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(CLASS, encoding="utf-8")
+    (tmp_path / "cups.png").write_bytes(picture(size=(64, 48)))
+    rows: list[dict[str, Any]] = [
+        {
+            "question_id": "1",
+            "question_type_id": "72",
+            "question": "How many?",
+            "instructions": "Answer with a number.",
+            "answer": "20",
+            "url": "cups.png",
+        },
+        {
+            "question_id": "2",
+            "question_type_id": "202",
+            "question": "Which?",
+            "answer": "B",
+            "url": "cups.png",
+            "extra_input_figure_bboxes": [[8, 8, 16, 12]],
+        },
+        {
+            "question_id": "3",
+            "question_type_id": "13",
+            "question": "Is it?",
+            "answer": "Yes",
+            "url": "cups.png",
+        },
+    ]
+    jsonl(tmp_path / "rows.jsonl", rows)
+    return tmp_path
+
+
+def asked(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "asked.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+RUN = ("run", "rows.jsonl", "--as", "infochartqa", "-m", "python:mine.py:Client", "-q", "--json")
+
+
+def test_from_rows_to_the_authors_evaluation(folder: Path) -> None:
+    done = eyechart(*RUN, cwd=folder)
+    assert done.code == 1
+    assert done.json["outcomes"]["correct"] == 2
+    assert done.json["outcomes"]["failed"] == 1
+    assert "gave up" in done.err
+    official = folder / done.json["run"] / "official"
+    responses = json.loads((official / "model_response.json").read_text(encoding="utf-8"))
+    assert responses["1"] == {"qtype": 72, "answer": "20", "question_id": "1", "response": "20 cups"}
+    assert responses["3"]["response"] == "Error!"
+    results, report = evaluate(official / "model_response.json", folder / "out" / "results.json")
+    assert [record["question_id"] for record in results] == ["1", "2"]
+    assert report["overall_accuracy"] == 100.0
+    assert (folder / "out" / "results.json").read_bytes() == (official / "results.json").read_bytes()
+
+
+def test_what_its_client_gave_up_on_is_asked_again(folder: Path) -> None:
+    assert eyechart(*RUN, cwd=folder).code == 1
+    (folder / "healed").touch()
+    again = eyechart(*RUN, cwd=folder)
+    assert again.code == 0, again.err
+    assert len(asked(folder)) == 4
+    assert asked(folder)[-1]["text"] == "Is it?"
+    official = folder / again.json["run"] / "official"
+    assert "Error!" not in (official / "model_response.json").read_text(encoding="utf-8")
+    _, report = evaluate(official / "model_response.json", folder / "results.json")
+    assert report["overall_accuracy"] == 100.0
+    assert sum(kind["total"] for kind in report["qtype_accuracy"].values()) == 3
+
+
+def test_pictures_come_as_a_list_of_paths(folder: Path) -> None:
+    eyechart(*RUN, cwd=folder)
+    by_text = {str(one["text"]): one for one in asked(folder)}
+    assert by_text["How many?Answer with a number."]["images"] == [str(folder / "cups.png")]
+    chart, crop = by_text["Which?"]["images"]
+    assert (chart, Path(crop).suffix) == (str(folder / "cups.png"), ".png")
+    assert all(size for size in by_text["Which?"]["sizes"])
+    assert not Path(crop).exists()  # it was made for the call
+
+
+def test_or_as_a_list_of_addresses(folder: Path) -> None:
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()[:1]]
+    address = "https://charts.example/cups.png"
+    jsonl(folder / "rows.jsonl", [{**rows[0], "url": address}])
+    done = eyechart(*RUN, "--pass-urls", cwd=folder)
+    assert done.code == 0, done.err
+    assert [one["images"] for one in asked(folder)] == [[address]]
+
+
+def test_the_crop_is_what_the_box_says(folder: Path) -> None:
+    (folder / "seen").mkdir()
+    code = """
+from pathlib import Path
+class Client:
+    def generate(self, text, images):
+        for number, image in enumerate(images):
+            Path(f"seen/{len(images)}-{number}.png").write_bytes(Path(image).read_bytes())
+        return "(B)"
+"""
+    (folder / "mine.py").write_text(code, encoding="utf-8")
+    eyechart(*RUN, cwd=folder)
+    with Image.open(folder / "seen" / "2-1.png") as crop:
+        assert crop.size == (16, 12)
