@@ -842,3 +842,12 @@ def test_groups_leave_the_journal_as_one_by_one_would(steps: list[tuple[str, int
             }
             found.append([rows(path, f"SELECT {names} FROM {table}") for table, names in columns.items()])
     assert found[0] == found[1]
+
+
+def test_a_judge_that_has_answered_is_known(journal: Journal) -> None:
+    asked = Ask(key="k", recipe="", messages=[])
+    journal.append_call("q0", 0, asked, "round:0", Reply(text="go on"), model="openai/m")
+    journal.append_call("q0", 0, asked, "judge:verdict", Reply(text="CORRECT"), model="openai/j")
+    journal.flush()
+    assert journal.has_judged("openai/j")
+    assert not journal.has_judged("openai/m")

@@ -77,7 +77,8 @@ class LocalExecutor:
         )
 
     def _judge(self, bench: Bench, settings: Settings) -> Judge:
-        asker = settings.asker(bench.model, self.stop, purse=self._purse, role="judge")
+        is_proven = self._journal.has_judged(bench.model.name)
+        asker = settings.asker(bench.model, self.stop, purse=self._purse, role="judge", is_proven=is_proven)
         return Judge(bench, asker, self._calls)
 
     @property

@@ -160,7 +160,9 @@ async def _score(
     stop, calls, bench = Stop(), Calls(journal, cache), verdicts.bench
     judge = None
     if bench is not None:
-        judge = Judge(bench, settings.asker(bench.model, stop, purse=purse, role="judge"), calls)
+        is_proven = journal.has_judged(bench.model.name)
+        asker = settings.asker(bench.model, stop, purse=purse, role="judge", is_proven=is_proven)
+        judge = Judge(bench, asker, calls)
     is_circular = old.manifest.get("circular") == "headline"
     scoring = Scoring(journal, verdicts.scorer, verdicts.beside, judge, is_circular)
     try:

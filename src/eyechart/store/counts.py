@@ -85,6 +85,12 @@ class Counts(Pages):
         with self._reading() as db:
             return bool(db.execute("SELECT EXISTS (SELECT 1 FROM replies)").fetchone()[0])
 
+    def has_judged(self, judge: str) -> bool:
+        """Whether this judge has ever answered in this run."""
+        sql = "SELECT EXISTS (SELECT 1 FROM calls WHERE purpose LIKE 'judge:%' AND model = ?)"
+        with self._reading() as db:
+            return bool(db.execute(sql, (judge,)).fetchone()[0])
+
     def judged_totals(self) -> list[Judged]:
         """What was said by each judge that the run has had."""
         sql = f"""
