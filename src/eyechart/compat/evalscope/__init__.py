@@ -1,0 +1,14 @@
+"""EvalScope's front door for its VLMEvalKit backend: the same configuration in, the same files and table out.
+
+    from eyechart.compat.evalscope import TaskConfig, run_task
+
+Unlike there, what failed is raised and never scored, every key is honoured or refused by its name, keys of
+endpoints are written nowhere, and `run_task` returns the accuracies.
+"""
+
+from __future__ import annotations
+
+from eyechart.compat.evalscope.config import TaskConfig
+from eyechart.compat.evalscope.run import run_task
+
+__all__ = ["TaskConfig", "run_task"]

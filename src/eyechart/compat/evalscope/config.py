@@ -1,0 +1,197 @@
+"""The configuration of a task, in every form in which EvalScope takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eyechart.compat.evalscope.files import SUFFIXES, decode_json, load_file
+from eyechart.compat.evalscope.task import Task
+from eyechart.compat.evalscope.values import Values
+from eyechart.errors import UsageError
+from eyechart.registry import did_you_mean
+
+BACKEND = "VLMEvalKit"
+_BACKENDS = ("Native", "OpenCompass", BACKEND, "RAGEval", "ThirdParty")
+# The keys beside `eval_config` that mean something with this backend, and what they are when not said.
+TASK_KEYS: Mapping[str, Any] = {
+    "eval_backend": "Native", "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
+    "use_cache": None, "seed": 42, "debug": False, "dry_run": False,
+}  # fmt: skip
+# Those that only EvalScope's native backend reads.
+NATIVE_KEYS = frozenset({
+    "analysis_report", "api_key", "api_url", "chat_template", "dataset_args", "dataset_dir", "dataset_hub",
+    "datasets", "enable_progress_tracker", "eval_batch_size", "eval_type", "generation_config",
+    "ignore_errors", "judge", "judge_model_args", "judge_strategy", "judge_worker_num", "limit", "model",
+    "model_args", "model_id", "model_task", "outputs", "repeats", "rerun_review", "sandbox_manager_config",
+    "sandbox_type", "stream", "timeout", "use_sandbox",
+})  # fmt: skip
+
+
+class TaskConfig:
+    """A task in Python: ``TaskConfig(eval_backend="VLMEvalKit", eval_config={...}, work_dir="outputs")``.
+
+    Takes keywords or one mapping; what is said can be read, and changed, as attributes.
+
+    >>> config = TaskConfig(eval_backend="VLMEvalKit", eval_config={"data": ["mine"]})
+    >>> config.eval_config["data"], config.work_dir, config.said()["eval_backend"]
+    (['mine'], './outputs', 'VLMEvalKit')
+    """
+
+    eval_backend: Any
+    eval_config: Any
+    work_dir: Any
+
+    def __init__(self, given: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        said = {**(given or {}), **more}
+        _refuse_unknown(said)
+        self.__dict__.update(said)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in TASK_KEYS or name in NATIVE_KEYS:
+            return TASK_KEYS.get(name)
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"TaskConfig({', '.join(self.__dict__)})"  # values may be keys
+
+    def said(self) -> dict[str, Any]:
+        """What was set, by keyword or as an attribute."""
+        return dict(self.__dict__)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every key that matters here, those that were not set included."""
+        return {**TASK_KEYS, **self.__dict__}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> TaskConfig:
+        """The same as ``TaskConfig(given)``."""
+        return cls(given)
+
+    @classmethod
+    def from_yaml(cls, path: str) -> TaskConfig:
+        """A configuration in a file, which may be JSON or Python as well."""
+        return cls(_mapping(path))
+
+    from_json = from_yaml
+
+
+def read_task(given: Any) -> Task:
+    """The task that a dict, an object, or a file asks for. Everything is checked, nothing is touched."""
+    said = {name: value for name, value in _mapping(given).items() if value is not None}
+    _refuse_unknown(said)
+    values = Values(said, "the task")
+    _check_backend(values)
+    for name in said:
+        if name in NATIVE_KEYS:
+            raise UsageError(
+                f"the task's {name} is for EvalScope's native backend, and would be ignored here",
+                hint=f"what {name} is to say belongs into eval_config",
+            )
+    config = _eval_config(values.raw("eval_config"))
+    from eyechart.compat.evalscope.settings import read_eval_config
+
+    task = read_eval_config(config)
+    return replace(
+        task,
+        work_dir=values.text("work_dir") or task.work_dir,
+        is_stamped=not values.truth("no_timestamp"),
+        use_cache=values.text("use_cache"),
+        seed=values.whole("seed"),
+        is_verbose=task.is_verbose or values.truth("debug"),
+        is_dry_run=values.truth("dry_run"),
+        described=_described({**said, "eval_config": config}),
+    )
+
+
+def is_task(content: Any) -> bool:
+    """Whether a configuration is one of EvalScope's: by its keys."""
+    return isinstance(content, Mapping) and bool(content.keys() & {"eval_backend", "eval_config"})
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    """A configuration as names with values."""
+    if isinstance(given, str | Path):
+        content = _file(Path(given))
+        if not isinstance(content, Mapping):
+            raise UsageError(f"{given} does not hold a mapping of names to values")
+        return content
+    if isinstance(given, Mapping):
+        return given
+    if isinstance(given, TaskConfig):
+        return given.said()
+    if hasattr(given, "eval_config"):
+        return _said_by(given)
+    raise UsageError(
+        f"a {type(given).__name__} is no task",
+        hint="give a dict, a TaskConfig, the path of a .yaml, .json or .py file, or a list of these",
+    )
+
+
+def _file(path: Path) -> Any:
+    path = path.expanduser()
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"{path} is no configuration by its ending", hint=f"known: {', '.join(SUFFIXES)}")
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    return load_file(path)
+
+
+def _said_by(given: Any) -> dict[str, Any]:
+    """What an object says of itself; one that remembers what was set, as pydantic's do, says only that."""
+    names = getattr(given, "model_fields_set", None)
+    if names is None:
+        names = getattr(given, "__dict__", None) or [*TASK_KEYS, *NATIVE_KEYS]
+    return {name: getattr(given, name, None) for name in names if not name.startswith("_")}
+
+
+def _refuse_unknown(said: Mapping[str, Any]) -> None:
+    known = sorted({*TASK_KEYS, *NATIVE_KEYS})
+    for name in said:
+        if name not in known:
+            listed = f"it knows: {', '.join(TASK_KEYS)}"
+            raise UsageError(
+                f"the task has no key {str(name)!r}",
+                hint=did_you_mean(str(name), known, otherwise=listed, at_most=1),
+            )
+
+
+def _check_backend(values: Values) -> None:
+    backend = values.text("eval_backend")
+    if backend == BACKEND:
+        return
+    if backend is None or backend in _BACKENDS:
+        what = "is not given, which means Native" if backend is None else f"is {backend}"
+        raise UsageError(
+            f"the task's eval_backend {what}, and eyechart takes the place of VLMEvalKit alone",
+            hint=f"write eval_backend: {BACKEND}; to ask a file of your own: eyechart run FILE -m MODEL",
+        )
+    hint = did_you_mean(backend, list(_BACKENDS), otherwise=f"write eval_backend: {BACKEND}", at_most=1)
+    raise UsageError(f"there is no eval_backend named {backend!r}", hint=hint)
+
+
+def _eval_config(given: Any) -> Mapping[str, Any]:
+    """The inner configuration: names with values, the path of a file, or a JSON text."""
+    if given is None:
+        raise UsageError("the task has no eval_config", hint="it says which model to ask about which data")
+    if isinstance(given, str | Path):
+        is_text = str(given).lstrip().startswith("{")
+        given = decode_json(str(given), "eval_config") if is_text else _file(Path(given))
+    if not isinstance(given, Mapping):
+        raise UsageError(
+            "eval_config holds no names with values", hint="give a dict, the path of a file, or a JSON text"
+        )
+    return given
+
+
+def _described(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration for people to read, without keys: neither by their name nor inside a text of JSON."""
+    from eyechart.model.secrets import without_secrets
+
+    inner = dict(said["eval_config"])
+    for name in ("judge_args", "extra_body"):
+        if isinstance(inner.get(name), str) and inner[name].strip():
+            inner[name] = decode_json(inner[name], name)
+    return without_secrets({**said, "eval_config": inner})

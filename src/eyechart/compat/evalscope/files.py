@@ -1,0 +1,64 @@
+"""Configurations in files: YAML, JSON, and Python with a dict."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import UsageError
+
+SUFFIXES = (".yaml", ".yml", ".json", ".py")
+_NAMES = ("config", "task_cfg")  # what the dict that is meant is called, where there are several
+
+
+def load_file(path: Path) -> Any:
+    """What a configuration holds, unchecked."""
+    if path.suffix == ".py":
+        return _load_python(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as err:
+        raise UsageError(f"{path} cannot be read: {getattr(err, 'strerror', None) or err}") from err
+    if path.suffix == ".json":
+        return decode_json(text, str(path))
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as err:
+        raise UsageError(f"{path} is not valid YAML: {_place(err)}") from err
+
+
+def decode_json(text: str, who: str) -> Any:
+    """A JSON text, refused by the name of `who` holds it."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as err:
+        raise UsageError(f"{who} is not valid JSON: {err}") from err
+
+
+def _place(err: Exception) -> str:
+    """What is wrong and where, without the line itself, which may hold a key."""
+    mark = getattr(err, "problem_mark", None)
+    said = getattr(err, "problem", None) or " ".join(str(err).split())
+    return f"{said} (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else said
+
+
+def _load_python(path: Path) -> Any:
+    """The dict called `config` or `task_cfg`, or the only one. The file is run: it is the user's."""
+    try:
+        names = runpy.run_path(str(path))
+    except Exception as err:
+        raise UsageError(f"{path} cannot be run: {type(err).__name__}: {err}") from err
+    dicts = {
+        name: value for name, value in names.items() if isinstance(value, dict) and not name.startswith("_")
+    }
+    for name in _NAMES:
+        if name in dicts:
+            return dicts[name]
+    if len(dicts) != 1:
+        raise UsageError(f"{path} holds {len(dicts)} dicts", hint="call the one that is meant `config`")
+    return next(iter(dicts.values()))
