@@ -11,7 +11,21 @@ from pathlib import Path
 from typing import NoReturn
 
 from eyechart import __version__
-from eyechart.cli import cache, data, demo, insight, model, multi, multi_metrics, report, run, score, show
+from eyechart.cli import (
+    cache,
+    data,
+    demo,
+    exec,
+    insight,
+    model,
+    multi,
+    multi_metrics,
+    report,
+    run,
+    score,
+    show,
+    vlmeval,
+)
 from eyechart.errors import EyechartError
 
 ABOUT = """\
@@ -60,7 +74,21 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"eyechart {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for verb in (run, score, report, show, data, model, cache, demo, insight, multi, multi_metrics):
+    for verb in (
+        run,
+        score,
+        report,
+        show,
+        data,
+        model,
+        cache,
+        demo,
+        exec,
+        insight,
+        multi,
+        multi_metrics,
+        vlmeval,
+    ):
         verb.add_parser(verbs)
     return parser
 

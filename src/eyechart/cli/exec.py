@@ -1,0 +1,114 @@
+"""``eyechart exec``: run a script that was written for EvalScope or VLMEvalKit, as it is."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
+from eyechart.errors import EyechartError, UsageError
+
+DESCRIPTION = """\
+Run a Python script as `python SCRIPT` would, with the import names evalscope and vlmeval provided by
+eyechart where those packages are not installed. Everything behind SCRIPT belongs to the script.
+"""
+
+EXAMPLES = """\
+  eyechart exec eval_custom.py                      a script with run_task(...), and a class of its own
+  eyechart exec eval_custom.py --limit 20           flags behind the script are the script's
+  eyechart exec -m my_package.evaluate              a module instead of a file"""
+
+NOTES: Mapping[str, str] = {
+    "eyechart": "provided by eyechart, because the package is not installed",
+    "installed": "the installed package is used",
+}
+
+
+def add_parser(verbs: Verbs) -> None:
+    """Declare the verb."""
+    parser = add_verb(
+        verbs,
+        "exec",
+        execute,
+        help="run a script written for EvalScope or VLMEvalKit",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
+    )
+    parser.add_argument("-m", "--module", action="store_true", help="SCRIPT is the name of a module")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not say who provides which name")
+    parser.add_argument("script", metavar="SCRIPT", help="a Python file")
+    parser.add_argument("args", nargs=argparse.REMAINDER, metavar="ARGS", help="what the script is given")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run the script; what it raises is shown as Python shows it, without the frames of ours."""
+    load_dotenv()
+    path = Path(args.script).expanduser()
+    if not args.module and not path.is_file():
+        hint = "give the path of a Python file; -m NAME runs a module"
+        raise UsageError(f"there is no script {args.script}", hint=hint)
+    folder = Path.cwd() if args.module else path.resolve().parent  # as Python does: links are followed
+    with _as_main([str(path) if not args.module else args.script, *args.args], str(folder)):
+        _provide(args.quiet)
+        if args.module and find_spec_safely(args.script) is None:
+            raise UsageError(f"there is no module {args.script}", hint="a file is run without -m")
+        try:
+            if args.module:
+                runpy.run_module(args.script, run_name="__main__", alter_sys=True)
+            else:
+                runpy.run_path(str(path), run_name="__main__")
+        except EyechartError:
+            raise
+        except Exception as err:
+            _show(err)
+            return 1
+    return 0
+
+
+def find_spec_safely(name: str) -> object:
+    """The module of that name, if there is one; its parent may be missing, or no package."""
+    try:
+        return find_spec(name)
+    except (ImportError, ValueError, AttributeError):
+        return None
+
+
+@contextmanager
+def _as_main(argv: Sequence[str], folder: str) -> Iterator[None]:
+    """`sys.argv` and the head of `sys.path` as the script expects them, and as they were afterwards."""
+    before = list(sys.argv), list(sys.path)
+    sys.argv[:] = argv
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.argv[:], sys.path[:] = before
+
+
+def _provide(is_quiet: bool) -> None:
+    """Once the script's own folder is on the path: a package that lies there is the real one."""
+    from eyechart.compat.activate import activate
+
+    for name, provider in activate().items():
+        if not is_quiet:
+            print(f"eyechart: {name}: {NOTES[provider]}", file=sys.stderr)
+
+
+def _show(err: BaseException) -> None:
+    """The traceback as Python prints it for the script alone."""
+    sys.stdout.flush()
+    shown = traceback.TracebackException.from_exception(err)
+    shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if not _is_ours(one.filename)])
+    shown.print(file=sys.stderr)
+
+
+def _is_ours(filename: str) -> bool:
+    """Whether a frame is that of the runner, or of what answers imports, and not the script's."""
+    is_machinery = filename.startswith(("<frozen runpy", "<frozen importlib"))
+    return is_machinery or filename in (__file__, sys.modules["eyechart.compat.activate"].__file__)
