@@ -103,7 +103,7 @@ def _picture(path: Path, row: Question, inline: bool) -> str:
     if inline:
         return base64.b64encode(data).decode()
     file = path.parent.parent / "pictures" / f"{row.number}.{'png' if row.number % 2 else 'jpg'}"
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(data)
     return str(file)
 

@@ -1,0 +1,155 @@
+"""``eyechart vlmeval``: VLMEvalKit's run.py by its own flags, files and folders."""
+
+from __future__ import annotations
+
+import argparse
+
+from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
+from eyechart.cli.output import note
+
+DESCRIPTION = """\
+VLMEvalKit's run.py by its own flags: models times data sets, asked and scored by its rules. The files
+are called and laid out as there: WORK_DIR/MODEL/MODEL_DATA.xlsx, MODEL_DATA_acc.csv, status.json.
+
+DATA is a name in $LMUData or ~/LMUData, a published name (MMBench_DEV_EN, see: eyechart data list), or
+the path of a file. MODEL is the name of a served model, reached at --base-url (or $OPENAI_BASE_URL,
+$OPENAI_API_BASE); or one of ours: openai/NAME, python:file.py:Class, baseline/random. Weights are not
+loaded here: serve them first. A --config names models of OpenAI's kind ("class": "GPT4V") and sets.
+
+A start that was cut off, or in which requests failed, is taken up again by the same command. One that
+is done is asked anew, unless --reuse says otherwise. What failed is never scored (--keep-failed: the
+accuracy is that of the rest).
+"""
+
+EXAMPLES = """\
+  eyechart vlmeval --data MMBench_DEV_EN --model my-model --base-url http://localhost:8000/v1
+  eyechart vlmeval --data mine --model openai/gpt-4o --api-nproc 32 --work-dir results
+  eyechart vlmeval --data mine other.tsv --model a b --base-url http://localhost:8000/v1 --mode infer
+  eyechart vlmeval --data mine --model my-model --mode eval --judge gpt-4o-mini --judge-key $KEY
+  eyechart vlmeval --config models_and_data.json --reuse
+"""
+
+
+def add_parser(verbs: Verbs) -> None:
+    """Declare the verb."""
+    parser = add_verb(
+        verbs,
+        "vlmeval",
+        execute,
+        help="VLMEvalKit's run.py: its flags, its files",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
+    )
+    _add_what(parser)
+    _add_model_flags(parser)
+    _add_judge_flags(parser)
+    _add_other_flags(parser)
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is asked, and of whom")
+    group.add_argument("--data", nargs="+", action="extend", metavar="DATA", help="sets of questions")
+    group.add_argument("--model", nargs="+", action="extend", metavar="MODEL", help="who answers them")
+    group.add_argument("--config", metavar="FILE", help="a JSON file with both, instead of these two")
+    group.add_argument("--limit", type=int, metavar="N", help="the first N rows of every set")
+    group = parser.add_argument_group("the run")
+    group.add_argument(
+        "--work-dir", metavar="DIR", help="where the results go (default: outputs; $MMEVAL_ROOT comes first)"
+    )
+    group.add_argument(
+        "--mode",
+        choices=["all", "infer", "eval"],
+        default="all",
+        help="infer: predictions alone; eval: score those that lie there, ask nobody (default: all)",
+    )
+    group.add_argument(
+        "--reuse", action="store_true", help="go on with the predictions of a start that is done"
+    )
+    group.add_argument(
+        "--reuse-aux",
+        metavar="all|infer|none",
+        help="with --reuse and a judge only all is possible: verdicts are kept with their replies",
+    )
+    group.add_argument(
+        "--keep-failed",
+        action="store_true",
+        help="score what was answered, although some requests failed",
+    )
+    group.add_argument(
+        "--api-nproc", "--nproc", type=int, metavar="N", help="requests in flight, at most (default: 64)"
+    )
+    group.add_argument("--retry", type=int, metavar="N", help="tries of a request (default: 6)")
+    group.add_argument("--verbose", action="store_true", help="print every reply (on stderr)")
+
+
+def _add_model_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the served model")
+    group.add_argument("--base-url", metavar="URL", help="where it is served, e.g. http://localhost:8000/v1")
+    group.add_argument(
+        "--key",
+        metavar="KEY",
+        help="default: sk-admin with --base-url, else $OPENAI_API_KEY; never written anywhere",
+    )
+    group.add_argument(
+        "--max-tokens", type=int, metavar="N", help="of an answer (default: 32768 with --base-url, else 2048)"
+    )
+    group.add_argument(
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="default: as the server decides with --base-url, else 0",
+    )
+    group.add_argument("--top-p", type=float, metavar="P", help="default: as the server decides")
+    group.add_argument("--top-k", type=int, metavar="K", help="the same")
+    group.add_argument("--repetition-penalty", type=float, metavar="X", help="the same")
+    group.add_argument(
+        "--extra-body", metavar="JSON", help="what only your server knows, e.g. '{\"top_a\": 0.1}'"
+    )
+    group.add_argument(
+        "--timeout", type=float, metavar="S", help="of one try (default: 1800 with --base-url, else 300)"
+    )
+
+
+def _add_judge_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the judge (none unless one is named)")
+    group.add_argument("--judge", metavar="MODEL", help="who reads what rules cannot; exact_matching: nobody")
+    group.add_argument("--judge-base-url", metavar="URL", help="where it is served")
+    group.add_argument(
+        "--judge-key", metavar="KEY", help="default: $OPENAI_API_KEY, to no address but OpenAI's"
+    )
+    group.add_argument("--judge-args", metavar="JSON", help="its parameters, e.g. '{\"temperature\": 0}'")
+    group.add_argument(
+        "--judge-api-nproc", type=int, metavar="N", help="for an evaluate of your own (default: --api-nproc)"
+    )
+    group.add_argument("--judge-retry", type=int, metavar="N", help="the same (default: --retry)")
+    group.add_argument("--judge-timeout", type=float, metavar="S", help="the same (default: 600)")
+
+
+def _add_other_flags(parser: argparse.ArgumentParser) -> None:
+    """Flags of the original that change nothing here, and those that are refused with the reason."""
+    group = parser.add_argument_group("accepted for the sake of scripts (a note says what they do here)")
+    group.add_argument("--stream", action="store_true", help="answers are the same, streamed or whole")
+    group.add_argument("--api-mode", action="store_true", help="asking and scoring always overlap here")
+    group.add_argument("--monitor-interval", type=float, metavar="S", help="the progress line is always live")
+    group.add_argument("--debug", action="store_true", help="mistakes of ours are shown with their traceback")
+    group = parser.add_argument_group("refused, with the reason")
+    for flag in ("--use-vllm", "--use-verifier", "--video-llm", "--local-media"):
+        group.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
+    group.add_argument("--custom-prompt", metavar="NAME", help=argparse.SUPPRESS)
+    group.add_argument("--data-config", metavar="JSON", help=argparse.SUPPRESS)
+    group.description = (
+        "--use-vllm, --use-verifier, --video-llm, --local-media, --custom-prompt, --data-config"
+    )
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Make the task of the flags, and run it."""
+    import os
+
+    from eyechart.compat.vlmevalkit_run import Flags, run
+
+    load_dotenv()
+    if args.debug:
+        os.environ["EYECHART_TRACEBACK"] = "1"
+    said = {name: getattr(args, name) for name in Flags.__dataclass_fields__}
+    return run(Flags(**said), say=note)

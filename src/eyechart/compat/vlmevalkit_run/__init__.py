@@ -1,0 +1,146 @@
+"""VLMEvalKit's run.py: its flags make a task, which the same core runs as EvalScope's.
+
+Results lie where VLMEvalKit puts them, ``<work_dir>/<model>/<model>_<data>.xlsx``, in no folder named after
+the time. Models and sets are called by their names, or by the labels of a --config.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from eyechart.compat.evalscope.models import read_models, refuse_twins
+from eyechart.compat.evalscope.settings import read_data, read_eval_config
+from eyechart.compat.evalscope.task import DataEntry, ModelEntry, Task
+from eyechart.compat.evalscope.values import Values
+from eyechart.compat.vlmevalkit_run.config_file import data_source, read_config, served_entry
+from eyechart.compat.vlmevalkit_run.earlier import bring_predictions
+from eyechart.compat.vlmevalkit_run.flags import OF_A_MODEL, SHARED, Flags, in_flags
+from eyechart.errors import UsageError
+from eyechart.registry import models as providers
+
+__all__ = ["Flags", "run", "task_of"]
+
+_ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+
+
+def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> int:
+    """Run what the flags ask for, and return the exit code; what has no result is raised in the end."""
+    from eyechart.compat.evalscope.run import run as run_task
+
+    task = task_of(flags, os.environ)
+    bring_predictions(task, say)
+    run_task(task)
+    return 0
+
+
+def task_of(flags: Flags, environment: Mapping[str, str]) -> Task:
+    """The task that the flags ask for. Everything is checked, nothing is touched."""
+    flags.refuse()
+    try:
+        task = _configured(flags, environment) if flags.config else _named(flags, environment)
+    except UsageError as err:
+        raise in_flags(err) from err
+    refuse_twins([one.name for one in task.models], "model")
+    refuse_twins([one.name for one in task.data], "data set")
+    return replace(
+        task,
+        work_dir=environment.get("MMEVAL_ROOT")
+        or flags.work_dir
+        or "outputs",  # as published: it comes first
+        is_stamped=False,
+        asks_anew=True,
+        notes=(*flags.notes(), *task.notes),
+        described=_described(flags),
+    )
+
+
+def _named(flags: Flags, environment: Mapping[str, str]) -> Task:
+    """The task of --data and --model."""
+    data = read_data(flags.data)
+    base_url = flags.base_url or next(filter(None, (environment.get(name) for name in _ADDRESSES)), None)
+    of_a_model = flags.said(OF_A_MODEL)
+    if flags.base_url is None and "key" not in of_a_model and environment.get("OPENAI_API_KEY"):
+        of_a_model["key"] = environment["OPENAI_API_KEY"]  # to the address that stands beside it
+    entries, remarks = [], []
+    for name in flags.model or ():
+        shared: dict[str, Any] = {}
+        given: dict[str, Any] | str
+        if _is_served(name, flags):
+            if base_url is None and flags.mode == "eval":  # its predictions lie there: nobody is asked
+                entries.append(ModelEntry(spec=f"openai/{name}", name=file_name(name)))
+                continue
+            if base_url is None:
+                raise _no_address(name)
+            given, shared = name.removeprefix("openai/"), {"base_url": base_url, **of_a_model}
+        else:
+            given = {"name": name, **flags.said(OF_A_MODEL)}
+        (entry,), notes = read_models([given], Values(shared, "--model"), flags.retry)
+        entries.append(replace(entry, name=file_name(name)))
+        remarks += notes
+    return _task(flags, entries, data, remarks)
+
+
+def _configured(flags: Flags, environment: Mapping[str, str]) -> Task:
+    """The task of a --config; its labels name the files."""
+    path = flags.config or ""
+    named, sets = read_config(path)
+    if flags.base_url:
+        environment = {**environment, "OPENAI_API_BASE": flags.base_url, "LMDEPLOY_API_BASE": flags.base_url}
+    if flags.key:
+        environment = {**environment, "OPENAI_API_KEY": flags.key, "LMDEPLOY_API_KEY": flags.key}
+    entries, remarks = [], []
+    for one in named:
+        if not one.kind:  # a shortcut to a model that VLMEvalKit knows: here, one that is served by that name
+            alone = replace(flags, config=None, model=[one.label], data=["-"])
+            entry = _named(alone, environment).models[0]
+        else:
+            (entry,), notes = read_models(
+                [served_entry(one, environment)], Values({}, "--config"), flags.retry
+            )
+            remarks += notes
+        entries.append(replace(entry, name=file_name(one.label)))
+    data = [DataEntry(name=file_name(one.label), source=data_source(one)) for one in sets]
+    return _task(flags, entries, tuple(data), remarks)
+
+
+def _task(flags: Flags, models: list[ModelEntry], data: tuple[DataEntry, ...], remarks: list[str]) -> Task:
+    """What the flags say of the run itself is read as an `eval_config` says it."""
+    said = {**flags.said(SHARED), "model": models[0].spec, "data": [data[0].source]}
+    task = read_eval_config(said)
+    return replace(task, models=tuple(models), data=data, notes=(*task.notes, *remarks))
+
+
+def _is_served(name: str, flags: Flags) -> bool:
+    """Whether a name is that of a served model rather than a model as we write it."""
+    if name.startswith("openai/"):
+        return flags.base_url is not None
+    return not name.startswith("python:") and name.partition("/")[0] not in providers.names()
+
+
+def _no_address(name: str) -> UsageError:
+    return UsageError(
+        f"--model {name}: it is not said where that model is served",
+        hint=f"serve it (vllm serve {name}) and give --base-url http://localhost:8000/v1; "
+        f"OpenAI's own are written openai/{name.rpartition('/')[2]}; see also: eyechart vlmeval --help",
+    )
+
+
+def file_name(name: str) -> str:
+    """A model or a label as VLMEvalKit's files carry it: the last part, dots and all.
+
+    >>> file_name("Qwen/Qwen2.5-VL-7B"), file_name("python:mine.py:Model"), file_name("GPT4o T00")
+    ('Qwen2.5-VL-7B', 'python_mine.py_Model', 'GPT4o_T00')
+    """
+    return re.sub(r"[^\w.-]+", "_", name.rstrip("/").rpartition("/")[2]).lstrip(".") or "model"
+
+
+def _described(flags: Flags) -> dict[str, Any]:
+    """The flags for people to read, without keys."""
+    from eyechart.model.secrets import without_secrets
+
+    names = tuple(name for name in Flags.__dataclass_fields__ if name not in ("extra_body", "judge_args"))
+    return without_secrets({"command": "eyechart vlmeval", **flags.said(names)})

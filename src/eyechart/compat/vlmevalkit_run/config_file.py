@@ -1,0 +1,132 @@
+"""VLMEvalKit's --config: a JSON file that names models and sets of questions, and gives each a label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eyechart.compat.evalscope.files import decode_json
+from eyechart.errors import UsageError
+from eyechart.registry import benchmark_of, did_you_mean
+
+# The classes of VLMEvalKit that speak OpenAI's chat completions, and where each finds its address and key.
+_SERVED: Mapping[str, tuple[str, str]] = {
+    "GPT4V": ("OPENAI_API_BASE", "OPENAI_API_KEY"),
+    "OpenAIWrapper": ("OPENAI_API_BASE", "OPENAI_API_KEY"),
+    "CustomAPIModel": ("OPENAI_API_BASE", "OPENAI_API_KEY"),
+    "LMDeployAPI": ("LMDEPLOY_API_BASE", "LMDEPLOY_API_KEY"),
+    "LMDeployWrapper": ("LMDEPLOY_API_BASE", "LMDEPLOY_API_KEY"),
+}
+# Its classes of data sets without rules of their own: here a set's columns say of which kind it is.
+_KINDS = (
+    "ImageMCQDataset", "ImageVQADataset", "ImageYORNDataset", "TextMCQDataset", "CustomMCQDataset",
+    "CustomVQADataset", "CustomTextMCQDataset",
+)  # fmt: skip
+_VIDEO = ("nframe", "fps", "pack", "use_subtitle")
+_KEYS = ("model", "data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """An entry of the file: what its files are called, and what it says. Without a class it says nothing."""
+
+    label: str
+    kind: str  # the class, or nothing
+    said: Mapping[str, Any]
+
+
+def read_config(path: str) -> tuple[list[Labelled], list[Labelled]]:
+    """The models and the sets of a file."""
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as err:
+        raise UsageError(f"--config {path} cannot be read: {getattr(err, 'strerror', None) or err}") from err
+    content = decode_json(text, f"--config {path}")
+    if not isinstance(content, Mapping) or not all(content.get(name) for name in _KEYS):
+        raise UsageError(
+            f"--config {path} does not hold a model and a data object",
+            hint='{"model": {"LABEL": {"class": "GPT4V", "model": "NAME"}}, "data": {"NAME": {}}}',
+        )
+    for name in content:
+        if name not in _KEYS:
+            hint = did_you_mean(str(name), list(_KEYS), otherwise="it holds model and data alone", at_most=1)
+            raise UsageError(f"--config {path} has an entry {name!r} that nobody reads", hint=hint)
+    return _labelled(content, "model", path), _labelled(content, "data", path)
+
+
+def _labelled(content: Mapping[str, Any], name: str, path: str) -> list[Labelled]:
+    entries = content[name]
+    if not isinstance(entries, Mapping):
+        raise UsageError(f"--config {path}: {name} must hold labels, each with an object")
+    found = []
+    for label, said in entries.items():
+        if not isinstance(said, Mapping) or not isinstance(said.get("class", ""), str):
+            raise UsageError(f'--config {path}: {name} {label!r} must be an object with a "class", or {{}}')
+        rest = {key: value for key, value in said.items() if key != "class"}
+        if rest and not said.get("class"):
+            raise UsageError(
+                f'--config {path}: {name} {label!r} has no "class"',
+                hint=_classes() if name == "model" else "",
+            )
+        found.append(Labelled(label=str(label), kind=str(said.get("class", "")), said=rest))
+    return found
+
+
+def served_entry(one: Labelled, environment: Mapping[str, str]) -> dict[str, Any]:
+    """A model of the file as EvalScope would write it. `environment` is asked for addresses."""
+    if one.kind not in _SERVED:
+        hint = did_you_mean(
+            one.kind, list(_SERVED), otherwise=_classes(), see="docs/vlmevalkit.md", at_most=1
+        )
+        raise UsageError(
+            f"--config: model {one.label!r} is of the class {one.kind}, which runs not here", hint=hint
+        )
+    said = dict(one.said)
+    kind = said.pop("model", None)
+    if not isinstance(kind, str) or not kind:
+        raise UsageError(
+            f"--config: model {one.label!r} does not say which model is served",
+            hint='"model": "NAME", as the server calls it',
+        )
+    base, key = _SERVED[one.kind]
+    if "api_base" not in said and environment.get(base):
+        said["api_base"] = environment[base]
+    if "api_base" in said and "key" not in said and environment.get(key):
+        said["key"] = environment[key]
+    said.pop("verbose", None)  # of VLMEvalKit's own log
+    return {"name": "CustomAPIModel", "type": kind, **said}
+
+
+def data_source(one: Labelled) -> str:
+    """What a set of the file is looked for as."""
+    for name in _VIDEO:
+        if one.said.get(name):
+            raise UsageError(
+                f"--config: data {one.label!r} is about videos ({name})",
+                hint="only pictures are asked about here",
+            )
+    for name in one.said:
+        if name not in ("dataset", *_VIDEO):
+            raise UsageError(
+                f"--config: data {one.label!r} says {name}, which means nothing here",
+                hint='"dataset" names the set; its columns say of which kind it is',
+            )
+    source = one.said.get("dataset", one.label)
+    if not isinstance(source, str) or not source.strip():
+        raise UsageError(f'--config: data {one.label!r}: "dataset" must be a name or a path')
+    if one.kind not in ("", *_KINDS) and benchmark_of(Path(source.strip()).stem) is None:
+        hint = did_you_mean(one.kind, list(_KINDS), otherwise=f"known: {', '.join(_KINDS)}", at_most=1)
+        raise UsageError(
+            f"--config: data {one.label!r} is of the class {one.kind}, whose rules are not known here",
+            hint=hint,
+        )
+    return source.strip()
+
+
+def _classes() -> str:
+    return (
+        f'"class" is one of {", ".join(_SERVED)}, "api_base" the address of any OpenAI-compatible server; '
+        "weights on this machine are served first (vllm serve NAME)"
+    )
