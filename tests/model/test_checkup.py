@@ -7,8 +7,9 @@ import pytest
 from PIL import Image as Pictures
 
 from eyechart.errors import ModelError
-from eyechart.model.checkup import Finding, cases, check_model
-from eyechart.types import Image, Reply, Request
+from eyechart.model.adapt import adapt
+from eyechart.model.checkup import Finding, cases, check_model, conclusions
+from eyechart.types import Image, Model, Reply, Request
 from support.parts import ScriptedModel
 
 COLOURS = {(255, 0, 0): "red", (0, 0, 255): "blue", (0, 128, 0): "green"}
@@ -22,7 +23,7 @@ ABILITIES = [
 ]
 
 
-def check(model: ScriptedModel) -> list[Finding]:
+def check(model: Model) -> list[Finding]:
     async def work() -> list[Finding]:
         return [finding async for finding in check_model(model)]
 
@@ -131,7 +132,7 @@ def test_an_empty_answer_is_shown_with_its_reason() -> None:
 
 def test_the_pictures_are_what_they_say_and_small_to_send() -> None:
     pictures = [
-        part for case in cases() for _, parts in case.turns for part in parts if isinstance(part, Image)
+        part for case in cases() for turn in case.turns for part in turn.parts if isinstance(part, Image)
     ]
     for one in pictures:
         with Pictures.open(io.BytesIO(one.data())) as opened:
@@ -152,3 +153,45 @@ def test_a_model_that_never_answers_is_not_waited_for() -> None:
     found = asyncio.run(work())
     assert [finding.verdict for finding in found] == ["unsure"] * len(ABILITIES)
     assert found[0].said == "(no answer within 0.01 s)"
+
+
+def test_the_model_speaks_in_a_conversation_and_its_words_are_put_there() -> None:
+    heard: list[list[str]] = []
+
+    def script(request: Request) -> str:
+        if request.sample.id == "check:multi-round":
+            heard.append([turn.text for turn in request.messages])
+        return "Noted." if len(heard) == 1 else sees(request)
+
+    found = check(ScriptedModel(script))
+    assert found[4].verdict == "yes"
+    assert [len(turns) for turns in heard] == [1, 3]
+    assert heard[1][1] == "Noted."
+
+
+def test_an_evaluator_class_is_handed_all_rounds_at_once() -> None:
+    class Evaluator:
+        def __init__(self) -> None:
+            self.rounds: list[list[str]] = []
+
+        def generate_answer(self, question: dict[str, object]) -> dict[str, object]:
+            if "prompted_content_list" in question:
+                self.rounds.append([str(path)[-4:] for path in question["image_list"]])  # type: ignore[attr-defined]
+            return question | {"prediction": "green"}
+
+    evaluator = Evaluator()
+    found = check(adapt(evaluator, "python:Evaluator"))
+    assert evaluator.rounds == [[".png", ""]]
+    assert [one.verdict for one in found] == ["unsure", "unsure", "unsure", "yes", "yes", "unsure"]
+    assert [one.expected for one in found] == ["yellow", "red", "B", "green", "green", "blue"]
+
+
+def test_conclusions_are_drawn_skill_by_skill() -> None:
+    assert set(conclusions(check(ScriptedModel(sees))).values()) == {"yes"}
+    assert conclusions(check(ScriptedModel(reads_only))) == {
+        "sees pictures": "no",
+        "tells several pictures apart": "no",
+        "remembers earlier rounds": "no",
+    }
+    half = check(ScriptedModel(lambda request: "red"))
+    assert conclusions(half)["sees pictures"] == "partly"

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, options_of
 from eyechart.cli.flags import add_model_flags
 from eyechart.cli.output import print_json, print_rich, stdout_kept_for
+from eyechart.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.model.checkup import Finding
+    from eyechart.model.checkup import Case, Finding
     from eyechart.types import Model
 
 DESCRIPTION = """\
 Ask a model six easy questions with one right answer each: text only, one picture, multiple choice,
 several pictures, a conversation of several rounds, a picture of 108 megapixels. Says what works.
 Costs six small requests.
+
+An evaluator class (generate_answer), or any model with --multi, is also put the kinds of MULTI's
+questions, through its real prompts: every type, in words and with pictures, captions, several pictures
+at once and in rounds, in Chinese and in English. Each answer is shown beside the expected one.
 """
 
 
@@ -37,6 +43,10 @@ def add_parser(verbs: Verbs) -> None:
     )
     parser.add_argument("model", metavar="MODEL", help="as for eyechart run")
     add_model_flags(parser)
+    parser.add_argument(
+        "--multi", action="store_true", help="the kinds of MULTI's questions, too (evaluator classes: always)"
+    )
+    parser.add_argument("--lang", choices=["zh", "en"], help="of MULTI's questions (default: both)")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
 
 
@@ -49,43 +59,82 @@ def execute(args: argparse.Namespace) -> int:
     with stdout_kept_for(is_json=args.json):
         options = Options.of(options_of(args))
         model = find_model(args.model, options)
-        findings = asyncio.run(_check(model, options.timeout_s))
+        findings = asyncio.run(_check(model, _cases(args, model), options.timeout_s))
     if args.json:
-        print_json({"model": model.name, "abilities": {f.ability: f.verdict for f in findings},
-                    "said": {f.ability: f.said for f in findings}})  # fmt: skip
+        print_json(_as_json(model.name, findings))
     else:
         print_rich(_table(model.name, findings), _conclusion(findings))
     return 0 if all(finding.verdict == "yes" for finding in findings) else 1
 
 
-async def _check(model: Model, timeout_s: float) -> list[Finding]:
+def _cases(args: argparse.Namespace, model: Model) -> list[Case]:
+    """Our six, and MULTI's kinds for those who are to answer them."""
+    from eyechart.compat.multi.tester import LANGUAGES, multi_cases
+    from eyechart.model.checkup import cases
+
+    is_evaluator = bool(getattr(model, "takes_rounds", False))
+    is_endpoint = bool(getattr(model, "is_endpoint", False))
+    if not (args.multi or is_evaluator):
+        if args.lang:
+            raise UsageError("--lang is the language of MULTI's questions", hint="add --multi")
+        return cases()
+    languages = [lang for lang in LANGUAGES if args.lang in (None, lang)]
+    # As `eyechart multi` asks them: endpoints get a system message, classes one text.
+    return cases() + [one for lang in languages for one in multi_cases(lang, split_sys=is_endpoint)]
+
+
+async def _check(model: Model, asked: Sequence[Case], timeout_s: float) -> list[Finding]:
     from eyechart.model.checkup import check_model
 
     try:
-        return [finding async for finding in check_model(model, timeout_s)]
+        return [finding async for finding in check_model(model, timeout_s, asked)]
     finally:
         await model.close()
 
 
-def _table(name: str, findings: list[Finding]) -> RenderableType:
+def _as_json(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
+    from eyechart.model.checkup import conclusions
+
+    return {
+        "model": name,
+        "abilities": {one.ability: one.verdict for one in findings},
+        "said": {one.ability: one.said for one in findings},
+        "expected": {one.ability: one.expected for one in findings},
+        "answered": {one.ability: bool(one.reply and one.reply.text.strip()) for one in findings},
+        "conclusions": dict(conclusions(findings)),
+    }
+
+
+def _table(name: str, findings: Sequence[Finding]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=Text(name), title_justify="left", box=None, pad_edge=False)
-    for heading in ("can it take", "", "what it said"):
+    for heading in ("can it take", "", "what it said", "expected"):
         table.add_column(heading)
     styles = {"yes": "green", "unsure": "yellow", "no": "red"}
     for finding in findings:
         said = finding.said if len(finding.said) <= 70 else finding.said[:70] + "…"
-        table.add_row(Text(finding.ability), Text(finding.verdict, styles[finding.verdict]), Text(said))
+        table.add_row(
+            Text(finding.ability),
+            Text(finding.verdict, styles[finding.verdict]),
+            Text(said),
+            Text(finding.expected),
+        )
     return table
 
 
-def _conclusion(findings: list[Finding]) -> RenderableType:
+def _conclusion(findings: Sequence[Finding]) -> RenderableType:
     from rich.text import Text
+
+    from eyechart.model.checkup import conclusions
 
     by = {
         verdict: [f.ability for f in findings if f.verdict == verdict] for verdict in ("yes", "unsure", "no")
     }
     words = {"yes": "answers", "unsure": "not clear (wrong answer, or none this time)", "no": "does not take"}
-    return Text("\n".join(f"{words[verdict]}: {', '.join(names)}" for verdict, names in by.items() if names))
+    lines = [f"{words[verdict]}: {', '.join(names)}" for verdict, names in by.items() if names]
+    n_answered = sum(bool(one.reply and one.reply.text.strip()) for one in findings)
+    lines.append(f"answered: {n_answered} of {len(findings)}, rightly {len(by['yes'])}")
+    lines += [f"{skill}: {conclusion}" for skill, conclusion in conclusions(findings).items()]
+    return Text("\n".join(lines))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, pairs
 from eyechart.cli.output import note, print_json, print_rich, stdout_kept_for
+from eyechart.errors import EyechartError
 
 if TYPE_CHECKING:
     from eyechart.compat.multi.inference import Finished
@@ -172,7 +174,12 @@ def execute(args: argparse.Namespace) -> int:
         if inference.arguments.debug:
             note(inference.describe())
             return 0
-        finished = inference.infer()
+        try:
+            finished = inference.infer()
+        except EyechartError:
+            if inference.folder.exists():
+                note(_again(inference.folder))
+            raise
     _tell(finished, as_json=args.json)
     return finished.run.exit_code
 
@@ -182,6 +189,10 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     names = [flag[0].removeprefix("--") for flags in _GROUPS.values() for flag, _ in flags]
     given = {name: getattr(args, name) for name in names if hasattr(args, name)}
     return {**given, "set": pairs(args.own, flag="--set")} if args.own else given
+
+
+def _again(folder: Path) -> str:
+    return f"to go on: eyechart multi --checkpoint_dir {folder}"
 
 
 def _tell(finished: Finished, *, as_json: bool) -> None:
@@ -195,7 +206,6 @@ def _tell(finished: Finished, *, as_json: bool) -> None:
         print_rich(run_table(done.summary))
     for text in finished.remarks:
         note(text)
-    again = f"to go on: eyechart multi --checkpoint_dir {finished.folder}"
     if done.trouble is not None:
         note(f"the run was stopped: {done.trouble}")
     if done.is_interrupted:
@@ -204,7 +214,7 @@ def _tell(finished: Finished, *, as_json: bool) -> None:
         reasons = (f"{one.sample.id}: {one.failure.reason}" for one in done.samples() if one.failure)
         note(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}")
     if done.exit_code:
-        note(again)
+        note(_again(finished.folder))
     for trouble in (done.files_trouble, done.cache_trouble):
         if trouble:
             note(trouble)

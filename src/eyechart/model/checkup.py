@@ -10,14 +10,16 @@ import asyncio
 import hashlib
 import io
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from eyechart.errors import ModelError
-from eyechart.types import Image, Message, Model, Part, Reply, Request, Sample
+from eyechart.types import MODELS_TURN, Image, Message, Model, Reply, Request, Sample
 
 Verdict = Literal["yes", "unsure", "no"]
+Skill = Literal["", "sees pictures", "tells several pictures apart", "remembers earlier rounds"]
+Conclusion = Literal["yes", "partly", "no"]
 LARGE = (12_000, 9_000)  # 108 megapixels: more than endpoints take, few bytes as a plain PNG
 
 
@@ -30,15 +32,27 @@ Answer with the letter of the right option.
 """
 
 
+def says(pattern: str) -> Callable[[str], bool]:
+    """Whether a reply holds one of some words as a word of its own.
+
+    >>> says("red|A")("It is red."), says("red|A")("It was rendered.")
+    (True, False)
+    """
+    return lambda text: re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE) is not None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A question with one right answer."""
+    """A question with one right answer. `skill` is what a right answer shows besides."""
 
     ability: str
-    turns: tuple[tuple[Literal["user", "assistant"], tuple[Part, ...]], ...]
-    expected: str  # a pattern, looked for in the reply as a word: "rendered" is not "red"
+    turns: tuple[Message, ...]  # the model's own, where it speaks before the last, are left empty
+    expected: str  # for people
+    is_right: Callable[[str], bool]
+    skill: Skill = ""
     question: str = ""  # where the turn says more than that
     choices: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,80 +62,121 @@ class Finding:
     ability: str
     verdict: Verdict
     said: str
+    expected: str = ""
+    skill: Skill = ""
     reply: Reply | None = None
 
 
 def cases() -> list[Case]:
     """The cases, cheapest first."""
-    red, blue, green = (_plain_picture(colour) for colour in ("red", "blue", "green"))
+    red, blue, green = (plain_picture(colour) for colour in ("red", "blue", "green"))
     word = "Answer with one word."
     return [
         Case(
             ability="text only",
-            turns=(("user", (f"What colour is a ripe banana? {word}",)),),
+            turns=(Message("user", (f"What colour is a ripe banana? {word}",)),),
             expected="yellow",
+            is_right=says("yellow"),
         ),
         Case(
             ability="one picture",
-            turns=(("user", (red, f"{_QUESTION} {word}")),),
+            turns=(Message("user", (red, f"{_QUESTION} {word}")),),
             expected="red",
+            is_right=says("red"),
+            skill="sees pictures",
         ),
         Case(
             ability="multiple choice",
-            turns=(("user", (blue, _CHOICE)),),
-            expected="B|blue",
+            turns=(Message("user", (blue, _CHOICE)),),
+            expected="B",
+            is_right=says("B|blue"),
+            skill="sees pictures",
             question=_QUESTION,
             choices={"A": "red", "B": "blue"},
         ),
         Case(
             ability="several pictures",
-            turns=(("user", (red, green, f"What colour is the second picture? {word}")),),
+            turns=(Message("user", (red, green, f"What colour is the second picture? {word}")),),
             expected="green",
+            is_right=says("green"),
+            skill="tells several pictures apart",
         ),
         Case(
             ability="multi-round",
             turns=(
-                ("user", (green, "Look at this picture and remember its colour.")),
-                ("assistant", ("I will remember it.",)),
-                ("user", (f"Which colour was it? {word}",)),
+                Message("user", (green, "Look at this picture and remember its colour.")),
+                MODELS_TURN,
+                Message("user", (f"Which colour was it? {word}",)),
             ),
             expected="green",
+            is_right=says("green"),
+            skill="remembers earlier rounds",
         ),
         Case(
             ability="very large picture",
-            turns=(("user", (_plain_picture("blue", LARGE), f"{_QUESTION} {word}")),),
+            turns=(Message("user", (plain_picture("blue", LARGE), f"{_QUESTION} {word}")),),
             expected="blue",
+            is_right=says("blue"),
         ),
     ]
 
 
-async def check_model(model: Model, timeout_s: float = 600.0) -> AsyncIterator[Finding]:
+async def check_model(
+    model: Model, timeout_s: float = 600.0, asked: Iterable[Case] | None = None
+) -> AsyncIterator[Finding]:
     """Put every case to the model, one after the other, and wait so long for each answer."""
-    for case in cases():
+    for case in cases() if asked is None else asked:
         yield await _put(model, case, timeout_s)
 
 
+def conclusions(findings: Sequence[Finding]) -> dict[Skill, Conclusion]:
+    """What the right answers show of the model, skill by skill."""
+    found: dict[Skill, Conclusion] = {}
+    for skill in dict.fromkeys(one.skill for one in findings if one.skill):
+        right = [one.verdict == "yes" for one in findings if one.skill == skill]
+        found[skill] = "yes" if all(right) else "partly" if any(right) else "no"
+    return found
+
+
 async def _put(model: Model, case: Case, timeout_s: float) -> Finding:
-    messages = tuple(Message(role, parts) for role, parts in case.turns)
-    question = case.question or messages[-1].text
-    sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices)
+    def found(verdict: Verdict, said: str, reply: Reply | None = None) -> Finding:
+        return Finding(
+            ability=case.ability,
+            verdict=verdict,
+            said=said,
+            expected=case.expected,
+            skill=case.skill,
+            reply=reply,
+        )
+
     try:
         async with asyncio.timeout(timeout_s):
-            reply = await model.reply(Request(messages=messages, sample=sample))
+            reply = await _converse(model, case)
     except TimeoutError:
-        return Finding(ability=case.ability, verdict="unsure", said=f"(no answer within {timeout_s:g} s)")
+        return found("unsure", f"(no answer within {timeout_s:g} s)")
     except ModelError as err:
         if err.is_fatal or err.is_unreachable:
             raise
         # A busy server says nothing about what its model can do.
-        verdict: Verdict = "unsure" if err.is_retryable else "no"
-        return Finding(ability=case.ability, verdict=verdict, said=err.message)
-    is_right = re.search(rf"\b(?:{case.expected})\b", reply.text, re.IGNORECASE) is not None
+        return found("unsure" if err.is_retryable else "no", err.message)
     said = " ".join(reply.text.split()) or f"(nothing; finish reason {reply.finish_reason})"
-    return Finding(ability=case.ability, verdict="yes" if is_right else "unsure", said=said, reply=reply)
+    return found("yes" if case.is_right(reply.text) else "unsure", said, reply)
 
 
-def _plain_picture(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
+async def _converse(model: Model, case: Case) -> Reply:
+    """The last reply. What the model says before is put where it speaks, unless it takes all rounds."""
+    question = case.question or case.turns[-1].text
+    sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices, meta=case.meta)
+    turns = list(case.turns)
+    while MODELS_TURN in turns and not getattr(model, "takes_rounds", False):
+        here = turns.index(MODELS_TURN)
+        said = await model.reply(Request(messages=tuple(turns[:here]), sample=sample))
+        turns[here] = Message("assistant", (said.text,))
+    return await model.reply(Request(messages=tuple(turns), sample=sample))
+
+
+def plain_picture(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
+    """A picture of one colour."""
     import pybase64
     from PIL import Image as Pictures
 

@@ -46,9 +46,8 @@ def kept(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
         yield
         return
     is_over = threading.Event()
-    writer = threading.Thread(
-        target=_watch, args=(run_folder, folder / FOLDER, save_every, is_over), name="eyechart-checkpoints"
-    )
+    watch = (run_folder, folder / FOLDER, save_every, is_over, _count(run_folder))
+    writer = threading.Thread(target=_watch, args=watch, name="eyechart-checkpoints")
     writer.start()
     try:
         yield
@@ -57,17 +56,21 @@ def kept(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
         writer.join()
 
 
-def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.Event) -> None:
-    n_before: int | None = None
+def _count(run_folder: Path) -> int:
+    """How many questions are answered by now; 0 where nothing can be read yet."""
+    with contextlib.suppress(EyechartError):
+        if (run_folder / FILE_NAME).exists() and (done := Run(run_folder)).manifest:
+            return len(done.verdicts())
+    return 0
+
+
+def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.Event, n_before: int) -> None:
     pause_s = _LOOK_EVERY_S
     while not is_over.wait(pause_s):
-        if not (run_folder / FILE_NAME).exists():
-            continue
         start = time.monotonic()
-        with contextlib.suppress(EyechartError, OSError):  # a copy that could not be made; the run goes on
-            done = Run(run_folder)
-            n_answered = len(done.verdicts()) if done.manifest else 0
-            if n_before is not None and n_answered // save_every > n_before // save_every:
-                write_predictions(done, folder / f"prediction_{n_answered}.json", is_over=False)
-            n_before = n_answered
+        n_answered = _count(run_folder)
+        if n_answered // save_every > n_before // save_every:
+            with contextlib.suppress(EyechartError, OSError):  # a copy could not be made; the run goes on
+                write_predictions(Run(run_folder), folder / f"prediction_{n_answered}.json", is_over=False)
+        n_before = max(n_before, n_answered)
         pause_s = max(_LOOK_EVERY_S, (time.monotonic() - start) / _SHARE)

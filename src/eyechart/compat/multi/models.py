@@ -185,7 +185,7 @@ def _evaluator(arguments: Arguments, spec: str, registered: str = "") -> Chosen:
     offered = {
         "model_dir": ("model_dir", arguments.model_dir),
         "cuda_device": ("device_map", arguments.cuda_device),
-        "api_url": ("api_url", arguments.api_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL),
+        "api_url": ("api_url", arguments.api_url or _usual_url()),
         "api_key": ("api_key", arguments.api_key or os.environ.get("OPENAI_API_KEY")),
         "model_version": ("model", arguments.model_version),
     }
@@ -212,6 +212,10 @@ def _evaluator(arguments: Arguments, spec: str, registered: str = "") -> Chosen:
             )
     name = arguments.model_version or spec.rpartition(":")[2]
     return Chosen(spec=spec, name=name, options={"params": params}, registered=registered, notes=tuple(notes))
+
+
+def _usual_url() -> str:
+    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL
 
 
 def _check_input(arguments: Arguments, registered: str, inputs: tuple[int, ...]) -> None:
