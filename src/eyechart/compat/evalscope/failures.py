@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eyechart.errors import EyechartError
+
+if TYPE_CHECKING:
+    from eyechart.compat.evalscope.outcome import Outcome
 
 
 class PairFailed(EyechartError):
@@ -13,10 +16,12 @@ class PairFailed(EyechartError):
 
     exit_code = 1
 
-    def __init__(self, model: str, data: str, why: str, *, hint: str = "") -> None:
+    def __init__(
+        self, model: str, data: str, why: str, *, hint: str = "", counted: Outcome | None = None
+    ) -> None:
         super().__init__(f"model {model} x dataset {data}: {why}", hint=hint)
         self.why = why
-        self.counted: Any = None  # what is known of the pair all the same
+        self.counted = counted  # what is known of the pair all the same
 
 
 class TaskFailed(EyechartError):
@@ -24,14 +29,11 @@ class TaskFailed(EyechartError):
 
     exit_code = 1
 
-    def __init__(self, failures: Sequence[EyechartError], results: Mapping[str, Mapping[str, str]]) -> None:
-        first = failures[0]
-        if len(failures) == 1:
-            message, hint = first.message, first.hint
-        else:
-            lines = [f"\n  {err.message}" for err in failures]
-            message = f"{len(failures)} of the task's evaluations have no result:{''.join(lines)}"
-            hint = first.hint
-        super().__init__(message, hint=hint)
+    def __init__(self, failures: Sequence[PairFailed], results: Mapping[str, Mapping[str, str]]) -> None:
+        message = failures[0].message
+        if len(failures) > 1:
+            lines = "".join(f"\n  {err.message}" for err in failures)
+            message = f"{len(failures)} of the task's evaluations have no result:{lines}"
+        super().__init__(message, hint=failures[0].hint)
         self.failures = tuple(failures)
-        self.results = dict(results)
+        self.results = {name: dict(row) for name, row in results.items()}

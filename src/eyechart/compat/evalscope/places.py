@@ -36,12 +36,18 @@ class Place:
     folder: Path
     identity: str
     is_marked: bool
+    is_new: bool = False
 
     def mark(self, *, is_done: bool) -> None:
         """Say in the folder how far the task is."""
         if self.is_marked:
             content = {"schema": 1, "task": self.identity, "state": "done" if is_done else "running"}
             folders.write_json(self.folder / MARKER, content)
+
+    def discard(self) -> None:
+        """Leave nothing behind of a task that did not begin."""
+        if self.is_new:
+            folders.discard(self.folder)
 
 
 @contextlib.contextmanager
@@ -55,8 +61,9 @@ def take_place(task: Task) -> Iterator[Place]:
         return
     with contextlib.ExitStack() as stack:
         root = Path(task.work_dir).expanduser()
-        folder = _earlier(root, identity, stack, with_done=task.reuse) or _new(root, stack)
-        place = Place(folder=folder, identity=identity, is_marked=True)
+        earlier = _earlier(root, identity, stack, with_done=task.reuse)
+        folder = earlier or _new(root, stack)
+        place = Place(folder=folder, identity=identity, is_marked=True, is_new=earlier is None)
         place.mark(is_done=False)
         yield place
 
@@ -82,7 +89,7 @@ def find_predictions(task: Task, model: str, stem: str) -> Path:
     between = "" if task.use_cache is not None or not task.is_stamped else "*/"
     looked = f"{Path(task.use_cache or task.work_dir)}/{between}{model}/{stem}.xlsx"
     raise DataError(
-        f"there are no predictions to score (looked for {looked}, .tsv, .json)",
+        f"{stem}: there are no predictions to score (looked for {looked}, .tsv, .json)",
         hint="mode: infer or mode: all makes them",
     )
 

@@ -47,11 +47,16 @@ def result_text(result: Any) -> str:
         return ""
     if isinstance(result, Mapping):
         return json.dumps(dict(result), indent=2, ensure_ascii=False, default=str)
-    if hasattr(result, "to_dict") and hasattr(result, "columns"):  # a DataFrame
+    if is_frame(result):
         return table_text(frame_lines(result))
     if isinstance(result, list) and result and all(isinstance(one, Mapping) for one in result):
         return table_text(result)
     return str(result)
+
+
+def is_frame(value: Any) -> bool:
+    """Whether it is a DataFrame. Nobody needs pandas to ask."""
+    return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 
 def frame_lines(frame: Any) -> list[Line]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eyechart.compat.evalscope.config import read_task
-from eyechart.compat.evalscope.failures import TaskFailed
+from eyechart.compat.evalscope.failures import PairFailed, TaskFailed
 from eyechart.compat.evalscope.printed import print_done, rate, remark, say, summary_text
 from eyechart.compat.evalscope.task import Task
 from eyechart.errors import EyechartError
+
+if TYPE_CHECKING:
+    from eyechart.compat.evalscope.outcome import Outcome, Pair
+    from eyechart.compat.evalscope.questions import Questions
+    from eyechart.compat.evalscope.status import State, Status
 
 Results = dict[str, dict[str, str]]
 
@@ -30,6 +36,7 @@ def run_task(task_cfg: Any) -> Any:
 
 def run(task: Task) -> Results:
     """Run a task that was read already."""
+    from eyechart.compat.evalscope.changed import seed_all
     from eyechart.compat.evalscope.places import take_place, write_config
     from eyechart.compat.evalscope.questions import open_questions
 
@@ -39,68 +46,79 @@ def run(task: Task) -> Results:
         _print_config(task)
         return {}
     if task.seed is not None:
-        from eyechart.compat.evalscope.pair import seed_all
-
         seed_all(task.seed)
     questions = [open_questions(entry) for entry in task.data]
     if task.mode == "eval":
-        return _run_all(task, questions, Path(task.use_cache or task.work_dir).expanduser())
+        return _run_all(_plan_all(task, questions, None))
     with take_place(task) as place:
+        try:
+            pairs = _plan_all(task, questions, place.folder)
+        except EyechartError:
+            place.discard()
+            raise
         write_config(place, task)
-        results = _run_all(task, questions, place.folder)
+        results = _run_all(pairs)
         place.mark(is_done=True)
     return results
 
 
-def _run_all(task: Task, questions: list[Any], out: Path) -> Results:
-    """Models outside, sets inside; all are planned before the first one starts."""
-    from eyechart.compat.evalscope.pair import plan_pair, run_pair
+def _plan_all(task: Task, questions: Sequence[Questions], out: Path | None) -> list[tuple[Pair, Status]]:
+    """Models outside, sets inside; all are planned before the first one starts.
+
+    Without `out`, predictions are scored where they lie.
+    """
+    from eyechart.compat.evalscope.outcome import stem_for
+    from eyechart.compat.evalscope.pair import plan_pair
+    from eyechart.compat.evalscope.places import find_predictions
     from eyechart.compat.evalscope.status import Status
 
-    states = {model.name: Status(out / model.name, model.name, task) for model in task.models}
-    plans = {
-        model.name: [plan_pair(task, model, one, out, states[model.name]) for one in questions]
-        for model in task.models
-    }
+    found: list[tuple[Pair, Status]] = []
+    states: dict[Path, Status] = {}
+    for model in task.models:
+        for one in questions:
+            predictions = None
+            if out is None:
+                predictions = find_predictions(task, model.name, stem_for(model.name, one.entry.name))
+            folder = predictions.parent if predictions else Path(str(out)) / model.name
+            status = states.setdefault(folder, Status(folder, model.name, task))
+            is_fresh = task.asks_anew and not task.reuse and status.is_done(one.entry.name)
+            found.append((plan_pair(task, model, one, folder, predictions, is_fresh=is_fresh), status))
+    return found
+
+
+def _run_all(pairs: Sequence[tuple[Pair, Status]]) -> Results:
+    """One after the other; what fails is raised when all are done."""
+    from eyechart.compat.evalscope.pair import run_pair
+
     results: Results = {}
-    failures: list[EyechartError] = []
-    for name, pairs in plans.items():
-        status = states[name]
+    failures: list[PairFailed] = []
+    for name, of_model in groupby(pairs, key=lambda one: one[0].model.name):
         rows: list[Mapping[str, str]] = []
-        for pair in pairs:
+        for pair, status in of_model:
             outcome = run_pair(pair, status)
-            if outcome.failure is None:
+            if outcome.failure is not None:
+                failures.append(outcome.failure)
+            else:
                 print_done(name, pair.data, outcome.result)
                 if outcome.lines:
                     results[f"{pair.stem}_acc"] = dict(outcome.lines[0])
-            else:
-                failures.append(outcome.failure)
             rows.append(_noted(status, pair, outcome))
         say(summary_text(rows))
     if failures:
-        raise TaskFailed(failures, results)
+        raise TaskFailed(failures, results) from failures[0].__cause__
     return results
 
 
-def _noted(status: Any, pair: Any, outcome: Any) -> Mapping[str, str]:
+def _noted(status: Status, pair: Pair, outcome: Outcome) -> Mapping[str, str]:
     """Keep what came of a pair in the status file; returns its line of the summary."""
     from eyechart.compat.evalscope.status import metrics_of
 
-    metrics = metrics_of([dict(line) for line in outcome.lines])
+    metrics = metrics_of(outcome.lines)
     primary = next((name for name in metrics if name.endswith("Overall")), next(iter(metrics), None))
     error = outcome.failure.why if outcome.failure is not None else None
-    state = (
-        "done"
-        if outcome.failure is None
-        else "eval"
-        if pair.plan is None or not outcome.n_failed
-        else "infer"
-    )
-    if outcome.failure is None and pair.task.mode == "infer":
-        state = "infer"
     status.say(
         pair.data,
-        state,
+        _state(pair, outcome),
         prediction_file=str(pair.predictions),
         judge_model=pair.judge,
         error_message=error,
@@ -113,9 +131,15 @@ def _noted(status: Any, pair: Any, outcome: Any) -> Mapping[str, str]:
         "judge_fail_rate": rate(outcome.n_unjudged, outcome.n),
         "primary_metric": primary or "",
         "primary_metric_value": str(metrics[primary]) if primary else "",
-        "skip_reason": "",
         "eval_error": error or "",
     }
+
+
+def _state(pair: Pair, outcome: Outcome) -> State:
+    """How far it came: to its end, or to the step that failed."""
+    if outcome.failure is None:
+        return "done" if pair.task.mode != "infer" else "infer"
+    return "infer" if pair.plan is not None and (outcome.n_failed or not outcome.n) else "eval"
 
 
 def _print_config(task: Task) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,14 +98,18 @@ def _data_name(given: str) -> str:
     """The name that files carry: of a path, that of the file without its ending.
 
     >>> _data_name("my_set"), _data_name("data/my_set.tsv"), _data_name("hf:someone/signs:test")
-    ('my_set', 'my_set', 'hf:someone/signs:test')
+    ('my_set', 'my_set', 'someone_signs_test')
     """
     from eyechart.data.formats import SUFFIXES
 
     if given.startswith("hf:"):
-        return given
+        return _for_a_file(given.removeprefix("hf:"))
     path = Path(given)
-    return path.stem if path.suffix.lower() in SUFFIXES else path.name
+    return _for_a_file(path.stem if path.suffix.lower() in SUFFIXES else path.name)
+
+
+def _for_a_file(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "data"
 
 
 def _limit(values: Values) -> int | None:

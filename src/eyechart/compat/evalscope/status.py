@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -71,7 +71,7 @@ class Status:
         write_json(self._path, {**self._head, "datasets": self._datasets})
 
 
-def metrics_of(lines: list[dict[str, str]]) -> dict[str, float]:
+def metrics_of(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
     """The numbers of an accuracy table, by split and column.
 
     >>> metrics_of([{"split": "none", "Overall": "1.0", "map": "0.5"}])

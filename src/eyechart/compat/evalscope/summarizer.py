@@ -21,7 +21,7 @@ class Summarizer:
 
 
 def _newest(task: Task) -> Iterator[dict[str, dict[str, str]]]:
-    from eyechart.compat.evalscope.pair import read_table, stem_for
+    from eyechart.compat.evalscope.outcome import read_table, stem_for
     from eyechart.compat.evalscope.places import places_of
 
     places = places_of(task)

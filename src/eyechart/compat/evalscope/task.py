@@ -48,6 +48,7 @@ class Task:
     is_stamped: bool = True
     asks_anew: bool = False  # without `reuse`, a set that is done in this very folder is asked again
     is_dry_run: bool = False
+    progress: bool = True  # show the live line
     notes: tuple[str, ...] = ()  # remarks for people
     described: Mapping[str, Any] = field(default_factory=dict)  # the configuration, without keys
 

@@ -1,0 +1,137 @@
+"""A model and a set of questions, and what came of the two."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.compat.evalscope.failures import PairFailed
+from eyechart.compat.evalscope.printed import frame_lines, is_frame, remark
+from eyechart.compat.evalscope.questions import Questions
+from eyechart.compat.evalscope.task import ModelEntry, Task
+from eyechart.errors import EyechartError
+from eyechart.run.options import Options
+from eyechart.types import Result
+
+if TYPE_CHECKING:
+    from eyechart.run.plan import Plan
+    from eyechart.run.record import Run
+
+Row = Mapping[str, str]
+AGAIN = "the same call again asks only for what is missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A model and a set of questions that can be asked: all was checked, nothing spent."""
+
+    task: Task
+    model: ModelEntry
+    questions: Questions
+    folder: Path  # of the model's files
+    options: Options
+    predictions: Path  # the file of what was answered
+    plan: Plan | None = None  # None where predictions that are there already are scored
+    slips: list[EyechartError] = field(default_factory=list, repr=False)  # of a user's `build_prompt`
+
+    @property
+    def data(self) -> str:
+        """The set's name."""
+        return self.questions.entry.name
+
+    @property
+    def stem(self) -> str:
+        """How the names of the files begin."""
+        return stem_for(self.model.name, self.data)
+
+    @property
+    def judge(self) -> str | None:
+        """Who reads what rules cannot, if anybody does."""
+        judge = self.task.judging.get("model") if self.questions.dataset is not None else self.options.judge
+        return str(judge).removeprefix("openai/") if judge else None
+
+    def failed(self, why: str, *, hint: str = "", counted: Outcome | None = None) -> PairFailed:
+        """The error for this pair."""
+        return PairFailed(self.model.name, self.data, why, hint=hint, counted=counted)
+
+    def read_accuracies(self) -> tuple[Row, ...]:
+        """The rows of the accuracy file, as texts; none where there is no such file."""
+        return read_table(self.folder / f"{self.stem}_acc.csv")
+
+    def drop_accuracies(self) -> None:
+        """Those of an earlier time are not true any more, whatever happens now."""
+        for ending in ("_acc.csv", "_acc.txt"):
+            (self.folder / f"{self.stem}{ending}").unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a pair."""
+
+    n: int = 0
+    n_failed: int = 0
+    n_unjudged: int = 0
+    lines: tuple[Row, ...] = ()  # the accuracies, as they stand in the file
+    result: Any = None  # to be printed
+    failure: PairFailed | None = None
+
+
+def stem_for(model: str, data: str) -> str:
+    """How the names of the files of a pair begin.
+
+    >>> stem_for("qwen-vl", "my_set")
+    'qwen-vl_my_set'
+    """
+    return f"{model}_{data}"
+
+
+def count(pair: Pair, done: Run) -> Outcome:
+    """How many were asked and how many gave no answer, which is the end unless failures are to be kept."""
+    found = Outcome(n=0)
+    n = n_failed = 0
+    first = ""
+    for result in done.samples():
+        n += 1
+        if result.reply is None:
+            n_failed += 1
+            first = first or f"{result.sample.id}: {_why(result)}"
+        if pair.task.is_verbose:
+            said = result.reply.text if result.reply else f"failed: {_why(result)}"
+            remark(f"{pair.data} {result.sample.id}: {said}")
+    found = Outcome(n=n, n_failed=n_failed)
+    if n_failed and not pair.task.keep_failed:
+        what = f"{n_failed} of {n} questions got no answer (e.g. {first})"
+        hint = (
+            AGAIN if pair.plan is not None else "mode: all asks for them; keep_failed: true leaves them out"
+        )
+        raise pair.failed(what, hint=hint, counted=found)
+    return found
+
+
+def _why(result: Result) -> str:
+    return result.failure.reason if result.failure else "it was not asked any more"
+
+
+def read_table(path: Path) -> tuple[Row, ...]:
+    """The rows of a CSV file, as texts."""
+    if not path.is_file():
+        return ()
+    with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
+        return tuple(_texts(row) for row in csv.DictReader(file))
+
+
+def lines_of(result: Any) -> tuple[Row, ...]:
+    """What a user's `evaluate` returned, as texts."""
+    lines: Iterable[Mapping[str, Any]] = ()
+    if isinstance(result, Mapping):
+        lines = [result]
+    elif is_frame(result):
+        lines = frame_lines(result)
+    return tuple(_texts(line) for line in lines)
+
+
+def _texts(row: Mapping[Any, Any]) -> dict[str, str]:
+    return {str(name): "" if value is None else str(value) for name, value in row.items()}

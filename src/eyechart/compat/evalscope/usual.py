@@ -1,0 +1,69 @@
+"""A pair in the usual way: asked and scored by rules that are there, with no class of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eyechart.compat.evalscope.outcome import AGAIN, Outcome, Pair, count
+from eyechart.compat.evalscope.predictions import answered_of, drop_other_formats, write_predictions
+from eyechart.report.vlmevalkit.accuracy import Line
+
+if TYPE_CHECKING:
+    from eyechart.run.record import Run
+
+
+def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
+    """Ask, write the predictions, and score them; `scoring` is called between the two."""
+    from eyechart.run import evaluate
+
+    done = evaluate(pair.plan) if pair.plan is not None else _score_file(pair)
+    if done.is_interrupted:
+        raise KeyboardInterrupt
+    if pair.plan is not None:
+        write_predictions(done.samples, pair.predictions)
+        drop_other_formats(pair.predictions)
+    outcome = count(pair, done)
+    if pair.task.mode == "infer":
+        return outcome
+    scoring()
+    outcome = replace(outcome, n_unjudged=done.n_unjudged)
+    if outcome.n_unjudged and not pair.task.keep_failed:
+        what = "1 reply waits" if outcome.n_unjudged == 1 else f"{outcome.n_unjudged} replies wait"
+        why = f"{what} for the judge, which gave no answer"
+        raise pair.failed(why, hint=AGAIN, counted=outcome)
+    table = _write_accuracies(pair, done)
+    return replace(outcome, lines=pair.read_accuracies(), result=table or None)
+
+
+def _score_file(pair: Pair) -> Run:
+    """Predictions that are there already, as a run."""
+    from eyechart.run.replies import score_replies
+
+    kept = Path(pair.options.out) / "predictions" / f"{pair.stem}.jsonl"
+    file = answered_of(pair.predictions, pair.questions.source, pair.options, kept)
+    return score_replies(pair.questions.source, file, pair.options)
+
+
+def _write_accuracies(pair: Pair, done: Run) -> list[Line]:
+    """Write the accuracies and verdicts under the names that the task gives the two; returns the former."""
+    from eyechart.report.evalscope_table import write_evalscope
+    from eyechart.report.vlmevalkit.names import stem_of
+    from eyechart.report.vlmevalkit.rows import survey
+    from eyechart.types import Export
+
+    manifest = {**done.manifest, "model": pair.model.name, "origin": f"{pair.data}.tsv", "trials": 1}
+    their_stem = stem_of(manifest, 0)
+    draft = (
+        pair.folder / ".scores"
+    )  # the predictions that it writes again must not replace those that are there
+    draft.mkdir(exist_ok=True)
+    for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.samples)):
+        if path.name != f"{their_stem}.xlsx":
+            path.replace(pair.folder / f"{pair.stem}{path.name.removeprefix(their_stem)}")
+        else:
+            path.unlink()
+    draft.rmdir()
+    return survey(done.samples()).accuracies if pair.read_accuracies() else []
