@@ -49,7 +49,8 @@ def _ask(pair: Pair) -> Outcome:
     if pair.slips:
         slip = pair.slips[0]
         raise pair.failed(slip.message, hint=slip.hint) from (slip.__cause__ or slip)
-    dump(bridge.predictions(pair.questions.dataset, done.samples()), str(pair.predictions))
+    frame = bridge.predictions(pair.questions.dataset, done.samples())
+    dump(frame.assign(prediction=[str(text).strip() for text in frame["prediction"]]), str(pair.predictions))
     drop_other_formats(pair.predictions)
     return count(pair, done)
 

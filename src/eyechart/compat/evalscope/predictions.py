@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from eyechart.compat.evalscope.places import FORMATS
+from eyechart.data.rows import Blob
 from eyechart.errors import UsageError
 from eyechart.report.files import text_file
+from eyechart.report.record import Cell, to_json_text
 from eyechart.report.vlmevalkit.rows import NO_ANSWER, survey
 from eyechart.run.options import Options
 from eyechart.types import Result
+
+_Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
 
 
 def chosen_format() -> str:
@@ -27,24 +31,66 @@ def chosen_format() -> str:
     return said
 
 
-def write_predictions(results: Callable[[], Iterable[Result]], path: Path) -> Path:
-    """Write the questions with what was answered, in the format of the path's ending."""
-    columns = survey(results()).columns
-    heading = (*columns.names, "prediction")
-    rows = (columns.predicted(result) for result in results())
+def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file: Path | None) -> None:
+    """Write the questions with what was answered, in the format of the path's ending.
+
+    The columns are those of the `file` of questions, in its order and without its pictures; where there is
+    none, those that the questions themselves have.
+    """
+    heading, rows = _as_in(file, results) if file is not None else _as_asked(results)
     if path.suffix == ".xlsx":
         from eyechart.report.sheet import write_sheet
 
         write_sheet(heading, rows, path)
     elif path.suffix == ".tsv":
-        with text_file(path) as file:
-            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        with text_file(path) as out:
+            writer = csv.writer(out, delimiter="\t", lineterminator="\n")
             writer.writerow(heading)
             writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
     else:
-        with text_file(path) as file:
-            json.dump([dict(zip(heading, row, strict=True)) for row in rows], file, ensure_ascii=False)
-    return path
+        with text_file(path) as out:
+            json.dump([dict(zip(heading, row, strict=True)) for row in rows], out, ensure_ascii=False)
+
+
+def said_by(result: Result) -> str:
+    """What was answered, without blanks around it; or the words by which a failure is known."""
+    return result.reply.text.strip() if result.reply else NO_ANSWER
+
+
+def _as_asked(results: Callable[[], Iterable[Result]]) -> _Table:
+    columns = survey(results()).columns
+    rows = ([*columns.predicted(result)[:-1], said_by(result)] for result in results())
+    return (*columns.names, "prediction"), rows
+
+
+def _as_in(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
+    from eyechart.data.columns import ONLY_PATHS
+    from eyechart.data.source import open_source
+
+    source = open_source(file)
+    pictures = [name for name in source.detection.fields.get("image", ()) if name not in ONLY_PATHS]
+    kept = [name for name in source.detection.columns if name not in (*pictures, "prediction")]
+    said = {result.sample.row: said_by(result) for result in results()}
+
+    def rows() -> Iterator[list[Cell]]:
+        for row, _ in source.pictured_rows():
+            if row.number in said:
+                cells = [_cell(name, row.values.get(name)) for name in kept]
+                yield [*cells, said[row.number]]
+
+    return (*kept, "prediction"), rows()
+
+
+def _cell(column: str, value: Any) -> Cell:
+    """A cell as it stands in the file; an index that is a number is one, as other tools look it up."""
+    if isinstance(value, Blob):
+        value = value.data.decode(errors="replace")
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        is_number = column == "index" and value.isascii() and value.isdigit() and len(value) < 16
+        return int(value) if is_number and str(int(value)) == value else value
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else to_json_text(value)
 
 
 def drop_other_formats(path: Path) -> None:

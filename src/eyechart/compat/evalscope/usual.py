@@ -23,7 +23,8 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     if done.is_interrupted:
         raise KeyboardInterrupt
     if pair.plan is not None:
-        write_predictions(done.samples, pair.predictions)
+        source = pair.questions.source
+        write_predictions(done.samples, pair.predictions, source if isinstance(source, Path) else None)
         drop_other_formats(pair.predictions)
     outcome = count(pair, done)
     if pair.task.mode == "infer":
