@@ -144,7 +144,7 @@ def returned(done: Outcome) -> Any:
 
 
 def sheet(path: Path) -> list[dict[str, Any]]:
-    heading, *rows = openpyxl.load_workbook(path, read_only=True).worksheets[0].iter_rows(values_only=True)
+    heading, *rows = openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True)
     return [dict(zip(map(str, heading), row, strict=True)) for row in rows]
 
 

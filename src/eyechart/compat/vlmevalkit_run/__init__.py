@@ -17,8 +17,8 @@ from eyechart.compat.evalscope.settings import read_data, read_eval_config
 from eyechart.compat.evalscope.task import DataEntry, ModelEntry, Task
 from eyechart.compat.evalscope.values import Values
 from eyechart.compat.vlmevalkit_run.config_file import data_source, read_config, served_entry
-from eyechart.compat.vlmevalkit_run.earlier import bring_predictions
-from eyechart.compat.vlmevalkit_run.flags import OF_A_MODEL, SHARED, Flags, in_flags
+from eyechart.compat.vlmevalkit_run.earlier import bring_predictions, count_failed
+from eyechart.compat.vlmevalkit_run.flags import OF_A_MODEL, SHARED, Flags, as_flags, in_flags
 from eyechart.errors import UsageError
 from eyechart.registry import models as providers
 
@@ -34,7 +34,11 @@ def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> in
     task = task_of(flags, os.environ)
     bring_predictions(task, say)
     run_task(task)
-    return 0
+    failed = count_failed(task) if task.keep_failed else {}
+    for stem, n in failed.items():
+        what = "1 question got no answer and is" if n == 1 else f"{n} questions got no answer and are"
+        say(f"{stem}: {what} in no accuracy; with --reuse and without --keep-failed they are asked again")
+    return 1 if failed else 0
 
 
 def task_of(flags: Flags, environment: Mapping[str, str]) -> Task:
@@ -53,7 +57,7 @@ def task_of(flags: Flags, environment: Mapping[str, str]) -> Task:
         or "outputs",  # as published: it comes first
         is_stamped=False,
         asks_anew=True,
-        notes=(*flags.notes(), *task.notes),
+        notes=(*flags.notes(), *map(as_flags, task.notes)),
         described=_described(flags),
     )
 
@@ -78,7 +82,7 @@ def _named(flags: Flags, environment: Mapping[str, str]) -> Task:
             given, shared = name.removeprefix("openai/"), {"base_url": base_url, **of_a_model}
         else:
             given = {"name": name, **flags.said(OF_A_MODEL)}
-        (entry,), notes = read_models([given], Values(shared, "--model"), flags.retry)
+        (entry,), notes = read_models([given], Values(shared, "eval_config"), flags.retry)
         entries.append(replace(entry, name=file_name(name)))
         remarks += notes
     return _task(flags, entries, data, remarks)

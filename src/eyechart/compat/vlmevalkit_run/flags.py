@@ -120,11 +120,16 @@ def flag(name: str) -> str:
 
 
 def in_flags(err: UsageError) -> UsageError:
-    r"""An error about a configuration, in the words of one who has written flags.
+    """An error about a configuration, for one who has written flags."""
+    return UsageError(as_flags(err.message), hint=as_flags(err.hint))
 
-    >>> str(in_flags(UsageError("eval_config: judge_args is not valid JSON", hint="judge: NAME names one")))
-    '--judge-args is not valid JSON\n  hint: --judge NAME names one'
+
+def as_flags(text: str) -> str:
+    """What is said of a configuration, in the words of one who has written flags.
+
+    >>> as_flags("eval_config: judge_args is not valid JSON"), as_flags("judge: NAME names one")
+    ('--judge-args is not valid JSON', '--judge NAME names one')
     """
-    message = re.sub(r"\beval_config: (\w+)", lambda found: flag(found[1]), err.message)
-    hint = re.sub(r"\b(judge|reuse_aux|reuse): ", lambda found: f"{flag(found[1])} ", err.hint)
-    return UsageError(message.replace("eval_config", "the command"), hint=hint)
+    text = re.sub(r"\beval_config: (\w+)", lambda found: flag(found[1]), text)
+    text = re.sub(r"\b(judge|mode|reuse_aux|reuse|keep_failed): ", lambda found: f"{flag(found[1])} ", text)
+    return text.replace("eval_config", "the command")

@@ -1,0 +1,395 @@
+"""`eyechart vlmeval`: VLMEvalKit's run.py by its own flags, its files and its folders."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.cli.vlmeval import DESCRIPTION
+from eyechart.compat.vlmevalkit_run import Flags, file_name, task_of
+from eyechart.errors import UsageError
+from support.command import Outcome, eyechart, eyechart_process
+from support.server import Answer, Asked, Server
+from support.sight import (
+    Question,
+    answer_noisily,
+    is_right_noisily,
+    noisy_reply,
+    number_of,
+    questions,
+    write_choices,
+)
+
+KEY = "sk-flag-1234567890"
+
+
+@dataclass
+class Desk:
+    """A folder to work in, a home with a file of questions, and a server."""
+
+    folder: Path
+    home: Path
+    server: Server
+    rows: list[Question]
+
+    def __call__(self, *flags: object, **environment: str) -> Outcome:
+        return eyechart("vlmeval", *flags, cwd=self.folder, **{"HOME": str(self.home), **environment})
+
+    def served(self, *flags: object, model: str = "my-model", data: str = "mine") -> Outcome:
+        url = ("--base-url", self.server.base_url, "--key", KEY)
+        return self("--data", data, "--model", model, *url, *flags)
+
+    @property
+    def n_asked(self) -> int:
+        return len(self.server.asked)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    folder, rows = tmp_path / "desk", questions(11)
+    folder.mkdir()
+    write_choices(tmp_path / "home" / "LMUData" / "mine.tsv", rows, inline=True)
+    with Server(answer_noisily) as server:
+        yield Desk(folder, tmp_path / "home", server, rows)
+
+
+def sheet(path: Path) -> list[dict[str, Any]]:
+    heading, *rows = openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True)
+    return [dict(zip(map(str, heading), row, strict=True)) for row in rows]
+
+
+def accuracy(path: Path) -> dict[str, str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    return row
+
+
+def share(rows: list[Question]) -> float:
+    return sum(is_right_noisily(row, is_choice=True) for row in rows) / len(rows)
+
+
+def test_a_served_model(desk: Desk) -> None:
+    done = desk.served("--verbose")
+    assert done.code == 0, done.err
+    folder = desk.folder / "outputs" / "my-model"
+    kept = sheet(folder / "my-model_mine.xlsx")
+    assert [row["prediction"] for row in kept] == [noisy_reply(row, is_choice=True) for row in desk.rows]
+    assert accuracy(folder / "my-model_mine_acc.csv")["Overall"] == str(share(desk.rows))
+    hits = [row["hit"] for row in sheet(folder / "my-model_mine_exact_matching_result.xlsx")]
+    assert hits == [int(is_right_noisily(row, is_choice=True)) for row in desk.rows]
+    status = json.loads((folder / "status.json").read_text())
+    assert status["datasets"]["mine"]["status"] == "done"
+    assert re.search(rf"^Overall +{share(desk.rows)}$", done.out, re.MULTILINE)
+    assert "Run Summary Report:" in done.out
+    assert noisy_reply(desk.rows[7], is_choice=True) in done.err  # --verbose
+    assert desk.n_asked == 11
+    for one in desk.server.asked:
+        assert one.headers["Authorization"] == f"Bearer {KEY}"
+        assert one.body.keys() == {"model", "messages", "max_tokens"}
+        assert (one.body["model"], one.body["max_tokens"]) == ("my-model", 32768)
+        assert one.text == desk.rows[number_of(one)].choice_text
+
+
+def test_the_flags_of_the_model_are_in_every_request(desk: Desk) -> None:
+    said = ["--temperature", 0.5, "--top-p", 0.9, "--top-k", 3, "--repetition-penalty", 1.1]
+    more = ["--max-tokens", 99, "--extra-body", '{"grammar": "one letter"}', "--limit", 2, "--nproc", 2]
+    assert desk.served(*said, *more, "--timeout", 9, "--retry", 2).code == 0
+    assert desk.n_asked == 2
+    for one in desk.server.asked:
+        del one.body["messages"]
+        assert one.body == {
+            "model": "my-model", "temperature": 0.5, "top_p": 0.9, "top_k": 3, "repetition_penalty": 1.1,
+            "max_tokens": 99, "grammar": "one letter",
+        }  # fmt: skip
+
+
+def test_several_models_and_sets_by_name_and_by_path(desk: Desk) -> None:
+    write_choices(desk.folder / "data" / "other.tsv", questions(3), inline=True)
+    flags = ["--data", "mine", "data/other.tsv", "--model", "org/one", "two", "baseline/look", "--limit", 3]
+    done = desk(*flags, "--base-url", desk.server.base_url, "--work-dir", "results")
+    assert done.code == 0, done.err
+    for model in ("one", "two", "look"):
+        for data in ("mine", "other"):
+            assert len(sheet(desk.folder / "results" / model / f"{model}_{data}.xlsx")) == 3
+    assert [one.body["model"] for one in desk.server.asked] == [*["org/one"] * 6, *["two"] * 6]
+    assert {one.headers["Authorization"] for one in desk.server.asked} == {"Bearer sk-admin"}
+
+
+def test_the_environment_says_where(desk: Desk) -> None:
+    address = f"{desk.server.base_url}/chat/completions"
+    done = desk(
+        "--data", "mine", "--model", "m", OPENAI_API_BASE=address, OPENAI_API_KEY=KEY, MMEVAL_ROOT="r"
+    )
+    assert done.code == 0, done.err
+    assert {one.headers["Authorization"] for one in desk.server.asked} == {f"Bearer {KEY}"}
+    assert (desk.folder / "r" / "m" / "m_mine_acc.csv").is_file()
+
+
+def test_infer_then_eval(desk: Desk) -> None:
+    folder = desk.folder / "outputs" / "my-model"
+    assert desk.served("--mode", "infer").code == 0
+    assert (folder / "my-model_mine.xlsx").is_file()
+    assert not list(folder.glob("*_acc.csv"))
+    done = desk("--data", "mine", "--model", "my-model", "--mode", "eval")  # asks nobody, so no address
+    assert done.code == 0, done.err
+    assert desk.n_asked == 11
+    assert accuracy(folder / "my-model_mine_acc.csv")["Overall"] == str(share(desk.rows))
+
+
+def test_predictions_of_vlmevalkit_itself_are_scored(desk: Desk) -> None:
+    """They lie in a folder named after the time; the newest counts."""
+    folder = desk.folder / "outputs" / "kit"
+    for start, reply in (("T20260801_Gaaa", "A"), ("T20260802_Gbbb", None)):
+        book = openpyxl.Workbook()
+        book.worksheets[0].append(["index", "question", "answer", "prediction"])
+        for row in desk.rows:
+            book.worksheets[0].append([row.number, row.words, row.letter, reply or f"({row.letter})"])
+        (folder / start).mkdir(parents=True)
+        book.save(folder / start / "kit_mine.xlsx")
+    done = desk("--data", "mine", "--model", "kit", "--mode", "eval")
+    assert done.code == 0, done.err
+    assert "T20260802_Gbbb" in done.err
+    assert accuracy(folder / "kit_mine_acc.csv")["Overall"] == "1.0"
+    shutil.rmtree(desk.folder / "outputs" / "runs")
+    refused = desk.served("--reuse", model="kit")
+    assert refused.code == 2
+    assert "kit_mine.xlsx was not made by eyechart" in refused.err
+    assert "--mode eval" in refused.err
+    assert desk.n_asked == 0
+
+
+def test_eval_without_predictions(desk: Desk) -> None:
+    done = desk("--data", "mine", "--model", "nobody", "--mode", "eval")
+    assert done.code == 2
+    assert "nobody_mine.xlsx" in done.err
+    assert "mine" in done.err
+
+
+def test_what_is_done_is_asked_anew_unless_it_is_reused(desk: Desk) -> None:
+    assert desk.served().code == 0
+    assert desk.served("--reuse").code == 0
+    assert desk.n_asked == 11
+    assert desk.served().code == 0
+    assert desk.n_asked == 22
+
+
+def test_a_first_part_counts_for_the_whole(desk: Desk) -> None:
+    assert desk.served("--reuse", "--limit", 4).code == 0
+    assert desk.served("--reuse").code == 0
+    assert sorted(map(number_of, desk.server.asked)) == list(range(11))
+
+
+def test_what_failed_has_no_score_and_is_asked_alone_again(desk: Desk) -> None:
+    def shaky(asked: Asked) -> Answer | str:
+        if number_of(asked) in (2, 5):
+            return Answer(status=400, body=b'{"error": {"message": "too blurred"}}')
+        return answer_noisily(asked)
+
+    desk.server.answer = shaky
+    folder = desk.folder / "outputs" / "my-model"
+    done = desk.served("--retry", 1)
+    assert done.code == 1
+    assert "2 of 11" in done.err
+    assert "too blurred" in done.err
+    replies = [row["prediction"] for row in sheet(folder / "my-model_mine.xlsx")]
+    assert [replies[2], replies[5]] == ["Failed to obtain answer via API."] * 2
+    assert not (folder / "my-model_mine_acc.csv").exists()
+
+    kept = desk.served("--retry", 1, "--keep-failed")
+    assert kept.code == 1, kept.err  # some samples failed, whatever is made of the rest
+    assert "my-model_mine: 2 questions got no answer" in kept.err
+    rest = [row for row in desk.rows if row.number not in (2, 5)]
+    assert accuracy(folder / "my-model_mine_acc.csv")["Overall"] == str(share(rest))
+
+    desk.server.answer, n_before = answer_noisily, desk.n_asked
+    assert desk.served("--reuse").code == 0
+    assert sorted(map(number_of, desk.server.asked[n_before:])) == [2, 5]
+    assert accuracy(folder / "my-model_mine_acc.csv")["Overall"] == str(share(desk.rows))
+
+
+def test_a_judge_reads_what_rules_cannot(desk: Desk) -> None:
+    asked = []
+
+    def judge(one: Asked) -> str:
+        asked.append(one)
+        return "Z"
+
+    with Server(judge) as judging:
+        url = ["--judge", "jury-4", "--judge-base-url", judging.base_url, "--judge-key", "sk-jury-99887766"]
+        done = desk.served(*url, "--judge-args", '{"temperature": 0.25}', "--judge-timeout", 30)
+    assert done.code == 0, done.err
+    assert asked
+    assert {one.body["model"] for one in asked} == {"jury-4"}
+    assert {one.body["temperature"] for one in asked} == {0.25}
+    assert {one.headers["Authorization"] for one in asked} == {"Bearer sk-jury-99887766"}
+    assert (desk.folder / "outputs/my-model/my-model_mine_jury-4_result.xlsx").is_file()
+    assert "--judge-timeout" in done.err  # what it does not do is said
+    assert not any(b"sk-jury" in path.read_bytes() for path in desk.folder.rglob("*") if path.is_file())
+
+
+def config(desk: Desk, models: Any, data: Any) -> Path:
+    path = desk.folder / "config.json"
+    path.write_text(json.dumps({"model": models, "data": data}), encoding="utf-8")
+    return path
+
+
+def test_a_config_gives_labels(desk: Desk) -> None:
+    address = f"{desk.server.base_url}/chat/completions"
+    cold = {"class": "GPT4V", "model": "org/served-1", "api_base": address, "key": KEY, "img_detail": "low"}
+    warm = {"class": "CustomAPIModel", "model": "org/served-1", "temperature": 0.7, "verbose": False}
+    write_choices(desk.folder / "data" / "other.tsv", questions(3), inline=True)
+    sets = {
+        "mine": {"class": "ImageMCQDataset", "dataset": "mine"},
+        "again": {"class": "CustomMCQDataset", "dataset": "data/other.tsv"},
+    }
+    path = config(desk, {"cold": cold, "warm T07": warm, "plain": {}}, sets)
+    done = desk("--config", path, "--base-url", desk.server.base_url, "--limit", 2)
+    assert done.code == 0, done.err
+    for model in ("cold", "warm_T07", "plain"):
+        assert {"mine", "again"} == {
+            path.stem.removeprefix(f"{model}_").removesuffix("_acc")
+            for path in (desk.folder / "outputs" / model).glob("*_acc.csv")
+        }
+    asked = [(one.body["model"], one.body.get("temperature")) for one in desk.server.asked]
+    assert asked == [*[("org/served-1", 0)] * 4, *[("org/served-1", 0.7)] * 4, *[("plain", None)] * 4]
+    details = [one.body["messages"][0]["content"][0]["image_url"]["detail"] for one in desk.server.asked]
+    assert details == ["low"] * 4 + ["high"] * 8
+    assert desk.server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+GPT4V = {"class": "GPT4V", "model": "m"}
+BAD_CONFIGS = [
+    ({"m": {"class": "LLaVA", "model_path": "x"}}, {"mine": {}}, "LLaVA"),
+    ({"m": {"class": "GPT4v", "model": "x"}}, {"mine": {}}, "did you mean GPT4V"),
+    ({"m": {"class": "GPT4V"}}, {"mine": {}}, '"model": "NAME"'),
+    ({"m": {"model": "x"}}, {"mine": {}}, 'no "class"'),
+    ({"m": GPT4V}, {"v": {"class": "VideoMME", "dataset": "Video-MME", "nframe": 8}}, "videos"),
+    ({"m": GPT4V}, {"v": {"class": "WildDocBenchmark", "dataset": "mine"}}, "WildDocBenchmark"),
+    ({"m": GPT4V}, {"v": {"class": "ImageMCQDataset", "dataset": "mine", "shuffle": 1}}, "shuffle"),
+    ({"m": GPT4V}, {}, "a model and a data object"),
+    ([], {"mine": {}}, "a model and a data object"),
+    ({"m": {**GPT4V, "use_azure": True}}, {"mine": {}}, "use_azure"),
+    ({"m": GPT4V, "n/m": GPT4V}, {"mine": {}}, "two models go by the name 'm'"),
+]
+
+
+@pytest.mark.parametrize(("models", "data", "said"), BAD_CONFIGS)
+def test_a_config_that_cannot_be_run_is_refused_before_anything_is_asked(
+    desk: Desk, models: Any, data: Any, said: str
+) -> None:
+    done = desk("--config", config(desk, models, data), "--base-url", desk.server.base_url)
+    assert done.code == 2
+    assert said in done.err
+    assert desk.n_asked == 0
+    assert not (desk.folder / "outputs").exists()
+
+
+REFUSED = [
+    (["--use-vllm"], "vllm serve"),
+    (["--use-verifier"], "--judge"),
+    (["--video-llm"], "videos"),
+    (["--local-media"], "pictures"),
+    (["--custom-prompt", "Qwen3VL"], "--prompt-template"),
+    (["--data-config", "{}"], "--config"),
+    (["--config", "x.json"], "exclude each other"),
+    (["--extra-body", "{"], "--extra-body is not valid JSON"),
+    (["--judge-args", "[1]", "--judge", "j"], "--judge-args"),
+    (["--judge-key", "sk-x"], "--judge NAME"),
+    (["--reuse-aux", "some"], "--reuse-aux"),
+    (["--retry", "0"], "--retry"),
+    (["--limit", "-1"], "--limit"),
+    (["--max-tokens", "0"], "max"),
+    (["--temperatur", "1"], "did you mean --temperature"),
+    (["--base-url", "localhost:8000"], "http://localhost:8000/v1"),
+]
+
+
+@pytest.mark.parametrize(("flags", "said"), REFUSED, ids=lambda value: str(value[0]))
+def test_what_is_not_possible_is_refused_by_its_name(desk: Desk, flags: list[str], said: str) -> None:
+    done = desk.served(*flags)
+    assert done.code == 2
+    assert said in done.err
+    assert "eval_config" not in done.err
+    assert KEY not in done.err
+    assert desk.n_asked == 0
+    assert not (desk.folder / "outputs").exists()
+
+
+def test_a_name_alone_says_not_where_the_model_is(desk: Desk) -> None:
+    done = desk("--data", "mine", "--model", "Qwen2.5-VL-7B-Instruct")
+    assert done.code == 2
+    assert "--base-url" in done.err
+    assert "vllm serve" in done.err
+    assert desk("--model", "m").code == desk("--data", "mine").code == 2
+
+
+def test_flags_that_change_nothing_are_remarked_on(desk: Desk) -> None:
+    done = desk.served("--stream", "--api-mode", "--monitor-interval", 5, "--limit", 1)
+    assert done.code == 0
+    for flag in ("--stream", "--api-mode", "--monitor-interval"):
+        assert flag in done.err
+    assert "stream" not in desk.server.asked[0].body
+
+
+def test_a_set_that_is_nowhere(desk: Desk) -> None:
+    done = desk.served(data="mien")
+    assert done.code == 2
+    assert "mien" in done.err
+    assert "did you mean mine" in done.err
+
+
+@pytest.mark.slow
+def test_keys_are_written_nowhere(desk: Desk) -> None:
+    """In a process of its own, whose arguments are kept in status.json."""
+    flags = ["--data", "mine", "--model", "m", "--base-url", desk.server.base_url, "--key", KEY]
+    done = eyechart_process("vlmeval", *flags, "--limit", 2, cwd=desk.folder, HOME=str(desk.home))
+    assert done.code == 0, done.err
+    files = [path for path in desk.folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+    assert KEY not in done.out + done.err
+    argv = json.loads((desk.folder / "outputs/m/status.json").read_text())["argv"]
+    assert "--key" in argv
+
+
+def test_help_teaches(desk: Desk) -> None:
+    shown = desk("--help").out
+    assert DESCRIPTION in shown
+    assert shown.count("eyechart vlmeval --") >= 4
+    for field in fields(Flags):
+        assert f"--{field.name.replace('_', '-')}" in shown
+
+
+def test_the_task_of_our_own_models() -> None:
+    flags = Flags(data=["d"], model=["openai/gpt-4o", "python:m.py:M"], temperature=0.3, max_tokens=7)
+    first, second = task_of(flags, {}).models
+    assert (first.spec, first.name) == ("openai/gpt-4o", "gpt-4o")
+    assert (second.spec, second.name) == ("python:m.py:M", "python_m.py_M")
+    for entry in (first, second):
+        assert (entry.options["temperature"], entry.options["max_tokens"]) == (0.3, 7)
+
+
+@given(st.text())
+def test_any_name_is_a_file_name(name: str) -> None:
+    made = file_name(name)
+    assert made == Path(made).name
+    assert file_name(made) == made
+
+
+SAID = [Flags(top_p=0.5), Flags(timeout=3), Flags(extra_body="{}"), Flags(max_tokens=1)]
+
+
+@pytest.mark.parametrize("said", SAID, ids=["top-p", "timeout", "extra-body", "max-tokens"])
+def test_a_config_says_itself_how_models_are_asked(said: Flags, request: pytest.FixtureRequest) -> None:
+    with pytest.raises(UsageError, match=f"--{request.node.callspec.id}"):
+        task_of(replace(said, config="c.json"), {})
