@@ -1,5 +1,6 @@
 """``eyechart insight``: the authors' whole run over a local server, and how it goes on where it was left."""
 
+import argparse
 import json
 import re
 import shutil
@@ -7,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from eyechart.cli.insight import _object
 from support.command import Outcome, eyechart
 from support.files import jsonl, picture
 from support.insight_o3 import E2E, expected, scripted, stub_judge
@@ -337,6 +341,33 @@ def test_mistakes_are_named_before_anything_is_asked(small: Path, arguments: lis
         assert words in done.err
         assert not server.asked
     assert not (small / "outputs").exists()
+
+
+def test_bad_rows_are_named_and_leave_no_files(small: Path) -> None:
+    jsonl(small / "ann.jsonl", [{"image": 5, "question": "Which?", "answer": "A"}])
+    (small / "other.bin").write_bytes(picture())
+    with Server() as server:
+        done = insight(small, server)
+        assert done.code == 2
+        assert "row 1" in done.err
+        other = insight(small, server, "--ann_file", "other.bin")
+        assert other.code == 2
+        assert "other.bin" in other.err
+        assert "--format" not in other.err
+        assert not server.asked
+    assert not [path for path in (small / "outputs").rglob("*") if path.is_file()]
+
+
+@given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
+def test_an_object_in_an_argument_is_read_as_it_is_written(value: dict[str, Any]) -> None:
+    assert _object(json.dumps(value)) == value
+
+
+@given(st.text() | st.lists(st.integers()).map(json.dumps) | st.integers().map(str))
+def test_anything_else_is_refused(text: str) -> None:
+    assume(not text.strip().startswith("{"))
+    with pytest.raises(argparse.ArgumentTypeError, match="no JSON"):
+        _object(text)
 
 
 def test_a_picture_that_is_not_there_is_invalid_and_the_rest_goes_on(small: Path) -> None:

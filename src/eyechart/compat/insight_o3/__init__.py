@@ -33,6 +33,7 @@ _FLAGS = {
     "--base-url": "--api_base_url",
     "--api-key": "--api_key",
     "--param extra_body.NAME=VALUE": '--chat_completion_kwargs \'{"extra_body": {"NAME": VALUE}}\'',
+    "; say which with --format": "",
     "--image-root": "--img_dir",
     "--out": "--output_dir",
 }
@@ -75,14 +76,12 @@ def evaluate(arguments: Arguments, *, progress: bool = True) -> Evaluation:
         if (found := earlier_summary(arguments, plan)) is not None:
             return Evaluation(folder=arguments.folder, run=None, summary=found)
         from eyechart.run import evaluate as evaluate_plan
-        from eyechart.store.folder import make
 
-        make(arguments.folder)
-        _write_arguments(arguments)
         done = evaluate_plan(plan)
         if done.trouble is not None:
             _rename_flags(done.trouble)
         if done.is_interrupted:
+            _write_arguments(arguments)
             return Evaluation(folder=arguments.folder, run=done, summary=None)
         return _written(arguments, done)
 
