@@ -10,6 +10,7 @@ from typing import Any, Literal
 from eyechart.errors import DataError, UsageError
 from eyechart.score.insight_o3 import MAX_ANSWER_LENGTH
 
+DEFAULT_FIELDS: Mapping[str, Any] = {"max_completion_tokens": 16384}
 JUDGE = "gpt-5-nano"  # the authors', for figures that can be compared with theirs
 
 
@@ -28,9 +29,7 @@ class Arguments:
     api_key: str | None = field(default=None, repr=False)
     img_max_pixels: int = 3500 * 3500  # 0: as large as they are
     sys_prompt: Literal["model_default", "think"] = "model_default"
-    chat_completion_kwargs: Mapping[str, Any] = field(
-        default_factory=lambda: {"max_completion_tokens": 16384}
-    )
+    chat_completion_kwargs: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT_FIELDS))
     client_timeout: float | None = None
     image_url_extra_settings: Mapping[str, Any] = field(default_factory=lambda: {"detail": "high"})
     judge_model: str | None = None  # JUDGE, where a judge can be reached

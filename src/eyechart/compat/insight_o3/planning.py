@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.compat.insight_o3.arguments import JUDGE, Arguments
+from eyechart.compat.insight_o3.arguments import DEFAULT_FIELDS, JUDGE, Arguments
 from eyechart.data.insight_o3 import AnnotationSource
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
@@ -66,15 +66,11 @@ def _model(name: str) -> str:
 
 def _options(arguments: Arguments, *, progress: bool) -> Options:
     judge = _judge(arguments)
-    detail = arguments.image_url_extra_settings.get("detail")
-    params = {**arguments.chat_completion_kwargs, **({"image_detail": detail} if detail else {})}
-    if not _model(arguments.model).startswith("openai/"):
-        params = {}  # they are fields of a request, and there is none
     return Options.of(
         {
             "base_url": arguments.api_base_url,
             "api_key": arguments.api_key,
-            "params": params,
+            "params": _parameters(arguments),
             "max_pixels": arguments.img_max_pixels or None,
             "jpeg_quality": 75,  # as Pillow saves them, always anew
             "trials": arguments.num_trials,
@@ -85,6 +81,15 @@ def _options(arguments: Arguments, *, progress: bool) -> Options:
             **(_judging(arguments, judge) if judge else {"scorer": "default"}),
         }
     )
+
+
+def _parameters(arguments: Arguments) -> dict[str, Any]:
+    """Fields of a request; of a model that runs here, what it is made with, if anything was said."""
+    said = dict(arguments.chat_completion_kwargs)
+    if not _model(arguments.model).startswith("openai/"):
+        return {} if said == DEFAULT_FIELDS else said
+    detail = arguments.image_url_extra_settings.get("detail")
+    return {**said, **({"image_detail": detail} if detail else {})}
 
 
 def _judging(arguments: Arguments, judge: str) -> dict[str, Any]:

@@ -1,0 +1,117 @@
+"""InSight-o3's evaluation as a function: its arguments, and what comes back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.compat.insight_o3 import Arguments, evaluate
+from eyechart.errors import UsageError
+from support.files import jsonl, picture
+from support.server import Answer, Asked, Server
+
+MINE = """
+class Mine:
+    def __init__(self, letter="B"):
+        self.letter = letter
+
+    def generate(self, text, images):
+        return self.letter
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    rows = [{"image": "a.png", "question": f"{n}?", "options": "A. x\nB. y", "answer": "B"} for n in range(3)]
+    jsonl(tmp_path / "ann.jsonl", rows)
+    (tmp_path / "a.png").write_bytes(picture())
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    return tmp_path
+
+
+def arguments(**changes: Any) -> Arguments:
+    said = {"eval_name": "x", "ann_file": "ann.jsonl", "img_dir": ".", "model": "python:mine.py:Mine"}
+    return Arguments(**{**said, "judge_model": "none", **changes})
+
+
+def test_what_comes_back(small: Path) -> None:
+    done = evaluate(arguments(num_trials=2), progress=False)
+    assert (done.cell, done.warnings, done.exit_code) == ("100.0±0.0 @2", [], 0)
+    assert done.folder == Path("outputs/eval/x")
+    assert done.run is not None
+    assert done.run.folder.is_relative_to(done.folder / "run")
+    assert done.summary is not None
+    assert done.summary["category_accuracy"] == {"unknown": {"mean": 1.0, "std": 0.0}}
+    names = {path.relative_to(done.folder).as_posix() for path in done.files}
+    assert names == {"args.json", "summary_metrics.json"} | {
+        f"trial_{n}/{name}" for n in range(2) for name in ("eval_metrics.json", "eval_records.jsonl", "done")
+    }
+
+
+def test_keys_are_shown_to_nobody() -> None:
+    said = arguments(api_key="sk-1", judge_api_key="sk-2")
+    assert "sk-" not in repr(said)
+    assert "sk-" not in json.dumps(said.record())
+
+
+def test_a_model_of_ones_own_is_made_with_what_was_said(small: Path) -> None:
+    wrong = evaluate(arguments(chat_completion_kwargs={"letter": "A"}), progress=False)
+    assert wrong.cell == "0.0±0.0 @1"
+    with pytest.raises(UsageError, match="'size'"):
+        evaluate(arguments(eval_name="y", chat_completion_kwargs={"size": 1}), progress=False)
+
+
+def test_fewer_trials_show_fewer_and_lose_none(small: Path) -> None:
+    with Server(lambda asked: "B") as server:
+        served = {"model": "m", "api_base_url": server.base_url}
+        evaluate(arguments(num_trials=3, **served), progress=False)
+        assert evaluate(arguments(num_trials=1, **served), progress=False).cell.endswith("@1")
+        assert not (small / "outputs/eval/x/trial_2/done").exists()
+        assert evaluate(arguments(num_trials=3, **served), progress=False).cell.endswith("@3")
+        assert len(server.asked) == 3
+
+
+def test_another_judge_judges_again_and_asks_the_model_nothing(small: Path) -> None:
+    def answer(asked: Asked) -> Answer | str:
+        return {"m": "It is B.", "kind": "B", "stern": "A"}[asked.body["model"]]
+
+    with Server(answer) as server:
+        place = {"api_base_url": server.base_url, "judge_api_base_url": server.base_url, "model": "m"}
+        assert evaluate(arguments(judge_model="kind", **place), progress=False).cell == "100.0±0.0 @1"
+        assert evaluate(arguments(judge_model="stern", **place), progress=False).cell == "0.0±0.0 @1"
+        assert [asked.body["model"] for asked in server.asked].count("m") == 3
+
+
+def test_a_judge_that_fails_leaves_invalid_samples_for_the_next_start(small: Path) -> None:
+    down = [True]
+
+    def answer(asked: Asked) -> Answer | str:
+        if asked.body["model"] == "m":
+            return "It is B."
+        return Answer(status=400, body=b"{}") if down else "B"
+
+    with Server(answer) as server:
+        place = {"api_base_url": server.base_url, "judge_api_base_url": server.base_url, "model": "m"}
+        first = evaluate(arguments(judge_model="j", **place), progress=False)
+        assert (first.cell, first.exit_code) == ("0.0±0.0 @1", 1)
+        assert first.warnings == ["Overall success rate", "Overall completion rate"]
+        record = json.loads((first.folder / "trial_0/eval_records.jsonl").read_text().splitlines()[0])
+        assert record["eval_result"]["fail_reason"] == "answer_extraction_failed"
+        down.clear()
+        assert evaluate(arguments(judge_model="j", **place), progress=False).cell == "100.0±0.0 @1"
+
+
+def test_wrong_values_are_named(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="no sys_prompt 'loud'"):
+        evaluate(arguments(sys_prompt="loud"), progress=False)
+    monkeypatch.setenv("OPENAI_CLIENT_TIMEOUT", "soon")
+    with pytest.raises(UsageError, match="OPENAI_CLIENT_TIMEOUT is 'soon'"):
+        evaluate(arguments(), progress=False)
+    monkeypatch.setenv("OPENAI_CLIENT_TIMEOUT", "30")
+    done = evaluate(arguments(), progress=False)
+    assert done.run is not None
+    assert done.run.manifest["options"]["timeout_s"] == 30
