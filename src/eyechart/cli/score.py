@@ -28,8 +28,10 @@ DESCRIPTION = """\
 Score the replies of a run again, with its own scorer or another one, and tell which verdicts moved.
 Asks no model, unless --judge names one for what rules cannot read; the pace and the bill are the
 judge's. Or score a file of replies that something else collected: one row a reply, with an id (id,
-index or question_id) and a text (reply, prediction or response); or the benchmark's own file, such
-as InfoChartQA's model_response.json.
+index or question_id) and a text (reply, prediction or response), such as VLMEvalKit's prediction
+files (.xlsx, .tsv, .json); a log of Inspect (.json, .eval), the samples of lm-eval (.jsonl),
+predictions, reviews or a report of EvalScope; or the benchmark's own file, such as InfoChartQA's
+model_response.json. A file that brings its questions and answers along needs no --benchmark.
 """
 
 _HOW_A_JUDGE_IS_ASKED = (
@@ -47,14 +49,18 @@ def add_parser(verbs: Verbs) -> None:
         description=DESCRIPTION,
         examples="  eyechart score runs/mine/openai-m-1a2b3c4d --scorer choice-vlmevalkit\n"
         "  eyechart score --benchmark mine.tsv --replies replies.jsonl\n"
-        "  eyechart score --benchmark infochartqa --replies model_response.json\n",
+        "  eyechart score --benchmark infochartqa --replies model_response.json\n"
+        "  eyechart score --benchmark mmbench-dev-en --replies model_MMBench_DEV_EN.xlsx\n"
+        "  eyechart score --replies logs/2026-11-15_mmmu.json\n",
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder")
     parser.add_argument("--list", action="store_true", help="the scorers there are")
     parser.add_argument(
         "--benchmark", metavar="NAME", help="what the replies answer: a file or a catalogue name"
     )
-    parser.add_argument("--replies", metavar="FILE", help="JSONL, JSON, CSV or TSV")
+    parser.add_argument(
+        "--replies", metavar="FILE", help="JSONL, JSON, CSV, TSV, XLSX, or another tool's log"
+    )
     parser.add_argument("--out", metavar="DIR", help="where run folders are kept (default: runs)")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     parser.add_argument(
@@ -102,9 +108,10 @@ def _score_file(args: argparse.Namespace) -> int:
     from eyechart.run.options import Options
     from eyechart.run.replies import score_replies
 
-    if not args.replies or not args.benchmark:
+    if not args.replies:
         raise UsageError(
-            "--benchmark and --replies go together", hint="eyechart score --help shows an example"
+            f"--benchmark {args.benchmark} says what was asked, and nothing was answered",
+            hint="--replies FILE names the replies; eyechart run asks a model",
         )
     if args.run is not None:
         raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint="leave one out")

@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.errors import DataError
 from eyechart.run.bill import find_judge_price, priced
+from eyechart.run.matching import Said, named_as, of_log, of_table, questions_of
 from eyechart.run.options import Options
 from eyechart.run.plan import asked_benchmark, describe
 from eyechart.run.record import Run
 from eyechart.run.rescore import score_all
 from eyechart.run.verdicts import choose_verdicts
-from eyechart.types import Benchmark, Failure, Replies, Source
+from eyechart.types import Benchmark, Failure, Source
 
 if TYPE_CHECKING:
+    from eyechart.data.logs.entries import Log
     from eyechart.store.journal import Journal
 
+_ANY_MMBENCH = "mmbench"  # read from a file of the user's, which the file of replies can be
 
-def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, options: Options) -> Run:
+
+def score_replies(
+    source: str | Path | Benchmark | Source | None, replies: str | Path, options: Options
+) -> Run:
     """Make a run out of a file of replies. A sample without one has failed; it is not wrong.
 
-    The same file again finds what a judge has said about it already.
+    Without a `source` the questions are those that the file brings along. The same file again finds what a
+    judge has said about it already.
     """
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
-    benchmark, options = asked_benchmark(source, options)
+    file = Path(replies)
+    log = _read_log(file, with_questions=source is None)
+    benchmark, options = _benchmark(source, file, log, options)
     verdicts = choose_verdicts(benchmark, options)
     prices = find_judge_price(verdicts.judge, options)
-    said = read(benchmark, Path(replies))
+    said = _read(benchmark, file, log, is_named=source is not None)
     samples = said.source or benchmark.source
-    _refuse_strays(said, samples, f"{replies}", benchmark.name)
-    model = f"replies/{Path(replies).stem}"
+    said = named_as(said, samples, f"{replies}", benchmark.name)
+    model = said.model or _model_in_name(file, benchmark) or f"replies/{file.stem}"
     identity = {
         "origin": samples.origin,
-        "replies": str(Path(replies).resolve()),
+        "replies": str(file.resolve()),
         "settings": dict(benchmark.settings),
         "circular": options.circular,
         "selection": options.selection(),
@@ -48,8 +57,8 @@ def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, 
         try:
             journal.replace_samples(samples)
             _keep(journal, said, model=model, file=str(replies))
-            manifest = {**describe(benchmark, verdicts, model), "replies": str(replies)}
-            journal.set_meta("manifest", priced(manifest, prices))
+            manifest = describe(benchmark, verdicts, model, trials=said.trials)
+            journal.set_meta("manifest", priced({**manifest, "replies": str(replies)}, prices))
             journal.flush()
             session = score_all(Run(folder), journal, verdicts, options, prices)
         finally:
@@ -61,37 +70,88 @@ def score_replies(source: str | Path | Benchmark | Source, replies: str | Path, 
     return done
 
 
-def read(benchmark: Benchmark, path: Path) -> Replies:
-    """The replies in a file: a JSON file of the benchmark's own format where it has one, else any table."""
+def _read_log(path: Path, *, with_questions: bool) -> Log | None:
+    """The log of another tool; None where the file is a table, or only a name so far."""
+    from eyechart.data.logs.recognise import TABLES, read_log, recognise
+
+    kind = recognise(path) if path.is_file() else "table"
+    return None if kind in TABLES else read_log(path, kind, with_questions=with_questions)
+
+
+def _benchmark(
+    source: str | Path | Benchmark | Source | None, path: Path, log: Log | None, options: Options
+) -> tuple[Benchmark, Options]:
+    """What the replies answer: what is named, or else the questions in the file itself."""
+    from eyechart.benchmarks.custom import custom
+
+    if source is not None and not _is_in_file(source, log, options):
+        return asked_benchmark(source, options)
+    if source is not None:
+        from eyechart.run.sources import find_benchmark
+
+        benchmark = replace(find_benchmark(source, options), source=_mmbench_questions(path))
+        options = replace(options, settings={}, cells=Options().cells)  # it is made of them already
+    else:
+        benchmark = custom(questions_of(log, path) if log else _table_questions(path))
+        if log and any(entry.sample and entry.sample.circle for entry in log.entries):
+            benchmark = replace(benchmark, circular="headline")
+    return asked_benchmark(benchmark, options)
+
+
+def _is_in_file(source: object, log: Log | None, options: Options) -> bool:
+    """Whether MMBench is meant without its file: VLMEvalKit copies the questions beside the predictions."""
+    return source == _ANY_MMBENCH and log is None and "file" not in options.settings and not options.read_as
+
+
+def _mmbench_questions(path: Path) -> Source:
+    from eyechart.data.mmbench import MMBenchSource
+    from eyechart.data.replies import questions_of as in_table
+
+    return MMBenchSource(in_table(path))
+
+
+def _table_questions(path: Path) -> Source:
+    from eyechart.data.replies import questions_of as in_table
+
+    return in_table(path)
+
+
+def _read(benchmark: Benchmark, path: Path, log: Log | None, *, is_named: bool) -> Said:
+    """The replies in a file: another tool's log, the benchmark's own format where it has one, or a table."""
+    from eyechart.data.logs.recognise import recognise
     from eyechart.data.replies import read_replies
 
-    if benchmark.read_replies is not None and path.suffix.lower() == ".json":
-        return benchmark.read_replies(path)
-    return read_replies(path)
+    if log is not None:
+        return of_log(log, benchmark.source if is_named else None)
+    own = benchmark.read_replies
+    if (
+        own is not None
+        and path.suffix.lower() == ".json"
+        and (not path.is_file() or recognise(path) == "table")
+    ):
+        return of_table(own(path))
+    return of_table(read_replies(path))
 
 
-def _refuse_strays(said: Replies, samples: Source, file: str, benchmark: str) -> None:
-    strays = dict(said.by_id)
-    for sample in samples:
-        strays.pop(sample.id, None)
-    if strays:
-        names = ", ".join(list(strays)[:3])
-        what = "1 reply belongs" if len(strays) == 1 else f"{len(strays)} replies belong"
-        raise DataError(
-            f"{file}: {what} to no sample of {benchmark} (e.g. {names})",
-            hint="are these the replies to this benchmark?",
-        )
+def _model_in_name(path: Path, benchmark: Benchmark) -> str:
+    """The model that a VLMEvalKit file is called after: ``<model>_<set>.xlsx``."""
+    name = Path(benchmark.source.origin.replace("\\", "/")).stem
+    model = path.stem.removesuffix(f"_{name}")
+    return model if name and model != path.stem else ""
 
 
-def _keep(journal: Journal, said: Replies, *, model: str, file: str) -> None:
+def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
     """Every sample's reply into the journal, or why it has none."""
     from eyechart.store.journal import Ask
 
     for sample in journal.samples():
-        reply = said.by_id.get(sample.id)
-        if reply is None:
-            reason = said.skipped.get(sample.id, f"{file} holds no reply to it")
-            journal.append_failure(sample.id, 0, Failure(stage="load", reason=reason))
-            continue
-        key = hashlib.sha256(f"{model}\0{sample.id}\0{reply.text}".encode()).hexdigest()
-        journal.append_reply(sample.id, 0, Ask(key=key, recipe=key[:32], messages=[]), reply)
+        for trial in range(said.trials):
+            reply = said.replies.get((sample.id, trial))
+            if reply is None:
+                reason = said.reasons.get((sample.id, trial), f"{file} holds no reply to it")
+                journal.append_failure(sample.id, trial, Failure(stage="load", reason=reason))
+                continue
+            of_trial = f"\0{trial}" if trial else ""
+            asked = f"{model}\0{sample.id}\0{reply.text}{of_trial}"
+            key = hashlib.sha256(asked.encode()).hexdigest()
+            journal.append_reply(sample.id, trial, Ask(key=key, recipe=key[:32], messages=[]), reply)

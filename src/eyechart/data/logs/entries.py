@@ -1,0 +1,220 @@
+"""What every reader of another tool's file hands on: a reply and the question it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from eyechart.data.json_file import json_errors
+from eyechart.errors import DataError
+from eyechart.types import ImageRef, Reply, Sample, Usage
+
+T = TypeVar("T")
+
+NOT_OPENED = "it is named in the log of another tool, which may not point to files of this machine"
+MARK = "eyechart"  # the key under which our own exports keep what a format has no place for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One reply, or why there is none."""
+
+    id: str
+    where: str  # names the entry in messages
+    trial: int = 0
+    reply: Reply | None = None
+    failure: str = ""
+    position: int | None = None  # in its data set, counted from 0, where the entry has no name but this
+    asked: str = ""  # the words of the question as they were sent
+    sample: Sample | None = None  # the question, where the file brings it along with its answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """A file of another tool: what was asked of whom, and every reply."""
+
+    tool: str
+    task: str  # the benchmark's name in it
+    model: str
+    entries: Sequence[Entry]
+
+
+def decode(text: bytes, kind: type[T], where: str) -> T:
+    """An entry of a file. Python's NaN, which is no JSON but is common, is read as nothing."""
+    with field_errors(where):
+        try:
+            return msgspec.json.decode(text, type=kind)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            if b"NaN" not in text and b"Infinity" not in text:
+                raise
+            return msgspec.convert(json.loads(text, parse_constant=lambda word: None), kind)
+
+
+def converted(values: Mapping[str, Any], kind: type[T], where: str) -> T:
+    """The same for an entry whose JSON was decoded already."""
+    with field_errors(where):
+        return msgspec.convert(values, kind)
+
+
+@contextmanager
+def field_errors(where: str) -> Iterator[None]:
+    """What a decoder finds wrong with an entry, as a `DataError` about it."""
+    with json_errors(where, hint="the file may be damaged, or of a version that is not known"):
+        yield
+
+
+def refuse_twice(entries: Sequence[Entry], file: Path) -> None:
+    """An answer that stands there twice could not be told from the other."""
+    first: dict[tuple[str, int], str] = {}
+    for entry in entries:
+        key = (entry.id, entry.trial)
+        if key in first:
+            raise DataError(
+                f"{entry.where}: a reply to {entry.id!r} stands there already: {first[key]}",
+                hint="keep one reply for each question and trial",
+            )
+        first[key] = entry.where
+    if not entries:
+        raise DataError(f"{file.name}: there is no reply in it")
+
+
+def text_of(content: Any) -> str:
+    """The words of a message, whose content is a text or a list of parts.
+
+    >>> text_of([{"type": "image", "image": "a.png"}, {"type": "text", "text": "Which?"}])
+    'Which?'
+    """
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def thinking_of(content: Any) -> str:
+    """What a message says of its thinking."""
+    parts = content if isinstance(content, list) else []
+    found = [
+        part.get("reasoning")
+        for part in parts
+        if isinstance(part, Mapping) and part.get("type") == "reasoning" and not part.get("redacted")
+    ]
+    return "\n".join(text for text in found if isinstance(text, str))
+
+
+def asked_text(messages: Any) -> str:
+    """The words of all that was said to the model, up to its first answer."""
+    if isinstance(messages, str):
+        return messages
+    said = []
+    for message in messages if isinstance(messages, list) else []:
+        if not isinstance(message, Mapping) or message.get("role") == "assistant":
+            break
+        if message.get("role") == "user":
+            said.append(text_of(message.get("content")))
+    return "\n".join(said)
+
+
+def images_of(messages: Any) -> tuple[ImageRef, ...]:
+    """The pictures of the questions as far as they have an address. None is opened, and none is copied."""
+    found = []
+    for message in messages if isinstance(messages, list) else []:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        for part in content if isinstance(content, list) else []:
+            place = part.get("image") if isinstance(part, Mapping) and part.get("type") == "image" else None
+            if not isinstance(place, str) or place.startswith(("data:", "attachment:")) or len(place) > 4096:
+                continue
+            is_address = place.startswith(("http://", "https://"))
+            found.append(
+                ImageRef(
+                    kind="url" if is_address else "file",
+                    location=place,
+                    refused="" if is_address else NOT_OPENED,
+                )
+            )
+    return tuple(found)
+
+
+def usage_of(usage: Any) -> Usage | None:
+    """Tokens as Inspect and EvalScope count them; None where there are none or they are no numbers.
+
+    >>> usage_of({"input_tokens": 12, "output_tokens": 3}).total_tokens, usage_of({"input_tokens": "many"})
+    (15, None)
+    """
+    if not isinstance(usage, Mapping):
+        return None
+    names = ("input_tokens", "output_tokens", "reasoning_tokens", "input_tokens_cache_read")
+    counts = [usage.get(name) or 0 for name in names]
+    if not any(counts) or not all(type(count) is int and 0 <= count < 2**53 for count in counts):
+        return None
+    prompt, completion, reasoning, cached = counts
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        reasoning_tokens=reasoning,
+        cached_tokens=cached,
+    )
+
+
+_FINISHES = {"max_tokens": "length", "model_length": "length", "unknown": "stop"}
+
+
+def finish_of(stop_reason: Any) -> str:
+    """Why a reply ended, in our words.
+
+    >>> finish_of("max_tokens"), finish_of("content_filter"), finish_of(None)
+    ('length', 'content_filter', 'stop')
+    """
+    return _FINISHES.get(stop_reason, stop_reason) if isinstance(stop_reason, str) and stop_reason else "stop"
+
+
+def output_reply(output: Any) -> Reply | None:
+    """The reply in a model's output as Inspect and EvalScope write it; None where there is none."""
+    if not isinstance(output, Mapping):
+        return None
+    choices = output.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
+    message = first.get("message") if first is not None else None
+    if not isinstance(message, Mapping):
+        completion = output.get("completion")
+        return Reply(text=completion) if isinstance(completion, str) and completion else None
+    content, seconds = message.get("content"), output.get("time")
+    assert first is not None
+    return Reply(
+        text=text_of(content),
+        thinking=thinking_of(content),
+        finish_reason=finish_of(first.get("stop_reason")),
+        usage=usage_of(output.get("usage")),
+        model=name if isinstance(name := output.get("model"), str) else "",
+        latency_s=float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < 1e9 else 0.0,
+    )
+
+
+def golds_of(target: Any) -> tuple[str, ...]:
+    """Accepted answers: a text, a number, or a list of them; an empty text is none.
+
+    >>> golds_of("B"), golds_of(["4", "four"]), golds_of(""), golds_of(7)
+    (('B',), ('4', 'four'), (), ('7',))
+    """
+    values = target if isinstance(target, list) else [target]
+    texts = (value if isinstance(value, str) else str(value) for value in values if _is_plain(value))
+    return tuple(text for text in texts if text)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def plain_meta(values: Any) -> dict[str, Any]:
+    """Facts of a sample that can group it: texts and numbers, no deeper structures."""
+    if not isinstance(values, Mapping):
+        return {}
+    return {str(name): value for name, value in values.items() if isinstance(value, str | int | float)}

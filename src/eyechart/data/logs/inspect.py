@@ -1,0 +1,188 @@
+"""Inspect's logs: one JSON object with a list of samples (.json), or an archive of JSON files (.eval).
+
+Samples are read one at a time. A long text or a picture may stand elsewhere in its sample, under a name
+that begins ``attachment://``; texts are put back in their place. An epoch is a trial, counted from 1 there.
+A sample with an error has no reply, whatever it holds besides.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.data.choices import LETTERS, choices_from_list
+from eyechart.data.encoding import BOM
+from eyechart.data.json_window import _Window
+from eyechart.data.logs.entries import (
+    Entry,
+    Log,
+    asked_text,
+    decode,
+    golds_of,
+    images_of,
+    output_reply,
+    plain_meta,
+    refuse_twice,
+)
+from eyechart.data.logs.own import own_sample
+from eyechart.data.sheets import refuse_bomb
+from eyechart.errors import DataError
+from eyechart.types import Sample
+
+_ATTACHED = re.compile(r"attachment://([0-9a-zA-Z]+)")
+_MAX_ENTRY_BYTES = 256 * 1024 * 1024
+_HEADERS = ("header.json", "_journal/start.json")
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    task: str
+    model: str
+
+
+class _Sample(msgspec.Struct, frozen=True, kw_only=True):
+    id: str | int
+    epoch: int = 1
+    input: Any = None
+    choices: list[str] | None = None
+    target: Any = None
+    output: Any = None
+    metadata: Any = None
+    error: Any = None
+    attachments: dict[str, Any] | None = None
+
+
+class _Header(msgspec.Struct, frozen=True):
+    eval: _Spec
+
+
+def is_archive(names: frozenset[str]) -> bool:
+    """Whether an archive with these files in it is a log."""
+    return any(name in names for name in _HEADERS)
+
+
+def read_json_log(path: Path) -> Log:
+    """A log in one JSON file."""
+    spec: _Spec | None = None
+    entries: list[Entry] = []
+    with path.open("rb") as file:
+        file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
+        window = _Window(file, path)
+        for key, _, opening in window.openings(skip=False):
+            if key == "samples" and opening == b"[":
+                texts = (text for _, _, text in window.items())
+                entries = [_entry(text, _where(path, n)) for n, text in enumerate(texts, start=1)]
+                continue
+            _, text = window.value()
+            if key == "eval":
+                spec = decode(text, _Spec, f"{path.name}: eval")
+    return _log(path, spec, entries)
+
+
+def read_archive(path: Path) -> Log:
+    """A log in an archive."""
+    refuse_bomb(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            spec = _archived_spec(path, archive, names)
+            samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            # Of a sample that was tried again, the last counts.
+            latest = {name: _member(path, archive, name) for name in samples}
+            entries = [_entry(text, f"{path.name}: {name}") for name, text in latest.items()]
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error) as err:
+        raise DataError(
+            f"{path.name}: the archive cannot be read: {err}",
+            hint=f"make a plain file of it: inspect log convert {path.name} --to json --output-dir DIR",
+        ) from err
+    return _log(path, spec, entries)
+
+
+def _archived_spec(path: Path, archive: zipfile.ZipFile, names: list[str]) -> _Spec:
+    header = next(name for name in _HEADERS if name in names)
+    return decode(_member(path, archive, header), _Header, f"{path.name}: {header}").eval
+
+
+def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    with archive.open(name) as file:
+        data = file.read(_MAX_ENTRY_BYTES + 1)
+    if len(data) > _MAX_ENTRY_BYTES:
+        raise DataError(f"{path.name}: {name} is longer than {_MAX_ENTRY_BYTES // 1024**2} MB")
+    return data
+
+
+def _log(path: Path, spec: _Spec | None, entries: list[Entry]) -> Log:
+    if spec is None:
+        raise DataError(f"{path.name}: the log does not say what was evaluated", hint="it has no 'eval'")
+    refuse_twice(entries, path)
+    return Log(tool="Inspect", task=spec.task, model=spec.model, entries=entries)
+
+
+def _where(path: Path, number: int) -> str:
+    return f"{path.name}: sample {number}"
+
+
+def _entry(text: bytes, where: str) -> Entry:
+    found = decode(text, _Sample, where)
+    name = f"{where} (id {found.id!r}, epoch {found.epoch})"
+    if found.epoch < 1 or found.epoch > 1_000_000:
+        raise DataError(f"{name}: field epoch: it is counted from 1")
+    attached = {key: value for key, value in (found.attachments or {}).items() if isinstance(value, str)}
+    asked = _with_texts(found.input, attached)
+    own = own_sample(found.metadata, name)
+    reply = output_reply(_with_texts(found.output, attached))
+    # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
+    failure = "" if own and reply else _failure(found.error)
+    return Entry(
+        id=str(found.id),
+        where=name,
+        trial=found.epoch - 1,
+        reply=None if failure else reply,
+        failure=failure or ("" if reply else "the log holds no output of the model"),
+        asked=asked_text(asked),
+        sample=own or _sample(found, asked, name),
+    )
+
+
+def _failure(error: Any) -> str:
+    if not error:
+        return ""
+    message = error.get("message") if isinstance(error, Mapping) else error
+    return str(message)[:2000] or "an error without words"
+
+
+def _sample(found: _Sample, asked: Any, where: str) -> Sample:
+    texts = found.choices or []
+    if len(texts) > len(LETTERS):
+        raise DataError(f"{where}: {len(texts)} choices", hint=f"at most {len(LETTERS)} can be lettered")
+    return Sample(
+        id=str(found.id),
+        question=asked_text(asked),
+        images=images_of(asked),
+        golds=golds_of(found.target),
+        choices=choices_from_list(texts),
+        meta=plain_meta(found.metadata),
+    )
+
+
+def _with_texts(value: Any, attached: Mapping[str, str]) -> Any:
+    """The same value with attached texts in their places; pictures stay where they are."""
+    if isinstance(value, str):
+        return (
+            _ATTACHED.sub(lambda found: _text(found, attached), value) if "attachment://" in value else value
+        )
+    if isinstance(value, list):
+        return [_with_texts(item, attached) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_texts(item, attached) for key, item in value.items()}
+    return value
+
+
+def _text(found: re.Match[str], attached: Mapping[str, str]) -> str:
+    text = attached.get(found[1], found[0])
+    return found[0] if text.startswith("data:") else text

@@ -1,0 +1,159 @@
+"""The samples of lm-eval and lmms-eval (``samples_<task>_<date>.jsonl``): one answered document a line.
+
+`resps` holds, for every request made of a document, the answers to it; more than one means repeats, which
+are trials here. What a filter made of them (`filtered_resps`) is left alone: our scorers read the replies.
+A document that has an id of its own goes by it, any other by its number (`doc_id`, counted from 0). Where
+several filters were applied, the same replies stand there once for each of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.data.choices import LETTERS, choices_from_list
+from eyechart.data.columns import ALIASES
+from eyechart.data.encoding import BOM
+from eyechart.data.json_file import read_bytes
+from eyechart.data.json_rows import JsonLinesReader, JsonReader
+from eyechart.data.logs.entries import Entry, Log, converted, decode, golds_of, plain_meta, refuse_twice
+from eyechart.data.logs.own import own_sample
+from eyechart.data.rows import place
+from eyechart.errors import DataError
+from eyechart.types import Reply, Sample
+
+KEYS = frozenset({"doc_id", "doc", "resps"})
+
+_MAX_RESULTS_BYTES = 64 * 1024 * 1024
+_NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+?)(?:_\d{4}-?\d{2}-?\d{2}\w?\d{2}.*)?")
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    doc_id: int | str
+    doc: dict[str, Any]
+    resps: list[Any]
+    target: Any = None
+    arguments: Any = None
+    filter: str = ""
+    errors: list[str | None] = []  # ours: why an answer is missing, by trial
+
+
+class _Results(msgspec.Struct, frozen=True):
+    model_name: str = ""
+
+
+def read_samples(path: Path) -> Log:
+    """A file of samples; earlier versions wrote them as one list."""
+    with path.open("rb") as file:
+        is_list = file.read(64).removeprefix(BOM).lstrip().startswith(b"[")
+    reader = JsonReader(path) if is_list else JsonLinesReader(path)
+    entries: list[Entry] = []
+    filters: dict[str, str] = {}  # document to the first filter it was met with
+    for row in reader.rows(()):
+        where = place(path, row.number, row.line)
+        line = converted(row.values, _Line, where)
+        if filters.setdefault(str(line.doc_id), line.filter) == line.filter:
+            entries.extend(_entries(line, f"{where} (doc_id {line.doc_id!r})"))
+    refuse_twice(entries, path)
+    return Log(tool="lm-eval", task=task_of(path), model=_model_beside(path), entries=entries)
+
+
+def task_of(path: Path) -> str:
+    """The task's name, as the file is called after it.
+
+    >>> task_of(Path("samples_chartqa_2026-11-15T19-30-00.123456.jsonl"))
+    'chartqa'
+    >>> task_of(Path("20261115_193000_samples_mmmu_val.jsonl")), task_of(Path("mine.jsonl"))
+    ('mmmu_val', 'mine')
+    """
+    found = _NAME.fullmatch(path.stem)
+    return found["task"] if found else path.stem
+
+
+def _model_beside(path: Path) -> str:
+    """The model, as the results of the same date say it; the samples do not."""
+    results = path.with_name(path.name.replace(f"samples_{task_of(path)}", "results", 1)).with_suffix(".json")
+    if results == path or not results.is_file() or results.stat().st_size > _MAX_RESULTS_BYTES:
+        return ""
+    with contextlib.suppress(DataError):
+        return decode(read_bytes(results), _Results, results.name).model_name
+    return ""
+
+
+def _entries(line: _Line, where: str) -> Iterator[Entry]:
+    said = _answers(line, where)
+    own = own_sample(line.doc, where)
+    named = next(
+        (line.doc[name] for name in ALIASES["id"] if isinstance(line.doc.get(name), str | int)), None
+    )
+    name = own.id if own else str(line.doc_id if named is None else named)
+    asked = _asked(line.arguments)
+    sample = own or _sample(name, line, asked, where)
+    for trial, text in enumerate(said):
+        why = line.errors[trial] if trial < len(line.errors) else None
+        is_reply = text is not None and why is None
+        yield Entry(
+            id=name,
+            where=where,
+            trial=trial,
+            reply=Reply(text=text) if text is not None and is_reply else None,
+            failure="" if is_reply else why or "the file holds no answer",
+            position=line.doc_id if isinstance(line.doc_id, int) and named is None and not own else None,
+            asked=asked,
+            sample=sample,
+        )
+
+
+def _answers(line: _Line, where: str) -> list[str | None]:
+    """The answers to the one request that was made; several mean log-likelihoods, which are no text."""
+    answers = line.resps[0] if len(line.resps) == 1 and isinstance(line.resps[0], list) else line.resps
+    if not answers or not all(answer is None or isinstance(answer, str) for answer in answers):
+        raise DataError(
+            f"{where}: field resps: it holds no text that a model wrote",
+            hint="samples of generate_until tasks can be scored; log-likelihoods cannot",
+        )
+    return answers
+
+
+def _asked(arguments: Any) -> str:
+    """The prompt: the first text in the arguments of the request."""
+    if isinstance(arguments, str):
+        return arguments
+    values = arguments.values() if isinstance(arguments, Mapping) else arguments
+    for value in values if isinstance(values, list) or isinstance(arguments, Mapping) else ():
+        if found := _asked(value):
+            return found
+    return ""
+
+
+def _sample(name: str, line: _Line, asked: str, where: str) -> Sample:
+    doc = line.doc
+    question = doc.get("question")
+    options: list[Any] = next((doc[key] for key in ALIASES["options"] if isinstance(doc.get(key), list)), [])
+    texts = [str(text) for text in options]
+    if len(texts) > len(LETTERS):
+        raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} can be lettered")
+    choices = choices_from_list(texts)
+    return Sample(
+        id=name,
+        question=question if isinstance(question, str) and question else asked,
+        golds=_letters(golds_of(line.target), line.target, choices),
+        choices=choices,
+        meta=plain_meta({key: value for key, value in doc.items() if key not in {"question", "answer"}}),
+    )
+
+
+def _letters(golds: tuple[str, ...], target: Any, choices: Mapping[str, str]) -> tuple[str, ...]:
+    """The gold by its letter: a task may name an option by its number, counted from 0, or by its text."""
+    if not choices or len(golds) != 1 or golds[0] in choices:
+        return golds
+    letters = list(choices)
+    if isinstance(target, int) and 0 <= target < len(letters):
+        return (letters[target],)
+    same = [letter for letter, text in choices.items() if text == golds[0]]
+    return (same[0],) if len(same) == 1 else golds

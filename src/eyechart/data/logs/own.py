@@ -1,0 +1,34 @@
+"""Questions as our own exports keep them inside other tools' files, so that they come back as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from eyechart.data.logs.entries import MARK, field_errors
+from eyechart.types import Sample
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    question: str
+    golds: tuple[str, ...] = ()
+    choices: dict[str, str] = {}
+    choices_text: str = ""
+    hint: str = ""
+    meta: dict[str, Any] = {}
+    weight: float = 1.0
+    circle: str = ""
+    withheld: dict[str, Any] = {}
+
+
+def own_sample(metadata: Any, where: str) -> Sample | None:
+    """The question that an export of ours put there; None in anybody else's file."""
+    record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
+    if record is None:
+        return None
+    with field_errors(f"{where}, {MARK}"):
+        found = msgspec.convert(record, _Record)
+    return Sample(**{name: getattr(found, name) for name in _Record.__struct_fields__})

@@ -1,0 +1,140 @@
+"""Spreadsheets, row by row: the first sheet of an .xlsx file, its first row naming the columns.
+
+A few kilobytes can claim to be a table of terabytes: a long text used in a million cells, or one cell in the
+last corner of the sheet. So a file is refused by what it says it unpacks to, and then opened in a process of
+its own that may use so much memory and no more. Its rows come here one at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import zipfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eyechart.data.rows import OnProblem, Row, raise_problem
+from eyechart.errors import DataError
+
+MAX_UNPACKED = 2 * 1024**3  # bytes; a prediction file of 100,000 long replies has a tenth of it
+MAX_MEMORY = 4 * 1024**3
+
+_WORKBOOK = "xl/workbook.xml"
+
+# Runs in the other process. Dates and the like become their text.
+_READ = """
+import json, sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
+except (ImportError, ValueError, OSError):
+    pass
+import python_calamine
+try:
+    sheet = python_calamine.CalamineWorkbook.from_path(sys.argv[1]).get_sheet_by_index(0)
+    for row in sheet.iter_rows():
+        sys.stdout.write(json.dumps(row, default=str) + "\\n")
+except BrokenPipeError:
+    pass
+except (python_calamine.CalamineError, OSError, ValueError) as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+"""
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a file is an .xlsx workbook, whatever its name is."""
+    return _WORKBOOK in archive_names(path)
+
+
+def archive_names(path: Path) -> frozenset[str]:
+    """What a zip archive holds; nothing where the file is none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return frozenset(archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return frozenset()
+
+
+def refuse_bomb(path: Path, limit: int = MAX_UNPACKED) -> None:
+    """Refuse an archive that says of itself that it unpacks to an absurd size."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > limit:
+        raise DataError(
+            f"{path.name}: the archive says it unpacks to {size / 1024**3:,.1f} GB",
+            hint=f"at most {limit // 1024**3} GB are read; save it as .tsv or .jsonl if it is sound",
+        )
+
+
+@dataclass(slots=True)
+class SheetReader:
+    """Rows of a workbook's first sheet. Every cell is text; a cell with nothing in it is None."""
+
+    path: Path
+    _columns: tuple[str, ...] = ()
+
+    def columns(self) -> tuple[str, ...]:
+        """The names in the first row."""
+        if not self._columns:
+            with self._lines() as lines:
+                self._columns = self._names(next(lines, None))
+        return self._columns
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        """All rows, in order; one without any value is skipped."""
+        with self._lines() as lines:
+            names = self._columns = self._names(next(lines, None))
+            for number, cells in enumerate(lines, start=1):
+                if any(cell not in (None, "") for cell in cells):
+                    texts = (cell_text(cell) for cell in cells)
+                    yield Row(number, number + 1, dict(zip(names, texts, strict=False)))
+
+    def _names(self, cells: list[Any] | None) -> tuple[str, ...]:
+        if not cells:
+            raise DataError(f"{self.path.name}: the first sheet is empty", hint="its first row names columns")
+        names = [cell_text(cell) or f"Unnamed: {index}" for index, cell in enumerate(cells)]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            listed = ", ".join(map(repr, twice))
+            raise DataError(
+                f"{self.path.name}: the first row names {listed} more than once", hint="rename one of them"
+            )
+        return tuple(names)
+
+    @contextmanager
+    def _lines(self) -> Iterator[Iterator[list[Any]]]:
+        refuse_bomb(self.path)
+        command = [sys.executable, "-c", _READ, str(self.path), str(MAX_MEMORY)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:  # noqa: S603
+            try:
+                yield self._cells(child)
+            finally:
+                child.kill()  # where nobody wants the rest
+
+    def _cells(self, child: subprocess.Popen[bytes]) -> Iterator[list[Any]]:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        for line in child.stdout:
+            yield json.loads(line)
+        said = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
+        if child.wait():
+            why = said[-1][:300] if said else "it takes more memory than it may"
+            raise DataError(
+                f"{self.path.name}: the spreadsheet cannot be read: {why}",
+                hint="open it and save it again as .xlsx, or export .tsv",
+            )
+
+
+def cell_text(cell: Any) -> str | None:
+    """A cell as text. A spreadsheet knows one kind of number, so a whole one is written as people write it.
+
+    >>> cell_text(3.0), cell_text(2.5), cell_text("007"), cell_text(True), cell_text("")
+    ('3', '2.5', '007', 'True', None)
+    """
+    if isinstance(cell, float) and math.isfinite(cell) and cell == int(cell):
+        cell = int(cell)
+    return None if cell is None or cell == "" else str(cell)

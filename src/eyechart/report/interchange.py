@@ -1,0 +1,221 @@
+"""What the files for other tools have in common: questions, messages and numbers as plain values.
+
+Pictures are named, never copied: by path or address where they have one, else in words with their hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eyechart.report.circles import fold
+from eyechart.report.record import to_json_text
+from eyechart.report.statistics import Moments
+from eyechart.report.summarise import credit, summarise
+from eyechart.report.summary import Summary
+from eyechart.types import Export, ImageRef, Reply, Result, Sample, Usage
+
+MARK = "eyechart"  # the key under which `eyechart score --replies` finds a question as it was
+
+_HALF = re.compile("[\ud800-\udfff]")
+_STOPS = {"length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
+
+
+def json_text(value: Any) -> str:
+    r"""JSON on one line that every parser takes. Half a character, which some refuse, becomes U+FFFD.
+
+    >>> json_text({"said": "a\ud800b"})
+    '{"said": "a�b"}'
+    """
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        value = _whole(value)
+    return to_json_text(value)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HALF.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, Mapping):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def sample_record(sample: Sample) -> dict[str, Any]:
+    """A question without its pictures, to be found again by `eyechart score --replies`."""
+    fields = {
+        "id": sample.id,
+        "question": sample.question,
+        "golds": list(sample.golds),
+        "choices": dict(sample.choices),
+        "choices_text": sample.choices_text,
+        "hint": sample.hint,
+        "meta": dict(sample.meta),
+        "weight": None if sample.weight == 1 else sample.weight,
+        "circle": sample.circle,
+        "withheld": dict(sample.withheld),
+    }
+    return {name: value for name, value in fields.items() if name in ("id", "question") or value}
+
+
+def plain_meta(sample: Sample) -> dict[str, Any]:
+    """The sample's other columns, for whoever reads the file."""
+    return {str(key): value for key, value in sample.meta.items()}
+
+
+def messages_of(result: Result) -> list[dict[str, Any]]:
+    """What was sent, as Inspect and EvalScope write messages; the bare question where that is not known."""
+    sample = result.sample
+    if not result.asked:
+        parts = [_reference(ref, {}) for ref in sample.images] + [{"type": "text", "text": sample.question}]
+        return [_message("user", parts)]
+    pictures = iter(_with_references(result))
+    turns = []
+    for turn in result.asked:
+        parts = [
+            {"type": "text", "text": part["text"]} if "text" in part else next(pictures)
+            for part in turn.get("parts", ())
+        ]
+        turns.append(_message(str(turn.get("role", "user")), parts))
+    return turns
+
+
+def prompt_text(result: Result) -> str:
+    """The words that were sent."""
+    texts = (part["text"] for turn in result.asked for part in turn.get("parts", ()) if "text" in part)
+    return "\n".join(texts) if result.asked else result.sample.question
+
+
+def reply_message(reply: Reply) -> dict[str, Any]:
+    """What the model said, thinking apart."""
+    said: list[dict[str, Any]] = [{"type": "text", "text": reply.text}]
+    if not reply.thinking:
+        return {"role": "assistant", "content": reply.text, "source": "generate"}
+    thought = {"type": "reasoning", "reasoning": reply.thinking}
+    return {"role": "assistant", "content": [thought, *said], "source": "generate"}
+
+
+def output_of(reply: Reply | None, model: str) -> dict[str, Any]:
+    """A reply as the output of a model."""
+    if reply is None:
+        return {"model": model, "choices": []}
+    choice = {
+        "message": reply_message(reply),
+        "stop_reason": _STOPS.get(reply.finish_reason, "stop"),
+    }
+    usage = {"usage": usage_of(reply.usage)} if reply.usage else {}
+    return {"model": reply.model or model, "choices": [choice], **usage, "time": reply.latency_s}
+
+
+def usage_of(usage: Usage) -> dict[str, int]:
+    """Tokens by the names that Inspect and EvalScope use."""
+    return {
+        "input_tokens": usage.prompt_tokens,
+        "output_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+        "input_tokens_cache_read": usage.cached_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+    }
+
+
+def failure_text(result: Result) -> str:
+    """Why there is no reply or no verdict."""
+    failure = result.failure
+    return f"{failure.stage}: {failure.reason}" if failure else ""
+
+
+def trials_of(results: Iterable[Result]) -> Iterator[list[Result]]:
+    """The trials of each sample together, as runs keep them."""
+    for _, trials in itertools.groupby(results, key=lambda result: (result.position, result.sample.id)):
+        yield list(trials)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """The headline, as the run counts it, and the tokens of all replies."""
+
+    summary: Summary
+    plain: Summary  # every row for itself, where rotations of one question count as one
+    stderr: float | None  # of the headline; None where samples are worth points, or there are too few
+    n_scored: int  # samples that the headline rests on
+
+    @property
+    def score(self) -> float | None:
+        """The headline."""
+        return self.summary.score
+
+
+def numbers_of(export: Export) -> Numbers:
+    """Count, in one pass over the results or two."""
+    group_by: Sequence[str] = export.manifest.get("group_by") or ()
+    spread = _Spread()
+    folds = export.manifest.get("circular") == "headline"
+    counted = fold(export.results()) if folds else export.results()
+    names: dict[str, Any] = {"benchmark": "", "model": "", "group_by": group_by}
+    summary = summarise(spread.seen(counted), in_order=True, **names)
+    plain = summarise(export.results(), in_order=True, **names) if folds else summary
+    return Numbers(summary=summary, plain=plain, stderr=spread.stderr, n_scored=spread.values.n)
+
+
+class _Spread:
+    """The standard error of the mean over samples, taken on the way."""
+
+    def __init__(self) -> None:
+        self.values = Moments()
+        self.squares = 0.0
+        self.is_even = True  # every sample counts the same
+
+    def seen(self, results: Iterable[Result]) -> Iterator[Result]:
+        for trials in trials_of(results):
+            scored = [value for result in trials if (value := credit(result)) is not None]
+            self.is_even &= trials[0].sample.weight == 1
+            if scored:
+                value = sum(scored) / len(scored)
+                self.values.add(value)
+                self.squares += value * value
+            yield from trials
+
+    @property
+    def stderr(self) -> float | None:
+        n, mean = self.values.n, self.values.mean
+        if n < 2 or mean is None or not self.is_even:
+            return None
+        variance = max(0.0, (self.squares - n * mean * mean) / (n - 1))
+        return float((variance / n) ** 0.5)
+
+
+def identity_of(manifest: Mapping[str, Any]) -> str:
+    """A short name that the same run always gets."""
+    names = ("benchmark", "model", "origin", "settings", "identity", "options", "replies", "scorer")
+    known = json_text({name: manifest.get(name) for name in names})
+    return hashlib.sha256(known.encode()).hexdigest()[:22]
+
+
+def _message(role: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    is_text = all(part["type"] == "text" for part in parts)
+    return {"role": role, "content": "\n".join(part["text"] for part in parts) if is_text else parts}
+
+
+def _with_references(result: Result) -> Iterator[dict[str, Any]]:
+    """Every picture that was sent, by where it lies if it is one of the sample's own."""
+    refs = result.sample.images if len(result.sample.images) == len(result.sent) else ()
+    for number, record in enumerate(result.sent):
+        yield _reference(refs[number] if refs else None, record)
+
+
+def _reference(ref: ImageRef | None, record: Mapping[str, Any]) -> dict[str, Any]:
+    if "url" in record:
+        return {"type": "image", "image": str(record["url"])}
+    if ref is not None and ref.kind in ("file", "url") and ref.box is None and not ref.refused:
+        return {"type": "image", "image": ref.location}
+    known = [str(ref)] if ref is not None else []
+    if record:
+        known += [f"{record.get('width')}x{record.get('height')}", str(record.get("mime", ""))]
+        known.append(f"sha256 {record.get('sha256', '')}")
+    return {"type": "text", "text": f"[image: {', '.join(known) or 'not kept'}]"}

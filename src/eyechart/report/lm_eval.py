@@ -1,0 +1,141 @@
+"""A run in the files of lm-eval and lmms-eval: ``results_<date>.json`` and ``samples_<task>_<date>.jsonl``.
+
+A line of samples is one question with all its trials: `resps` holds their replies, null where one failed
+(`errors` says why then), `filtered_resps` what was read out of them, and `acc` the mean of their values,
+null where nothing could be scored. `doc_hash`, `prompt_hash` and `target_hash` are SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from eyechart.registry import exporter
+from eyechart.report.files import text_file
+from eyechart.report.interchange import (
+    MARK,
+    Numbers,
+    failure_text,
+    json_text,
+    numbers_of,
+    prompt_text,
+    sample_record,
+    trials_of,
+)
+from eyechart.report.summarise import credit
+from eyechart.store.folder import file_safe
+from eyechart.types import Export, Result
+
+METRIC = "acc"
+
+_TAKEN = frozenset({"id", "question", "choices", "answer", MARK})
+
+
+@exporter("lm-eval")
+def write_lm_eval(export: Export) -> Sequence[Path]:
+    """Write the samples, then the numbers."""
+    now = datetime.now(UTC)
+    date = now.strftime("%Y-%m-%dT%H-%M-%S.%f")
+    task = file_safe(str(export.manifest.get("benchmark") or "eyechart"))
+    samples = export.folder / f"samples_{task}_{date}.jsonl"
+    results = export.folder / f"results_{date}.json"
+    parameters = _parameters(export.manifest)
+    with text_file(samples) as file:
+        for trials in trials_of(export.results()):
+            if any(result.outcome is not None for result in trials):
+                file.write(json_text(_line(trials, parameters)) + "\n")
+    with text_file(results) as file:
+        file.write(json_text(_results(export.manifest, numbers_of(export), task, now)) + "\n")
+    return [results, samples]
+
+
+def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    first = trials[0]
+    sample = first.sample
+    prompt = next((prompt_text(result) for result in trials if result.asked), prompt_text(first))
+    golds = list(sample.golds)
+    target = golds[0] if len(golds) == 1 else golds
+    doc = {
+        "id": sample.id,
+        "question": sample.question,
+        **({"choices": list(sample.choices.values())} if sample.choices else {}),
+        "answer": target,
+        **{str(key): value for key, value in sample.meta.items() if key not in _TAKEN},
+        MARK: sample_record(sample),
+    }
+    values = [value for result in trials if (value := credit(result)) is not None]
+    line: dict[str, Any] = {
+        "doc_id": first.position,
+        "doc": doc,
+        "target": target,
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": dict(parameters)}},
+        "resps": [[result.reply.text if result.reply else None for result in trials]],
+        "filtered_resps": [result.score.read if result.score else None for result in trials],
+        "filter": "none",
+        "metrics": [METRIC],
+        "doc_hash": _hash(json_text(doc)),
+        "prompt_hash": _hash(prompt),
+        "target_hash": _hash(json_text(target)),
+        METRIC: sum(values) / len(values) if values else None,
+    }
+    if any(result.reply is None for result in trials):
+        line["errors"] = [_why_missing(result) for result in trials]
+    return line
+
+
+def _why_missing(result: Result) -> str | None:
+    return None if result.reply else failure_text(result) or "not asked yet"
+
+
+def _results(manifest: Mapping[str, Any], numbers: Numbers, task: str, now: datetime) -> dict[str, Any]:
+    model = str(manifest.get("model") or "model")
+    scorer = str(manifest.get("scorer") or "")
+    versions: Mapping[str, Any] = manifest.get("versions") or {}
+    config = {
+        "task": task,
+        "dataset_path": str(manifest.get("origin", "")),
+        "output_type": "generate_until",
+        "repeats": int(manifest.get("trials") or 1),
+        "num_fewshot": 0,
+        "metric_list": [{"metric": METRIC, "aggregation": "mean", "higher_is_better": True}],
+        "metadata": {"scorer": scorer, "version": versions.get(scorer, "")},
+    }
+    return {
+        "results": {
+            task: {
+                "alias": task,
+                f"{METRIC},none": numbers.score,
+                f"{METRIC}_stderr,none": "N/A" if numbers.stderr is None else numbers.stderr,
+            }
+        },
+        "group_subtasks": {task: []},
+        "configs": {task: config},
+        "versions": {task: versions.get(scorer, "")},
+        "n-shot": {task: 0},
+        "higher_is_better": {task: {METRIC: True}},
+        "n-samples": {task: {"original": numbers.summary.n, "effective": numbers.n_scored}},
+        "config": {
+            "model": model.partition("/")[0],
+            "model_args": {"model": model},
+            "gen_kwargs": dict(_parameters(manifest)),
+            "limit": (manifest.get("options") or {}).get("limit"),
+        },
+        "git_hash": None,
+        "date": now.timestamp(),
+        "model_source": model.partition("/")[0],
+        "model_name": model,
+        "eyechart_version": str(manifest.get("eyechart", "")),
+    }
+
+
+def _parameters(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    identity = manifest.get("identity")
+    found = identity.get("parameters") if isinstance(identity, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
