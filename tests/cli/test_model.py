@@ -1,0 +1,71 @@
+"""``eyechart model check``: six questions for everybody, MULTI's kinds for those who are to answer them."""
+
+from pathlib import Path
+
+import pytest
+
+from support.command import eyechart
+from support.server import Asked, Server
+
+EVALUATOR = """
+class XEvaluator:
+    def __init__(self, device_map="cpu"):
+        pass
+
+    def generate_answer(self, question):
+        if "image_list" in question and "prompted_content_list" not in question:
+            return question | {"prediction": "", "feedback": "it takes no pictures"}
+        return question | {"prediction": "B"}
+"""
+
+
+def knows_words(asked: Asked) -> str:
+    return "B" if "triangle" in asked.text or "三角形" in asked.text else "yellow"
+
+
+def test_an_endpoint_is_asked_six_questions_unless_more_are_wanted(tmp_path: Path) -> None:
+    with Server(knows_words) as server:
+        usual = ("model", "check", "openai/m", "--base-url", server.base_url, "--json")
+        six = eyechart(*usual, cwd=tmp_path)
+        assert six.code == 1
+        assert list(six.json["abilities"]) == [
+            "text only", "one picture", "multiple choice", "several pictures", "multi-round",
+            "very large picture",
+        ]  # fmt: skip
+        assert len(server.asked) == 7  # the conversation has two rounds
+        assert six.json["abilities"]["text only"] == "yes"
+        assert six.json["expected"]["several pictures"] == "green"
+        assert six.json["conclusions"] == {
+            "sees pictures": "no",
+            "tells several pictures apart": "no",
+            "remembers earlier rounds": "no",
+        }
+        server.asked.clear()
+        more = eyechart(*usual, "--multi", "--lang", "en", cwd=tmp_path)
+        assert more.json["abilities"]["single choice in words (en)"] == "yes"
+        assert len(more.json["abilities"]) == 6 + 11
+        assert set(more.json["answered"].values()) == {True}
+        systems = [asked for asked in server.asked if asked.body["messages"][0]["role"] == "system"]
+        assert len(systems) == 11 + 3  # every one of MULTI's, and what rounds add
+        assert "triangle" not in str(systems[0].body["messages"][0])
+
+
+def test_an_evaluator_class_is_asked_everything(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(EVALUATOR, encoding="utf-8")
+    done = eyechart("model", "check", "python:mine.py:XEvaluator", cwd=tmp_path)
+    assert done.code == 1
+    rows = {line[:34].strip(): line for line in done.out.splitlines()}
+    assert "yes" in rows["single choice in words (zh)"]
+    assert "yes" in rows["single choice in words (en)"]
+    assert "it takes no pictures" in rows["blank on a picture (en)"]
+    assert rows["two pictures in rounds (zh)"].split()[-2:] == ["B", "C"]  # what it said, what is right
+    assert "answered: 14 of 28, rightly 2" in done.out
+    assert "sees pictures: no" in done.out
+    assert "does not take: one picture," in done.out
+
+
+@pytest.mark.parametrize("said", [["--lang", "zh"], ["--lang", "fr"]])
+def test_a_language_is_that_of_multi(tmp_path: Path, said: list[str]) -> None:
+    done = eyechart("model", "check", "openai/m", "--base-url", "http://127.0.0.1:9/v1", *said, cwd=tmp_path)
+    assert done.code == 2
+    assert "--lang" in done.err

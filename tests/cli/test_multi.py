@@ -1,0 +1,428 @@
+"""``eyechart multi``: the folder people know, resumed after a kill, and scored alike by every way."""
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.run.record import Run
+from support.command import Outcome, eyechart, start
+from support.multi import MultiData, make_multi, write_json
+from support.server import Answer, Asked, Server
+
+EVALUATOR = """
+from pathlib import Path
+
+class XEvaluator:
+    def __init__(self, model_dir=None, device_map="cpu"):
+        self.said = f"{model_dir} {device_map}"
+
+    def generate_answer(self, question):
+        for path in question.get("image_list", []):
+            assert path == "" or Path(path).is_file(), path
+        with open("asked.txt", "a", encoding="utf-8") as log:
+            log.write(f"{question['question_id']} {self.said}\\n")
+        if "prompted_content_list" in question:
+            rounds = question.pop("prompted_content_list")
+            question["input_message_list"] = rounds
+            question["answer_history"] = ["seen"] * (len(rounds) - 1) + ["AB"]
+            question["prediction"] = "AB"
+        else:
+            question["input_message"] = question.pop("prompted_content")
+            question["prediction"] = "100\\n9" if "[MASK]个" not in question["input_message"] else "A"
+        return question
+"""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> MultiData:
+    """The layout of the original: data beside eval."""
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "mine.py").write_text(EVALUATOR, encoding="utf-8")
+    return make_multi(tmp_path / "data")
+
+
+@pytest.fixture
+def place(data: MultiData) -> Path:
+    return data.folder.parent / "eval"
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def multi(place: Path, *said: object, code: int = 0, **env: str) -> Outcome:
+    done = eyechart("multi", *said, "-q", cwd=place, **env)
+    assert done.code == code, done.err
+    return done
+
+
+def only_run(place: Path) -> Path:
+    [folder] = (place.parent / "results").iterdir()
+    return folder
+
+
+def answer(asked: Asked) -> str:
+    return "A" if asked.images else "100\n0"
+
+
+# -- the folder ------------------------------------------------------------------------------------
+
+
+def test_an_endpoint_is_asked_and_the_folder_is_the_known_one(place: Path) -> None:
+    with Server(answer) as server:
+        done = multi(
+            place, "--problem_file", "../data/problem.json", "--input_type", 2, "-v", "my/model",
+            "--api_url", f"{server.base_url}/chat/completions", "--api_key", "sk-secret-1", "-n", 2,
+            "--exp_name", "first",
+        )  # fmt: skip
+    folder = only_run(place)
+    assert folder.name.startswith("first_my-model_input_2_shot_0_2")
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"args.json", "prediction.json", "checkpoints", "eyechart"}
+    assert {asked.headers["Authorization"] for asked in server.asked} == {"Bearer sk-secret-1"}
+    assert {asked.body["model"] for asked in server.asked} == {"my/model"}
+    roles = {tuple(turn["role"] for turn in asked.body["messages"]) for asked in server.asked}
+    assert roles == {("system", "user")}  # as the original's classes for endpoints
+    assert {"temperature", "max_tokens"}.isdisjoint(server.asked[0].body)
+    args = read(folder / "args.json")
+    assert (args["model_version"], args["num_workers"], args["output_name"]) == ("my/model", 2, folder.name)
+    entries = read(folder / "prediction.json")
+    assert list(entries) == ["czsx_0_0", "czsx_0_1", "gzwl_1_0", "shjk_2_0"]
+    assert {"question_id", "question_image_number", "prediction", "input_message"} < set(entries["czsx_0_1"])
+    assert f"predictions: ../results/{folder.name}/prediction.json" in done.err
+    kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert b"sk-secret-1" not in kept
+    assert "sk-secret-1" not in done.out + done.err
+
+
+def test_a_class_is_asked_in_rounds_with_its_arguments(place: Path) -> None:
+    done = multi(
+        place, "--problem_file", "../data/problem.json", "--input_type", 2, "--in_turn", "--cot",
+        "-d", "weights", "-c", "0,1", "-m", "python:mine.py:XEvaluator",
+        "--knowledge_file", "../data/knowledge.json", "-n", 4, "--output_name", "mine",
+    )  # fmt: skip
+    entries = read(place.parent / "results" / "mine" / "prediction.json")
+    two = entries["czsx_0_1"]
+    assert len(two["input_message_list"]) == len(two["image_list"]) == 4  # two, one of the knowledge, the end
+    assert (two["image_list"][-1], two["prediction"]) == ("", "AB")
+    assert two["answer_history"] == ["seen", "seen", "seen", "AB"]
+    asked = (place / "asked.txt").read_text(encoding="utf-8").splitlines()
+    assert {line.split(" ", 1)[1] for line in asked} == {"weights 0,1"}
+    assert "--num_workers 4: asked 1 at a time" in done.err
+
+
+@pytest.mark.parametrize("is_absolute", [False, True])
+@pytest.mark.parametrize("where", ["eval", "data", "elsewhere"])
+def test_pictures_are_found_in_every_layout(
+    place: Path, data: MultiData, where: str, is_absolute: bool
+) -> None:
+    """From the folder eval, from the data's own, and from anywhere by absolute paths."""
+    cwd = place.parent / where
+    cwd.mkdir(exist_ok=True)
+    file: Path | str = data.problem_file
+    if is_absolute:
+        problems = read(data.problem_file)
+        for problem in problems.values():
+            problem["img_paths"] = [str(place / path) for path in problem["img_paths"]]
+        file = write_json(data.folder / "absolute.json", problems)
+    elif where != "elsewhere":
+        file = {"eval": "../data/problem.json", "data": "problem.json"}[where]
+    multi(
+        cwd, "--problem_file", file, "--input_type", 2, "-m", f"python:{place / 'mine.py'}:XEvaluator",
+        "--output_dir", place.parent / "results",
+    )  # fmt: skip
+    entries = read(only_run(place) / "prediction.json")
+    assert all("feedback" not in entry for entry in entries.values())
+    assert len(entries["czsx_0_1"]["image_list"]) == 2
+
+
+def test_a_problem_file_away_from_its_pictures_is_asked_from_the_folder_eval(
+    place: Path, data: MultiData
+) -> None:
+    (place / "own").mkdir()
+    file = data.problem_file.rename(place / "own" / "problem.json")
+    multi(place, "--problem_file", file, "--input_type", 2, "-m", "python:mine.py:XEvaluator")
+    assert all("feedback" not in entry for entry in read(only_run(place) / "prediction.json").values())
+
+
+# -- the same points by every way --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("position", ["start", "end"])
+def test_every_way_leads_to_the_same_points(place: Path, position: str) -> None:
+    usual = ["--problem_file", "../data/problem.json", "--input_type", "2", "--questions_type", "0,1,2,3"]
+    multi(place, *usual, "-m", "python:mine.py:XEvaluator", "--set", f"answer_position={position}")
+    folder = only_run(place)
+    done = eyechart(
+        "multi-metrics", "--label_file", "../data/problem.json",
+        "--prediction_file", folder / "prediction.json", "--detail", "--answer_position", position, "--json",
+        cwd=place,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    settings = ["--set", "problem_file=../data/problem.json", "--set", "input_type=2"]
+    settings += ["--set", "questions_type=0,1,2,3", "--set", f"answer_position={position}"]
+    run = eyechart("run", "multi", *settings, "-m", "python:mine.py:XEvaluator", "-q", "--json", cwd=place)
+    assert run.code == 0, run.err
+    reported = eyechart("report", folder, "--json", cwd=place)
+    assert 0 < done.json["score"] < 1
+    assert done.json["score"] == pytest.approx(run.json["score"]) == pytest.approx(reported.json["score"])
+    official = Path(place / run.json["run"]) / "official"
+    for name in ("score.json", "statistics.csv"):
+        assert (folder / name).read_bytes() == (official / name).read_bytes()
+
+
+# -- going on --------------------------------------------------------------------------------------
+
+
+def many(data: MultiData, n: int) -> Path:
+    """A problem file of n questions in words."""
+    problem = {
+        "problem_content": "", "problem_type_list": ["单选"], "problem_answer_list": ["A"],
+        "problem_analysis_list": [""], "img_paths": [], "knowledge": ["数"], "education": "初中",
+        "subject": ["数学"],
+    }  # fmt: skip
+    problems = {
+        f"czsx_{k}": {**problem, "problem_content_list": [f"number {k}:\nA. 1\nB. 2"]} for k in range(n)
+    }
+    return write_json(data.folder / "many.json", problems)
+
+
+def number_in(asked: Asked) -> int:
+    return int(asked.text.partition("number ")[2].partition(":")[0])
+
+
+def test_after_a_kill_only_what_is_missing_is_asked(place: Path, data: MultiData) -> None:
+    file = many(data, 12)
+    ours = place.parent / "results" / "killed" / "eyechart"
+    with Server(lambda asked: Answer("A", delay_s=60 if number_in(asked) >= 7 else 0)) as server:
+        process = start(
+            "multi", "--problem_file", file, "-v", "m", "--api_url", server.base_url,
+            "--output_name", "killed", "--save_every", 2, "-q", cwd=place,
+        )  # fmt: skip
+        until = time.monotonic() + 30
+        checkpoints = ours.parent / "checkpoints"
+        while time.monotonic() < until and not list(checkpoints.glob("prediction_*.json")):
+            time.sleep(0.05)
+        while time.monotonic() < until and len(Run(ours).verdicts()) < 7:
+            time.sleep(0.05)
+        process.kill()
+        process.communicate()
+        assert len(Run(ours).verdicts()) == 7
+        assert not (ours.parent / "prediction.json").exists()
+        [first, *_] = sorted(checkpoints.iterdir())
+        n_answered = int(first.stem.rpartition("_")[2])
+        entries = read(first)
+        assert len(entries) == 12
+        assert sum("prediction" in entry for entry in entries.values()) >= n_answered >= 2
+        server.answer = lambda asked: "A"
+        server.asked.clear()
+        done = multi(place, "--checkpoint_dir", "../results/killed", "--api_key", "sk-2", "--input_type", 2)
+        assert sorted(map(number_in, server.asked)) == [7, 8, 9, 10, 11]
+        assert server.asked[0].headers["Authorization"] == "Bearer sk-2"
+        assert "--input_type 2: args.json of the run says 0, which counts" in done.err
+        assert len(read(ours.parent / "prediction.json")) == 12
+        server.asked.clear()
+        multi(place, "--checkpoint_dir", "../results/killed")
+        assert server.asked == []
+
+
+def test_ctrl_c_leaves_the_last_checkpoint(place: Path, data: MultiData) -> None:
+    folder = place.parent / "results" / "stopped"
+    with Server(lambda asked: Answer("A", delay_s=1 if number_in(asked) >= 3 else 0)) as server:
+        process = start(
+            "multi", "--problem_file", many(data, 40), "-v", "m", "--api_url", server.base_url,
+            "--output_name", "stopped", "-q", cwd=place,
+        )  # fmt: skip
+        until = time.monotonic() + 30
+        while time.monotonic() < until and not any(number_in(asked) >= 3 for asked in server.asked):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "to go on: eyechart multi --checkpoint_dir ../results/stopped" in err
+    last = read(folder / "checkpoints" / "prediction_last.json")
+    assert 3 <= sum("prediction" in entry for entry in last.values()) < 40 == len(last)
+    assert not (folder / "prediction.json").exists()
+
+
+def test_what_failed_is_asked_again(place: Path, data: MultiData) -> None:
+    file = many(data, 4)
+    with Server(lambda asked: Answer(status=400) if number_in(asked) == 2 else Answer("A")) as server:
+        done = multi(place, "--problem_file", file, "-v", "m", "--api_url", server.base_url, code=1)
+        folder = only_run(place)
+        assert f"to go on: eyechart multi --checkpoint_dir ../results/{folder.name}" in done.err
+        assert "1 of the questions failed, e.g. czsx_2_0: HTTP 400" in done.err
+        entry = read(folder / "prediction.json")["czsx_2_0"]
+        assert entry["prediction"] == ""
+        assert "HTTP 400" in entry["feedback"]
+        server.answer = lambda asked: "A"
+        server.asked.clear()
+        multi(place, "--checkpoint_dir", folder)
+        assert [number_in(asked) for asked in server.asked] == [2]
+    assert read(folder / "prediction.json")["czsx_2_0"]["prediction"] == "A"
+
+
+def test_a_run_that_cannot_go_on_leaves_what_it_has(place: Path, data: MultiData) -> None:
+    def dies(asked: Asked) -> Answer:
+        return Answer("A") if number_in(asked) < 3 else Answer(status=401)
+
+    with Server(dies) as server:
+        done = multi(
+            place, "--problem_file", many(data, 6), "-v", "m", "--api_url", server.base_url,
+            "--save_every", -1, code=1,
+        )  # fmt: skip
+    folder = only_run(place)
+    assert "the run was stopped: HTTP 401" in done.err
+    assert not (folder / "prediction.json").exists()
+    last = read(folder / "checkpoints" / "prediction_last.json")
+    assert [name for name, entry in last.items() if "prediction" in entry] == [
+        "czsx_0_0",
+        "czsx_1_0",
+        "czsx_2_0",
+    ]
+    assert len(last) == 6
+
+
+def test_a_wrong_key_says_how_to_go_on(place: Path, data: MultiData) -> None:
+    with Server(lambda asked: Answer(status=401)) as server:
+        done = multi(place, "--problem_file", many(data, 2), "-v", "m", "--api_url", server.base_url, code=2)
+        assert f"--checkpoint_dir ../results/{only_run(place).name}" in done.err
+        server.answer = lambda asked: "A"
+        multi(place, "--checkpoint_dir", only_run(place), "--api_key", "sk-right")
+
+
+def test_a_named_folder_is_gone_on_with_by_the_same_command_alone(place: Path) -> None:
+    usual = [
+        "--problem_file",
+        "../data/problem.json",
+        "-m",
+        "python:mine.py:XEvaluator",
+        "--output_name",
+        "mine",
+    ]
+    multi(place, *usual)
+    n_asked = len((place / "asked.txt").read_text(encoding="utf-8").splitlines())
+    multi(place, *usual)
+    assert len((place / "asked.txt").read_text(encoding="utf-8").splitlines()) == n_asked
+    done = multi(place, *usual, "--cot", code=2)
+    assert "holds another run" in done.err
+    assert "--checkpoint_dir ../results/mine" in done.err
+
+
+def test_answers_of_another_program_are_not_mixed_with_ours(place: Path) -> None:
+    folder = place.parent / "results" / "theirs"
+    folder.mkdir(parents=True)
+    write_json(
+        folder / "args.json", {"problem_file": "../data/problem.json", "model": "python:mine.py:XEvaluator"}
+    )
+    write_json(folder / "prediction.json", {})
+    done = multi(place, "--checkpoint_dir", folder, code=2)
+    assert "holds answers that another program collected" in done.err
+    (folder / "prediction.json").unlink()
+    multi(place, "--checkpoint_dir", folder)  # nothing was answered there yet
+    assert len(read(folder / "prediction.json")) == 4
+
+
+# -- choosing --------------------------------------------------------------------------------------
+
+
+def asked_ids(place: Path, *said: object) -> list[str]:
+    (place / "asked.txt").unlink(missing_ok=True)
+    multi(place, "--problem_file", "../data/problem.json", "-m", "python:mine.py:XEvaluator", *said)
+    return [line.split()[0] for line in (place / "asked.txt").read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_subset_counts_alone_and_what_it_lacks_is_told(place: Path, data: MultiData) -> None:
+    write_json(data.hard_list, ["shjk_2_0", "gzwl_1_1", "gone_1_0"])
+    assert asked_ids(place, "--subset", "../data/hard_list.json", "--questions_type", 0) == [
+        "gzwl_1_1",
+        "shjk_2_0",
+    ]
+    done = multi(
+        place,
+        "--problem_file",
+        "../data/problem.json",
+        "-v",
+        "m",
+        "--subset",
+        "../data/hard_list.json",
+        "--debug",
+    )
+    assert "--questions_type and --subject do not count, as published" in done.err
+    assert "1 id is of no question, e.g. gone_1_0, and passed over" in done.err
+
+
+def test_a_shuffle_is_seeded_and_says_so(place: Path) -> None:
+    orders = [asked_ids(place, "--random", "--eval_num", 3) for _ in range(2)]
+    assert orders[0] == orders[1]
+    others = {tuple(asked_ids(place, "--random", "--set", f"seed={seed}")) for seed in range(3)}
+    assert len(others) > 1
+    usual = ["--problem_file", "../data/problem.json", "-v", "m", "--debug"]
+    assert "shuffled with seed 0" in multi(place, *usual, "--random").err
+
+
+def test_captions_without_a_line_are_empty_and_told(place: Path, data: MultiData) -> None:
+    data.caption_file.write_text("../data/images/czsx/0_1.png,red\n", encoding="utf-8")
+    usual = ["--problem_file", "../data/problem.json", "-v", "m", "--input_type", 1, "--debug"]
+    done = multi(place, *usual, "--caption_file", "../data/captions.csv")
+    assert "no line for 2 of the pictures in use, e.g. ../data/images/czsx/0_2.png" in done.err
+    assert "is asked as 0, as published" in multi(place, *usual).err
+    strict = ["--caption_file", "../data/captions.csv", "--set", "allow_missing_captions=false"]
+    assert "no line for 2 pictures" in multi(place, *usual, *strict, code=2).err
+
+
+def test_debug_asks_and_writes_nothing(place: Path) -> None:
+    done = multi(place, "--problem_file", "../data/problem.json", "-v", "m", "--input_type", 2, "--debug")
+    assert "4 questions with 4 pictures to send; nothing was asked" in done.err
+    assert not (place.parent / "results").exists()
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ([], "nobody is said to answer"),
+        (["-v", "m"], "--problem_file is missing"),
+        (["--problem_file", "gone.json", "-v", "m"], "gone.json"),
+        (
+            ["--problem_file", "../data/problem.json", "-v", "m", "--input_type", "3"],
+            "exist there in name only",
+        ),
+        (["--problem_file", "../data/problem.json", "-v", "m", "--questions_type", "0,9"], "questions_type"),
+        (["--problem_file", "../data/problem.json", "-v", "m", "--subject", "zz"], "its subjects are: czsx"),
+        (["--problem_file", "../data/problem.json", "-m", "viscpm"], "give an evaluator file"),
+        (["--problem_file", "../data/problem.json", "-v", "m", "--use_modelscope"], "--use_modelscope"),
+        (["--problem_file", "../data/problem.json", "-v", "m", "--set", "nonsense=1"], "'nonsense'"),
+        (["--problem_file", "../data/problem.json", "-v", "m", "--save_every", "0"], "--save_every"),
+        (["--checkpoint_dir", "../data"], "there is no args.json"),
+        (["--problem_file", "../data/problem.json", "--input_type", "two"], "--input_type"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(place: Path, said: list[str], words: str) -> None:
+    done = multi(place, *said, code=2, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    assert words in done.err
+    assert "Traceback" not in done.err
+    assert not (place.parent / "results").exists()
+
+
+def test_the_list_of_models_and_the_help(place: Path) -> None:
+    listed = eyechart("multi", "-l", cwd=place)
+    assert listed.code == 0
+    assert "deepseek-vl2" in listed.out
+    helped = " ".join(eyechart("multi", "--help", cwd=place).out.split())
+    assert all(
+        flag in helped for flag in ("--blank_image", "-k K", "--save_every", "Every answer is safe at once")
+    )
+
+
+def test_as_json(place: Path) -> None:
+    done = multi(place, "--problem_file", "../data/problem.json", "-m", "python:mine.py:XEvaluator", "--json")
+    assert done.json["n"] == 4
+    assert Path(place / done.json["prediction_file"]).is_file()
+    assert Path(place / done.json["folder"]) == place / ".." / "results" / only_run(place).name

@@ -1,0 +1,167 @@
+"""Whom MULTI's arguments mean, and with what an evaluator class is made."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.compat.multi.arguments import Arguments
+from eyechart.compat.multi.models import LOCAL, OPENAI_URL, SERVED, choose_model, model_lines
+from eyechart.errors import UsageError
+
+CLASSES = """
+class Answers:
+    def generate_answer(self, question):
+        return question | {"prediction": "A"}
+
+class Plain(Answers):
+    pass
+
+class Local(Answers):
+    def __init__(self, path, device_map="cpu"):
+        self.path = path
+
+class Device(Answers):
+    def __init__(self, device_map):
+        self.device_map = device_map
+
+class Remote(Answers):
+    def __init__(self, api_key, api_url, model):
+        self.model = model
+
+class Any(Answers):
+    def __init__(self, **kwargs):
+        self.kwargs = kwargs
+
+ready = Plain()
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "mine.py").write_text(CLASSES, encoding="utf-8")
+    return tmp_path
+
+
+def chosen(**said: Any) -> Any:
+    return choose_model(Arguments.of(said))
+
+
+@pytest.mark.parametrize(
+    ("said", "spec", "options"),
+    [
+        ({"model_version": "qwen", "api_url": "http://a/v1"}, "openai/qwen", {"base_url": "http://a/v1"}),
+        ({"model": "openai/Qwen/Q-7B", "api_key": "sk-1"}, "openai/Qwen/Q-7B", {"api_key": "sk-1"}),
+        ({"model": "openai/q", "model_version": "q"}, "openai/q", {}),
+        ({"model": "GPT-4o"}, "openai/gpt-4o-2024-08-06", {}),
+        ({"model": "gpt-4o", "model_version": "gpt-4.1"}, "openai/gpt-4.1", {}),
+        (
+            {"model": "claude", "api_url": "http://a"},
+            "openai/claude-3-opus-20240229",
+            {"base_url": "http://a"},
+        ),
+    ],
+)
+def test_endpoints_are_asked_with_a_system_message(
+    said: dict[str, Any], spec: str, options: dict[str, Any]
+) -> None:
+    found = chosen(**said)
+    assert (found.spec, found.options, found.split_sys) == (spec, options, True)
+    assert found.name == spec.removeprefix("openai/")
+
+
+@pytest.mark.parametrize(
+    ("said", "params"),
+    [
+        ({"model": "Plain"}, {}),
+        ({"model": "ready"}, {}),
+        ({"model": "Device"}, {"device_map": "auto"}),
+        ({"model": "Device", "cuda_device": "0,1"}, {"device_map": "0,1"}),
+        ({"model": "Local", "model_dir": "w"}, {"path": "w", "device_map": "auto"}),
+        ({"model": "Any"}, {"device_map": "auto"}),
+        ({"model": "Any", "model_dir": "w"}, {"model_dir": "w", "device_map": "auto"}),
+        (
+            {"model": "Remote", "model_version": "v", "api_key": "sk-1"},
+            {"api_key": "sk-1", "api_url": OPENAI_URL, "model": "v"},
+        ),
+        (
+            {"model": "Any", "model_version": "v", "api_url": "http://a"},
+            {"api_url": "http://a", "model": "v"},
+        ),
+    ],
+)
+def test_a_class_is_made_as_published(said: dict[str, Any], params: dict[str, Any]) -> None:
+    found = chosen(**{**said, "model": f"python:mine.py:{said['model']}"})
+    assert found.options == {"params": params}
+    assert not found.split_sys
+    assert found.name == said.get("model_version", said["model"])
+
+
+def test_the_key_of_a_class_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://b/v1")
+    found = chosen(model="python:mine.py:Remote", model_version="v")
+    assert found.options["params"] == {"api_key": "sk-env", "api_url": "http://b/v1", "model": "v"}
+
+
+def test_with_weights_a_version_only_names_the_run() -> None:
+    found = chosen(model="python:mine.py:Local", model_dir="w", model_version="v2")
+    assert (found.name, found.options["params"]) == ("v2", {"path": "w", "device_map": "auto"})
+    assert "names the run only" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({}, "nobody is said to answer"),
+        ({"api_url": "http://a"}, "nobody is said to answer"),
+        ({"model": "openai/a", "model_version": "b"}, "name two models"),
+        ({"model": "gpt-4p"}, "did you mean gpt or gpt-4o"),
+        ({"model": "nobody"}, "no model of the original's list"),
+        ({"model": "gpt", "input_type": 2}, "--input_type 2 is not one that gpt takes"),
+        ({"model": "gpt-4v"}, "it takes: 2"),
+        ({"model": "claude"}, "OpenAI-compatible address of it with --api_url"),
+        ({"model": "gpt-4o", "model_dir": "w"}, "--model_dir means nothing"),
+        ({"model": "openai/a", "cuda_device": "0"}, "--cuda_device means nothing"),
+        ({"model": "baseline/random", "api_key": "k"}, "--api_key means nothing"),
+        ({"model": "gpt-4o", "use_modelscope": True}, "--use_modelscope chooses"),
+        ({"model_version": "v", "use_modelscope": True}, "--use_modelscope chooses"),
+        ({"model": "python:mine.py:Plain", "model_dir": "w"}, "--model_dir cannot be handed to"),
+        ({"model": "python:mine.py:Plain", "cuda_device": "1"}, "--cuda_device cannot be handed to"),
+        ({"model": "python:mine.py:Local", "api_key": "k", "model_dir": "w"}, "--api_key cannot"),
+        ({"model": "python:mine.py:Device", "model_version": "v"}, "--model_version cannot be handed"),
+        ({"model": "python:mine.py:None_"}, "has no 'None_'"),
+        ({"model": "python:gone.py:X"}, "there is no file gone.py"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused_by_name(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        chosen(**said)
+
+
+def test_local_names_run_in_the_originals_folder_and_nowhere_else(here: Path) -> None:
+    with pytest.raises(UsageError, match=r"none at models/qwen2vl_hf\.py") as refusal:
+        chosen(model="qwen2-vl")
+    assert "python:file.py:XEvaluator --set split_sys=true" in refusal.value.hint
+    (here / "models").mkdir()
+    (here / "models" / "qwen2vl_hf.py").write_text(
+        CLASSES.replace("class Local", "class Qwen2VLEvaluator"), encoding="utf-8"
+    )
+    found = chosen(model="qwen2-vl", model_dir="w")
+    assert (found.spec, found.name, found.split_sys) == (
+        "python:models/qwen2vl_hf.py:Qwen2VLEvaluator",
+        "qwen2-vl",
+        True,
+    )
+    assert found.options["params"] == {"path": "w", "device_map": "auto"}
+    with pytest.raises(UsageError, match=r"models/qwen2vl\.py"):
+        chosen(model="qwen2-vl", use_modelscope=True)
+
+
+def test_the_list_names_every_model() -> None:
+    text = "\n".join(model_lines())
+    assert all(f"  {name} " in text for name in (*SERVED, *LOCAL))
