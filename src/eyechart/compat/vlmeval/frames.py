@@ -14,7 +14,7 @@ Row: TypeAlias = Any  # pandas.Series, or a dict of the same names
 
 FOLDER = "eyechart_folder"  # in a table's attrs: where the file lies that it was read from
 
-WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})", re.ASCII)
+WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _LETTER = re.compile(r"[A-Z]")
 

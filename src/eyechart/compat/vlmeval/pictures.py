@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.compat.vlmeval.frames import Frame, is_missing
+from eyechart.compat.vlmeval.frames import Frame, is_missing, pandas
 from eyechart.compat.vlmeval.smp.misc import toliststr
 from eyechart.compat.vlmeval.smp.vlm import picture_bytes
 from eyechart.data.image_cells import PICTURE_SUFFIXES, REFERENCE_CHARS
@@ -31,14 +31,17 @@ def is_place(text: str) -> bool:
 def unfold(data: Frame, who: str) -> None:
     """Image cells as scripts see them: a text or a list of texts; an index becomes the picture it names."""
     if "image" in data:
-        cells = [toliststr(cell) for cell in data["image"]]
+        cells = [_listed(cell) for cell in data["image"]]
         own = dict(zip(map(str, data["index"]), cells, strict=True))
         data["image"] = _column(
             [_referred(cell, own, f"{who}: index {index}") for index, cell in own.items()], data
         )
     if "image_path" in data:
-        paths = [[] if is_missing(cell) else toliststr(cell) for cell in data["image_path"]]
-        data["image_path"] = _column(paths, data)
+        data["image_path"] = _column([_listed(cell) for cell in data["image_path"]], data)
+
+
+def _listed(cell: Any) -> list[str]:
+    return [] if is_missing(cell) else toliststr(cell)
 
 
 def _referred(cell: list[str], own: dict[str, list[str]], where: str) -> list[str]:
@@ -55,8 +58,6 @@ def _referred(cell: list[str], own: dict[str, list[str]], where: str) -> list[st
 
 def _column(cells: Sequence[list[str]], data: Frame) -> Any:
     """Lists of one are written as what they hold."""
-    from eyechart.compat.vlmeval.frames import pandas
-
     plain = [cell[0] if len(cell) == 1 else cell or float("nan") for cell in cells]
     return pandas().Series(plain, dtype="object", index=data.index)
 

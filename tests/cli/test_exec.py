@@ -1,0 +1,249 @@
+"""``eyechart exec``: scripts as they are."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eyechart.compat import activate
+from eyechart.compat.vlmeval.changes import put_back
+from support.command import Outcome, environment, eyechart
+from support.files import picture, picture_base64
+from support.server import Asked, Server
+from support.tables import write_tsv
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    with put_back():
+        yield
+    activate.deactivate()
+
+
+def run(tmp_path: Path, text: str, *arguments: object, name: str = "script.py", **changes: str) -> Outcome:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return eyechart("exec", name, *arguments, cwd=tmp_path, HOME=str(tmp_path), **changes)
+
+
+def test_it_runs_as_main_with_its_own_arguments_and_path(tmp_path: Path) -> None:
+    (tmp_path / "neighbour.py").write_text("word = 'found'\n")
+    done = run(
+        tmp_path,
+        "import sys, neighbour\nprint(__name__, __file__, sys.argv[1:], neighbour.word)\n",
+        "--limit", 3, "-q", "--help", "--", "x",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.out == "__main__ script.py ['--limit', '3', '-q', '--help', '--', 'x'] found\n"
+    assert "neighbour" not in sys.path[0]
+    del sys.modules["neighbour"]
+
+
+def test_it_says_who_provides_the_names(tmp_path: Path) -> None:
+    done = run(tmp_path, "from vlmeval.smp import d2df\n")
+    assert done.code == 0, done.err
+    assert "eyechart: vlmeval: provided by eyechart, because the package is not installed\n" in done.err
+    assert "eyechart: evalscope: provided by eyechart" in done.err
+    assert done.out == ""
+    assert eyechart("exec", "-q", "script.py", cwd=tmp_path).err == ""
+
+
+def test_a_package_beside_the_script_is_the_real_one(tmp_path: Path) -> None:
+    (tmp_path / "vlmeval").mkdir()
+    (tmp_path / "vlmeval" / "__init__.py").write_text("")
+    done = run(tmp_path, "import vlmeval\nprint(vlmeval.__file__)\n")
+    assert done.code == 0, done.err
+    assert "eyechart: vlmeval: the installed package is used\n" in done.err
+    assert done.out == f"{tmp_path / 'vlmeval' / '__init__.py'}\n"
+    del sys.modules["vlmeval"]
+
+
+def test_an_exception_shows_the_scripts_own_lines(tmp_path: Path) -> None:
+    done = run(tmp_path, "def f():\n    return {}['gone']\n\nprint('before')\nf()\n", "-q")
+    assert (done.code, done.out) == (1, "before\n")
+    trace = done.err[done.err.index("Traceback") :]
+    assert trace.startswith('Traceback (most recent call last):\n  File "script.py", line 5, in <module>\n')
+    assert trace.endswith("KeyError: 'gone'\n")
+    assert "runpy" not in trace
+    assert "exec.py" not in trace
+
+
+def test_a_script_that_cannot_be_read(tmp_path: Path) -> None:
+    done = run(tmp_path, "print('x'\n")
+    assert done.code == 1
+    assert 'File "script.py", line 1' in done.err
+    assert "SyntaxError" in done.err
+
+
+def test_an_import_that_fails_lists_what_there_is(tmp_path: Path) -> None:
+    done = run(tmp_path, "from vlmeval.api import OpenAIWrapper\n")
+    assert done.code == 1
+    assert 'File "script.py", line 1, in <module>' in done.err
+    assert (
+        "No module named 'vlmeval.api': eyechart provides vlmeval here, and of it vlmeval, vlmeval.smp,"
+        in done.err
+    )
+    assert "activate.py" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "code"), [("sys.exit(7)", 7), ("sys.exit()", 0), ("raise SystemExit('no')", 1), ("pass", 0)]
+)
+def test_exit_codes_pass_through(line: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(f"import sys\n{line}\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "eyechart", "exec", "script.py"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert ("no\n" in done.stderr) == ("no" in line and "SystemExit" in line)
+
+
+def test_our_own_errors_are_one_message(tmp_path: Path) -> None:
+    done = run(tmp_path, "from vlmeval.smp import load\nload('gone.tsv')\n")
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert "eyechart: gone.tsv: no such file\n  hint:" in done.err
+
+
+def test_an_error_of_the_system_is_the_scripts(tmp_path: Path) -> None:
+    done = run(tmp_path, "open('gone.txt')\n")
+    assert done.code == 1
+    assert "FileNotFoundError" in done.err
+
+
+def test_an_interrupted_script(tmp_path: Path) -> None:
+    assert run(tmp_path, "raise KeyboardInterrupt\n").code == 130
+
+
+def test_a_script_that_is_not_there(tmp_path: Path) -> None:
+    done = eyechart("exec", "gone.py", "--flag", cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.startswith("eyechart: there is no script gone.py\n  hint:")
+    assert eyechart("exec", tmp_path, cwd=tmp_path).code == 2
+    assert eyechart("exec", cwd=tmp_path).code == 2
+
+
+def test_modules_run_too(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    (tmp_path / "mine" / "run.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n1 / 0\n")
+    done = eyechart("exec", "-m", "mine.run", "--x", cwd=tmp_path)
+    assert (done.code, done.out) == (1, "__main__ ['--x']\n")
+    assert "in <module>\n    1 / 0" in done.err
+    assert "runpy" not in done.err
+    for name in ("gone", "mine.gone", "gone.run", "sys.gone"):
+        missing = eyechart("exec", "-m", name, cwd=tmp_path)
+        assert (missing.code, f"there is no module {name}" in missing.err) == (2, True), missing.err
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mine"]:
+        del sys.modules[name]
+
+
+def test_help_says_what_belongs_to_whom(tmp_path: Path) -> None:
+    done = eyechart("exec", "--help", cwd=tmp_path)
+    assert done.code == 0
+    assert "Everything behind SCRIPT belongs to the script" in done.out
+
+
+# In the manner of EvalScope's page on data sets of one's own: the same names, the same calls.
+SCRIPT = """
+import os
+
+import numpy as np
+from evalscope.run import run_task
+from vlmeval.dataset.image_base import ImageBaseDataset
+from vlmeval.dataset.image_vqa import CustomVQADataset
+from vlmeval.smp import d2df, dump, load
+
+
+class Sums:
+    def load_data(self, dataset):
+        return load(os.path.join(os.path.expanduser("~/LMUData"), f"{dataset}.tsv"))
+
+    def build_prompt(self, line):
+        msgs = ImageBaseDataset.build_prompt(self, line)
+        msgs[-1]['value'] += '\\nA single number, please.'
+        return msgs
+
+    def evaluate(self, eval_file, **judge_kwargs):
+        table = load(eval_file)
+        assert 'answer' in table and 'prediction' in table
+        table['prediction'] = [str(x) for x in table['prediction']]
+        table['answer'] = [str(x) for x in table['answer']]
+        share = np.mean(table['answer'] == table['prediction'])
+        found = d2df({'Overall': share}).round(2)
+        suffix = eval_file.split('.')[-1]
+        dump(found, eval_file.replace(f'.{suffix}', '_acc.csv'))
+        return found
+
+
+CustomVQADataset.load_data = Sums.load_data
+CustomVQADataset.build_prompt = Sums.build_prompt
+CustomVQADataset.evaluate = Sums.evaluate
+
+print('returned', run_task(task_cfg='config.yaml'))
+"""
+
+CONFIG = """
+eval_backend: VLMEvalKit
+eval_config:
+  model:
+    - type: some-model
+      name: CustomAPIModel
+      api_base: {url}/chat/completions
+      key: EMPTY
+      temperature: 0.0
+      img_size: -1
+  data:
+    - sums
+  mode: all
+  limit: 3
+  reuse: false
+  work_dir: outputs
+  nproc: 2
+work_dir: outputs
+"""
+
+
+@pytest.mark.parametrize("column", ["image", "image_path"])
+def test_a_script_with_a_class_of_its_own(column: str, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    root = tmp_path / "home" / "LMUData"
+    rows = []
+    for k in range(4):
+        place = root / "images" / "sums" / f"{k}.png"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(picture((k, 90, 40)))
+        rows.append([k, f"Sum {k}?", k, picture_base64((k, 90, 40)) if column == "image" else place])
+    write_tsv(root / "sums.tsv", ["index", "question", "answer", column], *rows)
+    (tmp_path / "script.py").write_text(SCRIPT)
+
+    def answer(asked: Asked) -> str:
+        return "9" if "Sum 1?" in asked.text else asked.text[4]
+
+    with Server(answer) as server:
+        (tmp_path / "config.yaml").write_text(CONFIG.format(url=server.base_url))
+        done = eyechart("exec", "script.py", cwd=tmp_path, HOME=str(tmp_path / "home"))
+        assert done.code == 0, done.err
+        assert sorted(asked.text for asked in server.asked) == [
+            f"Sum {k}?\nA single number, please." for k in range(3)
+        ]
+        assert all(len(asked.images) == 1 for asked in server.asked)
+    assert "returned {'some-model_sums_acc': {'Overall': '0.67'}}" in done.out
+    [acc] = (tmp_path / "outputs").rglob("some-model_sums_acc.csv")
+    assert acc.read_text() == '"Overall"\n"0.67"\n'
+    assert acc.with_name("some-model_sums.xlsx").is_file()
+
+
+def test_an_error_in_a_scripts_evaluate_names_its_line(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    write_tsv(tmp_path / "home" / "LMUData" / "sums.tsv", ["index", "question", "answer"], [0, "Sum 0?", 0])
+    (tmp_path / "script.py").write_text(SCRIPT.replace("in table['answer']]", "in table['gone']]"))
+    with Server(lambda asked: "0") as server:
+        (tmp_path / "config.yaml").write_text(CONFIG.format(url=server.base_url))
+        done = eyechart("exec", "script.py", cwd=tmp_path, HOME=str(tmp_path / "home"))
+    assert done.code != 0
+    assert "Traceback" not in done.err
+    assert "sums: evaluate raised KeyError: 'gone'" in done.err
+    assert "script.py, line 24" in done.err

@@ -1,0 +1,97 @@
+"""The import names of other packages, provided where those are not installed."""
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eyechart.compat import activate as door
+from eyechart.compat.vlmeval import smp
+from eyechart.compat.vlmeval.dataset import image_base, image_vqa
+
+NAMES = ("evalscope", "vlmeval")
+
+
+def drop() -> None:
+    door.deactivate()
+    for name in [name for name in sys.modules if name.partition(".")[0] in NAMES]:
+        del sys.modules[name]
+
+
+@pytest.fixture(autouse=True)
+def _nobody_there() -> Iterator[None]:
+    drop()
+    yield
+    drop()
+
+
+def python(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_the_names_lead_to_our_modules() -> None:
+    assert door.activate() == {"evalscope": "eyechart", "vlmeval": "eyechart"}
+    assert importlib.import_module("vlmeval.smp") is smp
+    assert importlib.import_module("vlmeval.dataset.image_base") is image_base
+    assert importlib.import_module("vlmeval.dataset.image_vqa") is image_vqa
+    assert importlib.import_module("vlmeval.dataset").CustomVQADataset is image_vqa.CustomVQADataset
+    assert importlib.import_module("vlmeval.smp.file").load is smp.load
+
+
+def test_it_may_be_called_again_and_taken_back() -> None:
+    first = door.activate()
+    importlib.import_module("vlmeval.smp")
+    assert door.activate() == first
+    assert sum(finder is door._FINDER for finder in sys.meta_path) == 1
+    door.deactivate()
+    assert "vlmeval" not in sys.modules
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'vlmeval'$"):
+        importlib.import_module("vlmeval")
+
+
+def test_a_module_that_we_do_not_have_lists_those_that_we_have() -> None:
+    door.activate()
+    for name in ("vlmeval.api", "vlmeval.bridge", "vlmeval.dataset.video_base"):
+        with pytest.raises(
+            ModuleNotFoundError, match=r"eyechart provides vlmeval here.*vlmeval\.smp,"
+        ) as caught:
+            importlib.import_module(name)
+        assert caught.value.name == name
+
+
+def test_other_names_are_none_of_our_business() -> None:
+    door.activate()
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'vlmevalkit'$"):
+        importlib.import_module("vlmevalkit")
+
+
+def test_a_package_that_is_there_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "vlmeval").mkdir()
+    (tmp_path / "vlmeval" / "__init__.py").write_text("real = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert door.activate() == {"evalscope": "eyechart", "vlmeval": "installed"}
+    assert importlib.import_module("vlmeval").real is True
+    assert door.activate()["vlmeval"] == "installed"
+
+
+def test_importing_the_module_is_enough(tmp_path: Path) -> None:
+    code = (
+        "import sys, eyechart.compat.activate\n"
+        "assert 'pandas' not in sys.modules\n"
+        "from evalscope import TaskConfig, run_task\n"
+        "from evalscope.run import run_task as same\n"
+        "from evalscope.config import TaskConfig as too\n"
+        "from evalscope.summarizer import Summarizer\n"
+        "import vlmeval.dataset.image_mcq, vlmeval.dataset.text_mcq\n"
+        "from vlmeval.dataset.image_base import ImageBaseDataset\n"
+        "from vlmeval.dataset.image_vqa import CustomVQADataset\n"
+        "from vlmeval.smp import load, dump, d2df, LMUDataRoot\n"
+        "assert run_task is same and TaskConfig is too\n"
+        "assert 'pandas' not in sys.modules\n"
+        "print(CustomVQADataset.__mro__[1] is ImageBaseDataset)\n"
+    )
+    done = python(code, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
