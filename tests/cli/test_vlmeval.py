@@ -6,6 +6,8 @@ import csv
 import json
 import re
 import shutil
+import signal
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -19,7 +21,7 @@ from hypothesis import strategies as st
 from eyechart.cli.vlmeval import DESCRIPTION
 from eyechart.compat.vlmevalkit_run import Flags, file_name, task_of
 from eyechart.errors import UsageError
-from support.command import Outcome, eyechart, eyechart_process
+from support.command import Outcome, eyechart, eyechart_process, start
 from support.server import Answer, Asked, Server
 from support.sight import (
     Question,
@@ -150,13 +152,13 @@ def test_infer_then_eval(desk: Desk) -> None:
 def test_predictions_of_vlmevalkit_itself_are_scored(desk: Desk) -> None:
     """They lie in a folder named after the time; the newest counts."""
     folder = desk.folder / "outputs" / "kit"
-    for start, reply in (("T20260801_Gaaa", "A"), ("T20260802_Gbbb", None)):
+    for moment, reply in (("T20260801_Gaaa", "A"), ("T20260802_Gbbb", None)):
         book = openpyxl.Workbook()
         book.worksheets[0].append(["index", "question", "answer", "prediction"])
         for row in desk.rows:
             book.worksheets[0].append([row.number, row.words, row.letter, reply or f"({row.letter})"])
-        (folder / start).mkdir(parents=True)
-        book.save(folder / start / "kit_mine.xlsx")
+        (folder / moment).mkdir(parents=True)
+        book.save(folder / moment / "kit_mine.xlsx")
     done = desk("--data", "mine", "--model", "kit", "--mode", "eval")
     assert done.code == 0, done.err
     assert "T20260802_Gbbb" in done.err
@@ -347,6 +349,51 @@ def test_a_set_that_is_nowhere(desk: Desk) -> None:
     assert done.code == 2
     assert "mien" in done.err
     assert "did you mean mine" in done.err
+
+
+def test_exit_codes_tell_what_was_spent(desk: Desk) -> None:
+    desk.server.answer = lambda asked: Answer(status=401, body=b'{"error": {"message": "who are you"}}')
+    refused = desk.served()
+    assert refused.code == 2
+    assert "who are you" in refused.err
+    assert "--key" in refused.err
+    table = (desk.home / "LMUData" / "mine.tsv").read_text().splitlines()
+    (desk.home / "LMUData" / "twice.tsv").write_text("\n".join([*table[:3], table[2]]) + "\n")
+    twice = desk.served(data="twice")
+    assert twice.code == 2
+    assert "twice.tsv: row 3" in twice.err
+
+
+def test_failed_predictions_are_not_scored(desk: Desk) -> None:
+    folder = desk.folder / "outputs" / "m"
+    folder.mkdir(parents=True)
+    lines = [f"{row.number}\t{row.letter}" for row in desk.rows[:-1]]
+    (folder / "m_mine.tsv").write_text(
+        "\n".join(["index\tprediction", *lines, "10\tFailed to obtain answer via API."])
+    )
+    done = desk("--data", "mine", "--model", "m", "--mode", "eval")
+    assert done.code == 1
+    assert "--keep-failed" in done.err
+    assert not (folder / "m_mine_acc.csv").exists()
+    kept = desk("--data", "mine", "--model", "m", "--mode", "eval", "--keep-failed")
+    assert kept.code == 1
+    assert accuracy(folder / "m_mine_acc.csv")["Overall"] == "1.0"
+
+
+@pytest.mark.slow
+def test_an_interrupted_start_is_taken_up_again(desk: Desk) -> None:
+    desk.server.answer = lambda asked: Answer(answer_noisily(asked), delay_s=0.2)
+    flags = ["--data", "mine", "--model", "m", "--base-url", desk.server.base_url, "--api-nproc", 2]
+    process = start("vlmeval", *flags, cwd=desk.folder, HOME=str(desk.home))
+    while desk.n_asked < 3:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "the same command again goes on" in err
+    assert desk.n_asked < 11
+    assert desk(*flags).code == 0
+    assert sorted(map(number_of, desk.server.asked)) == list(range(11))
 
 
 @pytest.mark.slow

@@ -131,5 +131,6 @@ def as_flags(text: str) -> str:
     ('--judge-args is not valid JSON', '--judge NAME names one')
     """
     text = re.sub(r"\beval_config: (\w+)", lambda found: flag(found[1]), text)
-    text = re.sub(r"\b(judge|mode|reuse_aux|reuse|keep_failed): ", lambda found: f"{flag(found[1])} ", text)
+    text = text.replace("keep_failed: true", "--keep-failed").replace("--api-key", "--key")
+    text = re.sub(r"\b(judge|mode|reuse_aux|reuse): ", lambda found: f"{flag(found[1])} ", text)
     return text.replace("eval_config", "the command")
