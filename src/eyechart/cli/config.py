@@ -1,20 +1,21 @@
-"""Runs from a file: ``eyechart run config.yaml`` (also .json, and .py with a dict)."""
+"""Runs from a file: ``eyechart run config.yaml`` (also .json, and .py with a dict), ours or EvalScope's."""
 
 from __future__ import annotations
 
-import runpy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eyechart.compat.evalscope.config import is_task
+from eyechart.compat.evalscope.files import SUFFIXES, load_file
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
 from eyechart.run.options import Options
 
-SUFFIXES = (".yaml", ".yml", ".json", ".py")
 _SOURCES = ("source", "sources", "data")
 _MODELS = ("model", "models")
+_TASK = ("eval_backend", "eval_config")
 # Names that people know from other tools.
 ALIASES = {
     "epochs": "trials",
@@ -42,6 +43,29 @@ class Config:
     options: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration as it stands in its file."""
+
+    path: str
+    content: Any
+
+    @property
+    def is_task(self) -> bool:
+        """Whether it is one of EvalScope's, by its keys."""
+        return is_task(self.content)
+
+
+def find_config(sources: Sequence[str]) -> Loaded | None:
+    """The configuration among the sources, which must be alone there; read once, since a .py is run."""
+    configs = [source for source in sources if is_config(source)]
+    if not configs:
+        return None
+    if len(sources) > 1:
+        raise UsageError("a configuration is run alone", hint=f"eyechart run {configs[0]}")
+    return Loaded(configs[0], load_file(Path(configs[0])))
+
+
 def is_config(path: str) -> bool:
     """Whether a source is a configuration rather than data: by its ending, and a .json by its keys."""
     file = Path(path)
@@ -54,13 +78,13 @@ def is_config(path: str) -> bool:
     with file.open("rb") as opened:
         if opened.read(1024).lstrip()[:1] != b"{":
             return False
-    content = _load(file)
-    return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2]})
+    content = load_file(file)
+    return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *_TASK})
 
 
-def read_config(path: str) -> Config:
+def read_config(loaded: Loaded) -> Config:
     """Read a configuration. Names that no option has are refused here; one without a model when it is run."""
-    content = _load(Path(path))
+    path, content = loaded.path, loaded.content
     if not isinstance(content, Mapping):
         raise UsageError(
             f"{path} does not hold a mapping of names to values", hint="see docs/configuration.md"
@@ -87,41 +111,3 @@ def _names(options: dict[str, Any], known: tuple[str, ...], path: str) -> tuple[
     if not values or not all(isinstance(value, str) for value in values):
         raise UsageError(f"{path}: {known[0]} must be a text or a list of texts")
     return tuple(values)
-
-
-def _load(path: Path) -> Any:
-    if path.suffix == ".py":
-        return _load_python(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as err:
-        raise UsageError(f"{path} cannot be read: {err}") from err
-    if path.suffix == ".json":
-        import msgspec
-
-        try:
-            return msgspec.json.decode(text)
-        except msgspec.DecodeError as err:
-            raise UsageError(f"{path} is not valid JSON: {err}") from err
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as err:
-        raise UsageError(f"{path} is not valid YAML: {' '.join(str(err).split())}") from err
-
-
-def _load_python(path: Path) -> Any:
-    """The dict in the file called `config`, or the only dict there is. The file is run: it is the user's."""
-    try:
-        names = runpy.run_path(str(path))
-    except Exception as err:
-        raise UsageError(f"{path} cannot be run: {type(err).__name__}: {err}") from err
-    dicts = {
-        name: value for name, value in names.items() if isinstance(value, dict) and not name.startswith("_")
-    }
-    if "config" in dicts:
-        return dicts["config"]
-    if len(dicts) != 1:
-        raise UsageError(f"{path} holds {len(dicts)} dicts", hint="call the one that is meant `config`")
-    return next(iter(dicts.values()))

@@ -20,6 +20,7 @@ from eyechart.cli.output import note, stdout_kept_for, tell
 from eyechart.errors import EyechartError, UsageError
 
 if TYPE_CHECKING:
+    from eyechart.cli.config import Loaded
     from eyechart.run.plan import Plan
     from eyechart.run.record import Run
 
@@ -27,7 +28,8 @@ DESCRIPTION = """\
 Ask a model every question of a source, score the replies, print the table.
 
 SOURCE is a file (TSV, CSV, JSONL, JSON, Parquet), a folder with metadata.jsonl, a name from
-`eyechart data list`, a name in $LMUData or ~/LMUData, or a configuration (.yaml, .json, .py).
+`eyechart data list`, a name in $LMUData or ~/LMUData, or a configuration (.yaml, .json, .py): ours, or
+one of EvalScope's for its VLMEvalKit backend (beside that: --limit, --concurrency, --out, --json, -q, -v).
 MODEL is provider/name: openai/gpt-4o; openai/any-served-name with --base-url; python:file.py:Class;
 baseline/random, baseline/majority, baseline/ocr, baseline/look.
 
@@ -120,13 +122,20 @@ def add_parser(verbs: Verbs) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run every source with every model."""
+    from eyechart.cli.config import find_config
+    from eyechart.cli.evalscope_task import run_evalscope
+
     load_dotenv()
     runs: list[Run] = []
+    with stdout_kept_for(is_json=args.json):
+        config = find_config([*args.sources, *args.data])
+    if config is not None and config.is_task:
+        return run_evalscope(config, args)
     if args.dry_run:
-        return _estimate(args)
+        return _estimate(args, config)
     try:
         with stdout_kept_for(is_json=args.json):
-            runs.extend(_evaluate(args))
+            runs.extend(_evaluate(args, config))
     except EyechartError:
         if runs and not args.json:
             tell(runs, as_json=False)  # they are done, whatever stopped the next one
@@ -135,33 +144,30 @@ def execute(args: argparse.Namespace) -> int:
     return worst([done.exit_code for done in runs])
 
 
-def _estimate(args: argparse.Namespace) -> int:
+def _estimate(args: argparse.Namespace, config: Loaded | None) -> int:
     """Say what the runs would take, and start none."""
     from eyechart.cli.estimate import tell_estimates
     from eyechart.run.estimate import estimate, without_key
 
     with stdout_kept_for(is_json=args.json):
-        sources, models, options = _asked(args)
+        sources, models, options = _asked(args, config)
         estimates = [estimate(plan) for plan in _plans(sources, models, without_key(options))]
     tell_estimates(estimates, as_json=args.json)
     return 0
 
 
-def _evaluate(args: argparse.Namespace) -> Iterator[Run]:
-    yield from evaluate_all(*_asked(args), is_verbose=args.verbose)
+def _evaluate(args: argparse.Namespace, config: Loaded | None) -> Iterator[Run]:
+    yield from evaluate_all(*_asked(args, config), is_verbose=args.verbose)
 
 
-def _asked(args: argparse.Namespace) -> tuple[list[str], list[str], dict[str, Any]]:
+def _asked(args: argparse.Namespace, loaded: Loaded | None) -> tuple[list[str], list[str], dict[str, Any]]:
     """Sources, models and options, from the flags and a configuration."""
-    from eyechart.cli.config import is_config, read_config
+    from eyechart.cli.config import read_config
 
     sources, models = [*args.sources, *args.data], list(args.models)
     options = options_of(args)
-    configs = [source for source in sources if is_config(source)]
-    if configs:
-        if len(sources) > 1:
-            raise UsageError("a configuration is run alone", hint=f"eyechart run {configs[0]}")
-        config = read_config(configs[0])
+    if loaded is not None:
+        config = read_config(loaded)
         sources, models = list(config.sources), models or list(config.models)
         options = {**config.options, **options}
     if not sources or not models:
