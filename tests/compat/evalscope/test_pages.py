@@ -121,8 +121,9 @@ class User:
         path.write_text("\n".join(lines), encoding="utf-8")
         return path
 
-    def run(self, script: Path) -> Outcome:
-        return eyechart_process("exec", script.name, cwd=self.desk, HOME=str(self.home), OPENAI_API_KEY="")
+    def run(self, script: Path, **environment: str) -> Outcome:
+        kept = {"HOME": str(self.home), "OPENAI_API_KEY": "", **environment}
+        return eyechart_process("exec", script.name, cwd=self.desk, timeout=60, **kept)
 
     @property
     def folder(self) -> Path:
@@ -188,7 +189,11 @@ def check_requests(asked: Sequence[Asked], text_of: Mapping[int, str]) -> None:
         assert text == {"type": "text", "text": text_of[number_of(one)]}
 
 
-CHOICE_RUNS = [("yaml", False, False), ("json", True, True), ("dict", False, True)]
+CHOICE_RUNS = [
+    ("yaml", False, False),
+    ("json", True, True),
+    pytest.param("dict", False, True, marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("form", "inline", "noisy"), CHOICE_RUNS)
@@ -196,7 +201,8 @@ def test_multiple_choice(user: User, form: str, inline: bool, noisy: bool) -> No
     rows = questions(N)
     write_choices(user.table("custom_mcq"), rows, inline=inline)
     user.server.answer = answer_noisily if noisy else answer_rightly
-    done = user.run(user.script(form, user.config("custom_mcq", judge="exact_matching")))
+    said = {"judge": "exact_matching"} if form == "dict" else {}  # with no judge named, none is looked for
+    done = user.run(user.script(form, user.config("custom_mcq", **said)))
     assert done.code == 0, done.err
     assert "evalscope" in done.err  # says who answers to that name
 
@@ -216,8 +222,8 @@ def test_multiple_choice(user: User, form: str, inline: bool, noisy: bool) -> No
     columns = {"index", "category", "hint", "question", "A", "B", "C", "D", "answer", "prediction"}
     assert set(kept[0]) == columns | (set() if inline else {"image_path"})
     assert [row["index"] for row in kept] == list(range(N))
-    said = [noisy_reply(row, is_choice=True) if noisy else row.letter for row in rows]
-    assert [row["prediction"] for row in kept] == said
+    replies = [noisy_reply(row, is_choice=True) if noisy else row.letter for row in rows]
+    assert [row["prediction"] for row in kept] == replies
     assert [(row["question"], row["answer"]) for row in kept] == [(row.words, row.letter) for row in rows]
     judged = sheet(user.folder / f"{stem}_exact_matching_result.xlsx")
     assert [row["hit"] for row in judged] == [int(is_right(row)) for row in rows]
@@ -239,7 +245,11 @@ def test_multiple_choice(user: User, form: str, inline: bool, noisy: bool) -> No
     assert KEY not in done.out + done.err
 
 
-OPEN_RUNS = [("yaml", False, True), ("json", True, False), ("dict", True, True)]
+OPEN_RUNS = [
+    ("yaml", False, True),
+    pytest.param("json", True, False, marks=pytest.mark.slow),
+    pytest.param("dict", True, True, marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("form", "inline", "noisy"), OPEN_RUNS)
@@ -279,6 +289,7 @@ def test_open_questions_with_a_class(user: User, form: str, inline: bool, noisy:
     assert no_key_on_disk(user)
 
 
+@pytest.mark.slow
 def test_the_class_in_the_script_itself_with_a_limit_and_several_models(user: User) -> None:
     """All in one file, and what readers change first: how many questions, and which models."""
     pytest.importorskip("pandas")
@@ -299,6 +310,36 @@ def test_the_class_in_the_script_itself_with_a_limit_and_several_models(user: Us
     assert len(sheet(user.folder.parent / "Other-2_5-7b" / "Other-2_5-7b_colours.xlsx")) == 4
 
 
+@pytest.mark.slow
+def test_a_task_in_python_whose_results_are_read_later(user: User) -> None:
+    """What other pages show: TaskConfig, the summariser, data elsewhere, a server that wants no key."""
+    write_choices(user.desk / "elsewhere" / "pets.tsv", questions(3), inline=True)
+    config = user.config("pets", judge="exact_matching")
+    config["eval_config"]["model"][0]["key"] = "EMPTY"
+    script = user.desk / "evaluate.py"
+    script.write_text(
+        f"""
+from evalscope import TaskConfig
+from evalscope.run import run_task
+from evalscope.summarizer import Summarizer
+
+task = TaskConfig(**{config!r})
+first = run_task(task_cfg=task)
+again = run_task(task)
+print([first, again, *Summarizer.get_report_from_cfg(task)])
+""",
+        encoding="utf-8",
+    )
+    done = user.run(script, LMUData=str(user.desk / "elsewhere"))
+    assert done.code == 0, done.err
+    accuracy = {"split": "none", "Overall": "1.0", "Activities": "1.0", "Textures": "1.0"}
+    assert returned(done) == [{f"{MODEL}_pets_acc": accuracy}] * 3
+    assert len(user.server.asked) == 6  # the second time in a folder of its own
+    assert len(list(user.desk.glob(f"outputs/*/{MODEL}/{MODEL}_pets.xlsx"))) == 2
+    assert {one.headers["Authorization"] for one in user.server.asked} == {"Bearer EMPTY"}
+
+
+@pytest.mark.slow
 def test_what_was_not_answered_is_no_score_and_is_asked_alone_the_next_time(user: User) -> None:
     rows = questions(8)
     write_choices(user.table("custom_mcq"), rows, inline=True)
