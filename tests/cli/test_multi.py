@@ -115,6 +115,25 @@ def test_a_class_is_asked_in_rounds_with_its_arguments(place: Path) -> None:
     assert "--num_workers 4: asked 1 at a time" in done.err
 
 
+def test_the_key_of_a_class_is_written_nowhere(place: Path) -> None:
+    (place / "remote.py").write_text(
+        EVALUATOR.replace("model_dir=None", "api_url, api_key, model").replace(
+            "{model_dir}", "{model} {api_url}"
+        ),
+        encoding="utf-8",
+    )
+    done = multi(
+        place, "--problem_file", "../data/problem.json", "-m", "python:remote.py:XEvaluator", "-v", "v1",
+        "--api_url", "http://host/v1?api-version=2", "--api_key", "sk-secret-2",
+    )  # fmt: skip
+    folder = only_run(place)
+    assert folder.name.startswith("v1_input_0_shot_0_2")
+    assert "v1 http://host/v1?api-version=2 cpu" in (place / "asked.txt").read_text(encoding="utf-8")
+    kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert b"sk-secret-2" not in kept
+    assert "sk-secret-2" not in done.out + done.err
+
+
 @pytest.mark.parametrize("is_absolute", [False, True])
 @pytest.mark.parametrize("where", ["eval", "data", "elsewhere"])
 def test_pictures_are_found_in_every_layout(
@@ -377,7 +396,7 @@ def test_captions_without_a_line_are_empty_and_told(place: Path, data: MultiData
 
 def test_debug_asks_and_writes_nothing(place: Path) -> None:
     done = multi(place, "--problem_file", "../data/problem.json", "-v", "m", "--input_type", 2, "--debug")
-    assert "4 questions with 4 pictures to send; nothing was asked" in done.err
+    assert "4 questions with 4 pictures to send; nothing was asked" in done.out
     assert not (place.parent / "results").exists()
 
 
@@ -415,6 +434,7 @@ def test_the_list_of_models_and_the_help(place: Path) -> None:
     listed = eyechart("multi", "-l", cwd=place)
     assert listed.code == 0
     assert "deepseek-vl2" in listed.out
+    assert "deepseek-vl2" in eyechart("multi", "-l", "--json", cwd=place).json["models"]
     helped = " ".join(eyechart("multi", "--help", cwd=place).out.split())
     assert all(
         flag in helped for flag in ("--blank_image", "-k K", "--save_every", "Every answer is safe at once")
@@ -424,5 +444,7 @@ def test_the_list_of_models_and_the_help(place: Path) -> None:
 def test_as_json(place: Path) -> None:
     done = multi(place, "--problem_file", "../data/problem.json", "-m", "python:mine.py:XEvaluator", "--json")
     assert done.json["n"] == 4
+    usual = ["--problem_file", "../data/problem.json", "-v", "m", "--debug", "--json"]
+    assert multi(place, *usual).json == {"n": 4, "images": 0}
     assert Path(place / done.json["prediction_file"]).is_file()
     assert Path(place / done.json["folder"]) == place / ".." / "results" / only_run(place).name

@@ -119,6 +119,8 @@ def test_a_folder_without_arguments_is_no_run(tmp_path: Path) -> None:
         ({"exp_name": ".."}, "no name of a folder"),
         ({"set": {"cot": "true"}}, "write --cot"),
         ({"set": {"api_token": "sk-1"}}, "takes no keys"),
+        ({"api_url": "http://me:pw@host/v1"}, "--api_url holds a password"),
+        ({"api_url": "http://host/v1?api_key=1"}, "--api_url holds a password or a key"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(said: dict[str, Any], words: str) -> None:

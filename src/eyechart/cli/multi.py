@@ -160,20 +160,20 @@ def add_parser(verbs: Verbs) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Make the run, or say what it would be."""
     from eyechart.compat.multi.inference import prepare
-    from eyechart.compat.multi.models import model_lines
+    from eyechart.compat.multi.models import model_lines, model_names
 
     given = _given(args)
     if given.get("model_list"):
-        print("\n".join(model_lines()))
+        print_json({"models": model_names()}) if args.json else print("\n".join(model_lines()))
         return 0
     load_dotenv()
     with stdout_kept_for(is_json=args.json):
         inference = prepare(given, progress=not args.quiet)
         for text in inference.notes:
             note(text)
-        if inference.arguments.debug:
-            note(inference.describe())
-            return 0
+    if inference.arguments.debug:
+        return _describe(*inference.count(), as_json=args.json)
+    with stdout_kept_for(is_json=args.json):
         try:
             finished = inference.infer()
         except EyechartError:
@@ -189,6 +189,14 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     names = [flag[0].removeprefix("--") for flags in _GROUPS.values() for flag, _ in flags]
     given = {name: getattr(args, name) for name in names if hasattr(args, name)}
     return {**given, "set": pairs(args.own, flag="--set")} if args.own else given
+
+
+def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"n": n_questions, "images": n_images})
+    else:
+        print(f"{n_questions} questions with {n_images} pictures to send; nothing was asked")
+    return 0
 
 
 def _again(folder: Path) -> str:

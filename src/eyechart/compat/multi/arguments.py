@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
@@ -105,6 +106,8 @@ class Arguments:
             raise UsageError(f"--set {twice[0]}=… is an argument of its own", hint=f"write --{twice[0]}")
         if any(value == HIDDEN for value in without_secrets(self.set).values()):
             raise UsageError("--set takes no keys", hint="--api_key is written nowhere")
+        if self.api_url is not None and _holds_secret(self.api_url):
+            raise UsageError("--api_url holds a password or a key", hint="addresses are kept: use --api_key")
 
     def settings(self) -> dict[str, Any]:
         """The benchmark's options that were said."""
@@ -116,6 +119,19 @@ class Arguments:
         names = [one.name for one in fields(self) if one.name != "api_key"]
         said = {name: getattr(self, name) for name in names}
         return {**said, "prediction_file": str(folder / PREDICTION_FILE)}
+
+
+def _holds_secret(url: str) -> bool:
+    """Whether an address would bring a secret into args.json.
+
+    >>> [_holds_secret(f"http://{rest}") for rest in ("a/v1?api-version=1", "me:pw@a/v1", "a/v1?api-key=1")]
+    [False, True, True]
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no address at all, which is told where it is used
+        return False
+    return parts.username is not None or HIDDEN in without_secrets(dict(parse_qsl(parts.query))).values()
 
 
 def generated_name(arguments: Arguments, who: str, now: datetime) -> str:

@@ -50,11 +50,10 @@ class Inference:
     folder: Path
     notes: tuple[str, ...]
 
-    def describe(self) -> str:
-        """What would be asked, without asking it."""
-        samples = list(self.benchmark.source)
-        n_images = sum(len(sample.images) for sample in samples)
-        return f"{len(samples)} questions with {n_images} pictures to send; nothing was asked"
+    def count(self) -> tuple[int, int]:
+        """How many questions would be asked, and with how many pictures."""
+        n_images = [len(sample.images) for sample in self.benchmark.source]
+        return len(n_images), sum(n_images)
 
     def infer(self) -> Finished:
         """Ask, score, and write the folder; what was answered before is not asked again."""

@@ -104,7 +104,7 @@ def choose_model(arguments: Arguments) -> Chosen:
         return _served(arguments, name, SERVED[name])
     if name in LOCAL:
         return _local(arguments, name, LOCAL[name])
-    near = did_you_mean(name, [*SERVED, *LOCAL], otherwise="")
+    near = did_you_mean(name, model_names(), otherwise="")
     raise UsageError(
         f"--model {given} is no model of the original's list",
         hint=f"{near} Else write openai/NAME with --api_url, or {_EVALUATOR}".strip(),
@@ -231,6 +231,11 @@ def _refuse(arguments: Arguments, flags: tuple[str, ...], *, of: str) -> None:
     for flag in flags:
         if getattr(arguments, flag) != Arguments.__dataclass_fields__[flag].default:
             raise UsageError(f"--{flag} means nothing to {of}", hint="leave it out")
+
+
+def model_names() -> list[str]:
+    """The names of the original's list."""
+    return [*SERVED, *LOCAL]
 
 
 def model_lines() -> list[str]:
