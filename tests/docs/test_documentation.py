@@ -212,19 +212,35 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
                 yield from parsers(below)
 
 
+# Verbs that speak another tool's flags: these are on that tool's page.
+DOORS = {
+    "eyechart insight": "insight-o3.md",
+    "eyechart multi": "multi.md",
+    "eyechart multi-metrics": "multi-scoring.md",
+    "eyechart vlmeval": "evalscope.md",
+}
+
+
 def test_every_verb_and_flag_is_on_the_page() -> None:
-    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     verbs = list(parsers(build_parser()))
     assert len(verbs) > 10
+    assert not {verb.prog for verb in verbs if f"`{verb.prog}" not in page_text("command-line.md")}
     missing = {
-        f"{parser.prog} {flag}"
-        for parser in verbs
-        for action in parser._actions
+        f"{verb.prog} {flag}"
+        for verb in verbs
+        for action in verb._actions
         for flag in action.option_strings
-        if f"`{flag}" not in page and f"{flag}`" not in page and f", {flag}" not in page
+        if not is_written(flag, page_text("command-line.md") + page_text(DOORS.get(verb.prog, "index.md")))
     }
-    missing |= {parser.prog for parser in verbs if f"`{parser.prog}" not in page}
     assert not missing
+
+
+def page_text(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def is_written(flag: str, page: str) -> bool:
+    return f"`{flag}" in page or f"{flag}`" in page or f", {flag}" in page
 
 
 def test_every_option_of_a_run_is_on_the_page() -> None:

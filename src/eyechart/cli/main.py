@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse what nobody understands, with the nearest flag that exists."""
         from eyechart.registry import did_you_mean
 
-        flags = sorted(set(re.findall(r"--[a-z][a-z-]*", self.format_help())))
+        flags = sorted(set(re.findall(r"--[a-z][a-z_-]*", self.format_help())))
         first = next((text for text in unknown if text.startswith("-")), unknown[0])
         see = f"{self.prog} --help"
         hint = did_you_mean(first.partition("=")[0], flags, otherwise=f"see: {see}", see=see)
