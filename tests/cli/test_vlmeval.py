@@ -249,7 +249,7 @@ def config(desk: Desk, models: Any, data: Any) -> Path:
 def test_a_config_gives_labels(desk: Desk) -> None:
     address = f"{desk.server.base_url}/chat/completions"
     cold = {"class": "GPT4V", "model": "org/served-1", "api_base": address, "key": KEY, "img_detail": "low"}
-    warm = {"class": "CustomAPIModel", "model": "org/served-1", "temperature": 0.7, "verbose": False}
+    warm = {"class": "CustomAPIModel", "model": "org/served-1", "temperature": 0.7, "verbose": True}
     write_choices(desk.folder / "data" / "other.tsv", questions(3), inline=True)
     sets = {
         "mine": {"class": "ImageMCQDataset", "dataset": "mine"},
@@ -267,7 +267,9 @@ def test_a_config_gives_labels(desk: Desk) -> None:
     assert asked == [*[("org/served-1", 0)] * 4, *[("org/served-1", 0.7)] * 4, *[("plain", None)] * 4]
     details = [one.body["messages"][0]["content"][0]["image_url"]["detail"] for one in desk.server.asked]
     assert details == ["low"] * 4 + ["high"] * 8
-    assert desk.server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
+    keys = [one.headers["Authorization"].removeprefix("Bearer ") for one in desk.server.asked]
+    assert keys == [*[KEY] * 4, *["EMPTY"] * 4, *["sk-admin"] * 4]
+    assert "verbose has no effect" in done.err
 
 
 GPT4V = {"class": "GPT4V", "model": "m"}
@@ -415,6 +417,33 @@ def test_help_teaches(desk: Desk) -> None:
     assert shown.count("eyechart vlmeval --") >= 4
     for field in fields(Flags):
         assert f"--{field.name.replace('_', '-')}" in shown
+
+
+def test_addresses_and_keys_that_an_entry_leaves_to_others(tmp_path: Path) -> None:
+    models = {
+        "a": {"class": "GPT4V", "model": "m"},
+        "b": {"class": "LMDeployAPI", "model": "m"},
+        "c": {"class": "GPT4V", "model": "m", "api_base": "OFFICIAL", "key": "sk-c"},
+        "d": {"class": "CustomAPIModel", "model": "m", "api_base": "http://d/v1"},
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model": models, "data": {"x": {}}}))
+    environment = {
+        "OPENAI_API_BASE": "http://o/v1/chat/completions", "OPENAI_API_KEY": "sk-o",
+        "LMDEPLOY_API_BASE": "http://l/v1", "LMDEPLOY_API_KEY": "sk-l",
+    }  # fmt: skip
+
+    def places(flags: Flags) -> list[tuple[str, str]]:
+        options = [one.options for one in task_of(flags, environment).models]
+        return [(one["base_url"], one["api_key"]) for one in options]
+
+    openai = ("https://api.openai.com/v1", "sk-c")
+    assert places(Flags(config=str(path))) == [
+        ("http://o/v1", "sk-o"), ("http://l/v1", "sk-l"), openai, ("http://d/v1", "EMPTY"),
+    ]  # fmt: skip
+    assert places(Flags(config=str(path), base_url="http://f/v1", key="sk-f")) == [
+        ("http://f/v1", "sk-f"), ("http://f/v1", "sk-f"), openai, ("http://d/v1", "sk-f"),
+    ]  # fmt: skip
 
 
 def test_the_task_of_our_own_models() -> None:

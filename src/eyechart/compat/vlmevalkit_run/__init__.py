@@ -80,56 +80,55 @@ def task_of(flags: Flags, environment: Mapping[str, str]) -> Task:
 
 def _named(flags: Flags, environment: Mapping[str, str]) -> Task:
     """The task of --data and --model."""
-    data = read_data(flags.data)
-    base_url = flags.base_url or next(filter(None, (environment.get(name) for name in _ADDRESSES)), None)
-    of_a_model = flags.said(OF_A_MODEL)
-    if flags.base_url is None and "key" not in of_a_model and environment.get("OPENAI_API_KEY"):
-        of_a_model["key"] = environment["OPENAI_API_KEY"]  # to the address that stands beside it
     entries, remarks = [], []
     for name in flags.model or ():
-        shared: dict[str, Any] = {}
-        given: dict[str, Any] | str
-        if _is_served(name, flags):
-            if base_url is None and flags.mode == "eval":  # its predictions lie there: nobody is asked
-                entries.append(ModelEntry(spec=f"openai/{name}", name=file_name(name)))
-                continue
-            if base_url is None:
-                raise _no_address(name)
-            given, shared = name.removeprefix("openai/"), {"base_url": base_url, **of_a_model}
-        else:
-            given = {"name": name, **flags.said(OF_A_MODEL)}
-        (entry,), notes = read_models([given], Values(shared, "eval_config"), flags.retry)
-        entries.append(replace(entry, name=file_name(name)))
+        entry, notes = _model(name, flags, environment)
+        entries.append(entry)
         remarks += notes
-    return _task(flags, entries, data, remarks)
+    return _task(flags, entries, read_data(flags.data), remarks)
+
+
+def _model(name: str, flags: Flags, environment: Mapping[str, str]) -> tuple[ModelEntry, list[str]]:
+    """A model that is only named, and remarks on it."""
+    said = flags.said(OF_A_MODEL)
+    shared: dict[str, Any] = {}
+    given: dict[str, Any] | str = {"name": name, **said}
+    if _is_served(name, flags):
+        base_url = flags.base_url or next(filter(None, map(environment.get, _ADDRESSES)), None)
+        if base_url is None and flags.mode == "eval":  # its predictions lie there: nobody is asked
+            return ModelEntry(spec=f"openai/{name}", name=file_name(name)), []
+        if base_url is None:
+            raise _no_address(name)
+        if flags.base_url is None and environment.get("OPENAI_API_KEY"):
+            said = {"key": environment["OPENAI_API_KEY"], **said}  # which stands beside the address
+        given, shared = name.removeprefix("openai/"), {"base_url": base_url, **said}
+    (entry,), notes = read_models([given], Values(shared, "eval_config"), flags.retry)
+    return replace(entry, name=file_name(name)), notes
 
 
 def _configured(flags: Flags, environment: Mapping[str, str]) -> Task:
     """The task of a --config; its labels name the files."""
-    path = flags.config or ""
-    named, sets = read_config(path)
-    if flags.base_url:
-        environment = {**environment, "OPENAI_API_BASE": flags.base_url, "LMDEPLOY_API_BASE": flags.base_url}
-    if flags.key:
-        environment = {**environment, "OPENAI_API_KEY": flags.key, "LMDEPLOY_API_KEY": flags.key}
+    named, sets = read_config(flags.config or "")
     entries, remarks = [], []
     for one in named:
-        if not one.kind:  # a shortcut to a model that VLMEvalKit knows: here, one that is served by that name
-            alone = replace(flags, config=None, model=[one.label], data=["-"])
-            entry = _named(alone, environment).models[0]
-        else:
-            (entry,), notes = read_models(
-                [served_entry(one, environment)], Values({}, "--config"), flags.retry
+        if one.kind:
+            given = served_entry(one, environment, base_url=flags.base_url, key=flags.key)
+            (entry,), notes = read_models([given], Values({}, "--config"), flags.retry)
+        else:  # a shortcut to a model that VLMEvalKit knows: here, one that is served by that name
+            entry, notes = _model(one.label, flags, environment)
+        if one.said.get("verbose"):
+            notes.append(
+                f"--config: model {one.label!r}: verbose has no effect; --verbose prints every reply"
             )
-            remarks += notes
         entries.append(replace(entry, name=file_name(one.label)))
+        remarks += notes
     data = [DataEntry(name=file_name(one.label), source=data_source(one)) for one in sets]
     return _task(flags, entries, tuple(data), remarks)
 
 
 def _task(flags: Flags, models: list[ModelEntry], data: tuple[DataEntry, ...], remarks: list[str]) -> Task:
-    """What the flags say of the run itself is read as an `eval_config` says it."""
-    said = {**flags.said(SHARED), "model": models[0].spec, "data": [data[0].source]}
+    """What the flags say of the run itself means what it means in an `eval_config`, and is read as one."""
+    said = {**flags.said(SHARED), "model": models[0].spec, "data": data[0].source}  # each has at least one
     task = read_eval_config(said)
     return replace(task, models=tuple(models), data=data, notes=(*task.notes, *remarks))
 

@@ -9,16 +9,17 @@ from typing import Any
 
 from eyechart.compat.evalscope.files import decode_json
 from eyechart.errors import UsageError
+from eyechart.model.openai import OFFICIAL
 from eyechart.registry import benchmark_of, did_you_mean
 
-# The classes of VLMEvalKit that speak OpenAI's chat completions, and where each finds its address and key.
+# The classes of VLMEvalKit that speak OpenAI's chat completions; where each has its address and key.
 _SERVED: Mapping[str, tuple[str, str]] = {
     "GPT4V": ("OPENAI_API_BASE", "OPENAI_API_KEY"),
     "OpenAIWrapper": ("OPENAI_API_BASE", "OPENAI_API_KEY"),
-    "CustomAPIModel": ("OPENAI_API_BASE", "OPENAI_API_KEY"),
+    "CustomAPIModel": ("OPENAI_API_BASE", ""),
     "LMDeployAPI": ("LMDEPLOY_API_BASE", "LMDEPLOY_API_KEY"),
-    "LMDeployWrapper": ("LMDEPLOY_API_BASE", "LMDEPLOY_API_KEY"),
 }
+_OFFICIAL = "OFFICIAL"  # what an entry may call OpenAI's own address
 # Its classes of data sets without rules of their own: here a set's columns say of which kind it is.
 _KINDS = (
     "ImageMCQDataset", "ImageVQADataset", "ImageYORNDataset", "TextMCQDataset", "CustomMCQDataset",
@@ -74,28 +75,27 @@ def _labelled(content: Mapping[str, Any], name: str, path: str) -> list[Labelled
     return found
 
 
-def served_entry(one: Labelled, environment: Mapping[str, str]) -> dict[str, Any]:
-    """A model of the file as EvalScope would write it. `environment` is asked for addresses."""
+def served_entry(
+    one: Labelled, environment: Mapping[str, str], *, base_url: str | None = None, key: str | None = None
+) -> dict[str, Any]:
+    """A model of the file as EvalScope would write it, address and key included."""
     if one.kind not in _SERVED:
-        hint = did_you_mean(
-            one.kind, list(_SERVED), otherwise=_classes(), see="docs/vlmevalkit.md", at_most=1
-        )
         raise UsageError(
-            f"--config: model {one.label!r} is of the class {one.kind}, which runs not here", hint=hint
+            f"--config: model {one.label!r} is of the class {one.kind}, which eyechart cannot run",
+            hint=did_you_mean(one.kind, list(_SERVED), otherwise=_classes(), at_most=1),
         )
-    said = dict(one.said)
-    kind = said.pop("model", None)
+    said = {name: value for name, value in one.said.items() if name not in ("model", "verbose")}
+    kind = one.said.get("model")
     if not isinstance(kind, str) or not kind:
         raise UsageError(
             f"--config: model {one.label!r} does not say which model is served",
             hint='"model": "NAME", as the server calls it',
         )
-    base, key = _SERVED[one.kind]
-    if "api_base" not in said and environment.get(base):
-        said["api_base"] = environment[base]
-    if "api_base" in said and "key" not in said and environment.get(key):
-        said["key"] = environment[key]
-    said.pop("verbose", None)  # of VLMEvalKit's own log
+    base_variable, key_variable = _SERVED[one.kind]
+    base = said.pop("api_base", None) or base_url or environment.get(base_variable)
+    said |= {"api_base": OFFICIAL if base == _OFFICIAL else base} if base else {}
+    if "key" not in said and (found := key or environment.get(key_variable)):
+        said["key"] = found
     return {"name": "CustomAPIModel", "type": kind, **said}
 
 
