@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from eyechart.compat.evalscope.places import FORMATS
 from eyechart.data.rows import Blob
-from eyechart.errors import UsageError
+from eyechart.errors import DataError, UsageError
 from eyechart.report.files import text_file
 from eyechart.report.record import Cell, to_json_text
 from eyechart.report.vlmevalkit.rows import NO_ANSWER, survey
@@ -113,6 +113,8 @@ def answered_of(path: Path, source: Any, options: Options, kept: Path) -> Path:
     if options.limit is not None:
         beyond = _beyond(source, options)
         said = {name: text for name, text in said.items() if name not in beyond}
+    if not said:
+        raise DataError(f"{path.name} holds no answer", hint="mode: all asks for them")
     kept.parent.mkdir(parents=True, exist_ok=True)
     with text_file(kept) as file:
         for name, text in said.items():

@@ -1,0 +1,150 @@
+"""Tasks whose data set's class somebody has changed, as the page on custom data sets teaches it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.compat.evalscope import run_task
+from eyechart.compat.evalscope.failures import TaskFailed
+from eyechart.compat.vlmeval.bridge import put_back
+from eyechart.compat.vlmeval.dataset.image_base import ImageBaseDataset
+from eyechart.compat.vlmeval.dataset.image_mcq import CustomMCQDataset
+from eyechart.compat.vlmeval.dataset.image_vqa import CustomVQADataset
+from eyechart.compat.vlmeval.smp import dump, load
+from eyechart.errors import EyechartError
+from support.files import picture_base64
+from support.server import Answer
+from support.tasks import M, User, number_of, sheet, status
+
+pytest.importorskip("pandas")
+
+
+class Odd(Exception):
+    """Of the user's own code."""
+
+
+@pytest.fixture
+def changing(user: User) -> Iterator[User]:
+    """Four open questions, and classes that are put back afterwards."""
+    rows = [f"{k}\tQuestion {k}?\t{k}\t{picture_base64((k, 9, 9))}" for k in range(4)]
+    text = "\n".join(["index\tquestion\tanswer\timage", *rows]) + "\n"
+    (user.data / "open.tsv").write_text(text, encoding="utf-8")
+    user.server.answer = lambda asked: f" {number_of(asked)}\n"
+    with put_back():
+        yield user
+
+
+def evaluate(self: Any, eval_file: str, **judge_kwargs: Any) -> Any:
+    table = load(eval_file)
+    hits = [str(a) == str(p) for a, p in zip(table["answer"], table["prediction"], strict=True)]
+    return {"Overall": sum(hits) / len(hits), "at once": judge_kwargs["nproc"]}
+
+
+def build_prompt(self: Any, line: Any) -> Any:
+    said = ImageBaseDataset.build_prompt(self, line)
+    said[-1]["value"] += "\nBriefly."
+    return said
+
+
+def test_what_evaluate_returns_is_the_result(changing: User, capsys: pytest.CaptureFixture[str]) -> None:
+    CustomVQADataset.build_prompt = build_prompt  # type: ignore[method-assign]
+    CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
+    assert run_task(changing.config("open", nproc=3)) == {f"{M}_open_acc": {"Overall": "1.0", "at once": "3"}}
+    assert {asked.text for asked in changing.server.asked} == {f"Question {k}?\nBriefly." for k in range(4)}
+    (folder,) = changing.folders()
+    assert [row["prediction"] for row in sheet(folder / M / f"{M}_open.xlsx")] == [*map(str, range(4))]
+    assert status(folder / M)["datasets"]["open"]["metrics"] == {"Overall": 1.0, "at once": 3.0}
+    assert json.dumps({"Overall": 1.0, "at once": 3}, indent=2) in capsys.readouterr().out
+
+
+def test_scores_alone_by_the_class(changing: User) -> None:
+    CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
+    assert run_task(changing.config("open", mode="infer", limit=3)) == {}
+    n_asked = changing.n_asked()
+    assert run_task(changing.config("open", mode="eval"))[f"{M}_open_acc"]["Overall"] == "1.0"
+    assert changing.n_asked() == n_asked == 3
+
+
+def test_the_file_that_evaluate_writes_goes_before_what_it_returns(changing: User) -> None:
+    def written(self: Any, eval_file: str, **judge_kwargs: Any) -> Any:
+        result = evaluate(self, eval_file, **judge_kwargs)
+        Path(eval_file.replace(".xlsx", "_acc.csv")).write_text('"Overall"\n"0.5"\n', encoding="utf-8")
+        return result
+
+    CustomVQADataset.evaluate = written  # type: ignore[method-assign]
+    assert run_task(changing.config("open")) == {f"{M}_open_acc": {"Overall": "0.5"}}
+
+
+def test_the_judge_is_for_evaluate_to_ask(changing: User) -> None:
+    given: dict[str, Any] = {}
+
+    def remember(self: Any, eval_file: str, **judge_kwargs: Any) -> None:
+        given.update(judge_kwargs)
+
+    CustomVQADataset.evaluate = remember  # type: ignore[method-assign]
+    said = {"judge": "j", "judge_base_url": f"{changing.server.base_url}", "judge_key": "sk-j-123456789"}
+    assert run_task(changing.config("open", verbose=True, judge_timeout=9, **said)) == {}
+    assert given == {
+        "nproc": 4, "verbose": True, "retry": 1, "timeout": 9, "model": "j",
+        "api_base": changing.server.base_url, "key": "sk-j-123456789",
+    }  # fmt: skip
+    assert changing.n_asked() == 4
+
+
+def broken(*args: Any, **kwargs: Any) -> Any:
+    raise Odd("by mistake")
+
+
+@pytest.mark.parametrize("method", ["load_data", "build_prompt", "evaluate"])
+def test_mistakes_of_the_class_are_named(changing: User, method: str) -> None:
+    setattr(CustomVQADataset, method, broken)
+    with pytest.raises(EyechartError) as failed:
+        run_task(changing.config("open"))
+    assert all(part in str(failed.value) for part in ("open", method, "Odd: by mistake"))
+    assert isinstance(failed.value.__cause__, Odd)
+    assert changing.n_asked() == (4 if method == "evaluate" else 0)
+    if method == "evaluate":  # once mended, nothing is asked again
+        CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
+        assert run_task(changing.config("open"))[f"{M}_open_acc"]["Overall"] == "1.0"
+        assert changing.n_asked() == 4
+        assert len(changing.folders()) == 1
+
+
+def test_failures_reach_evaluate_only_if_they_are_to_be_kept(changing: User) -> None:
+    CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
+    changing.server.answer = lambda asked: (
+        Answer(status=400, body=b"{}") if number_of(asked) == 1 else str(number_of(asked))
+    )
+    with pytest.raises(TaskFailed, match="1 of 4 questions"):
+        run_task(changing.config("open"))
+    for mode in ("all", "eval"):
+        done = run_task(changing.config("open", keep_failed=True, mode=mode))
+        assert done[f"{M}_open_acc"]["Overall"] == "0.75"
+    with pytest.raises(TaskFailed, match="1 of 4 predictions"):
+        run_task(changing.config("open", mode="eval"))
+
+
+def test_the_class_of_multiple_choice_can_be_changed_too(changing: User) -> None:
+    CustomMCQDataset.build_prompt = build_prompt  # type: ignore[method-assign]
+    changing.server.answer = lambda asked: "ABCD"[number_of(asked) % 4]
+    done = run_task(changing.config("mine"))
+    assert done[f"{M}_mine_acc"]["Overall"] == "1.0"
+    assert all(asked.text.endswith("\nBriefly.") for asked in changing.server.asked)
+
+
+def test_a_table_is_printed_as_a_table(changing: User, capsys: pytest.CaptureFixture[str]) -> None:
+    from eyechart.compat.vlmeval.smp import d2df
+
+    def tabular(self: Any, eval_file: str, **judge_kwargs: Any) -> Any:
+        table = d2df({"Overall": 0.25, "odd": 0.5})
+        dump(table, eval_file.replace(".xlsx", "_acc.csv"))
+        return table
+
+    CustomVQADataset.evaluate = tabular  # type: ignore[method-assign]
+    assert run_task(changing.config("open")) == {f"{M}_open_acc": {"Overall": "0.25", "odd": "0.5"}}
+    assert "-------  ----\nOverall  0.25\nodd      0.5\n-------  ----" in capsys.readouterr().out
