@@ -31,11 +31,12 @@ def test_it_runs_as_main_with_its_own_arguments_and_path(tmp_path: Path) -> None
     (tmp_path / "neighbour.py").write_text("word = 'found'\n")
     done = run(
         tmp_path,
-        "import sys, neighbour\nprint(__name__, __file__, sys.argv[1:], neighbour.word)\n",
+        "import sys, neighbour\nprint(__name__, __file__, sys.argv, neighbour.word)\n",
         "--limit", 3, "-q", "--help", "--", "x",
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert done.out == "__main__ script.py ['--limit', '3', '-q', '--help', '--', 'x'] found\n"
+    argv = ["script.py", "--limit", "3", "-q", "--help", "--", "x"]
+    assert done.out == f"__main__ {tmp_path / 'script.py'} {argv} found\n"
     assert "neighbour" not in sys.path[0]
     del sys.modules["neighbour"]
 
@@ -63,7 +64,8 @@ def test_an_exception_shows_the_scripts_own_lines(tmp_path: Path) -> None:
     done = run(tmp_path, "def f():\n    return {}['gone']\n\nprint('before')\nf()\n", "-q")
     assert (done.code, done.out) == (1, "before\n")
     trace = done.err[done.err.index("Traceback") :]
-    assert trace.startswith('Traceback (most recent call last):\n  File "script.py", line 5, in <module>\n')
+    line = f'  File "{tmp_path / "script.py"}", line 5, in <module>\n    f()\n'
+    assert trace.startswith(f"Traceback (most recent call last):\n{line}")
     assert trace.endswith("KeyError: 'gone'\n")
     assert "runpy" not in trace
     assert "exec.py" not in trace
@@ -72,14 +74,14 @@ def test_an_exception_shows_the_scripts_own_lines(tmp_path: Path) -> None:
 def test_a_script_that_cannot_be_read(tmp_path: Path) -> None:
     done = run(tmp_path, "print('x'\n")
     assert done.code == 1
-    assert 'File "script.py", line 1' in done.err
+    assert 'script.py", line 1' in done.err
     assert "SyntaxError" in done.err
 
 
 def test_an_import_that_fails_lists_what_there_is(tmp_path: Path) -> None:
     done = run(tmp_path, "from vlmeval.api import OpenAIWrapper\n")
     assert done.code == 1
-    assert 'File "script.py", line 1, in <module>' in done.err
+    assert 'script.py", line 1, in <module>' in done.err
     assert (
         "No module named 'vlmeval.api': eyechart provides vlmeval here, and of it vlmeval, vlmeval.smp,"
         in done.err
@@ -105,6 +107,13 @@ def test_our_own_errors_are_one_message(tmp_path: Path) -> None:
     assert done.code == 2
     assert "Traceback" not in done.err
     assert "eyechart: gone.tsv: no such file\n  hint:" in done.err
+
+
+def test_what_is_defined_is_found_as_main(tmp_path: Path) -> None:
+    text = "import pickle, sys\nclass A: pass\na = A()\nprint(type(pickle.loads(pickle.dumps(a))) is A)\n"
+    done = run(tmp_path, text + "print(sys.modules['__main__'].a is a, __spec__)\n")
+    assert (done.code, done.out) == (0, "True\nTrue None\n"), done.err
+    assert "a" not in vars(sys.modules["__main__"])
 
 
 def test_an_error_of_the_system_is_the_scripts(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import builtins
 import runpy
 import sys
 import traceback
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
 from eyechart.errors import EyechartError, UsageError
@@ -62,13 +64,26 @@ def execute(args: argparse.Namespace) -> int:
             if args.module:
                 runpy.run_module(args.script, run_name="__main__", alter_sys=True)
             else:
-                runpy.run_path(str(path), run_name="__main__")
+                _run_file(path.absolute())
         except EyechartError:
             raise
         except Exception as err:
             _show(err)
             return 1
     return 0
+
+
+def _run_file(path: Path) -> None:
+    """The file as the module `__main__`, named in full as Python names it."""
+    code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    module = ModuleType("__main__")
+    module.__dict__.update(__file__=str(path), __builtins__=builtins, __cached__=None)
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        exec(code, module.__dict__)  # noqa: S102 - it is what the user asked for
+    finally:
+        sys.modules["__main__"] = before
 
 
 def find_spec_safely(name: str) -> object:

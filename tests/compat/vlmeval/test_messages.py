@@ -1,5 +1,6 @@
 """What `build_prompt` may return."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ def test_pictures_and_text_in_order() -> None:
     said = [{"type": "image", "value": "cat.png"}, {"type": "text", "value": "Which?"}]
     assert parts(said) == (CAT, "Which?")
     assert parts(list(reversed(said))) == ("Which?", CAT)
+    assert parts([{"type": "image", "value": Path("cat.png")}]) == (CAT,)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from eyechart.compat.vlmeval.calling import UserCodeError, calling
 from eyechart.compat.vlmeval.changes import changed_names, is_changed, put_back
-from eyechart.compat.vlmeval.frames import FOLDER, Frame
+from eyechart.compat.vlmeval.frames import FOLDER, Frame, is_missing, rows_where
 from eyechart.compat.vlmeval.messages import image_ref, to_messages
 from eyechart.compat.vlmeval.samples import is_circular, samples_of
 from eyechart.compat.vlmeval.scoring import CHOICE, JUDGED, OPEN
@@ -93,7 +93,7 @@ def benchmark(dataset: ImageBaseDataset) -> Benchmark:
     Our own verdicts go beside whatever its `evaluate` says later.
     """
     name = dataset.dataset_name
-    samples = tuple(_with_places(sample, dataset) for sample in samples_of(dataset.data, name))
+    samples = _with_places(samples_of(dataset.data, name), dataset)
     is_choice = dataset.TYPE == "MCQ"
     folder = dataset.data.attrs.get(FOLDER)
     return Benchmark(
@@ -126,17 +126,18 @@ class _Prompt:
             return to_messages(said, path_rules(self._dataset), f"{name}: build_prompt ({where})")
 
 
-def _with_places(sample: Sample, dataset: ImageBaseDataset) -> Sample:
-    """Its pictures as far as they are files or addresses; base64 becomes a file when it is asked for."""
+def _with_places(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[Sample, ...]:
+    """With their pictures, as far as these are files or addresses; base64 becomes a file when asked for."""
     from eyechart.compat.vlmeval.dataset.image_base import path_rules
 
     if not dataset.meta_only or "image_path" not in dataset.data:
-        return sample
-    cell = dataset.data["image_path"].iloc[sample.row - 1]
-    if not isinstance(cell, str | list):
-        return sample
+        return tuple(samples)
     rules = path_rules(dataset)
-    return replace(sample, images=tuple(image_ref(place, rules) for place in toliststr(cell)))
+    cells = [[] if is_missing(cell) else toliststr(cell) for cell in dataset.data["image_path"]]
+    return tuple(
+        replace(sample, images=tuple(image_ref(place, rules) for place in cell))
+        for sample, cell in zip(samples, cells, strict=True)
+    )
 
 
 def predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Frame:
@@ -150,5 +151,6 @@ def predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Frame:
         if result.trial == 0
     }
     data = dataset.data
-    frame = data[[str(index) in said for index in data["index"]]].drop(columns="image", errors="ignore")
+    frame = rows_where(data, [str(index) in said for index in data["index"]])
+    frame = frame.drop(columns="image", errors="ignore")
     return frame.assign(prediction=[said[str(index)] for index in frame["index"]]).reset_index(drop=True)

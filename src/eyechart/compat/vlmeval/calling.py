@@ -33,8 +33,11 @@ def calling(dataset: str, method: str, about: str = "") -> Iterator[None]:
 
 
 def _place(err: BaseException) -> str:
-    """The last line of code that is neither ours nor a library's."""
+    """The last line of code in the folder of the method that was called: below that it is a library's."""
     frames = traceback.extract_tb(err.__traceback__)
-    theirs = [one for one in frames if not one.filename.startswith((_OURS, "<"))]
-    theirs = [one for one in theirs if "site-packages" not in one.filename]
+    others = [one for one in frames if not one.filename.startswith((_OURS, "<"))]
+    folder = str(Path(others[0].filename).parent) if others else ""
+    theirs = [
+        one for one in others if one.filename.startswith(folder) and "site-packages" not in one.filename
+    ]
     return f"{theirs[-1].filename}, line {theirs[-1].lineno}" if theirs else ""

@@ -94,6 +94,11 @@ def column_of(values: Sequence[Any]) -> Any:
     return pandas().Series(list(values), dtype=dtype if len(kinds) == 1 and dtype else "object")
 
 
+def rows_where(frame: Frame, mask: Sequence[bool]) -> Frame:
+    """The rows for which the mask says so, also of a table that has none."""
+    return frame.iloc[[position for position, is_meant in enumerate(mask) if is_meant]]
+
+
 def require(frame: Frame, columns: Sequence[str], who: str) -> None:
     """Refuse a table that lacks a column."""
     found = [str(name) for name in frame.columns]

@@ -7,6 +7,7 @@ paths, and a conversation (``{"role": ..., "content": ...}``).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from eyechart.compat.vlmeval.pictures import is_place
@@ -62,6 +63,7 @@ def _part(item: Any, rules: PathRules, who: str) -> Part:
         return str(value)
     if kind != "image":
         raise DataError(f"{who}: a part of the type {kind!r}", hint="pictures and text can be sent")
+    value = str(value) if isinstance(value, PurePath) else value
     if not isinstance(value, str) or not value:
         raise DataError(
             f"{who}: the picture {str(value)[:80]!r} is no path", hint="give a path or an address"

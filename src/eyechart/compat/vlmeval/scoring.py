@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.compat.vlmeval.frames import Frame, is_missing, pandas, plain, require
+from eyechart.compat.vlmeval.frames import Frame, is_missing, pandas, plain, require, rows_where
 from eyechart.compat.vlmeval.samples import is_circular, samples_of
-from eyechart.compat.vlmeval.smp.file import dump, load
+from eyechart.compat.vlmeval.smp.file import dump, load_table
 from eyechart.data.fields import as_text
 from eyechart.data.lazy import HeldSource
 from eyechart.errors import DataError
@@ -35,7 +35,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     `hit` and the `log` of every question. A judge is named by `model`, with `api_base` and `key`.
     """
     path = Path(eval_file)
-    frame = _table(path)
+    frame = load_table(path)
     require(frame, ["index", "answer", "prediction"], path.name)
     samples = samples_of(frame.drop(columns="prediction"), name)
     if not any(sample.golds for sample in samples):
@@ -46,7 +46,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     found = survey(results)
     _say_failed(results, path.name)
     hits = [found.verdicts.of(result) if found.verdicts.has(result) else None for result in results]
-    table = frame[[verdict is not None for verdict in hits]].copy()
+    table = rows_where(frame, [verdict is not None for verdict in hits]).copy()
     table["hit"] = [verdict[0] for verdict in hits if verdict is not None]
     table["log"] = [verdict[1] for verdict in hits if verdict is not None]
     dump(table, path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx"))
@@ -54,11 +54,6 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
         raise DataError(f"{path.name}: no row has a reply", hint="ask again; failed requests are no answers")
     write_acc(found.accuracies, path.with_name(f"{path.stem}_acc.csv"))
     return pandas().DataFrame(found.accuracies)
-
-
-def _table(path: Path) -> Frame:
-    loaded = load(path)
-    return pandas().DataFrame(loaded) if isinstance(loaded, list) else loaded
 
 
 def _replies(frame: Frame) -> list[Reply | None]:

@@ -1,6 +1,7 @@
 """Data sets: rows in, pictures as files, messages out."""
 
 import base64
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ from eyechart.compat.vlmeval.calling import UserCodeError
 from eyechart.compat.vlmeval.dataset.image_base import ImageBaseDataset
 from eyechart.compat.vlmeval.dataset.image_vqa import CustomVQADataset, ImageVQADataset
 from eyechart.compat.vlmeval.smp import load
-from eyechart.errors import DataError, ImageError
-from support.files import picture, picture_base64
+from eyechart.errors import DataError, ImageError, MissingExtra
+from support.files import jsonl, picture, picture_base64
 from support.tables import write_tsv
 
 pd: Any = pytest.importorskip("pandas")
@@ -225,3 +226,25 @@ def test_the_callers_table_is_not_changed(root: Path) -> None:
     CustomVQADataset.load_data = lambda self, dataset: frame  # type: ignore[method-assign]
     assert CustomVQADataset("mine").data["index"].tolist() == [1]
     assert frame["index"].tolist() == ["1"]
+
+
+def test_files_without_rows(root: Path) -> None:
+    with pytest.raises(DataError, match="mine: there is no question in it"):
+        vqa(root, ["index", "question", "image"])
+    with pytest.raises(DataError, match="mine: there is no question in it"):
+        vqa(root, ["index", "question", "image"], [1, "?", ""])
+
+
+def test_rows_in_other_formats(root: Path) -> None:
+    jsonl(root / "other.jsonl", [{"index": 1, "question": "Why?"}, {"index": 2, "question": "How?"}])
+    assert CustomVQADataset("other").build_prompt(1)[-1]["value"] == "How?"
+    (root / "broken.json").write_text("[1, 2]")
+    with pytest.raises(DataError, match="no list of rows"):
+        CustomVQADataset("broken")
+
+
+def test_without_pandas_the_extra_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tsv(root / "mine.tsv", ["index", "question"], [1, "?"])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match=r"eyechart\[pandas\]"):
+        CustomVQADataset("mine")

@@ -7,6 +7,7 @@ A script changes it by assigning functions onto a class, or by a class of its ow
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from operator import index as as_position
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,11 +24,13 @@ from eyechart.compat.vlmeval.frames import (
     is_missing,
     plain,
     require,
+    rows_where,
 )
 from eyechart.compat.vlmeval.pictures import found, names_for, unfold, written
-from eyechart.compat.vlmeval.smp.file import data_root, load
+from eyechart.compat.vlmeval.smp.file import data_root, load_table
 from eyechart.compat.vlmeval.smp.misc import toliststr
 from eyechart.data.fields import as_text
+from eyechart.data.formats import find_file
 from eyechart.data.paths import PathRules
 from eyechart.errors import DataError
 
@@ -59,7 +62,9 @@ class ImageBaseDataset:
         self.skip_noimg = skip_noimg
         require(data, ["index"], self.dataset_name)
         if skip_noimg and "image" in data:
-            data = data[[not is_missing(cell) for cell in data["image"]]]
+            data = rows_where(data, [not is_missing(cell) for cell in data["image"]])
+        if not len(data):
+            raise DataError(f"{self.dataset_name}: there is no question in it", hint="is it the right file?")
         data = data.assign(index=_indices(data, self.dataset_name))
         self.meta_only = "image" not in data
         unfold(data, self.dataset_name)
@@ -79,13 +84,18 @@ class ImageBaseDataset:
         return list(cls.DATASET_URL)
 
     def load_data(self, dataset: str) -> Frame:
-        """The table of a data set: ``<root>/<dataset>.tsv``."""
-        path = self._file or data_root() / f"{dataset}.tsv"
-        if not path.is_file():
-            address = self.DATASET_URL.get(dataset)
-            hint = f"download {address} to that place" if address else "put the file there, or set $LMUData"
-            raise DataError(f"{dataset}: there is no file {path}", hint=hint)
-        return load(path)
+        """The table of a data set: ``<root>/<dataset>.tsv``, or the file of that name in another format."""
+        return load_table(self._file or self._find(dataset))
+
+    def _find(self, dataset: str) -> Path:
+        path = data_root() / f"{dataset}.tsv"
+        if path.is_file():
+            return path
+        with suppress(DataError):
+            return find_file(dataset).path
+        address = self.DATASET_URL.get(dataset)
+        hint = f"download {address} to that place" if address else "put the file there, or set $LMUData"
+        raise DataError(f"{dataset}: there is no file {path}", hint=hint)
 
     def post_build(self, dataset: str) -> None:
         """Called once the table stands in `data`. A hook: nothing happens here."""

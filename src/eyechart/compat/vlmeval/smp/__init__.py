@@ -14,7 +14,7 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from eyechart.compat.vlmeval.smp.file import LMUDataRoot, dump, load
+from eyechart.compat.vlmeval.smp.file import LMUDataRoot, dump, get_intermediate_file_path, load
 from eyechart.compat.vlmeval.smp.log import get_logger
 from eyechart.compat.vlmeval.smp.misc import d2df, istype, listinstr, toliststr
 from eyechart.compat.vlmeval.smp.vlm import (
@@ -32,6 +32,7 @@ __all__ = [
     "dump",
     "encode_image_file_to_base64",
     "encode_image_to_base64",
+    "get_intermediate_file_path",
     "get_logger",
     "istype",
     "json",

@@ -21,6 +21,7 @@ from eyechart.errors import DataError, MissingExtra, UsageError
 from eyechart.replacing import replacing
 from eyechart.report.files import text_file
 
+_NOTES = ("_tmp", "_response", "_processed", "_rating", "_config", "_meta")
 _NO_PICKLE = "pickles are neither read nor written here, because reading one can run any code"
 
 
@@ -46,6 +47,33 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
         what = "a folder" if path.is_dir() else "no such file"
         raise DataError(f"{path}: {what}", hint="check the path; data sets lie in $LMUData or ~/LMUData")
     return reader(path)
+
+
+def load_table(path: Path) -> Frame:
+    """The same as a table, also of rows in a JSON file."""
+    loaded = load(path)
+    if is_frame(loaded):
+        return loaded
+    if not isinstance(loaded, list) or not all(isinstance(row, dict) for row in loaded):
+        raise DataError(f"{path}: no list of rows", hint="each row is an object of column names and values")
+    return _placed(pandas().DataFrame(loaded), path)
+
+
+def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
+    """The name of a file beside the predictions; unless told otherwise, its format goes by the suffix.
+
+    Where others would keep a pickle, it is JSON.
+
+    >>> get_intermediate_file_path("out/m_d.xlsx", "_acc"), get_intermediate_file_path("m_d.tsv", "_tmp")
+    ('out/m_d_acc.csv', 'm_d_tmp.json')
+    """
+    if target_format is None and suffix.endswith(("_acc", "_fine", "_metrics")):
+        target_format = os.environ.get("EVAL_FORMAT") or "csv"
+    elif target_format is None and suffix.endswith(_NOTES):
+        target_format = "json"
+    ending = target_format or os.environ.get("PRED_FORMAT") or "xlsx"
+    path = Path(eval_file)
+    return str(path.with_name(f"{path.stem}{suffix}.{ending}"))
 
 
 def dump(data: Any, f: str | os.PathLike[str], fmt: str | None = None) -> None:
