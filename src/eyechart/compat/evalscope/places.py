@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from eyechart.compat.evalscope.task import Task
-from eyechart.errors import DataError, EyechartError, StoreError
+from eyechart.errors import DataError, EyechartError, StoreError, UsageError
 from eyechart.store import folder as folders
 
 MARKER = "eyechart_task.json"
@@ -56,6 +56,10 @@ def take_place(task: Task) -> Iterator[Place]:
     identity = identity_of(task)
     if task.use_cache is not None or not task.is_stamped:
         folder = Path(task.use_cache or task.work_dir).expanduser()
+        if task.use_cache is not None and not folder.is_dir():
+            raise UsageError(
+                f"use_cache: there is no folder {folder}", hint="it names that of an earlier task"
+            )
         folders.make(folder)
         yield Place(folder=folder, identity=identity, is_marked=False)
         return

@@ -57,7 +57,10 @@ def run(task: Task) -> Results:
             place.discard()
             raise
         write_config(place, task)
-        results = _run_all(pairs)
+        try:
+            results = _run_all(pairs)
+        finally:
+            remark(f"results: {place.folder}")
         place.mark(is_done=True)
     return results
 

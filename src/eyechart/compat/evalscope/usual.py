@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.compat.evalscope.outcome import AGAIN, Outcome, Pair, count
+from eyechart.compat.evalscope.outcome import AGAIN, Outcome, Pair, Row, count
 from eyechart.compat.evalscope.predictions import answered_of, drop_other_formats, write_predictions
-from eyechart.report.vlmevalkit.accuracy import Line
+from eyechart.compat.evalscope.printed import remark
 
 if TYPE_CHECKING:
     from eyechart.run.record import Run
@@ -35,8 +36,14 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
         what = "1 reply waits" if outcome.n_unjudged == 1 else f"{outcome.n_unjudged} replies wait"
         why = f"{what} for the judge, which gave no answer"
         raise pair.failed(why, hint=AGAIN, counted=outcome)
-    table = _write_accuracies(pair, done)
-    return replace(outcome, lines=pair.read_accuracies(), result=table or None)
+    _write_accuracies(pair, done)
+    lines = pair.read_accuracies()
+    if not lines:
+        remark(f"{pair.stem}: no answer is public; the predictions: {pair.predictions}")
+    elif outcome.n_failed:
+        what = "1 question that got no answer is" if outcome.n_failed == 1 else f"{outcome.n_failed} are"
+        remark(f"{pair.stem}: of {outcome.n} questions, {what} in no accuracy")
+    return replace(outcome, lines=lines, result=[_shown(line) for line in lines] or None)
 
 
 def _score_file(pair: Pair) -> Run:
@@ -48,23 +55,24 @@ def _score_file(pair: Pair) -> Run:
     return score_replies(pair.questions.source, file, pair.options)
 
 
-def _write_accuracies(pair: Pair, done: Run) -> list[Line]:
-    """Write the accuracies and verdicts under the names that the task gives the two; returns the former."""
+def _write_accuracies(pair: Pair, done: Run) -> None:
+    """Write the accuracies and verdicts under the names that the task gives the two."""
     from eyechart.report.evalscope_table import write_evalscope
     from eyechart.report.vlmevalkit.names import stem_of
-    from eyechart.report.vlmevalkit.rows import survey
     from eyechart.types import Export
 
     manifest = {**done.manifest, "model": pair.model.name, "origin": f"{pair.data}.tsv", "trials": 1}
     their_stem = stem_of(manifest, 0)
-    draft = (
-        pair.folder / ".scores"
-    )  # the predictions that it writes again must not replace those that are there
+    draft = pair.folder / ".scores"  # with them come predictions, which must not replace those that are there
     draft.mkdir(exist_ok=True)
-    for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.samples)):
-        if path.name != f"{their_stem}.xlsx":
-            path.replace(pair.folder / f"{pair.stem}{path.name.removeprefix(their_stem)}")
-        else:
-            path.unlink()
-    draft.rmdir()
-    return survey(done.samples()).accuracies if pair.read_accuracies() else []
+    try:
+        for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.samples)):
+            if path.name != f"{their_stem}.xlsx":
+                path.replace(pair.folder / f"{pair.stem}{path.name.removeprefix(their_stem)}")
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _shown(line: Row) -> dict[str, str]:
+    """A line of the file as it is printed: what a split has nothing of is no number."""
+    return {name: cell or "nan" for name, cell in line.items()}
