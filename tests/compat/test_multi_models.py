@@ -9,6 +9,9 @@ import pytest
 from eyechart.compat.multi.arguments import Arguments
 from eyechart.compat.multi.models import LOCAL, OPENAI_URL, SERVED, choose_model, model_lines
 from eyechart.errors import UsageError
+from eyechart.model.specs import make_model
+from eyechart.run.options import Options
+from eyechart.types import ModelSettings
 
 CLASSES = """
 class Answers:
@@ -35,6 +38,11 @@ class Any(Answers):
         self.kwargs = kwargs
 
 ready = Plain()
+"""
+
+LOUD = """
+with open("loaded.txt", "a") as log:
+    log.write("x")
 """
 
 
@@ -96,21 +104,32 @@ def test_endpoints_are_asked_with_a_system_message(
 )
 def test_a_class_is_made_as_published(said: dict[str, Any], params: dict[str, Any]) -> None:
     found = chosen(**{**said, "model": f"python:mine.py:{said['model']}"})
-    assert found.options == {"params": params}
+    assert found.params == params
     assert not found.split_sys
     assert found.name == said.get("model_version", said["model"])
+
+
+def test_a_file_is_loaded_once_and_the_model_is_known_by_its_arguments(here: Path) -> None:
+    (here / "slow.py").write_text(CLASSES + LOUD, encoding="utf-8")
+    found = chosen(model="python:slow.py:Local", model_dir="w")
+    model = found.model(Options())
+    assert not isinstance(model, str)
+    assert (model.name, model.identity["path"]) == ("python:slow.py:Local", "w")
+    assert (here / "loaded.txt").read_text(encoding="utf-8") == "x"
+    by_spec = make_model("python:slow.py:Local", ModelSettings(parameters=found.params))
+    assert by_spec.identity == model.identity
 
 
 def test_the_key_of_a_class_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://b/v1")
     found = chosen(model="python:mine.py:Remote", model_version="v")
-    assert found.options["params"] == {"api_key": "sk-env", "api_url": "http://b/v1", "model": "v"}
+    assert found.params == {"api_key": "sk-env", "api_url": "http://b/v1", "model": "v"}
 
 
 def test_with_weights_a_version_only_names_the_run() -> None:
     found = chosen(model="python:mine.py:Local", model_dir="w", model_version="v2")
-    assert (found.name, found.options["params"]) == ("v2", {"path": "w", "device_map": "auto"})
+    assert (found.name, found.params) == ("v2", {"path": "w", "device_map": "auto"})
     assert "names the run only" in found.notes[0]
 
 
@@ -157,7 +176,7 @@ def test_local_names_run_in_the_originals_folder_and_nowhere_else(here: Path) ->
         "qwen2-vl",
         True,
     )
-    assert found.options["params"] == {"path": "w", "device_map": "auto"}
+    assert found.params == {"path": "w", "device_map": "auto"}
     with pytest.raises(UsageError, match=r"models/qwen2vl\.py"):
         chosen(model="qwen2-vl", use_modelscope=True)
 

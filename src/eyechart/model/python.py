@@ -21,7 +21,12 @@ from eyechart.types import Model, ModelSettings
 @model("python")
 def python(name: str, settings: ModelSettings) -> Model:
     """The class, function or object that ``file.py:Name`` or ``package.module:Name`` holds."""
-    return adapt(_made(find(name), settings, who=f"python:{name}"), f"python:{name}", settings)
+    return make(find(name), name, settings)
+
+
+def make(found: Any, name: str, settings: ModelSettings) -> Model:
+    """A model of what `find` found under that name."""
+    return adapt(_made(found, settings, who=f"python:{name}"), f"python:{name}", settings)
 
 
 def find(name: str) -> Any:

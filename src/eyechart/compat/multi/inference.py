@@ -60,7 +60,7 @@ class Inference:
         from eyechart.run import evaluate
         from eyechart.run.plan import make_plan
 
-        plan = make_plan(self.benchmark, self.chosen.spec, self.options)
+        plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
         ours = self.folder / OURS
         self._begin()
         with kept(ours, self.folder, self.arguments.save_every):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from eyechart.compat.multi.arguments import Arguments
 from eyechart.errors import UsageError
 from eyechart.registry import did_you_mean
+from eyechart.run.options import Options
+from eyechart.types import Model
 
 OPENAI_URL = "https://api.openai.com/v1/chat/completions"
 _EVALUATOR = "python:file.py:XEvaluator"
@@ -80,10 +83,21 @@ class Chosen:
 
     spec: str
     name: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the run
+    params: Mapping[str, Any] = field(default_factory=dict)  # of the class
     split_sys: bool = False
     registered: str = ""  # its name in the original's list
     notes: tuple[str, ...] = ()
+    evaluator: Any = None  # the class, which is looked up once: its file may take long to load
+
+    def model(self, options: Options) -> str | Model:
+        """What a plan is made with. A class is made into a model here, with its arguments."""
+        if self.evaluator is None:
+            return self.spec
+        from eyechart.model.python import make
+
+        settings = replace(options, params=dict(self.params)).model_settings()
+        return make(self.evaluator, self.spec.removeprefix("python:"), settings)
 
 
 def choose_model(arguments: Arguments) -> Chosen:
@@ -164,24 +178,23 @@ def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
             f"--model {registered} runs in a class of the original's, and there is none at {files[-1]}",
             hint=f"start in its folder eval, or give an evaluator file: --model {_EVALUATOR}{split}",
         )
-    chosen = _evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}", registered)
+    chosen = _evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}")
     note = f"--model {registered}: asked through {local.evaluator} of {found.as_posix()}"
-    return Chosen(
-        spec=chosen.spec,
+    return replace(
+        chosen,
         name=arguments.model_version or registered,
-        options=chosen.options,
         split_sys=local.split_sys,
         registered=registered,
         notes=(note, *chosen.notes),
     )
 
 
-def _evaluator(arguments: Arguments, spec: str, registered: str = "") -> Chosen:
+def _evaluator(arguments: Arguments, spec: str) -> Chosen:
     """A class with ``generate_answer``, made with the arguments that the original would make it with."""
     from eyechart.model.python import find, parameters_of
 
-    made = find(spec.removeprefix("python:"))
-    known = parameters_of(made) if callable(made) else []
+    found = find(spec.removeprefix("python:"))
+    known = parameters_of(found) if inspect.isclass(found) or inspect.isfunction(found) else []
     offered = {
         "model_dir": ("model_dir", arguments.model_dir),
         "cuda_device": ("device_map", arguments.cuda_device),
@@ -211,7 +224,7 @@ def _evaluator(arguments: Arguments, spec: str, registered: str = "") -> Chosen:
                 hint=f"it takes: {', '.join(known or []) or 'nothing'}",
             )
     name = arguments.model_version or spec.rpartition(":")[2]
-    return Chosen(spec=spec, name=name, options={"params": params}, registered=registered, notes=tuple(notes))
+    return Chosen(spec=spec, name=name, params=params, notes=tuple(notes), evaluator=found)
 
 
 def _usual_url() -> str:
