@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -453,6 +454,36 @@ def test_the_task_of_our_own_models() -> None:
     assert (second.spec, second.name) == ("python:m.py:M", "python_m.py_M")
     for entry in (first, second):
         assert (entry.options["temperature"], entry.options["max_tokens"]) == (0.3, 7)
+
+
+NAMES = st.sampled_from(
+    ["GPT4V", "CustomAPIModel", "ImageMCQDataset", "openai/m", "mine", "m", "", "../x", "-"]
+)
+WORDS = st.sampled_from(
+    ["model", "data", "class", "dataset", "key", "api_base", "temperature", "img_size", "x", "nframe"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | NAMES | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+ENTRIES = (
+    st.dictionaries(NAMES, st.dictionaries(WORDS, NAMES | VALUES, max_size=4) | VALUES, max_size=3) | VALUES
+)
+CONFIGS = st.fixed_dictionaries({"model": ENTRIES, "data": ENTRIES}) | VALUES
+
+
+@given(CONFIGS)
+def test_any_config_is_a_task_or_is_refused(content: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.json"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        try:
+            task = task_of(Flags(config=str(path), base_url="http://localhost/v1"), {})
+        except UsageError:
+            return
+        assert task.models
+        assert all(Path(one.name).name == one.name for one in (*task.models, *task.data))
 
 
 @given(st.text())
