@@ -483,7 +483,8 @@ def test_any_config_is_a_task_or_is_refused(content: Any) -> None:
         except UsageError:
             return
         assert task.models
-        assert all(Path(one.name).name == one.name for one in (*task.models, *task.data))
+        names = [*(one.name for one in task.models), *(one.name for one in task.data)]
+        assert all(Path(name).name == name for name in names)
 
 
 @given(st.text())
