@@ -1,12 +1,18 @@
 """Replies that something else collected."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import openpyxl
+import pytest
+
+import eyechart as ec
 from eyechart.registry import scorer, scorers
 from eyechart.run.options import Options
 from eyechart.run.replies import score_replies
 from eyechart.types import Reply, Sample, Score
-from support.files import jsonl
+from support.files import choice_tsv, jsonl, picture_base64
+from support.server import Answer, Server
 
 
 def test_a_scorer_that_fails_costs_a_verdict_and_not_the_run(tmp_path: Path) -> None:
@@ -27,3 +33,142 @@ def test_a_scorer_that_fails_costs_a_verdict_and_not_the_run(tmp_path: Path) -> 
         scorers._parts.pop("of-a-user")
     assert [result.outcome for result in done.samples()] == ["correct", "failed", "failed"]
     assert [result.reply.text for result in done.samples() if result.reply] == ["fine", "odd", "bad"]
+
+
+class Model:
+    """Right, wrong, silent, unreadable, broken: each question gets its own."""
+
+    async def generate(self, messages: list[ec.Message]) -> str:
+        text = messages[-1].text
+        number = int(text.partition("Question ")[2].partition("?")[0].rpartition(" ")[2])
+        if number == 5:
+            raise RuntimeError("broken")
+        replies = ["A", "=B", "I cannot say", "", "The answer is \x07(A)", "", "C\r\nor \u2028 C", "**D**"]
+        return replies[number % 8]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> ec.Run:
+    folder = tmp_path_factory.mktemp("run")
+    source = choice_tsv(folder / "zoo.tsv", 12)
+    return ec.run(source, Model(), out=folder / "runs", progress=False, trials=2)
+
+
+def verdicts(run: ec.Run) -> dict[tuple[str, int], tuple[object, ...]]:
+    return {
+        (one.sample.id, one.trial): (one.outcome, one.score and one.score.value, one.score and one.score.read)
+        for one in run.samples()
+    }
+
+
+def log_in(paths: Sequence[Path]) -> Path:
+    return next(path for path in paths if not path.name.startswith("results_"))
+
+
+@pytest.mark.parametrize("exporter", ["inspect", "lm-eval", "evalscope-report"])
+@pytest.mark.parametrize("is_named", [True, False], ids=["benchmark", "alone"])
+def test_a_run_comes_back_with_the_same_verdicts(
+    finished: ec.Run, tmp_path: Path, exporter: str, is_named: bool
+) -> None:
+    path = log_in(finished.write_files(tmp_path, exporter))
+    options = Options(out=str(tmp_path / "runs"))
+    again = score_replies(finished.manifest["origin"] if is_named else None, path, options)
+    assert verdicts(again) == verdicts(finished)
+    assert again.score == finished.score
+    assert again.trials == 2
+    assert again.manifest["model"] in (finished.manifest["model"], "python-Model")
+    assert again.by("category").keys() == finished.by("category").keys()
+
+
+def test_a_spreadsheet_comes_back_with_the_verdicts_of_its_trial(finished: ec.Run, tmp_path: Path) -> None:
+    first, *_ = finished.write_files(tmp_path, "vlmevalkit")
+    options = Options(out=str(tmp_path / "runs"))
+    wanted = {key: verdict for key, verdict in verdicts(finished).items() if key[1] == 0}
+    for source in (finished.manifest["origin"], None):
+        again = score_replies(source, first, options)
+        assert verdicts(again) == wanted
+    again = score_replies(finished.manifest["origin"], first, options)
+    assert again.manifest["model"] == "python-Model"
+    assert [one.failure.reason for one in again.samples() if one.failure] == [
+        f"{first.name}: Failed to obtain answer via API."
+    ]
+
+
+@pytest.mark.parametrize("exporter", ["inspect", "lm-eval", "evalscope-report"])
+@pytest.mark.parametrize("is_named", [True, False], ids=["benchmark", "alone"])
+def test_what_is_known_of_a_reply_is_kept(tmp_path: Path, exporter: str, is_named: bool) -> None:
+    with Server(lambda asked: Answer("It is B", finish_reason="length")) as server:
+        run = ec.run(
+            choice_tsv(tmp_path / "q.tsv", 2),
+            "openai/m",
+            base_url=server.base_url,
+            out=tmp_path / "runs",
+            progress=False,
+            cache=False,
+        )
+    path = log_in(run.write_files(tmp_path / "files", exporter))
+    again = score_replies(tmp_path / "q.tsv" if is_named else None, path, Options(out=str(tmp_path / "r")))
+    assert again.manifest["model"] in ("openai/m", "m")
+    assert again.outcomes["truncated"] == 2
+    assert [one.reply for one in again.samples()] == [one.reply for one in run.samples()]
+    assert again.summary.tokens == run.summary.tokens
+
+
+def mmbench(path: Path) -> Path:
+    """Two questions with two rotations each; the first row's picture is everybody's."""
+    lines = ["\t".join(["index", "question", "A", "B", "answer", "category", "image"])]
+    for turn in (0, 1):
+        for question in (7, 8):
+            options = ["cat", "dog"] if turn == 0 else ["dog", "cat"]
+            picture = picture_base64() if (turn, question) == (0, 7) else "7"
+            lines.append(
+                "\t".join([str(question + turn * 1_000_000), "Which?", *options, "BA"[turn], "ocr", picture])
+            )
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("as_number", [int, float, str])
+def test_the_circular_score_of_a_prediction_file(
+    tmp_path: Path, as_number: Callable[[int], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMUData", str(tmp_path))
+    file = mmbench(tmp_path / "MMBench_DEV_EN.tsv")
+    book = openpyxl.Workbook()
+    assert book.active is not None
+    book.active.append(["index", "question", "A", "B", "answer", "category", "prediction"])
+    for index, options, answer, reply in [
+        (7, ("cat", "dog"), "B", "B"),
+        (8, ("cat", "dog"), "B", "B"),
+        (1_000_007, ("dog", "cat"), "A", "A"),
+        (1_000_008, ("dog", "cat"), "A", "B"),
+    ]:
+        book.active.append([as_number(index), "Which?", *options, answer, "ocr", reply])
+    replies = tmp_path / "served_MMBench_DEV_EN.xlsx"
+    book.save(replies)
+    common = {"out": str(tmp_path / "runs")}
+    by_name = score_replies("mmbench-dev-en", replies, Options.of(common))
+    by_file = score_replies("mmbench", replies, Options.of({**common, "settings": {"file": str(file)}}))
+    alone = score_replies("mmbench", replies, Options.of(common))
+    for done in (by_name, by_file, alone):
+        assert (done.score, done.summary.n, done.summary.also["plain"].score) == (0.5, 2, 0.75)
+        assert done.manifest["scorer"] == "choice-vlmevalkit"
+    assert by_name.manifest["model"] == by_file.manifest["model"] == "served"
+
+
+def test_an_evalscope_file_names_questions_by_their_place(tmp_path: Path) -> None:
+    jsonl(tmp_path / "q.jsonl", [{"question": f"Is it {n}?", "answer": "yes"} for n in range(3)])
+    said = {"role": "assistant", "content": "yes"}
+    rows = [
+        {
+            "index": n,
+            "model": "m",
+            "model_output": {"model": "m", "choices": [{"message": said}]},
+            "messages": [{"role": "user", "content": f"Look.\nIs it {n}?"}, said],
+        }
+        for n in (0, 2)
+    ]
+    jsonl(tmp_path / "p.jsonl", rows)
+    done = score_replies(tmp_path / "q.jsonl", tmp_path / "p.jsonl", Options(out=str(tmp_path / "runs")))
+    assert [one.outcome for one in done.samples()] == ["correct", "failed", "correct"]
+    assert done.manifest["model"] == "m"

@@ -60,14 +60,14 @@ def archive_names(path: Path) -> frozenset[str]:
         return frozenset()
 
 
-def refuse_bomb(path: Path, limit: int = MAX_UNPACKED) -> None:
+def refuse_bomb(path: Path) -> None:
     """Refuse an archive that says of itself that it unpacks to an absurd size."""
     with zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
-    if size > limit:
+    if size > MAX_UNPACKED:
         raise DataError(
             f"{path.name}: the archive says it unpacks to {size / 1024**3:,.1f} GB",
-            hint=f"at most {limit // 1024**3} GB are read; save it as .tsv or .jsonl if it is sound",
+            hint=f"at most {MAX_UNPACKED // 1024**3} GB are read; save it as .tsv or .jsonl if it is sound",
         )
 
 

@@ -22,6 +22,7 @@ from eyechart.report.interchange import (
     json_text,
     numbers_of,
     prompt_text,
+    reply_record,
     sample_record,
     trials_of,
 )
@@ -80,6 +81,7 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         "prompt_hash": _hash(prompt),
         "target_hash": _hash(json_text(target)),
         METRIC: sum(values) / len(values) if values else None,
+        MARK: [reply_record(result.reply) if result.reply else None for result in trials],
     }
     if any(result.reply is None for result in trials):
         line["errors"] = [_why_missing(result) for result in trials]

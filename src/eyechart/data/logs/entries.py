@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -16,6 +16,9 @@ from eyechart.errors import DataError
 from eyechart.types import ImageRef, Reply, Sample, Usage
 
 T = TypeVar("T")
+
+MAX_TRIALS = 1000  # of one question; each becomes a row of every question's
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 NOT_OPENED = "it is named in the log of another tool, which may not point to files of this machine"
 MARK = "eyechart"  # the key under which our own exports keep what a format has no place for

@@ -21,8 +21,10 @@ import msgspec
 from eyechart.data.json_file import read_bytes
 from eyechart.data.json_rows import JsonLinesReader
 from eyechart.data.logs.entries import (
+    MAX_TRIALS,
     Entry,
     Log,
+    Number,
     asked_text,
     converted,
     decode,
@@ -34,7 +36,7 @@ from eyechart.data.logs.entries import (
     text_of,
     thinking_of,
 )
-from eyechart.data.logs.own import own_sample
+from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.data.rows import place
 from eyechart.errors import DataError
 from eyechart.types import Reply, Sample
@@ -46,7 +48,7 @@ TRIAL = "eyechart_trial"  # which of several answers it is, in our own exports
 
 
 class _Prediction(msgspec.Struct, frozen=True, kw_only=True):
-    index: int
+    index: Number
     model: str = ""
     model_output: Any = None
     messages: Any = None
@@ -61,13 +63,13 @@ class _Score(msgspec.Struct, frozen=True, kw_only=True):
 
 class _SampleScore(msgspec.Struct, frozen=True, kw_only=True):
     score: _Score
-    group_id: int | str | None = None
+    group_id: Number | str | None = None
     generation_index: int | None = None
     sample_metadata: Any = None
 
 
 class _Review(msgspec.Struct, frozen=True, kw_only=True):
-    index: int
+    index: Number
     target: Any = None
     messages: Any = None
     sample_score: _SampleScore
@@ -98,7 +100,21 @@ def read_reviews(path: Path) -> Log:
         found = converted(row.values, _Review, where)
         entries.append(_review(found, f"{where} (index {found.index})"))
     is_in_place = path.parent.parent.name == "reviews"
+    beside = path.parents[2] / "predictions" / path.parent.name / path.name if is_in_place else None
+    if beside is not None and beside.is_file():
+        entries = _with_facts(entries, read_predictions(beside))
     return _log(path, path.parent.name if is_in_place else "", entries)
+
+
+def _with_facts(entries: list[Entry], predictions: Log) -> list[Entry]:
+    """The same replies as the predictions have them, which know tokens and why a reply ended."""
+    known = {(entry.id, entry.trial): entry.reply for entry in predictions.entries}
+    found = []
+    for entry in entries:
+        reply = known.get((entry.id, entry.trial))
+        is_same = reply is not None and entry.reply is not None and reply.text == entry.reply.text
+        found.append(replace(entry, reply=reply) if is_same else entry)
+    return found
 
 
 def read_report(path: Path, *, with_questions: bool) -> Log:
@@ -157,6 +173,8 @@ def _log(path: Path, model: str, entries: list[Entry]) -> Log:
 
 def _prediction(found: _Prediction, where: str) -> Entry:
     reply = output_reply(found.model_output)
+    if reply is not None:
+        reply = own_reply(found.model_output.get("metadata"), reply.text, where) or reply
     error = found.model_output.get("error") if isinstance(found.model_output, Mapping) else None
     own = own_sample(found.metadata, where)
     return Entry(
@@ -211,11 +229,11 @@ def _said(found: _Review, score: _Score) -> Reply | None:
 def _repeat(found: _Review) -> tuple[int, int]:
     """The number of the question and which answer to it this is."""
     group, repeat = found.sample_score.group_id, found.sample_score.generation_index
-    if isinstance(group, int) and repeat is not None and 0 <= repeat < 1_000_000:
+    if isinstance(group, int) and repeat is not None and 0 <= repeat < MAX_TRIALS:
         return group, repeat
     return found.index, 0
 
 
 def _trial(metadata: Any) -> int:
     trial = metadata.get(TRIAL) if isinstance(metadata, Mapping) else None
-    return trial if type(trial) is int and 0 <= trial < 1_000_000 else 0
+    return trial if type(trial) is int and 0 <= trial < MAX_TRIALS else 0

@@ -20,8 +20,10 @@ from eyechart.data.choices import LETTERS, choices_from_list
 from eyechart.data.encoding import BOM
 from eyechart.data.json_window import _Window
 from eyechart.data.logs.entries import (
+    MAX_TRIALS,
     Entry,
     Log,
+    Number,
     asked_text,
     decode,
     golds_of,
@@ -30,10 +32,10 @@ from eyechart.data.logs.entries import (
     plain_meta,
     refuse_twice,
 )
-from eyechart.data.logs.own import own_sample
+from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.data.sheets import refuse_bomb
 from eyechart.errors import DataError
-from eyechart.types import Sample
+from eyechart.types import Reply, Sample
 
 _ATTACHED = re.compile(r"attachment://([0-9a-zA-Z]+)")
 _MAX_ENTRY_BYTES = 256 * 1024 * 1024
@@ -46,8 +48,8 @@ class _Spec(msgspec.Struct, frozen=True):
 
 
 class _Sample(msgspec.Struct, frozen=True, kw_only=True):
-    id: str | int
-    epoch: int = 1
+    id: str | Number
+    epoch: Number = 1
     input: Any = None
     choices: list[str] | None = None
     target: Any = None
@@ -130,12 +132,12 @@ def _where(path: Path, number: int) -> str:
 def _entry(text: bytes, where: str) -> Entry:
     found = decode(text, _Sample, where)
     name = f"{where} (id {found.id!r}, epoch {found.epoch})"
-    if found.epoch < 1 or found.epoch > 1_000_000:
-        raise DataError(f"{name}: field epoch: it is counted from 1")
+    if not 1 <= found.epoch <= MAX_TRIALS:
+        raise DataError(f"{name}: field epoch: it is counted from 1, to {MAX_TRIALS} at most")
     attached = {key: value for key, value in (found.attachments or {}).items() if isinstance(value, str)}
     asked = _with_texts(found.input, attached)
     own = own_sample(found.metadata, name)
-    reply = output_reply(_with_texts(found.output, attached))
+    reply = _reply(_with_texts(found.output, attached), name)
     # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
     failure = "" if own and reply else _failure(found.error)
     return Entry(
@@ -147,6 +149,11 @@ def _entry(text: bytes, where: str) -> Entry:
         asked=asked_text(asked),
         sample=own or _sample(found, asked, name),
     )
+
+
+def _reply(output: Any, where: str) -> Reply | None:
+    reply = output_reply(output)
+    return own_reply(output.get("metadata"), reply.text, where) or reply if reply else None
 
 
 def _failure(error: Any) -> str:

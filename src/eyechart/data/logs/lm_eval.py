@@ -21,8 +21,19 @@ from eyechart.data.columns import ALIASES
 from eyechart.data.encoding import BOM
 from eyechart.data.json_file import read_bytes
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
-from eyechart.data.logs.entries import Entry, Log, converted, decode, golds_of, plain_meta, refuse_twice
-from eyechart.data.logs.own import own_sample
+from eyechart.data.logs.entries import (
+    MARK,
+    MAX_TRIALS,
+    Entry,
+    Log,
+    Number,
+    converted,
+    decode,
+    golds_of,
+    plain_meta,
+    refuse_twice,
+)
+from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.data.rows import place
 from eyechart.errors import DataError
 from eyechart.types import Reply, Sample
@@ -34,13 +45,14 @@ _NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+?)(?:_\d{4}-?\d{2}-?\d{2}\w?\d{2
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
-    doc_id: int | str
+    doc_id: Number | str
     doc: dict[str, Any]
     resps: list[Any]
     target: Any = None
     arguments: Any = None
     filter: str = ""
     errors: list[str | None] = []  # ours: why an answer is missing, by trial
+    eyechart: list[dict[str, Any] | None] = []  # ours: what else is known of the replies
 
 
 class _Results(msgspec.Struct, frozen=True):
@@ -101,12 +113,17 @@ def _entries(line: _Line, where: str) -> Iterator[Entry]:
             id=name,
             where=where,
             trial=trial,
-            reply=Reply(text=text) if text is not None and is_reply else None,
+            reply=_reply(line, trial, text, where) if text is not None and is_reply else None,
             failure="" if is_reply else why or "the file holds no answer",
             position=line.doc_id if isinstance(line.doc_id, int) and named is None and not own else None,
             asked=asked,
             sample=sample,
         )
+
+
+def _reply(line: _Line, trial: int, text: str, where: str) -> Reply:
+    known = {MARK: line.eyechart[trial]} if trial < len(line.eyechart) else {}
+    return own_reply(known, text, where) or Reply(text=text)
 
 
 def _answers(line: _Line, where: str) -> list[str | None]:
@@ -117,6 +134,8 @@ def _answers(line: _Line, where: str) -> list[str | None]:
             f"{where}: field resps: it holds no text that a model wrote",
             hint="samples of generate_until tasks can be scored; log-likelihoods cannot",
         )
+    if len(answers) > MAX_TRIALS:
+        raise DataError(f"{where}: {len(answers)} answers", hint=f"at most {MAX_TRIALS} repeats are read")
     return answers
 
 

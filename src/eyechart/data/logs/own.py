@@ -1,4 +1,4 @@
-"""Questions as our own exports keep them inside other tools' files, so that they come back as they were."""
+"""Questions and replies as our own exports keep them in other tools' files: they come back as they were."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.logs.entries import MARK, field_errors
-from eyechart.types import Sample
+from eyechart.types import Reply, Sample, Usage
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +22,26 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
     weight: float = 1.0
     circle: str = ""
     withheld: dict[str, Any] = {}
+
+
+class _Facts(msgspec.Struct, frozen=True, kw_only=True):
+    thinking: str = ""
+    finish_reason: str = "stop"
+    usage: Usage | None = None
+    model: str = ""
+    latency_s: float = 0.0
+    evidence: dict[str, Any] = {}
+    earlier: tuple[str, ...] = ()
+
+
+def own_reply(metadata: Any, text: str, where: str) -> Reply | None:
+    """A reply with all that an export of ours says of it; None in anybody else's file."""
+    record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
+    if record is None:
+        return None
+    with field_errors(f"{where}, {MARK}"):
+        found = msgspec.convert(record, _Facts)
+    return Reply(text=text, **{name: getattr(found, name) for name in _Facts.__struct_fields__})
 
 
 def own_sample(metadata: Any, where: str) -> Sample | None:

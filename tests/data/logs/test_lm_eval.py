@@ -1,0 +1,93 @@
+"""Samples of lm-eval and lmms-eval."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.data.logs.lm_eval import read_samples
+from eyechart.errors import DataError
+from support.files import jsonl
+
+
+def line(doc_id: Any = 0, **fields: Any) -> dict[str, Any]:
+    doc = {"question": "Which?", "choices": ["cat", "dog"], "answer": 1, "topic": "zoo"}
+    arguments = {"gen_args_0": {"arg_0": "Which?\nA. cat\nB. dog", "arg_1": {"until": ["\n"]}}}
+    usual = {"doc": doc, "target": 1, "arguments": arguments, "resps": [["B"]], "filtered_resps": ["B"]}
+    return {"doc_id": doc_id, **usual, "doc_hash": "x", "acc": 1.0, **fields}
+
+
+def test_documents_go_by_their_place_unless_they_have_an_id(tmp_path: Path) -> None:
+    named = line(1, doc={"question_id": "q7", "question": "Why?"}, target="so")
+    found = read_samples(jsonl(tmp_path / "samples_zoo_2026-11-15T10-00-00.1.jsonl", [line(), named]))
+    assert (found.task, found.model) == ("zoo", "")
+    first, second = found.entries
+    assert (first.id, first.position, first.asked) == ("0", 0, "Which?\nA. cat\nB. dog")
+    assert (second.id, second.position) == ("q7", None)
+    assert first.sample is not None
+    assert second.sample is not None
+    assert (first.sample.golds, first.sample.choices) == (("B",), {"A": "cat", "B": "dog"})
+    assert first.sample.meta == {"topic": "zoo"}
+    assert second.sample.golds == ("so",)
+
+
+def test_repeats_are_trials_and_what_is_missing_has_its_reason(tmp_path: Path) -> None:
+    row = line(resps=[["A", None, ""]], errors=[None, "timeout", None])
+    entries = read_samples(jsonl(tmp_path / "s.jsonl", [row])).entries
+    assert [(entry.trial, entry.reply and entry.reply.text, entry.failure) for entry in entries] == [
+        (0, "A", ""),
+        (1, None, "timeout"),
+        (2, "", ""),
+    ]
+
+
+def test_replies_that_stand_there_once_for_every_filter(tmp_path: Path) -> None:
+    rows = [line(filter="strict"), line(1, filter="strict"), line(filter="loose"), line(1, filter="loose")]
+    assert [entry.id for entry in read_samples(jsonl(tmp_path / "s.jsonl", rows)).entries] == ["0", "1"]
+
+
+def test_the_model_is_that_of_the_results_beside(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "samples_zoo_2026-11-15T10-00-00.1.jsonl", [line()])
+    beside = tmp_path / "results_2026-11-15T10-00-00.1.json"
+    beside.write_text(json.dumps({"results": {}, "model_name": "openai/m"}))
+    assert read_samples(path).model == "openai/m"
+    beside.write_text("[broken")
+    assert read_samples(path).model == ""
+
+
+def test_an_older_file_is_one_list(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps([line(), line(1)], indent=1))
+    assert len(read_samples(tmp_path / "s.json").entries) == 2
+
+
+def test_arguments_of_other_shapes(tmp_path: Path) -> None:
+    arguments: Any
+    for arguments in ([["Which?", {"until": []}]], ["Which?"], "Which?", {"a": {"b": "Which?"}}):
+        path = jsonl(tmp_path / "s.jsonl", [line(arguments=arguments)])
+        assert read_samples(path).entries[0].asked == "Which?"
+    for arguments in (None, 7, [], {}):
+        path = jsonl(tmp_path / "s.jsonl", [line(arguments=arguments)])
+        assert read_samples(path).entries[0].asked == ""
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (line(resps=[[[-1.5, True]], [[-2.5, False]]]), r"row 1 \(line 1\) \(doc_id 0\): field resps"),
+        (line(resps=[]), "field resps"),
+        (line(resps="B"), r"s\.jsonl: row 1 \(line 1\): field resps: Expected `array`"),
+        (line(doc="text"), r"field doc: Expected `object`"),
+        (line([1]), r"field doc_id"),
+        (line(doc={"choices": ["x"] * 30}), r"30 options"),
+        (line(doc={"eyechart": "?"}), r"eyechart: Expected `object`"),
+    ],
+)
+def test_what_is_wrong_names_file_and_row(tmp_path: Path, row: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_samples(jsonl(tmp_path / "s.jsonl", [row]))
+
+
+def test_a_document_that_stands_there_twice(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"row 2 .*a reply to '0' stands there already: s\.jsonl: row 1"):
+        read_samples(jsonl(tmp_path / "s.jsonl", [line(), line()]))

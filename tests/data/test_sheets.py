@@ -1,0 +1,104 @@
+"""Spreadsheets: read row by row, and never beyond reason."""
+
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from eyechart.data import sheets
+from eyechart.data.sheets import SheetReader, is_workbook
+from eyechart.errors import DataError
+
+
+def workbook(path: Path, rows: list[list[Any]]) -> Path:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in rows:
+        sheet.append(row)
+    book.save(path)
+    return path
+
+
+def values(path: Path) -> list[dict[str, object]]:
+    return [row.values for row in SheetReader(path).rows(())]
+
+
+def test_cells_are_text_and_whole_numbers_look_whole(tmp_path: Path) -> None:
+    path = workbook(
+        tmp_path / "a.xlsx",
+        [
+            ["index", "answer", "said"],
+            [1, "007", 2.5],
+            [2.0, True, None],
+            [None, None, None],
+            ["x", " two  words ", "=1"],
+        ],
+    )
+    assert values(path) == [
+        {"index": "1", "answer": "007", "said": "2.5"},
+        {"index": "2", "answer": "True", "said": None},
+        {"index": "x", "answer": " two  words ", "said": None},  # a formula that was never computed
+    ]
+    assert SheetReader(path).columns() == ("index", "answer", "said")
+
+
+def test_a_reader_can_stop_early_and_begin_again(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["index"], *([n] for n in range(5000))])
+    reader = SheetReader(path)
+    rows = reader.rows(())
+    assert next(rows).values == {"index": "0"}
+    rows.close()  # type: ignore[attr-defined]
+    assert sum(1 for _ in reader.rows(())) == 5000
+
+
+def test_heads_that_cannot_be_meant(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a\.xlsx: the first row names 'index' more than once"):
+        values(workbook(tmp_path / "a.xlsx", [["index", "index"], [1, 2]]))
+    with pytest.raises(DataError, match=r"b\.xlsx: the first sheet is empty"):
+        values(workbook(tmp_path / "b.xlsx", []))
+
+
+def test_an_archive_that_claims_an_absurd_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["index"], ["x" * 30_000]])
+    monkeypatch.setattr(sheets, "MAX_UNPACKED", 20_000)
+    with pytest.raises(DataError, match=r"a\.xlsx: the archive says it unpacks to"):
+        values(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is only sure there")
+def test_a_table_of_terabytes_in_a_few_kilobytes_is_told_and_not_fatal(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["index"], [1]])
+    bomb = tmp_path / "bomb.xlsx"
+    corner = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in source.namelist():
+            data = source.read(name)
+            target.writestr(name, data.replace(b"</sheetData>", corner) if "sheet1" in name else data)
+    with pytest.raises(DataError, match=r"bomb\.xlsx: the spreadsheet cannot be read"):
+        values(bomb)
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.7, 0.99])
+def test_a_file_that_was_cut_off_is_told(tmp_path: Path, keep: float) -> None:
+    data = workbook(tmp_path / "a.xlsx", [["index"], [1]]).read_bytes()
+    path = tmp_path / "cut.xlsx"
+    path.write_bytes(data[: int(len(data) * keep)])
+    assert not is_workbook(path)
+
+
+def test_a_broken_sheet_is_told(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["index"], [1]])
+    broken = tmp_path / "broken.xlsx"
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(broken, "w") as target:
+        for name in source.namelist():
+            target.writestr(name, b"<worksheet><sheetData><row" if "sheet1" in name else source.read(name))
+    with pytest.raises(
+        DataError, match=r"broken\.xlsx: the (spreadsheet cannot be read|first sheet is empty)"
+    ):
+        values(broken)

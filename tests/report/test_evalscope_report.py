@@ -1,0 +1,107 @@
+"""EvalScope's own files. Its classes read them; what they expect is stated here."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from eyechart.registry import exporters
+from eyechart.types import Result
+from report.examples import export_of, result
+
+MANIFEST = {
+    "benchmark": "zoo",
+    "model": "openai/Qwen2.5:7b",
+    "scorer": "default",
+    "about": "Animals",
+    "group_by": ["split", "category"],
+}
+MODEL = "Qwen2_5-7b"
+
+
+def write(folder: Path, results: list[Result], **manifest: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The report, and the lines of every other file by its name."""
+    report, config, *files = exporters.get("evalscope-report")(
+        export_of(folder, results, **(MANIFEST | manifest))
+    )
+    assert report == folder / "reports" / MODEL / "zoo.json"
+    assert yaml.safe_load(config.read_text())["datasets"] == ["zoo"]
+    lines = {
+        str(path.relative_to(folder)): [
+            json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
+        ]
+        for path in files
+    }
+    return json.loads(report.read_text(encoding="utf-8")), lines
+
+
+def test_report_predictions_and_reviews(tmp_path: Path) -> None:
+    results = [
+        result(0, meta={"category": "apes/../x"}),
+        result(1, "wrong", meta={"category": "cats"}),
+        result(2, meta={"category": "cats"}),
+        result(3, meta={"category": "cats"}),
+        result(4, "failed", meta={"category": "cats"}),
+        result(5, "unscored", golds=()),
+    ]
+    report, lines = write(tmp_path, results)
+    assert (report["schema_version"], report["name"]) == (2, f"{MODEL}@zoo")
+    assert (report["dataset_name"], report["model_name"], report["num"]) == ("zoo", MODEL, 4)
+    [metric] = report["metrics"]
+    assert metric["identity"] == report["primary_metric_identity"]
+    assert (metric["num"], metric["score"]) == (4, 0.75)
+    [category] = metric["categories"]
+    assert [(part["name"], part["num"], part["score"]) for part in category["subsets"]] == [
+        ("apes_.._x", 1, 1.0),
+        ("cats", 3, 0.6667),
+    ]
+    assert category["score"] == metric["macro_score"] == 0.75
+    assert report["execution_summary"]["errored"] == 1
+    assert report["execution_summary"]["incomplete"] is True
+    names = [f"zoo_{name}.jsonl" for name in ("apes_.._x", "cats", "default")]
+    assert sorted(lines) == [
+        f"{kind}/{MODEL}/{name}" for kind in ("predictions", "reviews") for name in names
+    ]
+    first, _, _, failed = lines[f"predictions/{MODEL}/zoo_cats.jsonl"]
+    assert (first["index"], first["model"]) == (1, "openai/Qwen2.5:7b")
+    assert first["model_output"]["choices"][0]["message"]["content"] == "The answer is B."
+    assert first["model_output"]["usage"]["input_tokens"] == 100
+    assert failed["model_output"] == {
+        "model": "openai/Qwen2.5:7b",
+        "choices": [],
+        "error": "generate: HTTP 503",
+    }
+    wrong, _, _, lost = lines[f"reviews/{MODEL}/zoo_cats.jsonl"]
+    assert wrong["target"] == ["B"]
+    assert wrong["sample_score"]["score"]["value"] == {"acc": 0.0}
+    assert wrong["sample_score"]["score"]["extracted_prediction"] == "B"
+    assert lost["sample_score"]["score"]["status"] == "transport_error"
+    assert lost["sample_score"]["score"]["value"] == {}
+    [unscored] = lines[f"reviews/{MODEL}/zoo_default.jsonl"]
+    assert (unscored["target"], unscored["sample_score"]["score"]["value"]) == (None, {})
+
+
+def test_trials_are_generations_of_one_group(tmp_path: Path) -> None:
+    results = [result(n, "correct" if trial else "wrong", trial=trial) for n in (0, 1) for trial in (0, 1)]
+    report, lines = write(tmp_path, results, trials=2)
+    reviews = lines[f"reviews/{MODEL}/zoo_default.jsonl"]
+    found = [
+        (line["index"], *(line["sample_score"][key] for key in ("group_id", "generation_index")))
+        for line in reviews
+    ]
+    assert found == [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 1, 1)]
+    assert (report["metrics"][0]["score"], report["num"]) == (0.5, 2)
+
+
+def test_nothing_scored_is_no_metric(tmp_path: Path) -> None:
+    report, _ = write(tmp_path, [result(0, "failed")])
+    assert (report["metrics"], report["primary_metric_identity"]) == ([], None)
+    assert report["primary_metric_unavailable_reason"]
+
+
+def test_a_column_of_identifiers_makes_no_thousand_files(tmp_path: Path) -> None:
+    results = [result(n, meta={"category": f"c{n}"}) for n in range(150)]
+    report, lines = write(tmp_path, results)
+    assert len(lines) == 2 * 101
+    assert report["num"] == 150

@@ -1,0 +1,148 @@
+"""Logs that Inspect itself reads."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.registry import exporters
+from eyechart.types import Outcome, Result
+from report.examples import export_of, result
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    inspect_log = pytest.importorskip("inspect_ai.log")
+    from inspect_ai.scorer import value_to_float
+
+MANIFEST = {
+    "benchmark": "zoo",
+    "model": "openai/m",
+    "scorer": "default",
+    "origin": "zoo.tsv",
+    "eyechart": "1",
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def write(folder: Path, results: list[Result], **manifest: Any) -> str:
+    [path] = exporters.get("inspect")(export_of(folder, results, **(MANIFEST | manifest)))
+    return str(path)
+
+
+def score_of(log: Any) -> float:
+    """The mean over samples of the mean over epochs, by Inspect's own values."""
+    to_float = value_to_float()
+    values: dict[Any, list[float]] = {}
+    for sample in log.samples:
+        for score in (sample.scores or {}).values():
+            values.setdefault(sample.id, []).append(to_float(score.value))
+    return sum(sum(each) / len(each) for each in values.values()) / len(values)
+
+
+ENDS: tuple[Outcome, ...] = (
+    "correct", "wrong", "partial", "unparsed", "refused", "truncated", "failed", "unscored",
+)  # fmt: skip
+
+
+def test_its_reader_gives_the_same_samples_and_scores(tmp_path: Path) -> None:
+    results = [
+        result(n, outcome, trial=trial, value=0.3 if outcome == "partial" and trial else None)
+        for n, outcome in enumerate(ENDS)
+        for trial in (0, 1)
+    ]
+    log = inspect_log.read_eval_log(write(tmp_path, results, trials=2))
+    assert (log.version, log.status, log.eval.task, log.eval.model) == (2, "success", "zoo", "openai/m")
+    assert [(sample.id, sample.epoch) for sample in log.samples] == [
+        (one.sample.id, one.trial + 1) for one in results
+    ]
+    values = [sample.scores["default"].value if sample.scores else None for sample in log.samples]
+    assert values == ["C", "C", "I", "I", "P", 0.3, *["N"] * 6, *[None] * 4]
+    [score] = log.results.scores
+    assert score.metrics["accuracy"].value == pytest.approx(score_of(log))
+    assert (log.results.total_samples, log.results.completed_samples) == (16, 14)
+    assert (score.scored_samples, score.unscored_samples) == (6, 2)
+    failed = [sample for sample in log.samples if sample.error]
+    assert [sample.error.message for sample in failed] == ["generate: HTTP 503"] * 2
+    first = log.samples[0]
+    assert first.output.completion == first.messages[-1].text == "The answer is B."
+    assert (first.target, first.choices) == ("B", ["cat", "dog"])
+    assert first.scores["default"].answer == "B"
+    assert log.stats.model_usage["openai/m"].input_tokens == 100 * 14
+    assert log.eval.config.epochs == 2
+
+
+def test_its_other_ways_to_read(tmp_path: Path) -> None:
+    path = write(tmp_path, [result(n) for n in range(5)])
+    header = inspect_log.read_eval_log(path, header_only=True)
+    assert header.samples is None
+    assert header.results.scores[0].metrics["accuracy"].value == 1.0
+    assert header.eval.dataset.sample_ids == [f"q{n}" for n in range(5)]
+    assert [sample.id for sample in inspect_log.read_eval_log_samples(path)] == [f"q{n}" for n in range(5)]
+    assert len(inspect_log.read_eval_log_sample_summaries(path)) == 5
+    [listed] = inspect_log.list_eval_logs(str(tmp_path))
+    assert listed.task == "zoo"
+    assert inspect_log.read_eval_log(listed, header_only=True).eval.model == "openai/m"
+
+
+def test_what_inspect_writes_of_it_is_read_back(tmp_path: Path) -> None:
+    from eyechart.data.logs.inspect import read_json_log
+
+    results = [result(0, reply="B" * 5000), result(1, "failed"), result(2, "wrong")]
+    log = inspect_log.read_eval_log(write(tmp_path, results))
+    again = tmp_path / "again.json"
+    inspect_log.write_eval_log(log, str(again))
+    first, second, third = read_json_log(again).entries
+    assert first.reply is not None
+    assert first.reply.text == "B" * 5000
+    assert first.reply.usage == results[0].reply.usage  # type: ignore[union-attr]
+    assert second.failure == "generate: HTTP 503"
+    assert third.sample == results[2].sample
+
+
+def test_samples_that_wait_are_left_out_and_the_log_says_so(tmp_path: Path) -> None:
+    log = inspect_log.read_eval_log(write(tmp_path, [result(0), result(1, None)]))
+    assert (log.status, len(log.samples), log.results.total_samples) == ("cancelled", 1, 2)
+
+
+def test_nothing_scored_at_all(tmp_path: Path) -> None:
+    log = inspect_log.read_eval_log(write(tmp_path, [result(0, "failed"), result(1, "unscored")]))
+    assert log.results.scores[0].metrics == {}
+
+
+def test_a_circular_headline_and_the_plain_score(tmp_path: Path) -> None:
+    rows = [result(0, "correct", circle="q0"), result(1, "wrong", circle="q0")]
+    log = inspect_log.read_eval_log(write(tmp_path, rows, circular="headline"))
+    metrics = log.results.scores[0].metrics
+    assert (metrics["accuracy"].value, metrics["plain"].value) == (0.0, 0.5)
+    assert score_of(log) == 0.5
+
+
+def test_a_second_export_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    write(tmp_path, [result(0)])
+    (tmp_path / "2020-01-01T00-00-00+00-00_other_x.json").write_text("{}")
+    old = next(tmp_path.glob("*_zoo_*"))
+    old.rename(old.with_name(old.name.replace("20", "19", 1)))
+    write(tmp_path, [result(0, "wrong")])
+    assert len(list(tmp_path.glob("*_zoo_*.json"))) == 1
+    assert (tmp_path / "2020-01-01T00-00-00+00-00_other_x.json").exists()
+
+
+@pytest.mark.slow
+def test_twenty_thousand_samples_take_little_memory(tmp_path: Path) -> None:
+    import tracemalloc
+
+    from eyechart.types import Export
+
+    def many(trial: int | None = None) -> Iterator[Result]:
+        return (result(n, "correct" if n % 2 else "wrong", reply="B " * 200) for n in range(20_000))
+
+    tracemalloc.start()
+    [path] = exporters.get("inspect")(Export(folder=tmp_path, manifest=MANIFEST, results=many))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 1024**2
+    assert path.stat().st_size > 20 * 1024**2
+    assert inspect_log.read_eval_log(str(path), header_only=True).results.total_samples == 20_000

@@ -1,0 +1,75 @@
+"""Which sample a reply of somebody else's file belongs to."""
+
+from pathlib import Path
+
+import pytest
+
+from eyechart.data.logs.entries import Entry, Log
+from eyechart.errors import DataError, UsageError
+from eyechart.run.matching import Said, named_as, of_log, of_table, questions_of
+from eyechart.types import Replies, Reply, Sample
+
+SAMPLES = [Sample(id=name, question=f"Which {name}?") for name in ("007", "8", "x")]
+
+
+def said(*names: str) -> Said:
+    return Said(replies={(name, 0): Reply(text=name) for name in names})
+
+
+def names(found: Said) -> dict[str, str]:
+    return {name: reply.text for (name, _), reply in found.replies.items()}
+
+
+def test_numbers_are_the_same_however_they_are_written() -> None:
+    assert names(named_as(said("7", "8.0", "x"), SAMPLES, "f", "b")) == {"007": "7", "8": "8.0", "x": "x"}
+
+
+def test_an_id_that_is_there_is_never_taken_for_another() -> None:
+    two = [Sample(id="07", question="?"), Sample(id="007", question="?")]
+    with pytest.raises(DataError, match=r"f: 1 reply belongs to no sample of b \(e\.g\. 7\)"):
+        named_as(said("7"), two, "f", "b")
+    with pytest.raises(DataError, match="1 reply belongs to no sample"):
+        named_as(said("7", "007"), SAMPLES, "f", "b")
+    with pytest.raises(DataError, match=r"2 replies belong to no sample of b \(e\.g\. 9, y\)"):
+        named_as(said("y", "9"), SAMPLES, "f", "b")
+
+
+def test_a_failure_of_a_question_that_is_not_asked_is_nobodys() -> None:
+    found = of_table(Replies(by_id={"8": Reply(text="B")}, skipped={"99": "lost", "7": "HTTP 500"}))
+    assert named_as(found, SAMPLES, "f", "b").reasons == {("99", 0): "lost", ("007", 0): "HTTP 500"}
+
+
+def entry(position: int, asked: str, *, trial: int = 0) -> Entry:
+    return Entry(
+        id=str(position),
+        where=f"row {position}",
+        trial=trial,
+        reply=Reply(text="B"),
+        position=position,
+        asked=asked,
+    )
+
+
+def log(*entries: Entry) -> Log:
+    return Log(tool="t", task="t", model="m", entries=entries)
+
+
+def test_a_place_counts_where_the_question_is_the_same() -> None:
+    found = of_log(log(entry(1, "Hint.\nWhich  8?\nA. cat"), entry(0, ""), entry(0, "", trial=1)), SAMPLES)
+    assert list(found.replies) == [("8", 0), ("007", 0), ("007", 1)]
+    assert (found.trials, found.model) == (2, "m")
+
+
+def test_a_place_with_another_question_is_refused() -> None:
+    with pytest.raises(
+        DataError, match=r"row 1: question number 1 is 'Which 8\?', but this was asked: 'Why\?'"
+    ):
+        of_log(log(entry(1, "Why?")), SAMPLES)
+    with pytest.raises(DataError, match="row 3: there are 3 questions, and it answers number 3"):
+        of_log(log(entry(3, "")), SAMPLES)
+
+
+def test_questions_that_the_log_does_not_bring() -> None:
+    with pytest.raises(UsageError, match="row 0: the file has no accepted answers") as caught:
+        questions_of(log(entry(0, "")), Path("p.jsonl"))
+    assert "--benchmark" in caught.value.hint
