@@ -256,3 +256,46 @@ def test_an_error_in_a_scripts_evaluate_names_its_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.err
     assert "sums: evaluate raised KeyError: 'gone'" in done.err
     assert "script.py, line 24" in done.err
+
+
+# The same with a judge that the script asks by itself, as scripts in the wild do.
+JUDGED = SCRIPT.replace(
+    "from vlmeval.smp import d2df, dump, load\n",
+    "from vlmeval.dataset.utils import DEBUG_MESSAGE, build_judge\n"
+    "from vlmeval.smp import d2df, dump, load\n"
+    "from vlmeval.utils import track_progress_rich\n",
+).replace(
+    "        share = np.mean(table['answer'] == table['prediction'])\n",
+    """        nproc = judge_kwargs.pop('nproc', 4)
+        judge = build_judge(**judge_kwargs)
+        assert judge.working(), DEBUG_MESSAGE
+        rows = [table.iloc[i] for i in range(len(table))]
+        tasks = [(f"{row['answer']} or {row['prediction']}?",) for row in rows]
+        notes = eval_file.replace('.xlsx', '_tmp.pkl')
+        track_progress_rich(
+            judge.generate, tasks, nproc=nproc, chunksize=nproc, keys=list(table['index']), save=notes
+        )
+        said = load(notes)
+        share = np.mean([said[index] == 'same' for index in table['index']])
+""",
+)
+
+
+def test_a_script_that_asks_a_judge(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    rows = [[k, f"Sum {k}?", k] for k in range(3)]
+    write_tsv(tmp_path / "home" / "LMUData" / "sums.tsv", ["index", "question", "answer"], *rows)
+    (tmp_path / "script.py").write_text(JUDGED)
+
+    def answer(asked: Asked) -> str:
+        if asked.body["model"] == "some-model":
+            return asked.text[4]
+        return "other" if asked.text == "1 or 1?" else "same"
+
+    with Server(answer) as server:
+        judge = f"  judge: some-judge\n  judge_base_url: {server.base_url}\n  judge_key: EMPTY\n"
+        config = CONFIG.format(url=server.base_url).replace("  nproc: 2\n", f"  nproc: 2\n{judge}")
+        (tmp_path / "config.yaml").write_text(config)
+        done = eyechart("exec", "script.py", cwd=tmp_path, HOME=str(tmp_path / "home"))
+    assert done.code == 0, done.err
+    assert "returned {'some-model_sums_acc': {'Overall': '0.67'}}" in done.out

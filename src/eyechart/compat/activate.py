@@ -33,6 +33,9 @@ PROVIDED: Mapping[str, tuple[str, ...]] = {
         "dataset.image_mcq",
         "dataset.image_vqa",
         "dataset.text_mcq",
+        "dataset.utils",
+        "dataset.utils.judge_util",
+        "utils",
     ),
 }
 

@@ -86,10 +86,21 @@ def test_pickles_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.pkl").write_bytes(pickle.dumps({"x": 1}))
     with pytest.raises(UsageError, match="can run any code"):
         load(tmp_path / "a.pkl")
+    (tmp_path / "a.json").write_bytes(pickle.dumps({"x": 1}))
     with pytest.raises(UsageError, match="can run any code"):
         load(tmp_path / "a.json", fmt="pkl")
-    with pytest.raises(UsageError, match="can run any code"):
-        dump({}, tmp_path / "b.pkl")
+    with pytest.raises(UsageError, match="not known"):
+        load(tmp_path / "a.pickle")
+
+
+def test_names_beside_the_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = smp.get_intermediate_file_path
+    assert name("out.d/m_d.xlsx", "_judge") == "out.d/m_d_judge.xlsx"
+    assert name("m_d.xlsx", "_acc", "json") == "m_d_acc.json"
+    assert name("m_d.xlsx", "_rating") == "m_d_rating.json"
+    monkeypatch.setenv("PRED_FORMAT", "tsv")
+    monkeypatch.setenv("EVAL_FORMAT", "json")
+    assert (name("m_d.tsv", "_judge"), name("m_d.tsv", "_acc")) == ("m_d_judge.tsv", "m_d_acc.json")
 
 
 @pytest.mark.parametrize(

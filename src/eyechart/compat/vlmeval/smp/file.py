@@ -1,6 +1,7 @@
 """Files in the way of `vlmeval.smp`: `load` and `dump` by the ending of the name.
 
-Nothing is unpickled. Tables come as pandas tables, cells as `frames.typed` reads them.
+Nothing is unpickled: ``.pkl`` files of ours hold text (values.py). Tables come as pandas has them, cells as
+`frames.typed` reads them.
 """
 
 from __future__ import annotations
@@ -15,14 +16,12 @@ from typing import Any
 
 from eyechart.compat.vlmeval.frames import FOLDER, Frame, column_of, is_frame, pandas, typed
 from eyechart.compat.vlmeval.smp.sheets import write_frame
+from eyechart.compat.vlmeval.smp.values import read_values, write_values
 from eyechart.data.json_file import json_errors, read_bytes
 from eyechart.data.paths import lmu_roots
 from eyechart.errors import DataError, MissingExtra, UsageError
 from eyechart.replacing import replacing
 from eyechart.report.files import text_file
-
-_NOTES = ("_tmp", "_response", "_processed", "_rating", "_config", "_meta")
-_NO_PICKLE = "pickles are neither read nor written here, because reading one can run any code"
 
 
 def LMUDataRoot() -> str:  # noqa: N802 - called by that name
@@ -62,14 +61,14 @@ def load_table(path: Path) -> Frame:
 def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
     """The name of a file beside the predictions; unless told otherwise, its format goes by the suffix.
 
-    Where others would keep a pickle, it is JSON.
-
     >>> get_intermediate_file_path("out/m_d.xlsx", "_acc"), get_intermediate_file_path("m_d.tsv", "_tmp")
-    ('out/m_d_acc.csv', 'm_d_tmp.json')
+    ('out/m_d_acc.csv', 'm_d_tmp.pkl')
     """
     if target_format is None and suffix.endswith(("_acc", "_fine", "_metrics")):
         target_format = os.environ.get("EVAL_FORMAT") or "csv"
-    elif target_format is None and suffix.endswith(_NOTES):
+    elif target_format is None and suffix.endswith(("_tmp", "_response", "_processed")):
+        target_format = "pkl"
+    elif target_format is None and suffix.endswith(("_rating", "_config", "_meta")):
         target_format = "json"
     ending = target_format or os.environ.get("PRED_FORMAT") or "xlsx"
     path = Path(eval_file)
@@ -84,8 +83,6 @@ def dump(data: Any, f: str | os.PathLike[str], fmt: str | None = None) -> None:
 
 def _by_ending(path: Path, fmt: str | None, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     ending = (fmt or path.suffix).lower().removeprefix(".")
-    if ending in ("pkl", "pickle"):
-        raise UsageError(f"{path.name}: {_NO_PICKLE}", hint="write .json, .jsonl, .tsv or .xlsx")
     if ending not in known:
         raise UsageError(f"{path.name}: files of that ending are not known", hint=f"use .{', .'.join(known)}")
     return known[ending]
@@ -213,6 +210,7 @@ _READERS: Mapping[str, Callable[[Path], Any]] = {
     "xlsx": _read_xlsx,
     "json": _read_json,
     "jsonl": _read_jsonl,
+    "pkl": read_values,
 }
 _WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
     "tsv": _write_tsv,
@@ -220,4 +218,5 @@ _WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
     "xlsx": _write_xlsx,
     "json": _write_json,
     "jsonl": _write_jsonl,
+    "pkl": write_values,
 }

@@ -1,0 +1,7 @@
+"""The judge for an `evaluate` of one's own, in the way of `vlmeval.dataset.utils`."""
+
+from __future__ import annotations
+
+from eyechart.compat.vlmeval.dataset.utils.judge_util import DEBUG_MESSAGE, build_judge
+
+__all__ = ["DEBUG_MESSAGE", "build_judge"]
