@@ -112,7 +112,8 @@ def count(pair: Pair, done: Run) -> Outcome:
 
 
 def _why(result: Result) -> str:
-    return result.failure.reason if result.failure else "it was not asked any more"
+    """The reason without its hint, which is for another moment."""
+    return result.failure.reason.partition("\n")[0] if result.failure else "it was not asked any more"
 
 
 def read_table(path: Path) -> tuple[Row, ...]:

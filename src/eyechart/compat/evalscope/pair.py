@@ -34,7 +34,7 @@ def plan_pair(
 
     is_changed = questions.dataset is not None
     said = {**task.options_of(model), **questions.options}
-    if is_changed:  # its own `evaluate` asks the judge, if anybody does
+    if not questions.takes_judge:
         said = {name: value for name, value in said.items() if not name.startswith("judge")}
     said |= {
         "out": str(folder.parent / RUNS),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eyechart.compat.evalscope.published import RULES, published
 from eyechart.compat.evalscope.task import DataEntry
 from eyechart.errors import DataError
 
@@ -25,7 +26,10 @@ class Questions:
     entry: DataEntry
     source: Any  # as `make_plan` takes it
     options: Mapping[str, Any] = field(default_factory=dict)  # how it is read and scored
+    file: Path | None = None  # where the questions lie
     dataset: Any = None  # the instance of a class with methods of the user's own
+    takes_judge: bool = True  # whether a judge of the task's is asked about it
+    remark: str = ""  # what people should know of it
 
 
 def open_questions(entry: DataEntry) -> Questions:
@@ -41,8 +45,17 @@ def open_questions(entry: DataEntry) -> Questions:
             return Questions(entry=entry, source=entry.source)
         raise _nowhere(entry)
     if benchmark_of(path.stem):
-        return Questions(entry=entry, source=path)
+        return Questions(entry=entry, source=path, file=path)
+    if path.stem in RULES:
+        return _published(entry, path)
     return _own(entry, path)
+
+
+def _published(entry: DataEntry, path: Path) -> Questions:
+    rule = RULES[path.stem]
+    remark = f"{entry.name}: by the rule {rule.scorer}, as published, and without a judge; shares of 1"
+    source = published(path, rule)
+    return Questions(entry=entry, source=source, file=path, takes_judge=False, remark=remark)
 
 
 def _own(entry: DataEntry, path: Path) -> Questions:
@@ -56,12 +69,15 @@ def _own(entry: DataEntry, path: Path) -> Questions:
     if bridge.is_changed(family):
         is_known_by_name = path.stem == entry.source
         dataset = family(entry.source if is_known_by_name else str(path))
-        return Questions(entry=entry, source=bridge.benchmark(dataset), dataset=dataset)
+        # Its own `evaluate` asks the judge, if anybody does.
+        source = bridge.benchmark(dataset)
+        return Questions(entry=entry, source=source, file=path, dataset=dataset, takes_judge=False)
     if kind == "vqa":  # which VLMEvalKit leaves to the user's class: read by our own rules
-        return Questions(entry=entry, source=path, options={"read_as": "plain"})
+        return Questions(entry=entry, source=path, file=path, options={"read_as": "plain"})
     if any(part in entry.name.lower() for part in _CIRCULAR):
-        return Questions(entry=entry, source=path, options={"read_as": "mmbench"})
-    return Questions(entry=entry, source=path, options={"read_as": "plain", "scorer": "choice-vlmevalkit"})
+        return Questions(entry=entry, source=path, file=path, options={"read_as": "mmbench"})
+    options = {"read_as": "plain", "scorer": "choice-vlmevalkit"}
+    return Questions(entry=entry, source=path, file=path, options=options)
 
 
 def _find(entry: DataEntry) -> Path | None:

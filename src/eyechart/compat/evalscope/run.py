@@ -48,6 +48,8 @@ def run(task: Task) -> Results:
     if task.seed is not None:
         seed_all(task.seed)
     questions = [open_questions(entry) for entry in task.data]
+    for one in filter(None, (one.remark for one in questions)):
+        remark(one)
     if task.mode == "eval":
         return _run_all(_plan_all(task, questions, None))
     with take_place(task) as place:
@@ -59,6 +61,9 @@ def run(task: Task) -> Results:
         write_config(place, task)
         try:
             results = _run_all(pairs)
+        except KeyboardInterrupt:
+            remark("interrupted: the same call again goes on with what is missing")
+            raise
         finally:
             remark(f"results: {place.folder}")
         place.mark(is_done=True)

@@ -24,8 +24,7 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     if done.is_interrupted:
         raise KeyboardInterrupt
     if pair.plan is not None:
-        source = pair.questions.source
-        write_predictions(done.samples, pair.predictions, source if isinstance(source, Path) else None)
+        write_predictions(done.samples, pair.predictions, pair.questions.file)
         drop_other_formats(pair.predictions)
     outcome = count(pair, done)
     if pair.task.mode == "infer":
@@ -38,11 +37,10 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
         raise pair.failed(why, hint=AGAIN, counted=outcome)
     _write_accuracies(pair, done)
     lines = pair.read_accuracies()
-    if not lines:
+    if not lines and outcome.n_failed < outcome.n:
         remark(f"{pair.stem}: no answer is public; the predictions: {pair.predictions}")
-    elif outcome.n_failed:
-        what = "1 question that got no answer is" if outcome.n_failed == 1 else f"{outcome.n_failed} are"
-        remark(f"{pair.stem}: of {outcome.n} questions, {what} in no accuracy")
+    if outcome.n_failed:
+        remark(f"{pair.stem}: {outcome.n_failed} of {outcome.n} questions got no answer, and count nowhere")
     return replace(outcome, lines=lines, result=[_shown(line) for line in lines] or None)
 
 
