@@ -172,3 +172,10 @@ def test_an_evalscope_file_names_questions_by_their_place(tmp_path: Path) -> Non
     done = score_replies(tmp_path / "q.jsonl", tmp_path / "p.jsonl", Options(out=str(tmp_path / "runs")))
     assert [one.outcome for one in done.samples()] == ["correct", "failed", "correct"]
     assert done.manifest["model"] == "m"
+
+
+def test_half_a_character_is_told_and_not_a_crash(tmp_path: Path) -> None:
+    jsonl(tmp_path / "q.jsonl", [{"id": "1", "question": "?", "answer": "x"}])
+    (tmp_path / "r.jsonl").write_text('{"id": "1", "reply": "\\ud800", "other": NaN}\n')
+    with pytest.raises(ec.DataError, match=r"r\.jsonl"):
+        score_replies(tmp_path / "q.jsonl", tmp_path / "r.jsonl", Options(out=str(tmp_path / "runs")))

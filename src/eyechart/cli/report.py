@@ -22,7 +22,8 @@ def add_parser(verbs: Verbs) -> None:
         "report",
         execute,
         help="a run's table, and its samples as XLSX, CSV, JSONL, Parquet or JSON",
-        examples="  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n",
+        examples="  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
+        "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
     )
     parser.add_argument("run", metavar="RUN", help="a run folder")
     for name in FORMATS:
@@ -35,7 +36,9 @@ def add_parser(verbs: Verbs) -> None:
         help="write the result files of the benchmark's own pipeline (default: into the run folder)",
     )
     parser.add_argument(
-        "--files", metavar="NAME", help="with --official: another pipeline's files, e.g. vlmevalkit"
+        "--files",
+        metavar="NAME",
+        help="with --official: another tool's files: inspect, lm-eval, evalscope-report, vlmevalkit, ...",
     )
     parser.add_argument(
         "--differences",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eyechart.errors import DataError
 from eyechart.run.bill import find_judge_price, priced
 from eyechart.run.matching import Said, named_as, of_log, of_table, questions_of
 from eyechart.run.options import Options
@@ -153,5 +154,10 @@ def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
                 continue
             of_trial = f"\0{trial}" if trial else ""
             asked = f"{model}\0{sample.id}\0{reply.text}{of_trial}"
-            key = hashlib.sha256(asked.encode()).hexdigest()
-            journal.append_reply(sample.id, trial, Ask(key=key, recipe=key[:32], messages=[]), reply)
+            try:
+                key = hashlib.sha256(asked.encode()).hexdigest()
+                journal.append_reply(sample.id, trial, Ask(key=key, recipe=key[:32], messages=[]), reply)
+            except UnicodeEncodeError as err:  # half of a surrogate pair, as JSON can hold
+                raise DataError(
+                    f"{file}: the reply to {sample.id!r} is not valid Unicode: {err.reason}"
+                ) from err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -19,7 +19,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
     choices_text: str = ""
     hint: str = ""
     meta: dict[str, Any] = {}
-    weight: float = 1.0
+    weight: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 1.0
     circle: str = ""
     withheld: dict[str, Any] = {}
 
