@@ -36,6 +36,24 @@ class XEvaluator:
         return question
 """
 
+AT_ONCE = """
+import threading
+
+together = threading.Barrier(4, timeout=20)
+
+class Remote:
+    def __init__(self, api_url, api_key, model):
+        self.question = None
+
+    def generate_answer(self, question):
+        assert self.question is None
+        self.question = question
+        together.wait()
+        self.question = None
+        question["prediction"] = "A"
+        return question
+"""
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> MultiData:
@@ -112,7 +130,7 @@ def test_a_class_is_asked_in_rounds_with_its_arguments(place: Path) -> None:
     assert two["answer_history"] == ["seen", "seen", "seen", "AB"]
     asked = (place / "asked.txt").read_text(encoding="utf-8").splitlines()
     assert {line.split(" ", 1)[1] for line in asked} == {"weights 0,1"}
-    assert "--num_workers 4: asked 1 at a time" in done.err
+    assert "--num_workers 4: a class without --model_version is asked one question at a time" in done.err
 
 
 def test_the_key_of_a_class_is_written_nowhere(place: Path) -> None:
@@ -124,7 +142,7 @@ def test_the_key_of_a_class_is_written_nowhere(place: Path) -> None:
     )
     done = multi(
         place, "--problem_file", "../data/problem.json", "-m", "python:remote.py:XEvaluator", "-v", "v1",
-        "--api_url", "http://host/v1?api-version=2", "--api_key", "sk-secret-2",
+        "--api_url", "http://host/v1?api-version=2", "--api_key", "sk-secret-2", "-n", 3,
     )  # fmt: skip
     folder = only_run(place)
     assert folder.name.startswith("v1_input_0_shot_0_2")
@@ -132,6 +150,14 @@ def test_the_key_of_a_class_is_written_nowhere(place: Path) -> None:
     kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert b"sk-secret-2" not in kept
     assert "sk-secret-2" not in done.out + done.err
+
+
+def test_copies_of_a_class_that_speaks_to_an_endpoint_are_asked_at_once(place: Path, data: MultiData) -> None:
+    (place / "remote.py").write_text(AT_ONCE, encoding="utf-8")
+    usual = ["--problem_file", many(data, 4), "-m", "python:remote.py:Remote", "-v", "v1"]
+    done = multi(place, *usual, "-n", 4)  # each waits until all four are under way
+    assert "--num_workers 4: so many copies of the class are asked at once" in done.err
+    assert [entry["prediction"] for entry in read(only_run(place) / "prediction.json").values()] == ["A"] * 4
 
 
 @pytest.mark.parametrize("is_absolute", [False, True])
@@ -421,9 +447,19 @@ def test_debug_asks_and_writes_nothing(place: Path) -> None:
         (["--problem_file", "../data/problem.json", "-v", "m", "--save_every", "0"], "--save_every"),
         (["--checkpoint_dir", "../data"], "there is no args.json"),
         (["--problem_file", "../data/problem.json", "--input_type", "two"], "--input_type"),
+        (
+            ["--problem_file", "../data/problem.json", "-m", "gpt-4o", "--api_url", "gone"],
+            "address is not one",
+        ),
+        (
+            ["--problem_file", "../data/problem.json", "-m", "python:broken.py:X"],
+            "with --model_dir, --cuda_device",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(place: Path, said: list[str], words: str) -> None:
+    broken = "class X:\n    def __init__(self, device_map):\n        raise ValueError\n"
+    (place / "broken.py").write_text(broken, encoding="utf-8")
     done = multi(place, *said, code=2, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
     assert words in done.err
     assert "Traceback" not in done.err

@@ -1,5 +1,6 @@
 """Whom MULTI's arguments mean, and with what an evaluator class is made."""
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 import pytest
 
 from eyechart.compat.multi.arguments import Arguments
-from eyechart.compat.multi.models import LOCAL, OPENAI_URL, SERVED, choose_model, model_lines
+from eyechart.compat.multi.evaluators import OPENAI_URL
+from eyechart.compat.multi.models import LOCAL, SERVED, choose_model, model_lines
 from eyechart.errors import UsageError
 from eyechart.model.specs import make_model
 from eyechart.run.options import Options
@@ -98,13 +100,14 @@ def test_endpoints_are_asked_with_a_system_message(
         ),
         (
             {"model": "Any", "model_version": "v", "api_url": "http://a"},
-            {"api_url": "http://a", "model": "v"},
+            {"api_url": "http://a", "model": "v", "api_key": None},
         ),
     ],
 )
 def test_a_class_is_made_as_published(said: dict[str, Any], params: dict[str, Any]) -> None:
     found = chosen(**{**said, "model": f"python:mine.py:{said['model']}"})
-    assert found.params == params
+    assert {**found.params, **found.secrets} == params
+    assert "api_key" not in found.params
     assert not found.split_sys
     assert found.name == said.get("model_version", said["model"])
 
@@ -120,11 +123,24 @@ def test_a_file_is_loaded_once_and_the_model_is_known_by_its_arguments(here: Pat
     assert by_spec.identity == model.identity
 
 
+def test_copies_are_known_as_their_class_is() -> None:
+    said = {"model": "python:mine.py:Remote", "model_version": "v", "api_key": "k"}
+    one, four = (chosen(**said, num_workers=n).model(Options(concurrency=n)) for n in (1, 4))
+    said["api_key"] = "another"
+    other = chosen(**said).model(Options())
+    assert one.identity == four.identity == other.identity
+    assert len(one.identity["source_sha256"]) == 64
+    assert one.identity["source_sha256"] != hashlib.sha256(b"").hexdigest()
+    assert (one.max_concurrency, four.max_concurrency) == (1, 4)
+
+
 def test_the_key_of_a_class_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://b/v1")
     found = chosen(model="python:mine.py:Remote", model_version="v")
-    assert found.params == {"api_key": "sk-env", "api_url": "http://b/v1", "model": "v"}
+    assert found.params == {"api_url": "http://b/v1", "model": "v"}
+    assert found.secrets == {"api_key": "sk-env"}
+    assert "sk-env" not in repr(found)
 
 
 def test_with_weights_a_version_only_names_the_run() -> None:
@@ -152,6 +168,7 @@ def test_with_weights_a_version_only_names_the_run() -> None:
         ({"model": "python:mine.py:Plain", "model_dir": "w"}, "--model_dir cannot be handed to"),
         ({"model": "python:mine.py:Plain", "cuda_device": "1"}, "--cuda_device cannot be handed to"),
         ({"model": "python:mine.py:Local", "api_key": "k", "model_dir": "w"}, "--api_key cannot"),
+        ({"model": "python:mine.py:Device", "model_dir": "w"}, "--model_dir cannot be handed"),
         ({"model": "python:mine.py:Device", "model_version": "v"}, "--model_version cannot be handed"),
         ({"model": "python:mine.py:None_"}, "has no 'None_'"),
         ({"model": "python:gone.py:X"}, "there is no file gone.py"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,11 @@ _MODEL: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--use_modelscope",), {"help": "the original's module that ends in _ms"}),
     (
         ("--num_workers", "-n"),
-        {"type": int, "metavar": "N", "help": "requests at once (default: 1; classes: see max_concurrency)"},
+        {
+            "type": int,
+            "metavar": "N",
+            "help": "questions at once (default: 1); classes: only with -v, or as max_concurrency says",
+        },
     ),
 ]
 _PROMPT: list[tuple[tuple[str, ...], dict[str, Any]]] = [
@@ -120,6 +125,14 @@ _OTHER: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--model_list", "-l"), {"help": "print the names that --model knows, and stop"}),
     (("--debug",), {"help": "stop after the questions are built; asks and writes nothing"}),
 ]
+# What advice for `eyechart run` calls by another name.
+_FLAGS = {
+    "--base-url": "--api_url",
+    "--api-key": "--api_key",
+    "--image-root": "--set image_root=DIR",
+    "--concurrency": "--num_workers",
+    "--param NAME=VALUE": "--model_dir, --cuda_device, --model_version or --api_url",
+}
 _GROUPS = {
     "the files": _FILES,
     "the model": _MODEL,
@@ -159,6 +172,14 @@ def add_parser(verbs: Verbs) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Make the run, or say what it would be."""
+    try:
+        return _execute(args)
+    except EyechartError as err:
+        err.hint = in_these_words(err.hint)
+        raise
+
+
+def _execute(args: argparse.Namespace) -> int:
     from eyechart.compat.multi.inference import prepare
     from eyechart.compat.multi.models import model_lines, model_names
 
@@ -191,6 +212,15 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     return {**given, "set": pairs(args.own, flag="--set")} if args.own else given
 
 
+def in_these_words(text: str) -> str:
+    """Advice that names flags of other verbs, with those of this one.
+
+    >>> in_these_words("is the server running? --base-url names another address")
+    'is the server running? --api_url names another address'
+    """
+    return re.sub("|".join(_FLAGS), lambda found: _FLAGS[found[0]], text)
+
+
 def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
     if as_json:
         print_json({"n": n_questions, "images": n_images})
@@ -212,15 +242,13 @@ def _tell(finished: Finished, *, as_json: bool) -> None:
         print_json({**done.summary.to_json(), **where})
     else:
         print_rich(run_table(done.summary))
-    for text in finished.remarks:
-        note(text)
     if done.trouble is not None:
-        note(f"the run was stopped: {done.trouble}")
+        note(in_these_words(f"the run was stopped: {done.trouble}"))
     if done.is_interrupted:
         note("interrupted")
     if done.n_failed and not done.is_interrupted:
         reasons = (f"{one.sample.id}: {one.failure.reason}" for one in done.samples() if one.failure)
-        note(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}")
+        note(in_these_words(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}"))
     if done.exit_code:
         note(_again(finished.folder))
     for trouble in (done.files_trouble, done.cache_trouble):

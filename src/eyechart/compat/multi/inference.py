@@ -23,7 +23,8 @@ from eyechart.compat.multi.arguments import (
 )
 from eyechart.compat.multi.checkpoints import FOLDER as CHECKPOINTS
 from eyechart.compat.multi.checkpoints import kept, write_predictions
-from eyechart.compat.multi.models import Chosen, choose_model
+from eyechart.compat.multi.evaluators import Chosen
+from eyechart.compat.multi.models import choose_model
 from eyechart.errors import StoreError, UsageError
 from eyechart.run.options import Options
 from eyechart.types import Benchmark
@@ -68,7 +69,7 @@ class Inference:
         is_over = not done.is_interrupted and done.trouble is None
         name = Path(PREDICTION_FILE) if is_over else Path(CHECKPOINTS) / "prediction_last.json"
         path = write_predictions(done, self.folder / name, is_over=is_over)
-        return Finished(run=done, folder=self.folder, predictions=path, remarks=_remarks(plan.model, self))
+        return Finished(run=done, folder=self.folder, predictions=path)
 
     def _begin(self) -> None:
         try:
@@ -87,7 +88,6 @@ class Finished:
     run: Run
     folder: Path
     predictions: Path  # prediction.json, or checkpoints/prediction_last.json of a run that ended early
-    remarks: tuple[str, ...] = ()
 
 
 def prepare(given: Mapping[str, Any], *, progress: bool = True) -> Inference:
@@ -206,13 +206,3 @@ def _unknown_ids(source: MultiSource, subset: Path) -> list[str]:
         return []
     what = "1 id is" if len(unknown) == 1 else f"{len(unknown)} ids are"
     return [f"{subset}: {what} of no question, e.g. {unknown[0]}, and passed over, as published"]
-
-
-def _remarks(model: object, inference: Inference) -> tuple[str, ...]:
-    asked, most = inference.arguments.num_workers, getattr(model, "max_concurrency", None)
-    if most is not None and asked > most:
-        return (
-            f"--num_workers {asked}: asked {most} at a time, because the class keeps its question in itself "
-            f"(max_concurrency = {asked} in it says that it does not)",
-        )
-    return ()

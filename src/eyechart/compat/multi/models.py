@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from eyechart.compat.multi.arguments import Arguments
+from eyechart.compat.multi.evaluators import Chosen, evaluator
 from eyechart.errors import UsageError
 from eyechart.registry import did_you_mean
-from eyechart.run.options import Options
-from eyechart.types import Model
 
-OPENAI_URL = "https://api.openai.com/v1/chat/completions"
 _EVALUATOR = "python:file.py:XEvaluator"
 
 
@@ -77,29 +72,6 @@ LOCAL: Mapping[str, Local] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The model of a run, and all that is said to it. `name` is what the run folder is called after."""
-
-    spec: str
-    name: str
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the run
-    params: Mapping[str, Any] = field(default_factory=dict)  # of the class
-    split_sys: bool = False
-    registered: str = ""  # its name in the original's list
-    notes: tuple[str, ...] = ()
-    evaluator: Any = None  # the class, which is looked up once: its file may take long to load
-
-    def model(self, options: Options) -> str | Model:
-        """What a plan is made with. A class is made into a model here, with its arguments."""
-        if self.evaluator is None:
-            return self.spec
-        from eyechart.model.python import make
-
-        settings = replace(options, params=dict(self.params)).model_settings()
-        return make(self.evaluator, self.spec.removeprefix("python:"), settings)
-
-
 def choose_model(arguments: Arguments) -> Chosen:
     """The model that the arguments mean. Those that mean nothing to it are refused by name."""
     given = arguments.model
@@ -111,7 +83,7 @@ def choose_model(arguments: Arguments) -> Chosen:
     if given is None:
         return _generic(arguments)
     if given.startswith("python:"):
-        return _evaluator(arguments, given)
+        return evaluator(arguments, given)
     if "/" in given:
         return _by_spec(arguments, given)
     if (name := given.lower()) in SERVED:
@@ -178,7 +150,7 @@ def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
             f"--model {registered} runs in a class of the original's, and there is none at {files[-1]}",
             hint=f"start in its folder eval, or give an evaluator file: --model {_EVALUATOR}{split}",
         )
-    chosen = _evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}")
+    chosen = evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}")
     note = f"--model {registered}: asked through {local.evaluator} of {found.as_posix()}"
     return replace(
         chosen,
@@ -187,48 +159,6 @@ def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
         registered=registered,
         notes=(note, *chosen.notes),
     )
-
-
-def _evaluator(arguments: Arguments, spec: str) -> Chosen:
-    """A class with ``generate_answer``, made with the arguments that the original would make it with."""
-    from eyechart.model.python import find, parameters_of
-
-    found = find(spec.removeprefix("python:"))
-    known = parameters_of(found) if inspect.isclass(found) or inspect.isfunction(found) else []
-    offered = {
-        "model_dir": ("model_dir", arguments.model_dir),
-        "cuda_device": ("device_map", arguments.cuda_device),
-        "api_url": ("api_url", arguments.api_url or _usual_url()),
-        "api_key": ("api_key", arguments.api_key or os.environ.get("OPENAI_API_KEY")),
-        "model_version": ("model", arguments.model_version),
-    }
-    if arguments.model_dir and known and "model_dir" not in known:
-        offered["model_dir"] = (known[0], arguments.model_dir)  # as published: it comes first
-    if arguments.model_dir:
-        usual = {"model_dir", "cuda_device"}
-    else:
-        usual = {"api_url", "api_key", "model_version"} if arguments.model_version else {"cuda_device"}
-    params, notes = {}, []
-    for flag, (parameter, value) in offered.items():
-        is_said = getattr(arguments, flag) != Arguments.__dataclass_fields__[flag].default
-        takes = parameter in known if known is not None else flag in usual or is_said
-        if takes and value is not None and (flag in usual or is_said):
-            params[parameter] = value
-        elif is_said and flag == "model_version" and arguments.model_dir:
-            notes.append(
-                "--model_version names the run only: with --model_dir a class is made of that folder"
-            )
-        elif is_said:
-            raise UsageError(
-                f"--{flag} cannot be handed to {spec}: it takes no {parameter!r}",
-                hint=f"it takes: {', '.join(known or []) or 'nothing'}",
-            )
-    name = arguments.model_version or spec.rpartition(":")[2]
-    return Chosen(spec=spec, name=name, params=params, notes=tuple(notes), evaluator=found)
-
-
-def _usual_url() -> str:
-    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL
 
 
 def _check_input(arguments: Arguments, registered: str, inputs: tuple[int, ...]) -> None:
