@@ -43,7 +43,7 @@ def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
         raise
     if args.json:
         print_json(results)
-    return 0
+    return 1 if results.n_failed else 0
 
 
 def _beside(config: Loaded, args: argparse.Namespace) -> dict[str, Any]:

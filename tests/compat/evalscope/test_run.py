@@ -168,7 +168,7 @@ def test_every_failed_pair_is_named(user: User) -> None:
     assert len(failed.value.failures) == 2
 
 
-def test_failures_that_are_kept_are_in_no_accuracy(user: User) -> None:
+def test_failures_that_are_kept_are_in_no_accuracy(user: User, capsys: pytest.CaptureFixture[str]) -> None:
     user.server.answer = lambda asked: (
         Answer(status=400, body=b"{}") if number_of(asked) == 5 else right(asked)
     )
@@ -176,6 +176,8 @@ def test_failures_that_are_kept_are_in_no_accuracy(user: User) -> None:
     assert done[f"{M}_mine_acc"]["Overall"] == "1.0"
     (folder,) = user.folders()
     assert sheet(folder / M / f"{M}_mine.xlsx")[5]["prediction"] == NO_ANSWER
+    assert (done.n_failed, type(done).__name__) == (1, "Results")
+    assert "1 of 8 questions got no answer" in capsys.readouterr().err
     with pytest.raises(TaskFailed, match="1 of 8"):
         run_task(user.config(mode="eval"))
     assert run_task(user.config(mode="eval", keep_failed=True)) == done
@@ -183,8 +185,9 @@ def test_failures_that_are_kept_are_in_no_accuracy(user: User) -> None:
 
 def test_a_server_that_is_not_there(user: User) -> None:
     gone = {**user.entry(), "api_base": "http://127.0.0.1:9/v1/chat/completions"}
-    with pytest.raises(TaskFailed, match=r"dataset mine: .*cannot connect"):
+    with pytest.raises(TaskFailed, match=r"dataset mine: .*cannot connect") as failed:
         run_task(user.config(model=[gone]))
+    assert failed.value.exit_code == 2  # nothing was spent
 
 
 def test_a_start_that_was_cut_off_is_taken_up_again(user: User) -> None:
@@ -396,3 +399,17 @@ def test_the_layout_of_vlmevalkit_asks_anew_what_is_done(user: User) -> None:
     assert user.n_asked() == 16
     run(replace(task, reuse=True))
     assert user.n_asked() == 16
+
+
+def test_bad_rows_and_missing_pictures_are_named(user: User) -> None:
+    table = (user.data / "mine.tsv").read_text(encoding="utf-8").splitlines()
+    (user.data / "twice.tsv").write_text("\n".join([*table[:3], table[2]]) + "\n", encoding="utf-8")
+    with pytest.raises(TaskFailed, match=r"dataset twice: twice.tsv: row 3") as failed:
+        run_task(user.config("twice"))
+    assert failed.value.exit_code == 2
+    (user.data / "gone.tsv").write_text(
+        "index\tquestion\tA\tB\tanswer\timage_path\n7\tQuestion 7?\tx\ty\tA\tnowhere.png\n", encoding="utf-8"
+    )
+    with pytest.raises(TaskFailed, match=r"dataset gone: 1 of 1 .*7: .*nowhere.png"):
+        run_task(user.config("gone"))
+    assert user.n_asked() == 0

@@ -23,9 +23,19 @@ class PairFailed(EyechartError):
         self.why = why
         self.counted = counted  # what is known of the pair all the same
 
+    @property
+    def has_asked(self) -> bool:
+        """Whether something came back before it failed."""
+        cause = self.__cause__
+        return self.counted is not None or not isinstance(cause, EyechartError) or cause.exit_code != 2
+
 
 class TaskFailed(EyechartError):
-    """Some pairs of a task have no result. `results` holds those of the others."""
+    """Some pairs of a task have no result. `results` holds those of the others.
+
+    The exit code is 1; it is 2 where all failed before anything was answered, by bad input or for want of a
+    server.
+    """
 
     exit_code = 1
 
@@ -36,4 +46,6 @@ class TaskFailed(EyechartError):
             message = f"{len(failures)} of the task's evaluations have no result:{lines}"
         super().__init__(message, hint=failures[0].hint)
         self.failures = tuple(failures)
+        if not results and not any(err.has_asked for err in failures):
+            self.exit_code = 2
         self.results = {name: dict(row) for name, row in results.items()}

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from eyechart.report.evalscope_table import table_text
-from eyechart.report.visible import one_line
-from eyechart.report.vlmevalkit.accuracy import Line
+if TYPE_CHECKING:
+    from eyechart.report.vlmevalkit.accuracy import Line
 
 COLUMNS = (
     "benchmark", "infer_fail_rate", "judge_fail_rate", "primary_metric", "primary_metric_value",
     "skip_reason", "eval_error",
 )  # fmt: skip
+
+_WIDEST = 120  # the error that is raised says it in full
 
 
 def say(text: str) -> None:
@@ -43,6 +44,8 @@ def result_text(result: Any) -> str:
       "Overall": 0.5
     }
     """
+    from eyechart.report.evalscope_table import table_text
+
     if result is None:
         return ""
     if isinstance(result, Mapping):
@@ -72,7 +75,13 @@ def _plain(value: Any) -> str | float:
 
 def summary_text(rows: Sequence[Mapping[str, str]]) -> str:
     """The report at the end of a model: a line for each of its sets of questions."""
-    table = [COLUMNS, *(tuple(one_line(str(row.get(name) or "-")) for name in COLUMNS) for row in rows)]
+    from eyechart.report.visible import one_line
+
+    def cell(text: str) -> str:
+        line = one_line(text) or "-"
+        return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
+
+    table = [COLUMNS, *(tuple(cell(row.get(name, "")) for name in COLUMNS) for row in rows)]
     widths = [max(len(line[at]) for line in table) for at in range(len(COLUMNS))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from eyechart.compat.evalscope.questions import Questions
     from eyechart.compat.evalscope.status import State, Status
 
-Results = dict[str, dict[str, str]]
+
+class Results(dict[str, dict[str, str]]):
+    """The accuracies of a task, by the names of their files; `n_failed` questions are in none of them."""
+
+    n_failed = 0
 
 
 def run_task(task_cfg: Any) -> Any:
@@ -44,7 +48,7 @@ def run(task: Task) -> Results:
         remark(note)
     if task.is_dry_run:
         _print_config(task)
-        return {}
+        return Results()
     if task.seed is not None:
         seed_all(task.seed)
     questions = [open_questions(entry) for entry in task.data]
@@ -98,7 +102,7 @@ def _run_all(pairs: Sequence[tuple[Pair, Status]]) -> Results:
     """One after the other; what fails is raised when all are done."""
     from eyechart.compat.evalscope.pair import run_pair
 
-    results: Results = {}
+    results = Results()
     failures: list[PairFailed] = []
     for name, of_model in groupby(pairs, key=lambda one: one[0].model.name):
         rows: list[Mapping[str, str]] = []
@@ -110,6 +114,7 @@ def _run_all(pairs: Sequence[tuple[Pair, Status]]) -> Results:
                 print_done(name, pair.data, outcome.result)
                 if outcome.lines:
                     results[f"{pair.stem}_acc"] = dict(outcome.lines[0])
+                results.n_failed += outcome.n_failed + outcome.n_unjudged
             rows.append(_noted(status, pair, outcome))
         say(summary_text(rows))
     if failures:
@@ -119,11 +124,12 @@ def _run_all(pairs: Sequence[tuple[Pair, Status]]) -> Results:
 
 def _noted(status: Status, pair: Pair, outcome: Outcome) -> Mapping[str, str]:
     """Keep what came of a pair in the status file; returns its line of the summary."""
+    from eyechart.compat.evalscope.places import hidden
     from eyechart.compat.evalscope.status import metrics_of
 
     metrics = metrics_of(outcome.lines)
     primary = next((name for name in metrics if name.endswith("Overall")), next(iter(metrics), None))
-    error = outcome.failure.why if outcome.failure is not None else None
+    error = hidden(outcome.failure.why, pair.task) if outcome.failure is not None else None
     status.say(
         pair.data,
         _state(pair, outcome),
