@@ -130,7 +130,7 @@ def test_a_class_is_asked_in_rounds_with_its_arguments(place: Path) -> None:
     assert two["answer_history"] == ["seen", "seen", "seen", "AB"]
     asked = (place / "asked.txt").read_text(encoding="utf-8").splitlines()
     assert {line.split(" ", 1)[1] for line in asked} == {"weights 0,1"}
-    assert "--num_workers 4: a class without --model_version is asked one question at a time" in done.err
+    assert "--num_workers 4: a class that runs here is asked one question at a time" in done.err
 
 
 def test_the_key_of_a_class_is_written_nowhere(place: Path) -> None:

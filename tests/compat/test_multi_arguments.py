@@ -137,7 +137,8 @@ def test_what_cannot_be_meant_is_refused(said: dict[str, Any], words: str) -> No
         ({"input_type": 2, "in_turn": True}, "gpt-4v", {"in_turn": False}),
         ({"input_type": 2, "in_turn": True}, "gpt-4o", {}),
         ({"input_type": 1}, "", {"input_type": 0}),
-        ({"input_type": 1, "caption_file": "c.csv"}, "", {}),
+        ({"input_type": 1, "caption_file": "c.csv", "cap_in_cnt": True}, "", {}),
+        ({"input_type": 2, "blank_image": True, "in_turn": True}, "", {}),
     ],
 )
 def test_they_are_adjusted_as_published_and_that_is_said(
@@ -150,3 +151,15 @@ def test_they_are_adjusted_as_published_and_that_is_said(
         **changed,
     }
     assert len(notes) == len(changed)
+
+
+@pytest.mark.parametrize(
+    ("said", "void"),
+    [
+        ({"caption_file": "c.csv", "cap_in_cnt": True, "input_type": 2}, ["caption_file", "cap_in_cnt"]),
+        ({"in_turn": True, "blank_image": True}, ["in_turn", "blank_image"]),
+    ],
+)
+def test_arguments_that_change_nothing_are_told(said: dict[str, Any], void: list[str]) -> None:
+    _, notes = adjusted(Arguments.of(said), registered="")
+    assert [note.split()[0] for note in notes] == [f"--{name}" for name in void]

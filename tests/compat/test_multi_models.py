@@ -35,6 +35,9 @@ class Remote(Answers):
     def __init__(self, api_key, api_url, model):
         self.model = model
 
+class Several(Answers):
+    max_concurrency = 3
+
 class Any(Answers):
     def __init__(self, **kwargs):
         self.kwargs = kwargs
@@ -132,6 +135,26 @@ def test_copies_are_known_as_their_class_is() -> None:
     assert len(one.identity["source_sha256"]) == 64
     assert one.identity["source_sha256"] != hashlib.sha256(b"").hexdigest()
     assert (one.max_concurrency, four.max_concurrency) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "n_copies", "words"),
+    [
+        ("Several", {"num_workers": 3}, 1, ""),
+        ("Several", {"num_workers": 4}, 1, "asked 3 at a time"),
+        ("Plain", {"num_workers": 4}, 1, "one question at a time, as published"),
+        ("Plain", {}, 1, ""),
+        ("Any", {"num_workers": 4, "model_version": "v"}, 4, "so many copies"),
+        ("Any", {"num_workers": 4, "model_version": "v", "model_dir": "w"}, 1, "one question at a time"),
+    ],
+)
+def test_how_many_are_asked_at_once_is_told(
+    name: str, said: dict[str, Any], n_copies: int, words: str
+) -> None:
+    found = chosen(model=f"python:mine.py:{name}", **said)
+    assert found.n_copies == n_copies
+    assert words in " ".join(found.notes)
+    assert bool(found.notes) == bool(words)
 
 
 def test_the_key_of_a_class_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,6 +189,19 @@ def write_arguments(arguments: Arguments, folder: Path) -> None:
         place.write_bytes(text + b"\n")
 
 
+_ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2}  # input types
+
+
+def _void(arguments: Arguments) -> list[str]:
+    """Arguments that were said and, as published, change nothing at this input type."""
+    said = {name: kind for name, kind in _ONLY_WITH.items() if getattr(arguments, name)}
+    return [
+        f"--{name} changes nothing here: it is for --input_type {kind}"
+        for name, kind in said.items()
+        if kind != arguments.input_type
+    ]
+
+
 def adjusted(arguments: Arguments, *, registered: str) -> tuple[Arguments, list[str]]:
     """The arguments as the original changes them before a run, and a note on every change.
 
@@ -209,6 +222,7 @@ def adjusted(arguments: Arguments, *, registered: str) -> tuple[Arguments, list[
     if arguments.input_type == 1 and arguments.caption_file is None:
         changes["input_type"] = 0
         notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
+    notes += _void(replace(arguments, **changes))
     if arguments.subset is not None:
         notes.append(
             "--subset: only its questions; --questions_type and --subject do not count, as published"

@@ -103,11 +103,14 @@ def _parameters(arguments: Arguments, spec: str, known: list[str] | None) -> dic
 def _copies(arguments: Arguments, found: Any) -> tuple[int, list[str]]:
     """How many copies of a class are asked at once: as there, several only where it speaks to an endpoint."""
     n = arguments.num_workers
-    if n == 1 or getattr(found, "max_concurrency", None):
+    if n == 1:
         return 1, []
+    if most := getattr(found, "max_concurrency", None):
+        fewer = [f"--num_workers {n}: asked {most} at a time, as the class says (max_concurrency)"]
+        return 1, fewer if most < n else []
     if arguments.model_version and not arguments.model_dir and inspect.isclass(found):
         return n, [f"--num_workers {n}: so many copies of the class are asked at once"]
-    why = "a class without --model_version is asked one question at a time, as published"
+    why = "a class that runs here is asked one question at a time, as published"
     return 1, [f"--num_workers {n}: {why} (unless it says max_concurrency = {n})"]
 
 
