@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
+from eyechart.data.logs.recognise import read_log, recognise
 from eyechart.registry import exporters
 from eyechart.types import Outcome, Result
 from report.examples import export_of, result
@@ -87,14 +88,14 @@ def test_its_other_ways_to_read(tmp_path: Path) -> None:
     assert inspect_log.read_eval_log(listed, header_only=True).eval.model == "openai/m"
 
 
-def test_what_inspect_writes_of_it_is_read_back(tmp_path: Path) -> None:
-    from eyechart.data.logs.inspect import read_json_log
-
+@pytest.mark.parametrize("format", ["json", "eval"])
+def test_what_inspect_writes_of_it_is_read_back(tmp_path: Path, format: Literal["json", "eval"]) -> None:
     results = [result(0, reply="B" * 5000), result(1, "failed"), result(2, "wrong")]
     log = inspect_log.read_eval_log(write(tmp_path, results))
-    again = tmp_path / "again.json"
-    inspect_log.write_eval_log(log, str(again))
-    first, second, third = read_json_log(again).entries
+    again = tmp_path / f"again.{format}"
+    inspect_log.write_eval_log(log, str(again), format=format)
+    entries = read_log(again, recognise(again), with_questions=True).entries
+    first, second, third = sorted(entries, key=lambda entry: entry.id)
     assert first.reply is not None
     assert first.reply.text == "B" * 5000
     assert first.reply.usage == results[0].reply.usage  # type: ignore[union-attr]

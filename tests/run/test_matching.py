@@ -69,6 +69,14 @@ def test_a_place_with_another_question_is_refused() -> None:
         of_log(log(entry(3, "")), SAMPLES)
 
 
+def test_the_same_ids_of_another_data_set_are_refused() -> None:
+    other = Entry(id="8", where="sample 1", reply=Reply(text="B"), asked="Why is the sky blue?")
+    same = Entry(id="x", where="sample 2", reply=Reply(text="B"), asked="Look. Which x?")
+    with pytest.raises(DataError, match=r"sample 1: '8' was 'Why is .*, and here it is 'Which 8\?'"):
+        of_log(log(other), SAMPLES)
+    assert len(of_log(log(other, same), SAMPLES).replies) == 2
+
+
 def test_questions_that_the_log_does_not_bring() -> None:
     with pytest.raises(UsageError, match="row 0: the file has no accepted answers") as caught:
         questions_of(log(entry(0, "")), Path("p.jsonl"))

@@ -108,7 +108,8 @@ class SheetReader:
     @contextmanager
     def _lines(self) -> Iterator[Iterator[list[Any]]]:
         refuse_bomb(self.path)
-        command = [sys.executable, "-c", _READ, str(self.path), str(MAX_MEMORY)]
+        # -P: nothing that lies in the current folder is imported in the other process.
+        command = [sys.executable, "-P", "-c", _READ, str(self.path), str(MAX_MEMORY)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:  # noqa: S603
             try:
                 yield self._cells(child)

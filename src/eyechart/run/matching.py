@@ -46,6 +46,8 @@ def of_log(log: Log, samples: Iterable[Sample] | None) -> Said:
     entries = log.entries
     if samples is not None and any(entry.position is not None for entry in entries):
         entries = _by_place(log, samples)
+    elif samples is not None:
+        _refuse_other_questions(log, samples)
     return Said(
         replies={(entry.id, entry.trial): entry.reply for entry in entries if entry.reply is not None},
         reasons={(entry.id, entry.trial): entry.failure for entry in entries if entry.reply is None},
@@ -116,6 +118,19 @@ def _by_place(log: Log, samples: Iterable[Sample]) -> Sequence[Entry]:
             )
         named.append(replace(entry, id=sample.id))
     return named
+
+
+def _refuse_other_questions(log: Log, samples: Iterable[Sample]) -> None:
+    """Two data sets that number their questions look alike. If no question is the same, it is another one."""
+    entries = {entry.id: entry for entry in log.entries if entry.asked}
+    met = [sample for sample in samples if sample.id in entries]
+    if met and not any(_asks(entries[sample.id].asked, sample) for sample in met):
+        entry = entries[met[0].id]
+        raise DataError(
+            f"{entry.where}: {entry.id!r} was {entry.asked[:60]!r}, and here it is "
+            f"{met[0].question[:60]!r}; no other question is the same either",
+            hint="are these the replies to this benchmark?",
+        )
 
 
 def _asks(asked: str, sample: Sample) -> bool:

@@ -8,8 +8,6 @@ A sample with an error has no reply, whatever it holds besides.
 from __future__ import annotations
 
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import msgspec
 from eyechart.data.choices import LETTERS, choices_from_list
 from eyechart.data.encoding import BOM
 from eyechart.data.json_window import _Window
+from eyechart.data.logs.archive import Archive
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
     Entry,
@@ -33,12 +32,10 @@ from eyechart.data.logs.entries import (
     refuse_twice,
 )
 from eyechart.data.logs.own import own_reply, own_sample
-from eyechart.data.sheets import refuse_bomb
 from eyechart.errors import DataError
 from eyechart.types import Reply, Sample
 
 _ATTACHED = re.compile(r"attachment://([0-9a-zA-Z]+)")
-_MAX_ENTRY_BYTES = 256 * 1024 * 1024
 _HEADERS = ("header.json", "_journal/start.json")
 
 
@@ -88,34 +85,11 @@ def read_json_log(path: Path) -> Log:
 
 def read_archive(path: Path) -> Log:
     """A log in an archive."""
-    refuse_bomb(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            spec = _archived_spec(path, archive, names)
-            samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-            # Of a sample that was tried again, the last counts.
-            latest = {name: _member(path, archive, name) for name in samples}
-            entries = [_entry(text, f"{path.name}: {name}") for name, text in latest.items()]
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error) as err:
-        raise DataError(
-            f"{path.name}: the archive cannot be read: {err}",
-            hint=f"make a plain file of it: inspect log convert {path.name} --to json --output-dir DIR",
-        ) from err
-    return _log(path, spec, entries)
-
-
-def _archived_spec(path: Path, archive: zipfile.ZipFile, names: list[str]) -> _Spec:
-    header = next(name for name in _HEADERS if name in names)
-    return decode(_member(path, archive, header), _Header, f"{path.name}: {header}").eval
-
-
-def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
-    with archive.open(name) as file:
-        data = file.read(_MAX_ENTRY_BYTES + 1)
-    if len(data) > _MAX_ENTRY_BYTES:
-        raise DataError(f"{path.name}: {name} is longer than {_MAX_ENTRY_BYTES // 1024**2} MB")
-    return data
+    archive = Archive(path)
+    header = next(name for name in _HEADERS if name in archive.names)
+    spec = decode(archive.read(header), _Header, f"{path.name}: {header}").eval
+    samples = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
+    return _log(path, spec, [_entry(archive.read(name), f"{path.name}: {name}") for name in samples])
 
 
 def _log(path: Path, spec: _Spec | None, entries: list[Entry]) -> Log:
