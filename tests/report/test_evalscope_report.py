@@ -74,7 +74,7 @@ def test_report_predictions_and_reviews(tmp_path: Path) -> None:
     }
     wrong, _, _, lost = lines[f"reviews/{MODEL}/zoo_cats.jsonl"]
     assert wrong["target"] == ["B"]
-    assert wrong["sample_score"]["score"]["value"] == {"acc": 0.0}
+    assert wrong["sample_score"]["score"]["value"] == {"accuracy": 0.0}
     assert wrong["sample_score"]["score"]["extracted_prediction"] == "B"
     assert lost["sample_score"]["score"]["status"] == "transport_error"
     assert lost["sample_score"]["score"]["value"] == {}

@@ -43,7 +43,7 @@ from eyechart.store.folder import file_safe, make
 from eyechart.types import Export, Result
 
 DEFAULT = "default"
-METRIC = "acc"
+METRIC = "accuracy"
 TRIAL = "eyechart_trial"
 
 _SUBSET_KEYS = ("category", "l2-category", "split")  # the first that the run is grouped by
@@ -60,7 +60,7 @@ _SEMANTICS = {
     "display_kind": "percent",
     "display_multiplier": 100.0,
     "display_unit": "%",
-    "display_precision": 2,
+    "display_precision": 1,
 }
 
 

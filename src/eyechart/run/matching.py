@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from eyechart.data.logs.entries import Entry, Log
 
 T = TypeVar("T")
+
+_MARKS = re.compile(r"<(?:image|video|audio)(?:[ _]?\d+)?>")
+
 Key = tuple[str, int]  # sample and trial
 
 
@@ -134,8 +138,17 @@ def _refuse_other_questions(log: Log, samples: Iterable[Sample]) -> None:
 
 
 def _asks(asked: str, sample: Sample) -> bool:
-    """Whether the question is among the words that were sent; where nothing is known, it may be."""
-    return not asked or " ".join(sample.question.split()) in " ".join(asked.split())
+    r"""Whether the question is among the words that were sent; where nothing is known, it may be.
+
+    >>> _asks("Look at\nand tell.", Sample(id="1", question="Look at <image 1> and tell."))
+    True
+    """
+    return not asked or _words(sample.question) in _words(asked)
+
+
+def _words(text: str) -> str:
+    """The words alone, without the marks for pictures, which are taken out when a question is sent."""
+    return " ".join(_MARKS.sub(" ", text).split())
 
 
 def _same_numbers(ids: Iterable[str]) -> dict[str, str]:

@@ -68,6 +68,16 @@ def test_reviews_bring_their_questions(tmp_path: Path) -> None:
     assert (sample.question, sample.golds) == ("Which?", ("B",))
 
 
+def test_lines_come_in_any_order_and_the_last_of_one_number_counts(tmp_path: Path) -> None:
+    old = prediction(1, model_output={"error": "HTTP 500", "choices": []})
+    found = read_predictions(jsonl(tmp_path / "p.jsonl", [old, prediction(2), prediction(0), prediction(1)]))
+    assert [(entry.id, bool(entry.reply)) for entry in found.entries] == [
+        ("0", True),
+        ("1", True),
+        ("2", True),
+    ]
+
+
 def outputs(root: Path, *subsets: str) -> Path:
     for kind, row in (("predictions", prediction), ("reviews", review)):
         folder = root / kind / "m"

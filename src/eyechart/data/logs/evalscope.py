@@ -6,7 +6,8 @@
 ``reports/<model>/<dataset>.json``                  the numbers; it leads to the other two
 ==================================================  =====================================================
 
-A line has no name but its number in the subset, counted from 0 (`index`).
+A line has no name but its number in the subset, counted from 0 (`index`). Lines are added as replies come in,
+in any order; a second start adds to the same file, so that of lines of one number the last counts.
 """
 
 from __future__ import annotations
@@ -83,22 +84,23 @@ class _Report(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_predictions(path: Path) -> Log:
     """A file of predictions. It brings no accepted answers along."""
-    entries, models = [], set()
+    entries: dict[int, Entry] = {}
+    models = set()
     for row in JsonLinesReader(path).rows(()):
         where = place(path, row.number, row.line)
         found = converted(row.values, _Prediction, where)
         models.add(found.model)
-        entries.append(_prediction(found, f"{where} (index {found.index})"))
+        entries[found.index] = _prediction(found, f"{where} (index {found.index})")
     return _log(path, models.pop() if len(models) == 1 else "", entries)
 
 
 def read_reviews(path: Path) -> Log:
     """A file of reviews: questions, answers and replies. It does not name the model; its folder does."""
-    entries = []
+    entries: dict[int, Entry] = {}
     for row in JsonLinesReader(path).rows(()):
         where = place(path, row.number, row.line)
         found = converted(row.values, _Review, where)
-        entries.append(_review(found, f"{where} (index {found.index})"))
+        entries[found.index] = _review(found, f"{where} (index {found.index})")
     is_in_place = path.parent.parent.name == "reviews"
     beside = path.parents[2] / "predictions" / path.parent.name / path.name if is_in_place else None
     if beside is not None and beside.is_file():
@@ -106,14 +108,14 @@ def read_reviews(path: Path) -> Log:
     return _log(path, path.parent.name if is_in_place else "", entries)
 
 
-def _with_facts(entries: list[Entry], predictions: Log) -> list[Entry]:
+def _with_facts(entries: dict[int, Entry], predictions: Log) -> dict[int, Entry]:
     """The same replies as the predictions have them, which know tokens and why a reply ended."""
     known = {(entry.id, entry.trial): entry.reply for entry in predictions.entries}
-    found = []
-    for entry in entries:
+    found = {}
+    for index, entry in entries.items():
         reply = known.get((entry.id, entry.trial))
         is_same = reply is not None and entry.reply is not None and reply.text == entry.reply.text
-        found.append(replace(entry, reply=reply) if is_same else entry)
+        found[index] = replace(entry, reply=reply) if is_same else entry
     return found
 
 
@@ -166,9 +168,10 @@ def _list(value: Any, key: str) -> list[Any]:
     return items if isinstance(items, list) else []
 
 
-def _log(path: Path, model: str, entries: list[Entry]) -> Log:
-    refuse_twice(entries, path)
-    return Log(tool="EvalScope", task=path.stem, model=model, entries=entries)
+def _log(path: Path, model: str, entries: dict[int, Entry]) -> Log:
+    in_order = [entries[index] for index in sorted(entries)]
+    refuse_twice(in_order, path)
+    return Log(tool="EvalScope", task=path.stem, model=model, entries=in_order)
 
 
 def _prediction(found: _Prediction, where: str) -> Entry:
