@@ -32,7 +32,7 @@ ENTRY: dict[str, Any] = {
 ENTRY_DEFAULTS: dict[str, Any] = {
     "temperature": 0, "max_tokens": 2048, "img_size": -1, "total_img_size": -1, "img_detail": "high",
     "max_file_size": 1e9, "system_prompt": None, "timeout": 300, "retry": 6, "wait": 1, "video_llm": False,
-    "use_azure": False,
+    "use_azure": False, "verbose": False,
 }  # fmt: skip
 NAMES = st.text(string.ascii_lowercase + "_", min_size=1, max_size=20)
 
@@ -109,7 +109,7 @@ NOT_DONE: dict[str, Any] = {
     "video_llm": True, "local_media": True, "limit": 2.5, "mode": "evaluate", "reuse_aux": "some",
     "nproc": 0, "retry": 0, "reuse": "perhaps", "judge_key": SECRET, "judge_base_url": "http://127.0.0.1:9",
     "LOCAL_LLM": "j", "OPENAI_API_BASE": "http://127.0.0.1:9", "OPENAI_API_KEY": SECRET,
-    "judge_args": '{"temperature": 0}',
+    "judge_args": '{"temperature": 0}', "base_url": "http://127.0.0.1:9/v1",
 }  # fmt: skip
 
 
@@ -260,6 +260,23 @@ def test_no_judge_is_asked_unless_one_is_named() -> None:
     assert (local.options["judge"], local.options["judge_base_url"]) == ("openai/j", "http://127.0.0.1:9/v1")
 
 
+def test_what_is_said_of_a_judge_that_nobody_asks_is_remarked_on() -> None:
+    said = {"judge_base_url": "http://127.0.0.1:9", "judge_key": SECRET, "LOCAL_LLM": "x"}
+    task = read(judge="exact_matching", **said)
+    assert task.options == {}
+    assert [any(name in note for note in task.notes) for name in said] == [True] * 3
+    assert SECRET not in str(task.notes)
+
+
+def test_what_another_key_takes_the_place_of_is_remarked_on_or_refused() -> None:
+    (note,) = read(nproc=3, api_nproc=5).notes
+    assert "api_nproc" in note
+    with pytest.raises(UsageError, match="base_url"):
+        read(base_url="http://127.0.0.1:9/v1")
+    (note,) = read(judge="j", judge_args={"retry": 3, "temperature": 0}).notes
+    assert "judge_args: retry" in note
+
+
 def test_a_judge_s_verdicts_cannot_be_had_anew_for_replies_that_are_reused() -> None:
     with pytest.raises(UsageError, match="reuse_aux"):
         read(judge="j", reuse=True, reuse_aux="none")
@@ -329,6 +346,19 @@ def test_objects_that_remember_what_was_set_say_only_that() -> None:
 def test_what_is_no_task_is_refused(given_task: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         read_task(given_task)
+
+
+def test_paths_may_be_paths() -> None:
+    task = read_task({**config(data=[Path("there") / "mine.tsv"]), "work_dir": Path("here")})
+    assert (task.work_dir, task.data[0].name, task.data[0].source) == (
+        "here",
+        "mine",
+        str(Path("there/mine.tsv")),
+    )
+
+
+def test_a_timeout_of_nothing_is_not_the_usual_one() -> None:
+    assert entry(timeout=0)["timeout_s"] == 0  # which the run refuses
 
 
 def test_what_was_given_is_left_as_it_was() -> None:

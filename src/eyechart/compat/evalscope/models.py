@@ -17,14 +17,11 @@ SERVED = "CustomAPIModel"
 ENTRY_KEYS = (
     "name", "type", "api_base", "key", "temperature", "max_tokens", "img_size", "total_img_size",
     "img_detail", "max_file_size", "system_prompt", "timeout", "retry", "wait", "video_llm", "use_azure",
+    "verbose",
 )  # fmt: skip
 _MAX_FILE_SIZE = 1e9  # which no picture reaches
-_OURS = (
-    "model",
-    "messages",
-    "n",
-    "stream",
-)  # what a request says anyway, or what no answer could be read from
+# What a request says anyway, or what no answer could be read from.
+_OURS = ("model", "messages", "n", "stream")
 # OpenAI's models that reason: they take no temperature, and their limit of tokens goes by another name.
 _REASONING = re.compile(r"(?<![a-z0-9])(?:o1|o3|o4|gpt-5)", re.IGNORECASE)
 
@@ -34,6 +31,11 @@ def read_models(given: Any, shared: Values, retry: int | None) -> tuple[list[Mod
     several = [given] if isinstance(given, str | Mapping) else given
     if not isinstance(several, Sequence) or not several:
         raise UsageError(f"{shared.who} names no model", hint=_how_to_name_one("model"))
+    if "base_url" in shared and all(
+        isinstance(one, Mapping) and one.get("name") == SERVED for one in several
+    ):
+        hint = "leave it out, or name the models alone: model: [NAME]"
+        raise UsageError(f"{shared.who}: base_url is not possible: every model says its api_base", hint=hint)
     entries, notes = [], []
     for position, one in enumerate(several):
         if isinstance(one, str):
@@ -86,15 +88,14 @@ def served_options(values: Values, kind: str, retry: int | None) -> dict[str, An
         params["max_completion_tokens"] = max_tokens
         values.note("temperature", f"{kind} takes none", unless=(0,))
     else:
-        temperature = values.number("temperature")
-        options |= {"max_tokens": max_tokens, "temperature": 0.0 if temperature is None else temperature}
+        options |= {"max_tokens": max_tokens, "temperature": values.number("temperature", usual=0.0)}
     params |= _passed_on(values)
     return options
 
 
 def _common(values: Values, retry: int | None) -> dict[str, Any]:
     """Where it is served and how patiently it is asked."""
-    options: dict[str, Any] = {"timeout_s": values.number("timeout") or 300.0}
+    options: dict[str, Any] = {"timeout_s": values.number("timeout", usual=300.0)}
     if "api_base" in values:
         options["base_url"] = address(values.text("api_base"), values.who, "api_base")
         options["api_key"] = values.text("key") or "EMPTY"  # no other key goes to an address by itself
@@ -103,6 +104,7 @@ def _common(values: Values, retry: int | None) -> dict[str, Any]:
     attempts = retry if retry is not None else values.whole("retry", least=1)
     options["retries"] = (attempts or 6) - 1
     values.note("wait", "pauses between tries grow by themselves and obey the endpoint", unless=(1,))
+    values.note("verbose", "verbose in eval_config shows the replies of all models")
     if system := values.text("system_prompt"):
         options["system"] = system
     side = values.whole("img_size")
@@ -173,7 +175,7 @@ def _at_base_url(shared: Values, name: str, retry: int | None) -> dict[str, Any]
     options: dict[str, Any] = {
         "base_url": address(shared.text("base_url"), shared.who, "base_url"),
         "api_key": shared.text("key") or "sk-admin",
-        "timeout_s": shared.number("timeout") or 1800.0,
+        "timeout_s": shared.number("timeout", usual=1800.0),
         "retries": (retry or 6) - 1,
         "params": params,
     }

@@ -41,6 +41,9 @@ _REFUSED = {
     "custom_prompt": "how to ask is said by the data set's class",
     "local_media": "pictures are sent with the request",
 }
+_OF_A_JUDGE = (
+    "judge_args", "judge_base_url", "judge_key", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM",
+)  # fmt: skip
 _AUX = {"true": "all", "1": "all", "false": "none", "0": "none"}
 
 
@@ -66,6 +69,7 @@ def read_eval_config(given: Any) -> Task:
     judge = _read_judge(values)
     _check_aux(values, has_judge="judge" in judge)
     at_once = values.whole("nproc", least=1) or values.whole("api_nproc", least=1)
+    values.note("api_nproc", "nproc goes before it", unless=(EVAL_KEYS["api_nproc"], at_once))
     options = {"limit": _limit(values), "concurrency": at_once, **judge}
     return Task(
         models=tuple(models),
@@ -83,13 +87,14 @@ def read_eval_config(given: Any) -> Task:
 
 def read_data(given: Any) -> tuple[DataEntry, ...]:
     """The sets of questions: names, or paths of files."""
-    several = [given] if isinstance(given, str) else given
+    several = [given] if isinstance(given, str | Path) else given
     if not isinstance(several, Sequence) or not several:
         raise UsageError("eval_config names no data", hint="data: [NAME], for the file $LMUData/NAME.tsv")
     for one in several:
-        if not isinstance(one, str) or not one.strip():
+        if not isinstance(one, str | Path) or not str(one).strip():
             raise UsageError(f"eval_config: data holds {one!r}, which is no name of a data set")
-    entries = tuple(DataEntry(name=_data_name(one.strip()), source=one.strip()) for one in several)
+    names = [str(one).strip() for one in several]
+    entries = tuple(DataEntry(name=_data_name(name), source=name) for name in names)
     refuse_twins([entry.name for entry in entries], "data set")
     return entries
 
@@ -122,6 +127,8 @@ def _read_judge(values: Values) -> dict[str, Any]:
     arguments = Values(values.mapping("judge_args"), "judge_args")
     name = arguments.text("model") or values.text("judge")
     if name == EXACT:
+        for said in _OF_A_JUDGE:
+            values.note(said, f"nobody is asked: judge is {EXACT}", unless=("", {}, EVAL_KEYS[said]))
         return {}
     base = arguments.text("api_base") or values.text("judge_base_url")
     key = arguments.text("key") or values.text("judge_key")
@@ -136,12 +143,15 @@ def _read_judge(values: Values) -> dict[str, Any]:
     elif own_key != "EMPTY":
         key = key or own_key
     if not name:
-        for said in ("judge_args", "judge_base_url", "judge_key", "OPENAI_API_KEY"):
+        for said in _OF_A_JUDGE:
             values.refuse(said, "there is no judge", hint="judge: NAME names one", unless=("", {}, "EMPTY"))
         return {}
+    why = "the judge is asked at the pace of the model; only an evaluate of your own is told"
     for pace in ("judge_api_nproc", "judge_retry", "judge_timeout"):
-        why = "the judge is asked at the pace of the model; only an evaluate of your own is told"
         values.note(pace, why, unless=(EVAL_KEYS[pace], values.raw(pace.removeprefix("judge_"))))
+    for pace in ("nproc", "retry", "timeout"):
+        arguments.note(pace, why)
+    values.notes += arguments.notes
     parameters = arguments.others(("model", "api_base", "key", "nproc", "retry", "timeout", "verbose"))
     found = {
         "judge": name if name.startswith(("openai/", "python:", "baseline/")) else f"openai/{name}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -59,7 +60,9 @@ class Values:
     def text(self, name: str) -> str | None:
         """A text."""
         value = self.raw(name)
-        return None if value is None else self._checked(name, value, str, "a text")
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        return None if value is None else str(self._checked(name, value, str, "a text"))
 
     def whole(self, name: str, *, least: int | None = None) -> int | None:
         """A whole number; a fraction is not one, nor is true."""
@@ -73,13 +76,13 @@ class Values:
             raise UsageError(f"{self.who}: {name} is {number}, but must be at least {least}")
         return int(number)
 
-    def number(self, name: str) -> float | None:
-        """A number."""
+    def number(self, name: str, *, usual: float | None = None) -> float | None:
+        """A number; `usual` where nothing is said."""
         value = self.raw(name)
         if isinstance(value, str):
             with contextlib.suppress(ValueError):
                 value = float(value)
-        return None if value is None else float(self._checked(name, value, int | float, "a number"))
+        return usual if value is None else float(self._checked(name, value, int | float, "a number"))
 
     def truth(self, name: str) -> bool:
         """True or false, also as people write it in other ways; false where nothing is said."""
