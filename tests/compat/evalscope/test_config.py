@@ -95,6 +95,29 @@ def test_what_else_a_model_says_goes_into_the_request(name: str, value: Any) -> 
     assert any(name in note for note in task.notes)
 
 
+ODD = st.sampled_from(
+    [None, 0, 1, -1, 1.5, True, "", "x", "1", "{", "[]", "{}", [], {}, [1], {"a": 1}, ["x"], b"x",
+     float("nan"), 10**400, "\ud800", object(), SECRET]
+)  # fmt: skip
+
+
+@given(
+    st.sampled_from([*EVAL_KEYS]), ODD, st.sampled_from([*ENTRY_KEYS, "extra_body", "zz"]), ODD, st.booleans()
+)
+def test_whatever_stands_in_a_key_is_taken_or_refused(
+    name: str, value: Any, field: str, said: Any, is_named: bool
+) -> None:
+    model: Any = "m" if is_named else {**ENTRY, field: said}
+    base = {"base_url": "http://127.0.0.1:9/v1", "judge": "j"} if is_named else {}
+    said_of_it = ""
+    try:
+        read(**{"model": model, **base, name: value})
+    except UsageError as refused:
+        said_of_it = str(refused)
+    is_secret = "key" in name.lower() or field == "key"
+    assert not (is_secret and SECRET in said_of_it)  # a key is shown to nobody
+
+
 @given(st.sampled_from(sorted(NATIVE_KEYS)))
 def test_keys_of_the_native_backend_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match=rf"\b{name}\b") as refused:
@@ -126,7 +149,7 @@ BAD_ENTRIES: list[dict[str, Any]] = [
     {"img_size": 0}, {"img_size": 1.5}, {"img_detail": "auto"}, {"total_img_size": 512},
     {"max_file_size": 1000}, {"video_llm": True}, {"use_azure": True}, {"api_base": "localhost:8000"},
     {"temperature": "hot"}, {"max_tokens": 0}, {"stream": True}, {"n": 3}, {"messages": []}, {"model": "x"},
-    {"key": [SECRET]}, {"type": None}, {"name": None},
+    {"key": [SECRET]}, {"type": None}, {"name": None}, {"odd": object()}, {"top_p": {1}},
 ]  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def decode_json(text: str, who: str) -> Any:
 
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError as err:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
         raise UsageError(f"{who} is not valid JSON: {err}") from err
 
 

@@ -142,6 +142,8 @@ def _passed_on(values: Values) -> dict[str, Any]:
         if name in _OURS:
             hint = "type names the model" if name == "model" else "leave it out"
             raise UsageError(f"{values.who}: {name} is not for an entry to say", hint=hint)
+        if not _can_be_sent(value):
+            raise values.wrong(name, value, "something that JSON can hold")
         if name == "extra_body":
             params.setdefault("extra_body", {}).update(values.mapping(name))
         elif name in PARAMETERS:
@@ -151,6 +153,16 @@ def _passed_on(values: Values) -> dict[str, Any]:
             near = did_you_mean(name, sorted({*ENTRY_KEYS, *PARAMETERS}), at_most=1)
             values.notes.append(f"{values.who}: {name} is sent to the server as it is. {near}".rstrip())
     return params
+
+
+def _can_be_sent(value: Any) -> bool:
+    import json
+
+    try:
+        json.dumps(value).encode()
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _own_options(values: Values, retry: int | None) -> dict[str, Any]:

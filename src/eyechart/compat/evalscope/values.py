@@ -11,6 +11,7 @@ from eyechart.errors import UsageError
 from eyechart.model.secrets import without_secrets
 from eyechart.registry import did_you_mean
 
+_LARGEST = 2**53  # beyond it, numbers of one kind are not those of the other
 _YES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -72,6 +73,8 @@ class Values:
         if value is None:
             return None
         number = self._checked(name, value, int, "a whole number")
+        if abs(number) > _LARGEST:
+            raise self.wrong(name, number, "a number that somebody can mean")
         if least is not None and number < least:
             raise UsageError(f"{self.who}: {name} is {number}, but must be at least {least}")
         return int(number)
@@ -82,7 +85,12 @@ class Values:
         if isinstance(value, str):
             with contextlib.suppress(ValueError):
                 value = float(value)
-        return usual if value is None else float(self._checked(name, value, int | float, "a number"))
+        if value is None:
+            return usual
+        self._checked(name, value, int | float, "a number")
+        if not abs(value) <= _LARGEST:  # which is so of nan as well
+            raise self.wrong(name, value, "a number that somebody can mean")
+        return float(value)
 
     def truth(self, name: str) -> bool:
         """True or false, also as people write it in other ways; false where nothing is said."""
