@@ -73,8 +73,11 @@ class Blind(Sighted):
 
 def check(model: Any, lang: Any, *, split_sys: bool = False) -> list[Finding]:
     async def work() -> list[Finding]:
-        asked = multi_cases(lang, split_sys=split_sys)
-        return [found async for found in check_model(adapt(model, "python:Sighted"), asked=asked)]
+        asked, adapted = multi_cases(lang, split_sys=split_sys), adapt(model, "python:Sighted")
+        try:
+            return [found async for found in check_model(adapted, asked=asked)]
+        finally:
+            await adapted.close()
 
     return asyncio.run(work())
 

@@ -25,7 +25,10 @@ ABILITIES = [
 
 def check(model: Model) -> list[Finding]:
     async def work() -> list[Finding]:
-        return [finding async for finding in check_model(model)]
+        try:
+            return [finding async for finding in check_model(model)]
+        finally:
+            await model.close()
 
     return asyncio.run(work())
 
