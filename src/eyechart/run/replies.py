@@ -145,8 +145,9 @@ def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
     """Every sample's reply into the journal, or why it has none."""
     from eyechart.store.journal import Ask
 
+    n_trials = said.trials  # which looks through all of them
     for sample in journal.samples():
-        for trial in range(said.trials):
+        for trial in range(n_trials):
             reply = said.replies.get((sample.id, trial))
             if reply is None:
                 reason = said.reasons.get((sample.id, trial), f"{file} holds no reply to it")
