@@ -39,6 +39,7 @@ def test_the_names_lead_to_our_modules() -> None:
     assert importlib.import_module("vlmeval.dataset.image_vqa") is image_vqa
     assert importlib.import_module("vlmeval.dataset").CustomVQADataset is image_vqa.CustomVQADataset
     assert importlib.import_module("vlmeval.smp.file").load is smp.load
+    assert importlib.import_module("evalscope.utils.logger").get_logger().name == "evalscope"
 
 
 def test_it_may_be_called_again_and_taken_back() -> None:

@@ -30,13 +30,14 @@ def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
     """
     from eyechart.compat.evalscope.config import read_task
     from eyechart.compat.evalscope.failures import TaskFailed
-    from eyechart.compat.evalscope.run import run
+    from eyechart.compat.evalscope.run import run, run_and_print
+    from eyechart.compat.evalscope.wording import in_words_of_a_task
 
     options = _beside(config, args)
     task = _changed(read_task(config.content), options, args)
     try:
-        with stdout_kept_for(is_json=args.json):
-            results = run(task)
+        with stdout_kept_for(is_json=args.json), in_words_of_a_task():
+            results = run(task) if args.json else run_and_print(task)
     except TaskFailed as err:
         if args.json:
             print_json(err.results)

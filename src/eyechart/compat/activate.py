@@ -21,7 +21,7 @@ Provider = Literal["eyechart", "installed"]
 
 # What scripts import from each; a module that is not in these lists is nobody's but ours.
 PROVIDED: Mapping[str, tuple[str, ...]] = {
-    "evalscope": ("run", "config", "summarizer", "constants"),
+    "evalscope": ("run", "config", "summarizer", "constants", "utils", "utils.logger"),
     "vlmeval": (
         "smp",
         "smp.file",

@@ -58,6 +58,7 @@ def test_a_task_as_the_documentation_describes_it(user: User, capsys: pytest.Cap
 
     out, err = capsys.readouterr()
     assert f"The evaluation of model {M} x dataset mine has finished!\nEvaluation Results:\n-------" in out
+    assert out.splitlines()[-1] == str({f"{M}_mine_acc": accuracy})
     assert "Run Summary Report:" in out
     assert "0.00% (0/8)" in out
     assert KEY not in out + err
@@ -124,6 +125,25 @@ def test_predictions_in_other_formats(user: User, ending: str, monkeypatch: pyte
     assert (folder / M / f"{M}_mine.{ending}").is_file()
     assert not (folder / M / f"{M}_mine.xlsx").exists()
     assert run_task(user.config(mode="eval"))[f"{M}_mine_acc"]["Overall"] == "1.0"
+
+
+def test_accuracies_as_json(
+    user: User, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EVAL_FORMAT", "json")
+    done = run_task(user.config())
+    (folder,) = user.folders()
+    assert not list(folder.rglob("*.csv"))
+    (line,) = json.loads((folder / M / f"{M}_mine_acc.json").read_text(encoding="utf-8"))
+    assert line == {"split": "none", "Overall": 1.0, "even": 1.0, "odd": 1.0}
+    assert done[f"{M}_mine_acc"]["Overall"] == "1.0"
+    assert status(folder / M)["eval_format"] == "json"
+    assert Summarizer.get_report_from_cfg(user.config()) == [done]
+    monkeypatch.setenv("EVAL_FORMAT", "xml")
+    n = user.n_asked()
+    with pytest.raises(UsageError, match="EVAL_FORMAT is 'xml'"):
+        run_task(user.config())
+    assert user.n_asked() == n
 
 
 def test_failures_are_raised_and_asked_again_alone(user: User) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from eyechart.compat.evalscope.failures import PairFailed
 from eyechart.compat.evalscope.printed import frame_lines, is_frame, remark
 from eyechart.compat.evalscope.questions import Questions
 from eyechart.compat.evalscope.task import ModelEntry, Task
+from eyechart.compat.vlmeval.accuracies import files_of, read_accuracies, texts_of
 from eyechart.errors import EyechartError
 from eyechart.run.options import Options
 from eyechart.types import Result
@@ -59,12 +59,12 @@ class Pair:
 
     def read_accuracies(self) -> tuple[Row, ...]:
         """The rows of the accuracy file, as texts; none where there is no such file."""
-        return read_table(self.folder / f"{self.stem}_acc.csv")
+        return read_accuracies(self.folder, self.stem)
 
     def drop_accuracies(self) -> None:
         """Those of an earlier time are not true any more, whatever happens now."""
-        for ending in ("_acc.csv", "_acc.txt"):
-            (self.folder / f"{self.stem}{ending}").unlink(missing_ok=True)
+        for path in (*files_of(self.folder, self.stem), self.folder / f"{self.stem}_acc.txt"):
+            path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +116,6 @@ def _why(result: Result) -> str:
     return result.failure.reason.partition("\n")[0] if result.failure else "it was not asked any more"
 
 
-def read_table(path: Path) -> tuple[Row, ...]:
-    """The rows of a CSV file, as texts."""
-    if not path.is_file():
-        return ()
-    with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
-        return tuple(_texts(row) for row in csv.DictReader(file))
-
-
 def lines_of(result: Any) -> tuple[Row, ...]:
     """What a user's `evaluate` returned, as texts."""
     lines: Iterable[Mapping[str, Any]] = ()
@@ -131,8 +123,4 @@ def lines_of(result: Any) -> tuple[Row, ...]:
         lines = [result]
     elif is_frame(result):
         lines = frame_lines(result)
-    return tuple(_texts(line) for line in lines)
-
-
-def _texts(row: Mapping[Any, Any]) -> dict[str, str]:
-    return {str(name): "" if value is None else str(value) for name, value in row.items()}
+    return tuple(texts_of(line) for line in lines)

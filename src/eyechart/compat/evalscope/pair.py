@@ -30,8 +30,10 @@ def plan_pair(
     is_fresh: bool,
 ) -> Pair:
     """Check that the two fit. `folder` is that of the model's files; `predictions` are scored as they are."""
+    from eyechart.compat.vlmeval.accuracies import chosen_format as check_accuracies
     from eyechart.run.plan import make_plan
 
+    check_accuracies()
     is_changed = questions.dataset is not None
     said = {**task.options_of(model), **questions.options}
     if not questions.takes_judge:

@@ -11,6 +11,7 @@ from eyechart.compat.evalscope.config import read_task
 from eyechart.compat.evalscope.failures import PairFailed, TaskFailed
 from eyechart.compat.evalscope.printed import print_done, rate, remark, say, summary_text
 from eyechart.compat.evalscope.task import Task
+from eyechart.compat.evalscope.wording import in_words_of_a_task
 from eyechart.errors import EyechartError
 
 if TYPE_CHECKING:
@@ -30,12 +31,22 @@ def run_task(task_cfg: Any) -> Any:
 
     `task_cfg` is a dict, a `TaskConfig` or something like it, the path of a .yaml, .json or .py file, or a
     list of these. A bad configuration is refused before anything is asked. What fails on the way is raised at
-    the end, when all else is done; the same call again asks only for what is missing.
+    the end, when all else is done; the same call again asks only for what is missing. The last line on stdout
+    is what is returned.
     """
-    if isinstance(task_cfg, list | tuple):
-        tasks = [read_task(one) for one in task_cfg]  # all are checked before the first one starts
-        return [run(task) for task in tasks]
-    return run(read_task(task_cfg))
+    with in_words_of_a_task():
+        if isinstance(task_cfg, list | tuple):
+            tasks = [read_task(one) for one in task_cfg]  # all are checked before the first one starts
+            return [run_and_print(task) for task in tasks]
+        return run_and_print(read_task(task_cfg))
+
+
+def run_and_print(task: Task) -> Results:
+    """Run a task, and print what it returns, if anything was scored."""
+    results = run(task)
+    if results:
+        say(str(results))
+    return results
 
 
 def run(task: Task) -> Results:

@@ -42,7 +42,7 @@ class Status:
             "api_mode": True,
             "world_size": 1,
             "pred_format": os.environ.get("PRED_FORMAT", "xlsx"),
-            "eval_format": "csv",
+            "eval_format": os.environ.get("EVAL_FORMAT", "csv"),
         }
 
     def is_done(self, data: str) -> bool:

@@ -21,14 +21,15 @@ class Summarizer:
 
 
 def _newest(task: Task) -> Iterator[dict[str, dict[str, str]]]:
-    from eyechart.compat.evalscope.outcome import read_table, stem_for
+    from eyechart.compat.evalscope.outcome import stem_for
     from eyechart.compat.evalscope.places import places_of
+    from eyechart.compat.vlmeval.accuracies import read_accuracies
 
     places = places_of(task)
     for model in task.models:
         for data in task.data:
-            name = f"{stem_for(model.name, data.name)}_acc"
+            stem = stem_for(model.name, data.name)
             for place in places:
-                if lines := read_table(place / model.name / f"{name}.csv"):
-                    yield {name: dict(lines[0])}
+                if lines := read_accuracies(place / model.name, stem):
+                    yield {f"{stem}_acc": lines[0]}
                     break

@@ -55,6 +55,7 @@ def _score_file(pair: Pair) -> Run:
 
 def _write_accuracies(pair: Pair, done: Run) -> None:
     """Write the accuracies and verdicts under the names that the task gives the two."""
+    from eyechart.compat.vlmeval.accuracies import in_chosen_format
     from eyechart.report.evalscope_table import write_evalscope
     from eyechart.report.vlmevalkit.names import stem_of
     from eyechart.types import Export
@@ -69,6 +70,7 @@ def _write_accuracies(pair: Pair, done: Run) -> None:
                 path.replace(pair.folder / f"{pair.stem}{path.name.removeprefix(their_stem)}")
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+    in_chosen_format(pair.folder, pair.stem)
 
 
 def _shown(line: Row) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eyechart.compat.vlmeval.accuracies import write_accuracies
 from eyechart.compat.vlmeval.frames import Frame, is_missing, pandas, plain, require, rows_where
 from eyechart.compat.vlmeval.samples import is_circular, samples_of
 from eyechart.compat.vlmeval.smp.file import dump, load_table
@@ -17,7 +18,6 @@ from eyechart.data.lazy import HeldSource
 from eyechart.errors import DataError
 from eyechart.prompt.custom import custom_prompt
 from eyechart.registry import scorers
-from eyechart.report.vlmevalkit.accuracy import write_acc
 from eyechart.report.vlmevalkit.names import NO_JUDGE, model_name
 from eyechart.report.vlmevalkit.rows import survey
 from eyechart.score.vlmevalkit import API_FAILURE
@@ -31,8 +31,9 @@ JUDGED = "judged"
 def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> Frame:
     """Score the predictions in a file.
 
-    Beside it stand ``<stem>_acc.csv``, whose table is returned, and ``<stem>_<judge>_result.xlsx`` with the
-    `hit` and the `log` of every question. A judge is named by `model`, with `api_base` and `key`.
+    Beside it stand ``<stem>_acc.csv`` (or .json), whose table is returned, and
+    ``<stem>_<judge>_result.xlsx`` with the `hit` and the `log` of every question. A judge is
+    named by `model`, with `api_base` and `key`.
     """
     path = Path(eval_file)
     frame = load_table(path)
@@ -52,7 +53,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     dump(table, path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx"))
     if not found.accuracies:
         raise DataError(f"{path.name}: no row has a reply", hint="ask again; failed requests are no answers")
-    write_acc(found.accuracies, path.with_name(f"{path.stem}_acc.csv"))
+    write_accuracies(found.accuracies, path.parent, path.stem)
     return pandas().DataFrame(found.accuracies)
 
 

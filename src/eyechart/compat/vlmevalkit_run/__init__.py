@@ -19,7 +19,7 @@ from eyechart.compat.evalscope.task import DataEntry, ModelEntry, Task
 from eyechart.compat.evalscope.values import Values
 from eyechart.compat.vlmevalkit_run.config_file import data_source, read_config, served_entry
 from eyechart.compat.vlmevalkit_run.earlier import bring_predictions, count_failed
-from eyechart.compat.vlmevalkit_run.flags import OF_A_MODEL, SHARED, Flags, as_flags, in_flags
+from eyechart.compat.vlmevalkit_run.flags import OF_A_MODEL, SHARED, Flags, as_flags, hint_in_flags, in_flags
 from eyechart.errors import EyechartError, UsageError
 from eyechart.registry import models as providers
 
@@ -37,7 +37,7 @@ def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> in
     try:
         run_task(task)
     except EyechartError as err:
-        err.hint = as_flags(err.hint)
+        err.hint = hint_in_flags(err.hint)
         if isinstance(err, TaskFailed) and not err.results and not any(map(_has_asked, err.failures)):
             err.exit_code = 2  # bad input or nobody there: nothing was spent
         raise

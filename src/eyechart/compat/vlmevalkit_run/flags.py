@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from eyechart.compat.evalscope.wording import advice, renamed
 from eyechart.errors import UsageError
 
 # What says how a served model is asked; a model's entry in a --config says it there.
@@ -30,6 +31,11 @@ _REFUSED: Mapping[str, tuple[str, str]] = {
     ),
     "data_config": ("sets of questions are named by --data or --config", "give them in a --config FILE"),
 }
+# Flags of `eyechart run` that go by another name here.
+_NAMES: Mapping[str, str] = {
+    "--api-key": "--key", "--judge-api-key": "--judge-key", "--concurrency": "--api-nproc",
+    "--out": "--work-dir",
+}  # fmt: skip
 _NOTES: Mapping[str, str] = {
     "stream": "answers are taken whole, and are the same",
     "api_mode": "asking and scoring always overlap",
@@ -121,7 +127,17 @@ def flag(name: str) -> str:
 
 def in_flags(err: UsageError) -> UsageError:
     """An error about a configuration, for one who has written flags."""
-    return UsageError(as_flags(err.message), hint=as_flags(err.hint))
+    return UsageError(as_flags(err.message), hint=hint_in_flags(err.hint))
+
+
+def hint_in_flags(hint: str) -> str:
+    """A hint in flags, without the clauses about those that this command has not.
+
+    >>> hint_in_flags("ulimit -n allows more, or ask fewer at once with --concurrency; --give-up-after 9")
+    'ulimit -n allows more; ask fewer at once with --api-nproc'
+    """
+    known = {flag(name) for name in Flags.__dataclass_fields__}
+    return advice(as_flags(hint), _NAMES, known)
 
 
 def as_flags(text: str) -> str:
@@ -131,6 +147,6 @@ def as_flags(text: str) -> str:
     ('--judge-args is not valid JSON', '--judge NAME names one')
     """
     text = re.sub(r"\beval_config: (\w+)", lambda found: flag(found[1]), text)
-    text = text.replace("keep_failed: true", "--keep-failed").replace("--api-key", "--key")
+    text = renamed(text.replace("keep_failed: true", "--keep-failed"), _NAMES)
     text = re.sub(r"\b(judge|mode|reuse_aux|reuse): ", lambda found: f"{flag(found[1])} ", text)
     return text.replace("eval_config", "the command")

@@ -1,0 +1,40 @@
+"""A logger in the way of `evalscope.utils.logger`."""
+
+from __future__ import annotations
+
+import logging
+
+from eyechart.compat.vlmeval.smp import log
+
+__all__ = ["get_logger"]
+
+
+def get_logger(
+    log_file: str | None = None,
+    *,
+    name: str | None = None,
+    log_level: int = logging.INFO,
+    file_mode: str = "w",
+    force: bool = False,
+) -> logging.Logger:
+    """A logger that writes to stderr and, where asked, to a file. `force` begins anew with one that is there.
+
+    >>> get_logger().name
+    'evalscope'
+    """
+    called = name or "evalscope"
+    if force:
+        _forget(logging.getLogger(called))
+    logger = log.get_logger(called, log_level=log_level)
+    has_file = any(isinstance(handler, logging.FileHandler) for handler in logger.handlers)
+    if log_file is not None and not has_file:
+        handler = logging.FileHandler(log_file, mode=file_mode, encoding="utf-8")
+        handler.setFormatter(logger.handlers[0].formatter)
+        logger.addHandler(handler)
+    return logger
+
+
+def _forget(logger: logging.Logger) -> None:
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()
