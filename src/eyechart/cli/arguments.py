@@ -40,8 +40,8 @@ def add_verb(
 _PLAIN = (
     "base_url", "api_key", "temperature", "max_tokens", "seed", "timeout_s", "format", "encoding", "cells",
     "image_root", "allow_urls", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels",
-    "max_side", "scorer", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "cache", "prices",
-    "max_cost", "max_total_tokens", "out", "fresh", "read_as", "parity", "prompt_template",
+    "max_side", "scorer", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "cache",
+    "prices", "max_cost", "max_total_tokens", "out", "fresh", "read_as", "parity", "prompt_template",
     "jpeg_quality", "pass_urls", "circular", "separate_trials", "also_scorers", "judge", "judge_base_url",
     "judge_api_key", "judge_prompts",
 )  # fmt: skip
