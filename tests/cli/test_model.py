@@ -38,7 +38,7 @@ def test_an_endpoint_is_asked_six_questions_unless_more_are_wanted(tmp_path: Pat
         assert six.json["conclusions"] == {
             "sees pictures": "no",
             "tells several pictures apart": "no",
-            "remembers earlier rounds": "no",
+            "remembers earlier rounds": "not known",
         }
         server.asked.clear()
         more = eyechart(*usual, "--multi", "--lang", "en", cwd=tmp_path)

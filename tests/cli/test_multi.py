@@ -354,8 +354,71 @@ def test_a_named_folder_is_gone_on_with_by_the_same_command_alone(place: Path) -
     multi(place, *usual)
     assert len((place / "asked.txt").read_text(encoding="utf-8").splitlines()) == n_asked
     done = multi(place, *usual, "--cot", code=2)
-    assert "holds another run" in done.err
+    assert "holds another run: cot is False there, not True" in done.err
     assert "--checkpoint_dir ../results/mine" in done.err
+
+
+def test_a_folder_where_nobody_answered_may_be_begun_again(place: Path, data: MultiData) -> None:
+    usual = ["--problem_file", many(data, 3), "-v", "m", "--output_name", "mine"]
+    done = multi(place, *usual, "--api_url", "http://127.0.0.1:9/v1", code=2)
+    assert "--api_url names another address" in done.err
+    assert "to go on" not in done.err
+    done = multi(place, "--checkpoint_dir", "../results/mine", code=2)
+    assert "api_url in args.json names another address" in done.err
+    with Server() as server:
+        multi(place, *usual, "--api_url", server.base_url, "--cot")
+        assert len(server.asked) == 3
+        assert read(only_run(place) / "args.json")["api_url"] == server.base_url
+        multi(place, "--checkpoint_dir", "../results/mine")
+        assert len(server.asked) == 3
+
+
+def test_a_run_under_way_keeps_its_arguments(place: Path, data: MultiData) -> None:
+    from eyechart.store.folder import hold
+
+    ours = place.parent / "results" / "mine" / "eyechart"
+    ours.mkdir(parents=True)
+    usual = ["--problem_file", many(data, 2), "-v", "m", "--output_name", "mine"]
+    with hold(ours):
+        done = multi(place, *usual, "--api_url", "http://127.0.0.1:9/v1", code=2)
+    assert "in use by another run" in done.err
+    assert "choose another folder with --output_name" in done.err
+    assert "to go on" not in done.err
+    assert not (ours.parent / "args.json").exists()
+
+
+def test_paths_of_a_run_count_from_where_it_was_begun(place: Path) -> None:
+    usual = ["--problem_file", "../data/problem.json", "-m", "python:mine.py:XEvaluator"]
+    multi(place, *usual, "--output_name", "mine")
+    elsewhere = place.parent / "far" / "away"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "mine.py").write_text(EVALUATOR, encoding="utf-8")
+    done = multi(elsewhere, "--checkpoint_dir", place.parent / "results" / "mine", code=2)
+    assert "no such file" in done.err
+    assert "count from the folder where the run was begun" in done.err
+
+
+def test_replies_are_shared_with_other_runs_unless_that_is_refused(place: Path, data: MultiData) -> None:
+    with Server() as server:
+        usual = ["--problem_file", many(data, 2), "-v", "m", "--api_url", server.base_url]
+        multi(place, *usual, "--output_name", "one")
+        multi(place, *usual, "--output_name", "two")
+        assert len(server.asked) == 2
+        multi(place, *usual, "--output_name", "three", "--no-cache")
+        assert len(server.asked) == 4
+
+
+def test_what_fails_says_why_without_advice_for_other_verbs(place: Path, data: MultiData) -> None:
+    problems = read(data.problem_file)
+    problems["shjk_2"]["img_paths"] = ["../data/images/gone.png"]
+    file = write_json(data.folder / "lacking.json", problems)
+    done = multi(
+        place, "--problem_file", file, "--input_type", 2, "--subject", "shjk",
+        "-m", "python:mine.py:XEvaluator", code=1,
+    )  # fmt: skip
+    assert "--set image_root=DIR" in done.err
+    feedback = read(only_run(place) / "prediction.json")["shjk_2_0"]["feedback"]
+    assert feedback.endswith("gone.png: no such file")
 
 
 def test_answers_of_another_program_are_not_mixed_with_ours(place: Path) -> None:
@@ -446,6 +509,9 @@ def test_debug_asks_and_writes_nothing(place: Path) -> None:
         (["--problem_file", "../data/problem.json", "-v", "m", "--set", "nonsense=1"], "'nonsense'"),
         (["--problem_file", "../data/problem.json", "-v", "m", "--save_every", "0"], "--save_every"),
         (["--checkpoint_dir", "../data"], "there is no args.json"),
+        (["--problem_file", "../data/problem.json", "-v", "m", "--questions_type", ""], "is empty"),
+        (["--problem_file", "../data/problem.json", "-m", "mine.py"], "or python:mine.py:XEvaluator"),
+        (["--problem_file", "../data/late.json", "-v", "m"], "question 'shjk_2_0': [IMAGE_1]"),
         (["--problem_file", "../data/problem.json", "--input_type", "two"], "--input_type"),
         (
             ["--problem_file", "../data/problem.json", "-m", "gpt-4o", "--api_url", "gone"],
@@ -460,6 +526,9 @@ def test_debug_asks_and_writes_nothing(place: Path) -> None:
 def test_what_cannot_be_is_refused_and_nothing_is_written(place: Path, said: list[str], words: str) -> None:
     broken = "class X:\n    def __init__(self, device_map):\n        raise ValueError\n"
     (place / "broken.py").write_text(broken, encoding="utf-8")
+    problems = read(place.parent / "data" / "problem.json")
+    problems["shjk_2"]["img_paths"] = []  # not the first question
+    write_json(place.parent / "data" / "late.json", problems)
     done = multi(place, *said, code=2, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
     assert words in done.err
     assert "Traceback" not in done.err

@@ -163,3 +163,32 @@ def test_they_are_adjusted_as_published_and_that_is_said(
 def test_arguments_that_change_nothing_are_told(said: dict[str, Any], void: list[str]) -> None:
     _, notes = adjusted(Arguments.of(said), registered="")
     assert [note.split()[0] for note in notes] == [f"--{name}" for name in void]
+
+
+def test_a_picture_for_viscpm_is_not_spoken_of_where_none_is_sent() -> None:
+    after, notes = adjusted(Arguments.of({"input_type": 0}), registered="viscpm")
+    assert after.blank_image  # as published, and in the run's name
+    assert notes == []
+
+
+def test_an_empty_text_is_an_argument_left_out() -> None:
+    empty = {"subset": "", "subject": "", "output_name": "", "exp_name": "", "caption_file": "", "model": ""}
+    assert Arguments.of(empty) == Arguments()
+
+
+@pytest.mark.parametrize("name", ["questions_type", "image_type", "output_dir"])
+def test_a_list_or_a_folder_is_not_empty(name: str) -> None:
+    with pytest.raises(UsageError, match=f"--{name} is empty"):
+        Arguments.of({name: ""})
+
+
+def test_what_is_overruled_is_told_as_it_was_written(tmp_path: Path) -> None:
+    write_arguments(Arguments.of({"problem_file": "p.json", "set": {"seed": "3"}}), tmp_path)
+    given = {"random": True, "lang": "en", "set": {"seed": "4"}, "debug": True, "subject": "", "cot": False}
+    kept, overruled = read_arguments(tmp_path, given)
+    assert kept.debug  # which is taken from the command line
+    assert overruled == [
+        "--random: args.json of the run says False, which counts",
+        "--lang en: args.json of the run says 'zh', which counts",
+        "--set seed=4: args.json of the run says {'seed': '3'}, which counts",
+    ]

@@ -40,7 +40,9 @@ def test_as_the_official_step(tmp_path: Path, number: int) -> None:
     assert list(found.lines) == expected["stdout_lines"]
     assert found.summary == expected["summary"]
     assert found.unknown == ("zzzz_9_0",)
-    assert found.notes == ("1 question is in prediction.json but not in label.json, and left out: zzzz_9_0",)
+    missing, unknown = found.notes
+    assert unknown == "1 question is in prediction.json but not in label.json, and left out: zzzz_9_0"
+    assert missing.startswith("1 question has no prediction in prediction.json, e.g. czwl_1_0; ")
     assert sorted(path.name for path in tmp_path.iterdir()) == expected["files"]
     assert prediction_file.read_bytes() == before
     assert list(read_json(tmp_path / "score.json")) == expected["order"]
@@ -54,6 +56,24 @@ def test_any_name_works_and_is_not_written_over(tmp_path: Path, labels: Path, na
     assert [path.name for path in found.files] == ["mine_score.json", "mine_detail.json"]
     assert read_json(prediction_file) == {"czsx_0_0": ENTRY}
     assert (found.score, found.total, found.lines) == (1, 1, ("Absolute Score: 1.00/1, 100.00%",))
+
+
+def test_a_folder_is_no_file_of_predictions(tmp_path: Path, labels: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder") as refused:
+        metrics(labels, tmp_path)
+    assert refused.value.hint == f"name the file in it: {tmp_path / 'prediction.json'}"
+
+
+def test_a_question_without_a_prediction_is_told(tmp_path: Path, labels: Path) -> None:
+    entries = {"czsx_0_0": {"question_image_number": 0}}
+    found = metrics(labels, write(tmp_path / "prediction_5.json", entries))
+    assert (found.score, found.total) == (0, 1)
+    assert found.notes == (
+        "1 question has no prediction in prediction_5.json, e.g. czsx_0_0; as published, that counts "
+        "as an empty one. Is the run over?",
+    )
+    empty = write(tmp_path / "prediction.json", {"czsx_0_0": ENTRY | {"prediction": ""}})
+    assert metrics(labels, empty).notes == ()  # a model may say nothing
 
 
 def test_another_folder(tmp_path: Path, labels: Path) -> None:
@@ -83,7 +103,7 @@ def test_lists_are_read_as_objects(tmp_path: Path) -> None:
         ({"czsx_0_0": {"prediction": 5}}, "p.json: prediction 'czsx_0_0': prediction is a number"),
         ({"czsx_0_7": ENTRY | {"question_id": "czsx_0_7"}}, "p.json: prediction 'czsx_0_7': problem"),
         ({"gzls_1_0": {}}, "none of its 1 questions is in label.json"),
-        ({}, "none of its 0 questions"),
+        ({}, "p.json: there is no prediction in it"),
     ],
 )  # fmt: skip
 def test_bad_prediction_files_are_named(tmp_path: Path, labels: Path, content: Any, words: str) -> None:

@@ -194,7 +194,32 @@ def test_conclusions_are_drawn_skill_by_skill() -> None:
     assert conclusions(check(ScriptedModel(reads_only))) == {
         "sees pictures": "no",
         "tells several pictures apart": "no",
-        "remembers earlier rounds": "no",
+        "remembers earlier rounds": "not known",  # the rounds are about pictures
     }
     half = check(ScriptedModel(lambda request: "red"))
     assert conclusions(half)["sees pictures"] == "partly"
+
+
+def test_who_forgets_is_told_from_who_is_blind() -> None:
+    def forgets(request: Request) -> str:
+        return "Noted." if request.sample.id == "check:multi-round" else sees(request)
+
+    assert conclusions(check(ScriptedModel(forgets))) == {
+        "sees pictures": "yes",
+        "tells several pictures apart": "yes",
+        "remembers earlier rounds": "no",
+    }
+
+
+def test_no_answer_shows_nothing_and_a_refusal_does() -> None:
+    def busy(request: Request) -> str:
+        raise ModelError("overloaded", is_retryable=True)
+
+    def refuses(request: Request) -> str:
+        raise ModelError("no pictures here,\nnever", is_retryable=False)
+
+    for silent in (busy, lambda request: ""):
+        assert set(conclusions(check(ScriptedModel(silent))).values()) == {"not known"}
+    found = check(ScriptedModel(refuses))
+    assert conclusions(found)["sees pictures"] == "no"
+    assert found[1].said == "no pictures here, never"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +87,23 @@ def _cases(args: argparse.Namespace, model: Model) -> list[Case]:
 async def _check(model: Model, asked: Sequence[Case], timeout_s: float) -> list[Finding]:
     from eyechart.model.checkup import check_model
 
+    findings: list[Finding] = []
     try:
-        return [finding async for finding in check_model(model, timeout_s, asked)]
+        _show(asked, findings)
+        async for finding in check_model(model, timeout_s, asked):
+            findings.append(finding)
+            _show(asked, findings)
     finally:
         await model.close()
+    return findings
+
+
+def _show(asked: Sequence[Case], findings: Sequence[Finding]) -> None:
+    """Say what is asked now: slow models take minutes. On a terminal only, in one line that goes again."""
+    if sys.stderr.isatty():
+        done = len(findings)
+        now = f"{done + 1} of {len(asked)}: {asked[done].ability}" if done < len(asked) else ""
+        print(f"\r\x1b[K{now}", end="", file=sys.stderr, flush=True)
 
 
 def _as_json(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
@@ -100,7 +114,7 @@ def _as_json(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
         "abilities": {one.ability: one.verdict for one in findings},
         "said": {one.ability: one.said for one in findings},
         "expected": {one.ability: one.expected for one in findings},
-        "answered": {one.ability: bool(one.reply and one.reply.text.strip()) for one in findings},
+        "answered": {one.ability: one.is_answered for one in findings},
         "conclusions": dict(conclusions(findings)),
     }
 
@@ -134,7 +148,7 @@ def _conclusion(findings: Sequence[Finding]) -> RenderableType:
     }
     words = {"yes": "answers", "unsure": "not clear (wrong answer, or none this time)", "no": "does not take"}
     lines = [f"{words[verdict]}: {', '.join(names)}" for verdict, names in by.items() if names]
-    n_answered = sum(bool(one.reply and one.reply.text.strip()) for one in findings)
+    n_answered = sum(one.is_answered for one in findings)
     lines.append(f"answered: {n_answered} of {len(findings)}, rightly {len(by['yes'])}")
     lines += [f"{skill}: {conclusion}" for skill, conclusion in conclusions(findings).items()]
     return Text("\n".join(lines))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, pairs
 from eyechart.cli.output import note, print_json, print_rich, stdout_kept_for
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, ModelError, StoreError
 
 if TYPE_CHECKING:
     from eyechart.compat.multi.inference import Finished
@@ -131,7 +131,10 @@ _FLAGS = {
     "--api-key": "--api_key",
     "--image-root": "--set image_root=DIR",
     "--concurrency": "--num_workers",
-    "--param NAME=VALUE": "--model_dir, --cuda_device, --model_version or --api_url",
+    "--param NAME=VALUE": "--model_dir, --cuda_device, --model_version, --api_url or --api_key",
+    "with --out\\b": "with --output_name",
+    "--fresh or another --out\\b": "another --output_name",
+    "if this is your own server: --allow-private-urls": "download it, and name the file in img_paths",
 }
 _GROUPS = {
     "the files": _FILES,
@@ -167,6 +170,12 @@ def add_parser(verbs: Verbs) -> None:
         help="an option that the original lacks: wording, split_sys, seed, image_root, renumbering, ...",
     )
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    group.add_argument(
+        "--no-cache",
+        action="store_false",
+        dest="cache",
+        help="ask again what other runs asked before, and keep nothing for others",
+    )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
 
 
@@ -189,7 +198,7 @@ def _execute(args: argparse.Namespace) -> int:
         return 0
     load_dotenv()
     with stdout_kept_for(is_json=args.json):
-        inference = prepare(given, progress=not args.quiet)
+        inference = prepare(given, progress=not args.quiet, cache=args.cache)
         for text in inference.notes:
             note(text)
     if inference.arguments.debug:
@@ -197,9 +206,13 @@ def _execute(args: argparse.Namespace) -> int:
     with stdout_kept_for(is_json=args.json):
         try:
             finished = inference.infer()
-        except EyechartError:
-            if inference.folder.exists():
+        except StoreError:
+            raise  # nothing can go on in that folder as it is
+        except EyechartError as err:
+            if inference.has_answers() or (isinstance(err, ModelError) and not err.is_unreachable):
                 note(_again(inference.folder))
+            if inference.arguments.checkpoint_dir:
+                err.hint = err.hint.replace("--base-url names", "api_url in args.json names")
             raise
     _tell(finished, as_json=args.json)
     return finished.run.exit_code
@@ -218,7 +231,9 @@ def in_these_words(text: str) -> str:
     >>> in_these_words("is the server running? --base-url names another address")
     'is the server running? --api_url names another address'
     """
-    return re.sub("|".join(_FLAGS), lambda found: _FLAGS[found[0]], text)
+    for theirs, ours in _FLAGS.items():
+        text = re.sub(theirs, ours, text)
+    return text
 
 
 def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:

@@ -19,7 +19,7 @@ from eyechart.types import MODELS_TURN, Image, Message, Model, Reply, Request, S
 
 Verdict = Literal["yes", "unsure", "no"]
 Skill = Literal["", "sees pictures", "tells several pictures apart", "remembers earlier rounds"]
-Conclusion = Literal["yes", "partly", "no"]
+Conclusion = Literal["yes", "partly", "no", "not known"]
 LARGE = (12_000, 9_000)  # 108 megapixels: more than endpoints take, few bytes as a plain PNG
 
 
@@ -65,6 +65,11 @@ class Finding:
     expected: str = ""
     skill: Skill = ""
     reply: Reply | None = None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the model said anything at all."""
+        return self.reply is not None and bool(self.reply.text.strip())
 
 
 def cases() -> list[Case]:
@@ -130,11 +135,19 @@ async def check_model(
 
 
 def conclusions(findings: Sequence[Finding]) -> dict[Skill, Conclusion]:
-    """What the right answers show of the model, skill by skill."""
+    """What the answers show of the model, skill by skill. Where there were none they show nothing.
+
+    What was remembered is asked about pictures, so that of a model that sees none it stays unknown.
+    """
     found: dict[Skill, Conclusion] = {}
     for skill in dict.fromkeys(one.skill for one in findings if one.skill):
-        right = [one.verdict == "yes" for one in findings if one.skill == skill]
-        found[skill] = "yes" if all(right) else "partly" if any(right) else "no"
+        of_it = [one for one in findings if one.skill == skill]
+        right = [one.verdict == "yes" for one in of_it]
+        is_told = any(one.verdict == "no" or one.is_answered for one in of_it)
+        wrong: Conclusion = "no" if is_told else "not known"
+        found[skill] = "yes" if all(right) else "partly" if any(right) else wrong
+    if found.get("sees pictures") in ("no", "not known") and found.get("remembers earlier rounds") == "no":
+        found["remembers earlier rounds"] = "not known"
     return found
 
 
@@ -158,7 +171,7 @@ async def _put(model: Model, case: Case, timeout_s: float) -> Finding:
         if err.is_fatal or err.is_unreachable:
             raise
         # A busy server says nothing about what its model can do.
-        return found("unsure" if err.is_retryable else "no", err.message)
+        return found("unsure" if err.is_retryable else "no", " ".join(err.message.split()))
     said = " ".join(reply.text.split()) or f"(nothing; finish reason {reply.finish_reason})"
     return found("yes" if case.is_right(reply.text) else "unsure", said, reply)
 

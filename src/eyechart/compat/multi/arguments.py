@@ -78,8 +78,9 @@ class Arguments:
             if name not in known:
                 hint = did_you_mean(name, known, otherwise="it is none of MULTI's arguments")
                 raise UsageError(f"{where}: there is no argument {name!r}", hint=hint)
+        said = {name: value for name, value in given.items() if value != "" or not _is_optional(name)}
         try:
-            arguments = msgspec.convert(dict(given), cls)
+            arguments = msgspec.convert(said, cls)
         except msgspec.ValidationError as err:
             raise UsageError(f"{where}: an argument is wrong: {err}") from err
         arguments.check()
@@ -92,6 +93,9 @@ class Arguments:
             raise UsageError(
                 f"--input_type {self.input_type} is not possible", hint=f"use 0, 1 or 2; {hint}".rstrip("; ")
             )
+        for name in ("output_dir", "questions_type", "image_type"):
+            if not getattr(self, name).strip():
+                raise UsageError(f"--{name} is empty", hint="leave it out, or say which")
         if self.num_workers < 1:
             raise UsageError(f"--num_workers is {self.num_workers}, but must be at least 1")
         if self.save_every == 0 or self.save_every < -1:
@@ -119,6 +123,11 @@ class Arguments:
         names = [one.name for one in fields(self) if one.name != "api_key"]
         said = {name: getattr(self, name) for name in names}
         return {**said, "prediction_file": str(folder / PREDICTION_FILE)}
+
+
+def _is_optional(name: str) -> bool:
+    """Whether an argument may be left out altogether; as there, an empty text then means the same."""
+    return Arguments.__dataclass_fields__[name].default is None
 
 
 def _holds_secret(url: str) -> bool:
@@ -173,13 +182,34 @@ def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[Arguments, l
         kept = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
     kept.pop("prediction_file", None)  # the original's own note; the folder may have been moved since
     overruled = [
-        f"--{name} {value}: {ARGS_FILE} of the run says {kept[name]!r}, which counts"
+        f"{_written(name, value)}: {ARGS_FILE} of the run says {kept[name]!r}, which counts"
         for name, value in given.items()
-        if name in kept and name != "checkpoint_dir" and kept[name] != value
+        if name in kept
+        and name not in ("checkpoint_dir", "debug")
+        and kept[name] not in (value, value or None)
     ]
     kept |= {name: given[name] for name in ("api_key", "debug") if name in given}
     kept["checkpoint_dir"] = str(folder)
     return Arguments.of(kept, where=f"{path}"), overruled
+
+
+def _written(name: str, value: Any) -> str:
+    """An argument as it stands on the command line.
+
+    >>> _written("random", True), _written("lang", "en"), _written("set", {"seed": "4"})
+    ('--random', '--lang en', '--set seed=4')
+    """
+    if isinstance(value, dict):
+        return " ".join(f"--{name} {key}={said}" for key, said in value.items())
+    return f"--{name}" if value is True else f"--{name} {value}"
+
+
+def differing(arguments: Arguments, before: Arguments) -> list[str]:
+    """What a run was told before, where it is told something else now."""
+    names = [
+        one.name for one in fields(Arguments) if getattr(before, one.name) != getattr(arguments, one.name)
+    ]
+    return [f"{name} is {getattr(before, name)!r} there, not {getattr(arguments, name)!r}" for name in names]
 
 
 def write_arguments(arguments: Arguments, folder: Path) -> None:
@@ -218,11 +248,13 @@ def adjusted(arguments: Arguments, *, registered: str) -> tuple[Arguments, list[
         notes.append(f"{registered} is not asked in rounds: --in_turn is off, as published")
     if registered == "viscpm" and not arguments.blank_image:
         changes["blank_image"] = True
-        notes.append("viscpm needs a picture with every question: --blank_image is on, as published")
+        if has_images:
+            notes.append("viscpm needs a picture with every question: --blank_image is on, as published")
     if arguments.input_type == 1 and arguments.caption_file is None:
         changes["input_type"] = 0
         notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
-    notes += _void(replace(arguments, **changes))
+    asked_as = changes.get("input_type", arguments.input_type)
+    notes += _void(replace(arguments, input_type=asked_as))
     if arguments.subset is not None:
         notes.append(
             "--subset: only its questions; --questions_type and --subject do not count, as published"

@@ -30,6 +30,8 @@ def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
     entries: dict[str, dict[str, Any]] = {}
     for result in done.samples(0):
         entry = answered(result)
+        if "feedback" in entry:  # the reason alone: advice names flags of other verbs
+            entry["feedback"] = str(entry["feedback"]).partition("\n")[0]
         if result.reply is None and not is_over:
             del entry["prediction"]  # what has one, even an empty one, is done: so the original reads it
             if result.failure is None:
@@ -46,7 +48,7 @@ def kept(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
         yield
         return
     is_over = threading.Event()
-    watch = (run_folder, folder / FOLDER, save_every, is_over, _count(run_folder))
+    watch = (run_folder, folder / FOLDER, save_every, is_over, count_answers(run_folder))
     writer = threading.Thread(target=_watch, args=watch, name="eyechart-checkpoints")
     writer.start()
     try:
@@ -56,7 +58,7 @@ def kept(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
         writer.join()
 
 
-def _count(run_folder: Path) -> int:
+def count_answers(run_folder: Path) -> int:
     """How many questions are answered by now; 0 where nothing can be read yet."""
     with contextlib.suppress(EyechartError):
         if (run_folder / FILE_NAME).exists() and (done := Run(run_folder)).manifest:
@@ -68,7 +70,7 @@ def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.E
     pause_s = _LOOK_EVERY_S
     while not is_over.wait(pause_s):
         start = time.monotonic()
-        n_answered = _count(run_folder)
+        n_answered = count_answers(run_folder)
         if n_answered // save_every > n_before // save_every:
             with contextlib.suppress(EyechartError, OSError):  # a copy could not be made; the run goes on
                 write_predictions(Run(run_folder), folder / f"prediction_{n_answered}.json", is_over=False)

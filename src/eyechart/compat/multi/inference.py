@@ -17,15 +17,16 @@ from eyechart.compat.multi.arguments import (
     PREDICTION_FILE,
     Arguments,
     adjusted,
+    differing,
     generated_name,
     read_arguments,
     write_arguments,
 )
 from eyechart.compat.multi.checkpoints import FOLDER as CHECKPOINTS
-from eyechart.compat.multi.checkpoints import kept, write_predictions
+from eyechart.compat.multi.checkpoints import count_answers, kept, write_predictions
 from eyechart.compat.multi.evaluators import Chosen
 from eyechart.compat.multi.models import choose_model
-from eyechart.errors import StoreError, UsageError
+from eyechart.errors import DataError, StoreError, UsageError
 from eyechart.run.options import Options
 from eyechart.types import Benchmark
 
@@ -56,6 +57,10 @@ class Inference:
         n_images = [len(sample.images) for sample in self.benchmark.source]
         return len(n_images), sum(n_images)
 
+    def has_answers(self) -> bool:
+        """Whether the folder holds something to go on with."""
+        return count_answers(self.folder / OURS) > 0
+
     def infer(self) -> Finished:
         """Ask, score, and write the folder; what was answered before is not asked again."""
         from eyechart.run import evaluate
@@ -72,13 +77,17 @@ class Inference:
         return Finished(run=done, folder=self.folder, predictions=path)
 
     def _begin(self) -> None:
+        from eyechart.store.folder import hold
+
         try:
             (self.folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+            (self.folder / OURS).mkdir(exist_ok=True)
         except OSError as err:
             raise StoreError(
                 f"{self.folder}: {err.strerror or err}", hint="choose a folder you can write to: --output_dir"
             ) from err
-        write_arguments(self.arguments, self.folder)
+        with hold(self.folder / OURS):  # of a run that is under way nothing is written over
+            write_arguments(self.arguments, self.folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +99,11 @@ class Finished:
     predictions: Path  # prediction.json, or checkpoints/prediction_last.json of a run that ended early
 
 
-def prepare(given: Mapping[str, Any], *, progress: bool = True) -> Inference:
-    """Read the arguments, find whom and what they mean, and refuse what does not fit together."""
+def prepare(given: Mapping[str, Any], *, progress: bool = True, cache: bool = True) -> Inference:
+    """Read the arguments, find whom and what they mean, and refuse what does not fit together.
+
+    `cache`: replies to the very same requests of other runs are taken, and kept for others.
+    """
     from eyechart.run.sources import make_benchmark
 
     if folder := given.get("checkpoint_dir"):
@@ -106,8 +118,9 @@ def prepare(given: Mapping[str, Any], *, progress: bool = True) -> Inference:
             "--problem_file is missing", hint="--problem_file ../data/problem_v1.3.1_20241210_release.json"
         )
     benchmark = make_benchmark("multi", _settings(arguments, chosen))
-    next(iter(benchmark.source), None)  # what is wrong with the files shows before any weights are loaded
-    options = Options.of({**chosen.options, "concurrency": arguments.num_workers, "progress": progress})
+    _look_through(benchmark, is_resumed=arguments.checkpoint_dir is not None)
+    ours = {"concurrency": arguments.num_workers, "progress": progress, "cache": cache}
+    options = Options.of({**chosen.options, **ours})
     if arguments.checkpoint_dir is None:
         arguments = replace(arguments, output_name=arguments.output_name or _new_name(arguments, chosen))
         assert arguments.output_name is not None, "it was given or generated"
@@ -123,6 +136,17 @@ def prepare(given: Mapping[str, Any], *, progress: bool = True) -> Inference:
         folder=where,
         notes=(*notes, *chosen.notes, *changes, *_left_out(benchmark)),
     )
+
+
+def _look_through(benchmark: Benchmark, *, is_resumed: bool) -> None:
+    """Read every question, so that what is wrong with the files shows before any weights are loaded."""
+    try:
+        for _ in benchmark.source:
+            pass
+    except DataError as err:
+        if is_resumed and "no such file" in err.message:
+            err.hint = f"paths in {ARGS_FILE} count from the folder where the run was begun: go on from there"
+        raise
 
 
 def _settings(arguments: Arguments, chosen: Chosen) -> dict[str, Any]:
@@ -157,9 +181,9 @@ def _refuse_other_run(folder: Path, arguments: Arguments) -> None:
         return
     before, _ = read_arguments(folder, {})
     same = replace(before, checkpoint_dir=None, api_key=arguments.api_key, debug=arguments.debug)
-    if same != arguments:
+    if count_answers(folder / OURS) and (others := differing(arguments, same)):
         raise UsageError(
-            f"{folder} holds another run",
+            f"{folder} holds another run: {'; '.join(others)}",
             hint=f"choose another --output_name, or go on with that run: --checkpoint_dir {folder}",
         )
     _refuse_foreign_answers(folder)

@@ -91,9 +91,11 @@ def choose_model(arguments: Arguments) -> Chosen:
     if name in LOCAL:
         return _local(arguments, name, LOCAL[name])
     near = did_you_mean(name, model_names(), otherwise="")
+    own = f"python:{given}:XEvaluator" if given.endswith(".py") else _EVALUATOR
+    other = f"write openai/NAME with --api_url, or {own}"
     raise UsageError(
         f"--model {given} is no model of the original's list",
-        hint=f"{near} Else write openai/NAME with --api_url, or {_EVALUATOR}".strip(),
+        hint=f"{near} Else {other}" if near else f"{other}; --model_list names those of the list",
     )
 
 

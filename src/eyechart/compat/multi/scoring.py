@@ -53,8 +53,12 @@ def metrics(
     if answer_position not in ("start", "end"):
         raise UsageError(f"answer_position {answer_position!r} is not possible", hint="use start or end")
     labels, predictions = Path(label_file), Path(prediction_file)
+    if predictions.is_dir():
+        raise UsageError(f"{predictions} is a folder", hint=f"name the file in it: {predictions / _STANDARD}")
     problems = _read(labels, id_field="problem_id")
     entries = _read(predictions, id_field="question_id")
+    if not entries:
+        raise DataError(f"{predictions.name}: there is no prediction in it", hint="is it the right file?")
     try:
         scored = summarise_predictions(problems, entries, answer_position)
     except DataError as error:
@@ -86,11 +90,19 @@ def metrics(
 
 
 def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[str]:
+    notes = []
+    missing = [name for name, entry in scored.details.items() if entry.get("prediction") is None]
+    if missing:
+        these = "questions have" if len(missing) > 1 else "question has"
+        notes.append(
+            f"{len(missing)} {these} no prediction in {predictions.name}, e.g. {missing[0]}; as published, "
+            "that counts as an empty one. Is the run over?"
+        )
     if not scored.unknown:
-        return []
+        return notes
     shown = ", ".join(scored.unknown[:_SHOWN_IDS]) + (", ..." if len(scored.unknown) > _SHOWN_IDS else "")
     n, these = len(scored.unknown), "questions are" if len(scored.unknown) > 1 else "question is"
-    return [f"{n} {these} in {predictions.name} but not in {labels.name}, and left out: {shown}"]
+    return [*notes, f"{n} {these} in {predictions.name} but not in {labels.name}, and left out: {shown}"]
 
 
 def _prefix(name: str) -> str:
