@@ -390,3 +390,57 @@ def test_a_model_that_runs_here(small: Path) -> None:
     )  # fmt: skip
     assert done.code == 0, done.err
     assert "100.0±0.0 @1" in done.out
+
+
+def test_one_that_was_killed_is_known_by_its_arguments(small: Path) -> None:
+    """Killed, it never came to its end; here the same is done by taking its end away."""
+    seen: list[Any] = []
+
+    def answer(asked: Asked) -> str:
+        seen.append(args_json(small))
+        return "B"
+
+    with Server(answer) as server:
+        insight(small, server)
+        assert seen[0]["model"] == "served"  # on disk when the first question arrives
+        folder = small / "outputs" / "eval" / "m" / "small"
+        for path in [*folder.glob("trial_*"), folder / "summary_metrics.json"]:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        other = insight(small, server, "--model", "another", "--img_max_pixels", 5)
+        assert other.code == 2
+        assert "model was 'served', is 'another'; img_max_pixels was 12250000, is 5" in other.err
+
+
+def args_json(cwd: Path) -> Any:
+    return json.loads((cwd / "outputs" / "eval" / "m" / "small" / "args.json").read_bytes())
+
+
+def test_advice_names_the_flags_of_this_command(small: Path) -> None:
+    rows = [{"image": "gone.png", "question": "Which?", "answer": "A"}]
+    jsonl(small / "ann.jsonl", rows)
+    with Server() as server:
+        missing = insight(small, server)
+        refusing = insight(small, server, "--model", "python:mine.py:Mine")
+        (small / "mine.py").write_text("class Mine:\n    def __init__(self, size): ...\n", encoding="utf-8")
+        unmade = insight(small, server, "--model", "python:mine.py:Mine")
+    assert "gone.png: no such file\n  hint: paths start from --img_dir" in missing.err
+    assert "there is no file mine.py" in refusing.err
+    assert "--chat_completion_kwargs '{\"NAME\": VALUE}'" in unmade.err
+    assert "--api_key has no effect: python:mine.py:Mine runs here" in unmade.err
+
+
+def test_advice_about_flags_of_other_commands_is_left_out(small: Path) -> None:
+    with Server(lambda asked: Answer(status=400, body=b"{}")) as server:
+        jsonl(small / "ann.jsonl", [{"image": "a.png", "question": f"{n}?", "answer": "A"} for n in range(9)])
+        done = insight(small, server)
+    assert "requests were all refused" in done.err
+    assert "--give-up-after" not in done.err
+
+
+def test_rows_without_an_answer_are_told(small: Path) -> None:
+    jsonl(
+        small / "ann.jsonl", [{"image": "a.png", "question": f"{n}?", "answer": "AB"[n:]} for n in range(3)]
+    )
+    with Server(lambda asked: "B") as server:
+        done = insight(small, server)
+    assert "1 row of ann.jsonl without an answer: never right" in done.err

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,3 +104,54 @@ def test_folders_are_made_and_what_cannot_be_is_named(tmp_path: Path) -> None:
 def test_a_row_without_a_question_is_refused() -> None:
     with pytest.raises(UsageError, match="no question"):
         build_question({"question": None})
+
+
+def test_a_type_that_no_rule_knows_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = {"answer": "B, A", "response": "A, B"}
+    entries = [{**entry, "question_id": n, "qtype": qtype} for n, qtype in enumerate(["40", "40", 40, None])]
+    (tmp_path / "in.json").write_text(json.dumps(entries), encoding="utf-8")
+    results, _ = evaluate(tmp_path / "in.json", tmp_path / "out.json")
+    assert [record["score"] for record in results] == [False, False, True, False]
+    assert capsys.readouterr().out.splitlines() == [
+        "type '40' is unknown, 2 of the entries: scored as an exact value; write it as a number (40)",
+        "type None is unknown, 1 of the entries: scored as an exact value",
+        "accuracy: 25.0 % of 4 questions",
+    ]
+
+
+def test_files_that_cannot_be_meant_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    source = GOLDEN / "input_dict.json"
+    with pytest.raises(UsageError, match="output_file names"):
+        evaluate(source, "")
+    with pytest.raises(UsageError, match="cannot both go to"):
+        evaluate(source, tmp_path / "one.json", str(tmp_path / "one.json"))
+    assert not list(tmp_path.iterdir())
+    evaluate(source, tmp_path / "one.json", "")  # no statistics
+    assert [path.name for path in tmp_path.iterdir()] == ["one.json"]
+
+
+def test_advice_names_no_flag(tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_text('{"a": ', encoding="utf-8")
+    with pytest.raises(DataError, match="not JSON") as caught:
+        evaluate(tmp_path / "in.json", tmp_path / "out.json")
+    assert "--" not in caught.value.hint
+
+
+@pytest.mark.parametrize("row", [None, "text", ["question"]])
+def test_what_is_no_row_has_no_question(row: Any) -> None:
+    with pytest.raises(UsageError, match="has no question"):
+        build_question(row)
+
+
+def test_options_of_every_kind() -> None:
+    numpy = pytest.importorskip("numpy")
+    nan = float("nan")
+    row = {"question": "Which?", "instructions": nan, "prompt": nan}
+    assert build_question({**row, "options": numpy.array(["A) cat", "B) dog"])}) == "Which?\nA) cat\nB) dog\n"
+    assert build_question({**row, "options": "A) cat\nB) dog"}) == "Which?\nA) cat\nB) dog\n"
+    assert build_question({**row, "options": {"A": "cat", "B": None}}) == "Which?\nA) cat\n"
+    assert build_question({**row, "options": nan}) == "Which?\n"
+    with pytest.raises(UsageError, match="'options' is int"):
+        build_question({**row, "options": 5})
+    with pytest.raises(UsageError, match="'instructions' is int"):
+        build_question({"question": "Which?", "instructions": 5})

@@ -115,3 +115,46 @@ def test_wrong_values_are_named(small: Path, monkeypatch: pytest.MonkeyPatch) ->
     done = evaluate(arguments(), progress=False)
     assert done.run is not None
     assert done.run.manifest["options"]["timeout_s"] == 30
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"client_timeout": -1.0}, "client_timeout is -1"),
+        ({"client_timeout": float("nan")}, "client_timeout is nan"),
+        ({"model": ""}, "model is empty"),
+        ({"image_url_extra_settings": {"detail": None}}, "detail is None"),
+        ({"chat_completion_kwargs": {"extra_body": {"top_k": [float("inf")]}}}, "top_k: 0 is inf"),
+    ],
+)
+def test_values_that_cannot_be_sent_are_refused_by_name(
+    small: Path, changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        evaluate(arguments(**changes), progress=False)
+    assert not (small / "outputs").exists()
+
+
+def test_a_time_of_the_environment_is_named_by_its_variable(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_CLIENT_TIMEOUT", "-3")
+    with pytest.raises(UsageError, match="OPENAI_CLIENT_TIMEOUT is -3"):
+        evaluate(arguments(), progress=False)
+
+
+def test_pythons_none_is_no_judge_either(small: Path) -> None:
+    done = evaluate(arguments(judge_model="None"), progress=False)
+    assert done.run is not None
+    assert done.run.manifest.get("judge") is None
+
+
+def test_what_changes_nothing_is_known() -> None:
+    assert arguments(chat_completion_kwargs={"letter": "A"}, num_trials=3, concurrency=2).unused == {}
+    said = arguments(api_key="sk-1", image_url_extra_settings={"detail": "low"}, max_answer_length=9)
+    assert said.unused == {
+        "api_key": "python:mine.py:Mine runs here",
+        "image_url_extra_settings": "python:mine.py:Mine runs here",
+        "max_answer_length": "there is no judge",
+    }
+    assert arguments(model="m", api_key="sk-1", judge_model="j", judge_prompts="x.yaml").unused == {}

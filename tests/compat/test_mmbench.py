@@ -20,7 +20,7 @@ from PIL import Image
 
 from eyechart.compat.mmbench import NO_ANSWER, MMBenchDataset, dump_submission
 from eyechart.data.pandas_cells import NA_WORDS
-from eyechart.errors import DataError, EyechartError, ImageError
+from eyechart.errors import DataError, EyechartError, ImageError, UsageError
 from support.files import noisy_picture, picture, picture_base64
 
 HEADER = ["index", "image", "question", "hint", "A", "B", "C", "D", "answer", "category", "l2-category"]
@@ -341,3 +341,38 @@ def test_what_cannot_be_written_is_told_before_a_row_is_taken(tmp_path: Path) ->
         with pytest.raises(EyechartError, match=words):
             dump_submission(rows(), tmp_path / place)
     assert not taken
+
+
+def test_a_broken_picture_is_named_by_its_row(tmp_path: Path) -> None:
+    data = MMBenchDataset(tsv(tmp_path / "mine.tsv", [row(3), row(7, image="x" * 100)]))
+    with pytest.raises(ImageError, match=r"mine\.tsv: row 2 \(index 7\): .*not a picture"):
+        data[1]
+    with pytest.raises(IndexError, match="no row 9, there are 2"):
+        data.get_image(9)
+
+
+def test_a_prompt_that_is_no_text_is_refused(file: Path) -> None:
+    with pytest.raises(UsageError, match="sys_prompt is None"):
+        MMBenchDataset(file, sys_prompt=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("index", [None, float("nan"), ""])
+def test_a_row_without_an_index_cannot_be_handed_in(tmp_path: Path, index: Any) -> None:
+    with pytest.raises(DataError, match="row 1 has no value in 'index'"):
+        dump_submission([{"index": index, "prediction": "A"}], tmp_path / "out.xlsx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_what_is_no_reply_is_written_as_a_failed_call(tmp_path: Path) -> None:
+    said = [float("nan"), None, "<NA>", "nan", ""]
+    rows = [{"index": n, "prediction": one} for n, one in enumerate(said)]
+    sheet = openpyxl.load_workbook(dump_submission(rows, tmp_path / "out.xlsx"))["Sheet1"]
+    found = [cells[5] for cells in sheet.iter_rows(min_row=2, values_only=True)]
+    assert found == [NO_ANSWER, NO_ANSWER, "<NA>", "nan", None]
+
+
+def test_a_table_of_pandas_is_told_how_to_be_given(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(DataError) as caught:
+        dump_submission(pandas.DataFrame([{"index": 1, "prediction": "A"}]), tmp_path / "out.xlsx")
+    assert "to_dict('records')" in caught.value.hint

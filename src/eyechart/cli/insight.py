@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eyechart.compat.insight_o3 import Arguments, Evaluation
+    from eyechart.run.record import Run
 
 DESCRIPTION = """\
 Ask a served model about the pictures of an annotation file, judge its answers, and write the result
@@ -129,6 +132,8 @@ def execute(args: argparse.Namespace) -> int:
         if (value := getattr(args, name, None)) is not None
     }
     arguments = Arguments(**said)
+    for name, why in arguments.unused.items():
+        note(f"--{name} has no effect: {why}")
     with stdout_kept_for(is_json=args.json):
         done = evaluate(arguments, progress=not args.quiet)
     _tell(arguments, done, as_json=args.json)
@@ -142,14 +147,30 @@ def _tell(arguments: Arguments, done: Evaluation, *, as_json: bool) -> None:
         print_rich(f"{arguments.eval_name}  {done.cell}", _table(done.summary))
     for rate in done.warnings:
         note(f"warning: {_percent(done.summary, rate)} is below 100: what is missing counts as wrong")
+    if done.warnings and done.run is not None and (n_open := _without_answer(done.run)):
+        note(f"{n_open} row{'s' * (n_open != 1)} of {arguments.ann_file} without an answer: never right")
     if done.run is None:
         note("every trial was done already, by another program; nothing was asked")
     else:
         if done.run.manifest.get("judge") is None:
             note("no judge: scored by eyechart's own rules, not to be compared with figures of a judge")
-        remark(done.run, as_json=as_json)
+        _remark(done.run, as_json=as_json)
     if done.files and not as_json:
         note(f"result files: {done.folder}")
+
+
+def _without_answer(run: Run) -> int:
+    return sum(not result.sample.golds for result in run.samples())
+
+
+def _remark(run: Run, *, as_json: bool) -> None:
+    """What is said of any run, with the names that flags have here."""
+    from eyechart.compat.insight_o3.wording import renamed
+
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        remark(run, as_json=as_json)
+    if text := said.getvalue().removesuffix("\n"):
+        note(renamed(text))
 
 
 def _summary(done: Evaluation) -> dict[str, Any]:

@@ -6,14 +6,16 @@ results, report = evaluate("model_response.json", "out/results.json", "out/repor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.infochartqa.replies import read_entries
-from eyechart.errors import UsageError
+from eyechart.data.infochartqa.replies import Entry, read_entries
+from eyechart.errors import DataError, UsageError
 from eyechart.prompt.infochartqa import head_text, seed_text
 from eyechart.report.infochartqa import Record, make_report, score_entries, write_report, write_results
+from eyechart.score.infochartqa import is_known
 
 
 def evaluate(
@@ -24,17 +26,48 @@ def evaluate(
     The verdicts are the official ones. Where the authors' code would stop with an exception, the entry is
     wrong and the evaluation goes on.
     """
-    if not isinstance(output_file, str | Path):
+    if not output_file:
         raise UsageError("evaluate: output_file names the file that the results go to")
-    records = list(score_entries(read_entries(input_file)))
+    if stats_file and Path(stats_file).absolute() == Path(output_file).absolute():
+        raise UsageError(f"evaluate: results and statistics cannot both go to {output_file}")
+    records = list(score_entries(_entries(input_file)))
     report = make_report(records)
+    for remark in _remarks(records):
+        print(remark)  # noqa: T201 - as theirs does
     _make_folder(output_file)
     write_results(records, output_file)
-    if stats_file is not None:
+    if stats_file:
         _make_folder(stats_file)
         write_report(report, stats_file)
     print(f"accuracy: {report['overall_accuracy']} % of {len(records)} questions")  # noqa: T201 - as theirs does
     return records, report
+
+
+def _entries(file: str | Path) -> list[Entry]:
+    try:
+        return read_entries(file)
+    except DataError as err:
+        err.hint = err.hint.partition("; for one object per line use --format")[0]  # no flags here
+        raise
+
+
+def _remarks(records: Iterable[Record]) -> list[str]:
+    """One line for each type that no rule knows. A number written as a text is none either, as there.
+
+    >>> _remarks([{"qtype": "202"}, {"qtype": 72}, {"qtype": 31}, {"qtype": "202"}])[0]
+    "type '202' is unknown, 2 of the entries: scored as an exact value; write it as a number (202)"
+    """
+    unknown = [record["qtype"] for record in records if not is_known(record["qtype"])]
+    counted = Counter(map(repr, unknown))
+    remarks = []
+    for shown, qtype in {repr(qtype): qtype for qtype in unknown}.items():
+        is_number = (
+            isinstance(qtype, str) and qtype.isascii() and qtype.isdigit() and is_known(int(qtype[:9]))
+        )
+        advice = f"; write it as a number ({qtype})" if is_number else ""
+        where = f"{counted[shown]} of the entries"
+        remarks.append(f"type {shown[:40]} is unknown, {where}: scored as an exact value{advice}")
+    return remarks
 
 
 def _make_folder(file: str | Path) -> None:
@@ -54,15 +87,39 @@ def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] | No
     >>> build_question(row), build_question({"question": "How many?", "instructions": "A number."})
     ('Which?\nA) cat\nLetter only.', 'How many?A number.')
     """
-    if not isinstance(row.get("question"), str):
+    if not callable(getattr(row, "get", None)) or not isinstance(row.get("question"), str):
         raise UsageError("build_question: the row has no question", hint="it needs a text under 'question'")
     if builder is None:
         builder = "seed" if "prompt" in row or "options" in row else "head"
+    instructions = _text(row, "instructions")
     if builder == "head":
-        return head_text(row["question"], row.get("instructions"))
+        return head_text(row["question"], instructions)
     if builder != "seed":
         raise UsageError(f"no builder named {builder!r}", hint="known: head, seed")
-    options = row.get("options") or []
-    if isinstance(options, Mapping):
-        options = [f"{letter}) {text}" for letter, text in options.items()]
-    return seed_text(row["question"], row.get("instructions"), row.get("prompt"), options)
+    return seed_text(row["question"], instructions, _text(row, "prompt"), _options(row))
+
+
+def _text(row: Mapping[str, Any], name: str) -> str | None:
+    """A text that may be missing; what pandas writes for nothing is nothing."""
+    said = row.get(name)
+    if _is_missing(said) or isinstance(said, str):
+        return None if _is_missing(said) else said
+    raise UsageError(f"build_question: {name!r} is {type(said).__name__}, not a text")
+
+
+def _options(row: Mapping[str, Any]) -> list[str]:
+    """One line an option: of a list or an array, of letters with texts, or of a text that holds them all."""
+    said = row.get("options")
+    if _is_missing(said):
+        return []
+    if isinstance(said, str):
+        return [said] if said else []
+    if isinstance(said, Mapping):
+        return [f"{letter}) {text}" for letter, text in said.items() if not _is_missing(text)]
+    if isinstance(said, Iterable):
+        return [str(option) for option in said]
+    raise UsageError(f"build_question: 'options' is {type(said).__name__}", hint="it is a list of texts")
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import DataError, ImageError, UsageError
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -43,6 +43,10 @@ class MMBenchDataset:
     def __init__(self, data_file: str | Path, sys_prompt: str = "There are several options:") -> None:
         from eyechart.data.mmbench import open_mmbench
 
+        if not isinstance(sys_prompt, str):
+            raise UsageError(
+                f"sys_prompt is {sys_prompt!r}, but must be a text", hint="leave it out, or write ''"
+            )
         self.sys_prompt = sys_prompt
         self._source = open_mmbench(data_file)
         self.data_file = self._source.origin
@@ -56,14 +60,10 @@ class MMBenchDataset:
 
     def __getitem__(self, position: SupportsIndex) -> dict[str, Any]:
         """One row: picture, question, options and the rest, under the note's names."""
-        rows = self._all()
-        wanted = operator.index(position)
-        if not -len(rows) <= wanted < len(rows):
-            raise IndexError(f"{self.data_file}: no row {wanted}, there are {len(rows):,}")
-        sample = rows[wanted]
+        sample = self._row(position)
         lines = [self.sys_prompt, *(f"{letter}. {text}" for letter, text in sample.choices.items())]
         return {
-            "img": self.get_image(wanted),
+            "img": self._picture(sample),
             "question": sample.question,
             "answer": sample.golds[0] if sample.golds else None,
             "options": "".join(f"{line}\n" for line in lines),
@@ -76,18 +76,30 @@ class MMBenchDataset:
 
     def get_image(self, position: SupportsIndex) -> Picture:
         """The picture of a row alone, as RGB. A cell that names another row has that row's."""
-        sample = self._all()[operator.index(position)]
-        if len(sample.images) != 1:
-            raise DataError(
-                f"{self.data_file}: row {sample.row} (index {sample.id}) has {len(sample.images)} pictures",
-                hint="this data set is one of single pictures",
-            )
-        return _as_rgb(self._pictures(), sample.images[0])
+        return self._picture(self._row(position))
 
     def __getstate__(self) -> dict[str, Any]:
         """What a worker process is given: the places of the pictures, and no open file."""
         self._all()
         return {**self.__dict__, "_loader": None, "_source": None}
+
+    def _row(self, position: SupportsIndex) -> Sample:
+        rows = self._all()
+        wanted = operator.index(position)
+        if not -len(rows) <= wanted < len(rows):
+            raise IndexError(f"{self.data_file}: no row {wanted}, there are {len(rows):,}")
+        return rows[wanted]
+
+    def _picture(self, sample: Sample) -> Picture:
+        where = f"{self.data_file}: row {sample.row} (index {sample.id})"
+        if len(sample.images) != 1:
+            raise DataError(
+                f"{where} has {len(sample.images)} pictures", hint="this data set is one of single pictures"
+            )
+        try:
+            return _as_rgb(self._pictures(), sample.images[0])
+        except ImageError as err:  # which knows the place of the picture, but not whose it is
+            raise ImageError(f"{where}: {err.message}", hint=err.hint) from err
 
     def _all(self) -> list[Sample]:
         if self._rows is None:
@@ -138,7 +150,8 @@ def dump_submission(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path
 
     A row may be what `MMBenchDataset` gives, with a prediction: options go into columns of their own, and
     pictures into none. Rows are taken one by one and kept on disk meanwhile; they may come from a loop
-    that asks a model. A prediction of None is written as the words by which VLMEvalKit knows a failed call.
+    that asks a model. A prediction of None or NaN is written as the words by which VLMEvalKit knows a
+    failed call.
     """
     import json
     import tempfile
@@ -181,11 +194,16 @@ def _columns(named: Iterable[str]) -> list[str]:
 def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
     """What a row says, under the names of the columns; what is empty is left out."""
     if not isinstance(row, Mapping):
-        raise DataError(f"dump_submission: row {number} is {type(row).__name__}, not names with values")
+        raise DataError(
+            f"dump_submission: row {number} is {type(row).__name__}, not names with values",
+            hint="of a DataFrame, give df.to_dict('records')",
+        )
     for name in ("index", "prediction"):
         if name not in row:
             found = ", ".join(map(str, row))
             raise DataError(f"dump_submission: row {number} has no {name!r} (found: {found[:200]})")
+    if _cell(row["index"]) in (None, ""):
+        raise DataError(f"dump_submission: row {number} has no value in 'index'")
     options = row.get("options_dict")
     fields = {**(options if isinstance(options, Mapping) else {}), **row}
     said = {
@@ -194,7 +212,7 @@ def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
         if name not in _NO_COLUMNS and (cell := _cell(value)) is not None
     }
     prediction = row["prediction"]
-    return {**said, "prediction": NO_ANSWER if prediction is None else str(prediction)}
+    return {**said, "prediction": NO_ANSWER if _cell(prediction) is None else str(prediction)}
 
 
 def _cell(value: Any) -> str | int | float | None:
@@ -203,9 +221,11 @@ def _cell(value: Any) -> str | int | float | None:
     >>> _cell(float("nan")), _cell(7), _cell(True), _cell(["a"])
     (None, 7, 'True', "['a']")
     """
+    if isinstance(value, str):
+        return value
     if value is None or (isinstance(value, float) and value != value) or str(value) in ("<NA>", "NaT"):
         return None
-    if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     if callable(getattr(value, "item", None)) and not getattr(value, "shape", ()):  # a number of numpy's
         return _cell(value.item())

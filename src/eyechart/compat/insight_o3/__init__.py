@@ -19,24 +19,16 @@ from typing import TYPE_CHECKING, Any
 from eyechart.compat.insight_o3.arguments import Arguments, check
 from eyechart.compat.insight_o3.earlier import earlier_summary
 from eyechart.compat.insight_o3.planning import planned
-from eyechart.errors import EyechartError
+from eyechart.compat.insight_o3.wording import in_these_words
+from eyechart.errors import EyechartError, StoreError
 
 if TYPE_CHECKING:
+    from eyechart.run.plan import Plan
     from eyechart.run.record import Run
 
 __all__ = ["Arguments", "Evaluation", "evaluate"]
 
-# Our hints name the flags of `eyechart run`; here they have the authors' names.
-_FLAGS = {
-    "--judge-base-url": "--judge_api_base_url",
-    "--judge-api-key": "--judge_api_key",
-    "--base-url": "--api_base_url",
-    "--api-key": "--api_key",
-    "--param extra_body.NAME=VALUE": '--chat_completion_kwargs \'{"extra_body": {"NAME": VALUE}}\'',
-    "; say which with --format": "",
-    "--image-root": "--img_dir",
-    "--out": "--output_dir",
-}
+_ARGUMENTS = "args.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +67,28 @@ def evaluate(arguments: Arguments, *, progress: bool = True) -> Evaluation:
         plan = planned(arguments, progress=progress)
         if (found := earlier_summary(arguments, plan)) is not None:
             return Evaluation(folder=arguments.folder, run=None, summary=found)
-        from eyechart.run import evaluate as evaluate_plan
-
-        done = evaluate_plan(plan)
+        done = _evaluated(arguments, plan)
         if done.trouble is not None:
-            _rename_flags(done.trouble)
+            done.trouble.hint = in_these_words(done.trouble.hint)
         if done.is_interrupted:
             _write_arguments(arguments)
             return Evaluation(folder=arguments.folder, run=done, summary=None)
         return _written(arguments, done)
+
+
+def _evaluated(arguments: Arguments, plan: Plan) -> Run:
+    """The run. What it was asked is on disk meanwhile, for the day on which it is killed."""
+    from eyechart.run import evaluate as evaluate_plan
+
+    is_new = not (arguments.folder / _ARGUMENTS).exists()
+    if is_new:
+        _write_arguments(arguments)
+    try:
+        return evaluate_plan(plan)
+    except BaseException:
+        if is_new and not (plan.folder / "run.sqlite").exists():  # it never came to be one
+            (arguments.folder / _ARGUMENTS).unlink(missing_ok=True)
+        raise
 
 
 def _written(arguments: Arguments, done: Run) -> Evaluation:
@@ -101,7 +106,14 @@ def _written(arguments: Arguments, done: Run) -> Evaluation:
 def _write_arguments(arguments: Arguments) -> None:
     from eyechart.report.files import write_json
 
-    write_json(arguments.folder / "args.json", arguments.record(), indent=4)
+    try:
+        arguments.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise StoreError(
+            f"{arguments.folder}: {err.strerror or err}",
+            hint="choose a folder you can write to with --output_dir",
+        ) from err
+    write_json(arguments.folder / _ARGUMENTS, arguments.record(), indent=4)
 
 
 @contextlib.contextmanager
@@ -110,10 +122,5 @@ def _own_flags() -> Iterator[None]:
     try:
         yield
     except EyechartError as err:
-        _rename_flags(err)
+        err.hint = in_these_words(err.hint)
         raise
-
-
-def _rename_flags(err: EyechartError) -> None:
-    for ours, theirs in _FLAGS.items():
-        err.hint = err.hint.replace(ours, theirs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,11 @@ from eyechart.errors import DataError, UsageError
 from eyechart.score.insight_o3 import MAX_ANSWER_LENGTH
 
 DEFAULT_FIELDS: Mapping[str, Any] = {"max_completion_tokens": 16384}
+NO_JUDGE = "none"
 JUDGE = "gpt-5-nano"  # the authors', for figures that can be compared with theirs
+
+_OF_A_SERVER = ("api_base_url", "api_key", "image_url_extra_settings")
+_OF_A_JUDGE = ("judge_api_base_url", "judge_api_key", "judge_prompts", "max_answer_length")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,27 @@ class Arguments:
     judge_prompts: str | None = None
 
     @property
+    def has_judge(self) -> bool:
+        """Whether somebody is to judge. Python's None, written into a script, means nobody, too."""
+        return (self.judge_model or "").lower() != NO_JUDGE
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the model answers at an address, and does not run here."""
+        return not self.model.startswith(("python:", "baseline/"))
+
+    @property
+    def unused(self) -> dict[str, str]:
+        """What was said and changes nothing, with the reason."""
+        found: dict[str, str] = {}
+        if not self.is_served:
+            found |= dict.fromkeys(_OF_A_SERVER, f"{self.model} runs here")
+        if not self.has_judge:
+            found |= dict.fromkeys(_OF_A_JUDGE, "there is no judge")
+        usual = Arguments(eval_name="", ann_file="", img_dir="", model="")
+        return {name: why for name, why in found.items() if getattr(self, name) != getattr(usual, name)}
+
+    @property
     def folder(self) -> Path:
         """Where the result files go."""
         return Path(self.output_dir) / self.eval_name
@@ -63,6 +89,8 @@ def check(arguments: Arguments) -> None:
             f"eval_name {arguments.eval_name!r} is no name of a folder",
             hint="it names one below output_dir, such as my-model/vstar",
         )
+    if not arguments.model:
+        raise UsageError("model is empty", hint="it is the name under which the model is served")
     for flag in ("num_trials", "concurrency", "max_answer_length"):
         if getattr(arguments, flag) < 1:
             raise UsageError(f"{flag} is {getattr(arguments, flag)}, but must be at least 1")
@@ -70,6 +98,13 @@ def check(arguments: Arguments) -> None:
         raise UsageError(f"img_max_pixels is {arguments.img_max_pixels}", hint="0 takes the limit away")
     if "n" in arguments.chat_completion_kwargs:
         raise UsageError("chat_completion_kwargs must not hold 'n'", hint="num_trials says how many")
+    check_seconds("client_timeout", arguments.client_timeout)
+    _check_numbers("chat_completion_kwargs", arguments.chat_completion_kwargs)
+    detail = arguments.image_url_extra_settings.get("detail", "")
+    if not isinstance(detail, str):
+        raise UsageError(
+            f"image_url_extra_settings: detail is {detail!r}, but must be a text", hint="such as high or low"
+        )
     if stray := sorted(set(arguments.image_url_extra_settings) - {"detail"}):
         raise UsageError(
             f"image_url_extra_settings: {', '.join(stray)} cannot be sent", hint='it takes {"detail": ...}'
@@ -83,3 +118,22 @@ def check(arguments: Arguments) -> None:
             f"there is no folder of pictures {arguments.img_dir}",
             hint="img_dir is where the paths in the annotation file start from",
         )
+
+
+def check_seconds(name: str, seconds: float | None) -> None:
+    """Refuse a time that no request can take; `name` is where it was said."""
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise UsageError(f"{name} is {seconds:g}, but must be more than 0 seconds")
+
+
+def _check_numbers(where: str, value: Any) -> None:
+    """Refuse numbers that no request can hold: they would be sent as null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(
+            f"{where} is {value}, which JSON does not know", hint="write a number, or leave it out"
+        )
+    pairs = (
+        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for name, inner in pairs:
+        _check_numbers(f"{where}: {name}", inner)

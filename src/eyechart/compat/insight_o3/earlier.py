@@ -90,4 +90,4 @@ def _difference(arguments: Arguments) -> str:
         ]
     except (OSError, ValueError, AttributeError):
         return "of which nothing is known"
-    return ", ".join(changed) or "of other questions or another model"
+    return "; ".join(changed) or "of other questions or another model"

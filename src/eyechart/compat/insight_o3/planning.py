@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.compat.insight_o3.arguments import DEFAULT_FIELDS, JUDGE, Arguments
+from eyechart.compat.insight_o3.arguments import DEFAULT_FIELDS, JUDGE, NO_JUDGE, Arguments, check_seconds
 from eyechart.data.insight_o3 import AnnotationSource
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
@@ -18,7 +18,6 @@ from eyechart.types import Benchmark, JudgedScorer, Reply, Sample, Score
 if TYPE_CHECKING:
     from eyechart.judging import Judging
 
-NO_JUDGE = "none"
 RUNS = "run"  # the folder of our run, within that of the evaluation
 _SCORER = "insight-o3"
 _TIMEOUT_S = 600.0
@@ -86,7 +85,7 @@ def _options(arguments: Arguments, *, progress: bool) -> Options:
 def _parameters(arguments: Arguments) -> dict[str, Any]:
     """Fields of a request; of a model that runs here, what it is made with, if anything was said."""
     said = dict(arguments.chat_completion_kwargs)
-    if not _model(arguments.model).startswith("openai/"):
+    if not arguments.is_served:
         return {} if said == DEFAULT_FIELDS else said
     detail = arguments.image_url_extra_settings.get("detail")
     return {**said, **({"image_detail": detail} if detail else {})}
@@ -105,7 +104,7 @@ def _judging(arguments: Arguments, judge: str) -> dict[str, Any]:
 
 def _judge(arguments: Arguments) -> str | None:
     """Who judges. The authors' judge is taken only where somebody said how it is reached."""
-    if arguments.judge_model == NO_JUDGE:
+    if not arguments.has_judge:
         return None
     names = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE")
     is_reached = arguments.judge_api_base_url or arguments.judge_api_key or any(map(os.environ.get, names))
@@ -123,9 +122,11 @@ def _timeout_s(arguments: Arguments) -> float:
         return float(arguments.client_timeout)
     said = os.environ.get("OPENAI_CLIENT_TIMEOUT") or _TIMEOUT_S
     try:
-        return float(said)
+        seconds = float(said)
     except ValueError as err:
         raise UsageError(f"OPENAI_CLIENT_TIMEOUT is {said!r}, but must be seconds") from err
+    check_seconds("OPENAI_CLIENT_TIMEOUT", seconds)
+    return seconds
 
 
 @dataclass(frozen=True, slots=True)
