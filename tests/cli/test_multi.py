@@ -152,6 +152,56 @@ def test_the_key_of_a_class_is_written_nowhere(place: Path) -> None:
     assert "sk-secret-2" not in done.out + done.err
 
 
+LEAKY = """
+class Raises:
+    def __init__(self, api_url, api_key, model):
+        self.key = api_key
+
+    def generate_answer(self, question):
+        raise RuntimeError(f"401: {self.key} is wrong")
+
+class Says(Raises):
+    def generate_answer(self, question):
+        question["input_message"] = f"Bearer {self.key}"
+        return question | {"prediction": "", "feedback": f"401: {self.key} is wrong"}
+
+class Waits(Raises):
+    async def generate_answer(self, question):
+        raise OSError(5, self.key)
+
+class Own(Exception):
+    def __str__(self):
+        return "wrong: " + self.key
+
+class Names(Raises):
+    def generate_answer(self, question):
+        error = Own()
+        error.key = self.key
+        raise error
+
+class Never:
+    def __init__(self, api_url, api_key, model):
+        raise ValueError(api_key)
+
+    def generate_answer(self, question):
+        return question
+"""
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("name", ["Raises", "Says", "Waits", "Names", "Never"])
+def test_a_key_that_a_class_complains_of_is_written_nowhere(place: Path, name: str, n: int) -> None:
+    (place / "leaky.py").write_text(LEAKY, encoding="utf-8")
+    done = multi(
+        place, "--problem_file", "../data/problem.json", "-m", f"python:leaky.py:{name}", "-v", "m",
+        "--api_key", "sk-0123456789", "-n", n, code=2 if name == "Never" else 1,
+    )  # fmt: skip
+    assert "[key]" in done.err
+    assert "sk-0123456789" not in done.err
+    files = [path for path in place.parent.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"sk-0123456789" in path.read_bytes()]
+
+
 def test_copies_of_a_class_that_speaks_to_an_endpoint_are_asked_at_once(place: Path, data: MultiData) -> None:
     (place / "remote.py").write_text(AT_ONCE, encoding="utf-8")
     usual = ["--problem_file", many(data, 4), "-m", "python:remote.py:Remote", "-v", "v1"]
@@ -352,6 +402,9 @@ def test_a_named_folder_is_gone_on_with_by_the_same_command_alone(place: Path) -
     multi(place, *usual)
     n_asked = len((place / "asked.txt").read_text(encoding="utf-8").splitlines())
     multi(place, *usual)
+    assert len((place / "asked.txt").read_text(encoding="utf-8").splitlines()) == n_asked
+    multi(place, *usual, "--save_every", 7)  # which changes nothing that is asked
+    assert read(only_run(place) / "args.json")["save_every"] == 7
     assert len((place / "asked.txt").read_text(encoding="utf-8").splitlines()) == n_asked
     done = multi(place, *usual, "--cot", code=2)
     assert "holds another run: cot is False there, not True" in done.err

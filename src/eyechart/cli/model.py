@@ -40,7 +40,8 @@ def add_parser(verbs: Verbs) -> None:
         execute,
         help="does it answer every kind of question?",
         description=DESCRIPTION,
-        examples="  eyechart model check openai/my-model --base-url http://localhost:8000/v1\n",
+        examples="  eyechart model check openai/my-model --base-url http://localhost:8000/v1\n"
+        "  eyechart model check python:mine.py:XEvaluator --param model_dir=weights --param device_map=cpu\n",
     )
     parser.add_argument("model", metavar="MODEL", help="as for eyechart run")
     add_model_flags(parser)

@@ -240,7 +240,9 @@ def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
     if as_json:
         print_json({"n": n_questions, "images": n_images})
     else:
-        print(f"{n_questions} questions with {n_images} pictures to send; nothing was asked")
+        questions = f"{n_questions} question{'s' * (n_questions != 1)}"
+        pictures = f"{n_images} picture{'s' * (n_images != 1)}"
+        print(f"{questions} with {pictures} to send; nothing was asked")
     return 0
 
 

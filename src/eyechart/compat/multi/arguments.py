@@ -204,8 +204,12 @@ def _written(name: str, value: Any) -> str:
     return f"--{name}" if value is True else f"--{name} {value}"
 
 
+_PACE = ("num_workers", "save_every", "exp_name")  # of no consequence for what is asked
+
+
 def differing(arguments: Arguments, before: Arguments) -> list[str]:
     """What a run was told before, where it is told something else now."""
+    before = replace(before, **{name: getattr(arguments, name) for name in _PACE})
     names = [
         one.name for one in fields(Arguments) if getattr(before, one.name) != getattr(arguments, one.name)
     ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eyechart.compat.multi.arguments import Arguments
+from eyechart.compat.multi.secrecy import Secrets
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
 from eyechart.types import Model
@@ -119,9 +120,11 @@ def made_of(maker: Callable[..., Any], n: int, secrets: Mapping[str, Any]) -> Ca
 
     An evaluator keeps the question it is at in itself; the original gives each of its processes its own one.
     """
+    hidden = Secrets(secrets)
 
     def make_one(**params: Any) -> Any:
-        return maker(**params, **secrets)
+        with hidden.in_errors():
+            return hidden.guard(maker(**params, **secrets))
 
     class Copies:
         max_concurrency = n
