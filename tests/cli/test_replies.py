@@ -88,3 +88,10 @@ def test_the_literal_command_of_a_prediction_file_without_its_questions(tmp_path
     done = eyechart("score", "--benchmark", "mmbench", "--replies", "m_MMBench_DEV_EN.json", cwd=tmp_path)
     assert done.code == 2
     assert "does not say which questions" in done.err
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_the_flag_of_this_verb(run: str, tmp_path: Path) -> None:
+    done = eyechart("report", run, "--files", "inspect", "--official", "q.tsv", cwd=tmp_path)
+    assert done.code == 2
+    assert "q.tsv: File exists" in done.err
+    assert "with --official DIR" in done.err

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
@@ -124,3 +125,84 @@ def test_questions_of_a_prediction_file(tmp_path: Path) -> None:
     jsonl(tmp_path / "r.jsonl", [{"id": "x", "reply": "A"}])
     with pytest.raises(UsageError, match=r"r\.jsonl does not say which questions"):
         questions_of(tmp_path / "r.jsonl")
+
+
+@pytest.mark.parametrize("orient", ["split", "records", "index", "columns", "table"])
+def test_a_prediction_file_in_every_way_that_pandas_writes_json(tmp_path: Path, orient: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"index": [1, 2, 3], "question": "?", "prediction": ["A", FAILED, "=B"]})
+    table.rename_axis("row").to_json(tmp_path / "m.json", orient=orient)
+    found = read_replies(tmp_path / "m.json")
+    assert {name: reply.text for name, reply in found.by_id.items()} == {"1": "A", "3": "=B"}
+    assert found.skipped.keys() == {"2"}
+    assert [sample.question for sample in questions_of(tmp_path / "m.json")] == ["?", "?", "?"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            {"columns": ["index", "prediction"], "index": [0], "data": [[1]]},
+            "row 1: 1 cells where there are 2",
+        ),
+        ({"columns": ["index", "index"], "index": [0], "data": [[1, 2]]}, "named more than once"),
+        ({"columns": ["index", 7], "index": [0], "data": [[1, 2]]}, r"field columns\[1\]"),
+        ({"columns": ["index", "answer"], "index": [0], "data": [[1, 2]]}, "none of the columns reply"),
+        ({"columns": ["index", "prediction"], "index": [], "data": []}, "no reply in it"),
+    ],
+)
+def test_a_split_table_that_is_none(tmp_path: Path, content: object, message: str) -> None:
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match=message):
+        read_replies(tmp_path / "m.json")
+
+
+def test_a_row_without_an_id_is_named(tmp_path: Path) -> None:
+    kit(tmp_path / "m.xlsx", [(1, "A"), (None, "B")])
+    with pytest.raises(DataError, match=r"m\.xlsx: row 2 \(line 3\), column 'index': no id"):
+        read_replies(tmp_path / "m.xlsx")
+
+
+def test_a_text_that_fills_its_cell_was_cut_off(tmp_path: Path) -> None:
+    whole, cut, wide = "x" * 32_766, "x" * 32_767, "\U0001f9ea" * 16_383 + "x"
+    kit(tmp_path / "m.xlsx", [(1, whole), (2, cut), (3, wide)])
+    found = read_replies(tmp_path / "m.xlsx").by_id
+    assert [found[name].finish_reason for name in "123"] == ["stop", "length", "length"]
+    (tmp_path / "m.tsv").write_text(f"index\tprediction\n1\t{cut}x\n")
+    assert read_replies(tmp_path / "m.tsv").by_id["1"].finish_reason == "stop", (
+        "which holds texts of any length"
+    )
+
+
+def test_what_was_thought_beside_a_prediction(tmp_path: Path) -> None:
+    (tmp_path / "m.tsv").write_text("index\tprediction\tthinking\n1\tB\tHm.\n2\tA\t\n")
+    found = read_replies(tmp_path / "m.tsv").by_id
+    assert (found["1"].text, found["1"].thinking, found["2"].thinking) == ("B", "Hm.", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("m.tsv", "index\tprediction\n1\tcaf\xe9\n".encode("latin-1"), "if it is cp1252: iconv -f cp1252"),
+        ("m.xlsx", b"index\tprediction\n1\tA\n", "name it .xlsx, .tsv"),
+        ("m.json", b'[{"index": 1,', "one object a line is a .jsonl"),
+    ],
+)
+def test_advice_names_no_flag_that_is_about_the_questions(
+    tmp_path: Path, name: str, content: bytes, hint: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_replies(tmp_path / name)
+    assert hint in caught.value.hint
+    assert "--" not in caught.value.hint
+
+
+def test_other_sheets_are_not_searched(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.create_sheet("read me", 0).append(["note"])
+    book["read me"].append(["see below"])
+    book.save(tmp_path / "m.xlsx")
+    with pytest.raises(DataError, match="found: note") as caught:
+        read_replies(tmp_path / "m.xlsx")
+    assert "first sheet" in caught.value.hint

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from eyechart.data.logs.evalscope import read_report
 from eyechart.registry import exporters
-from eyechart.types import Result
+from eyechart.types import Outcome, Result
 from report.examples import export_of, result
 
 MANIFEST = {
@@ -105,3 +107,33 @@ def test_a_column_of_identifiers_makes_no_thousand_files(tmp_path: Path) -> None
     report, lines = write(tmp_path, results)
     assert len(lines) == 2 * 101
     assert report["num"] == 150
+
+
+def test_files_of_subsets_that_are_gone_go(tmp_path: Path) -> None:
+    write(tmp_path, [result(0, meta={"category": "apes"}), result(1, meta={"category": "cats"})])
+    other = tmp_path / "reviews" / MODEL / "zoo_hard_cats.jsonl"
+    other.write_text("of another data set\n")
+    write(tmp_path, [result(0, meta={"category": "apes"}), result(1, None, meta={"category": "cats"})])
+    assert [path.name for path in (tmp_path / "predictions" / MODEL).iterdir()] == ["zoo_apes.jsonl"]
+    assert {path.name for path in other.parent.iterdir()} == {"zoo_apes.jsonl", other.name}
+
+
+@pytest.mark.parametrize("before", [b"", b"[]", b'{"execution_summary": {"subsets": ["../../x", 7]}}'])
+def test_a_report_that_was_damaged_is_replaced(tmp_path: Path, before: bytes) -> None:
+    path = tmp_path / "reports" / MODEL / "zoo.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(before)
+    report, _ = write(tmp_path, [result(0)])
+    assert report["num"] == 1
+
+
+@pytest.mark.parametrize("outcome", ["failed", "unscored"])
+def test_a_subset_without_any_score_comes_back(tmp_path: Path, outcome: Outcome) -> None:
+    results = [result(0, meta={"category": "apes"}), result(1, outcome, meta={"category": "cats"})]
+    write(tmp_path / "one", results)
+    write(tmp_path / "none", results[1:])
+    for folder, ids in (("one", ["q0", "q1"]), ("none", ["q1"])):
+        path = tmp_path / folder / "reports" / MODEL / "zoo.json"
+        for with_questions in (True, False):
+            log = read_report(path, with_questions=with_questions)
+            assert [entry.id for entry in log.entries] == ids

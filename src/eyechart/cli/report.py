@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyechart.cli.arguments import Verbs, add_verb, find_run
 from eyechart.cli.output import changes_table, note, print_json, print_rich
-from eyechart.errors import UsageError
+from eyechart.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from eyechart.run.record import Run
@@ -65,7 +66,7 @@ def execute(args: argparse.Namespace) -> int:
             _write(done, name, path)
             note(f"wrote {path}")
     if args.official is not None or args.files:
-        for path in done.write_files(args.official or None, args.files):
+        for path in _write_files(done, args.official or None, args.files):
             note(f"wrote {path}")
     if args.differences:
         return _differences(done, args.differences, as_json=args.json == "-")
@@ -79,6 +80,13 @@ def execute(args: argparse.Namespace) -> int:
         note(f"wrote {args.json}")
     print_rich(run_table(done.summary))
     return 0
+
+
+def _write_files(done: Run, folder: str | None, name: str | None) -> list[Path]:
+    try:
+        return done.write_files(folder, name)
+    except StoreError as err:  # which advises by the flags of a run
+        raise StoreError(err.message, hint=err.hint.replace("with --out", "with --official DIR")) from err
 
 
 def _differences(done: Run, scorer: str, *, as_json: bool) -> int:

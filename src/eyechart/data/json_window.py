@@ -32,7 +32,7 @@ def elements(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byte
     [(None, 24, b'{"a": 1}')]
     """
     start = file.tell()
-    window = _Window(file, path)
+    window = Window(file, path)
     opening = window.peek()
     if opening == b"[":
         yield from window.items()
@@ -41,7 +41,7 @@ def elements(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byte
     elif opening == b"{":
         offset = _find_list(window)
         file.seek(start if offset is None else offset)
-        rows = _Window(file, path)
+        rows = Window(file, path)
         yield from rows.members() if offset is None else rows.items()
     elif opening == b"":
         raise DataError(f"{path.name}: the file is empty", hint="a JSON file holds a list of rows")
@@ -49,7 +49,7 @@ def elements(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byte
         raise window.malformed("a list or an object of rows")
 
 
-def _find_list(window: _Window) -> int | None:
+def _find_list(window: Window) -> int | None:
     """Where the list of rows begins; None when the object itself maps ids to rows."""
     keys = []
     has_rows = False
@@ -67,7 +67,7 @@ def _find_list(window: _Window) -> int | None:
     return None
 
 
-class _Window:
+class Window:
     """The bytes from the value now being read to the end of what was read ahead."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:

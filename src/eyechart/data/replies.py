@@ -6,6 +6,9 @@ a call that failed for good has a text that says so: that is a failure and no an
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +27,35 @@ IDS = ALIASES["id"]  # in the order in which samples take their names
 NO_ANSWER = "Failed to obtain answer via API"  # by which VLMEvalKit knows that it must ask again
 
 _CELLS = frozenset({"tsv", "csv", "xlsx"})  # in which nothing and an empty text look the same
+_FULL_CELL = (
+    32_767  # all that a cell of a spreadsheet holds, in UTF-16 units; whoever writes more loses the rest
+)
+_ENCODING = re.compile(r"--encoding ([\w-]+)")
+_THINKING = "thinking"  # beside VLMEvalKit's predictions where it splits them
 
 
 def read_replies(path: str | Path) -> Replies:
     """The replies of a table. A row without a text is no reply; an id that stands twice is refused.
 
     VLMEvalKit writes a prediction into every row, so an empty cell of its files is a reply without words.
+    A text that fills a cell of a spreadsheet to the last character was cut off there.
     """
     file = find_file(path).path
-    reader, format = _open(file, recognise(file))
+    with _own_hints():
+        return _read(file, *_open(file, recognise(file)))
+
+
+def _read(file: Path, reader: Reader, format: str) -> Replies:
     found: dict[str, Reply] = {}
     failed: dict[str, str] = {}
     first: dict[str, str] = {}
     for row in reader.rows(()):
         where = place(file, row.number, row.line)
-        id_column, said_column = _column(row.values, IDS, where), _column(row.values, TEXTS, where)
+        id_column = _column(row.values, IDS, where, format)
+        said_column = _column(row.values, TEXTS, where, format)
         name = _id_text(row.values[id_column])
+        if not name:
+            raise DataError(f"{where}, column {id_column!r}: no id", hint="a row needs an id and a reply")
         if name in first:
             raise DataError(f"{where}: a reply to {name!r} stands there already: {first[name]}")
         first[name] = where
@@ -50,7 +66,12 @@ def read_replies(path: str | Path) -> Replies:
         if is_kit and NO_ANSWER in str(text):
             failed[name] = f"{file.name}: {str(text)[:200]}"
         else:
-            found[name] = Reply(text="" if text is None else text if isinstance(text, str) else _said(text))
+            thinking = row.values.get(_THINKING) if is_kit else None
+            found[name] = Reply(
+                text="" if text is None else text if isinstance(text, str) else _said(text),
+                thinking=thinking if isinstance(thinking, str) else "",
+                finish_reason="length" if format == "xlsx" and _fills_a_cell(text) else "stop",
+            )
     if not found and not failed:
         raise DataError(f"{file.name}: there is no reply in it")
     return Replies(by_id=found, skipped=failed)
@@ -85,13 +106,34 @@ def _open(file: Path, kind: Kind) -> tuple[Reader, str]:
     return open_reader(file, format, "utf-8", SourceOptions()), format
 
 
-def _column(values: dict[str, Any], names: tuple[str, ...], where: str) -> str:
+@contextmanager
+def _own_hints() -> Iterator[None]:
+    """Advice for files of replies: flags that say how a file is read are about the questions."""
+    try:
+        yield
+    except DataError as err:
+        if "JSON tool" in err.hint:
+            hint = "check the file with a JSON tool; one object a line is a .jsonl"
+        elif "--format" in err.hint:
+            hint = "name it .xlsx, .tsv, .csv, .jsonl, .json or .parquet, after what it is"
+        elif found := _ENCODING.search(err.hint):
+            hint = f"if it is {found[1]}: iconv -f {found[1]} -t UTF-8"
+        else:
+            raise
+        raise DataError(err.message, hint=hint) from err
+
+
+def _fills_a_cell(text: Any) -> bool:
+    return isinstance(text, str) and len(text.encode("utf-16-le", "surrogatepass")) // 2 >= _FULL_CELL
+
+
+def _column(values: dict[str, Any], names: tuple[str, ...], where: str, format: str) -> str:
     for name in names:
         if name in values:
             return name
     raise DataError(
         f"{where}: none of the columns {', '.join(names)} (found: {', '.join(values)})",
-        hint="a row needs an id and a reply",
+        hint="a row needs an id and a reply" + (", on the first sheet" if format == "xlsx" else ""),
     )
 
 

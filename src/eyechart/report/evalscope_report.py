@@ -15,12 +15,15 @@ rotations of one question count as one, the metric is the run's headline and the
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+
+import msgspec
 
 from eyechart.registry import exporter
 from eyechart.report.files import text_file, write_json
@@ -74,13 +77,25 @@ def write_evalscope_report(export: Export) -> Sequence[Path]:
     folders = [export.folder / kind / model for kind in ("predictions", "reviews", "reports")]
     for folder in (*folders, export.folder / "configs"):
         make(folder)
-    subsets = _write_lines(export, folders[0], folders[1], dataset, key)
     report = export.folder / "reports" / model / f"{dataset}.json"
+    before = _subsets_before(report)
+    subsets = _write_lines(export, folders[0], folders[1], dataset, key)
+    for folder, name in itertools.product(folders[:2], before - subsets.keys()):
+        (folder / f"{dataset}_{name}.jsonl").unlink(missing_ok=True)
     write_json(report, _report(export.manifest, numbers, dataset, model, subsets), indent=4)
     config = export.folder / "configs" / "task_config.yaml"
     _write_config(config, export.manifest, dataset, model)
     files = [folder / f"{dataset}_{name}.jsonl" for folder in folders[:2] for name in subsets]
     return [report, config, *files]
+
+
+def _subsets_before(report: Path) -> set[str]:
+    """The subsets of a report that is written anew: files of those that are gone would no longer be true."""
+    try:
+        known = msgspec.json.decode(report.read_bytes())["execution_summary"]["subsets"]
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
+        return set()
+    return {name for name in known if name == _file_part(name)} if isinstance(known, dict) else set()
 
 
 @dataclass(slots=True)
@@ -115,6 +130,8 @@ def _write_lines(
     subsets: dict[str, _Subset] = {}
     with ExitStack() as stack:
         for trials in trials_of(export.results()):
+            if all(result.outcome is None for result in trials):
+                continue
             name = _subset_name(trials[0], key)
             if name not in subsets and len(subsets) >= _MAX_SUBSETS:
                 name = _file_part(OTHER_VALUES)

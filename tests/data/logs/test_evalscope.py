@@ -145,3 +145,22 @@ def test_a_review_without_a_score_is_none(tmp_path: Path) -> None:
 def test_an_output_that_is_none(tmp_path: Path, output: Any) -> None:
     [entry] = read_predictions(jsonl(tmp_path / "p.jsonl", [prediction(model_output=output)])).entries
     assert (entry.reply, entry.failure) == (None, "the file holds no output of the model")
+
+
+def test_a_report_whose_replies_lie_there_in_part_is_refused(tmp_path: Path) -> None:
+    subsets = [{"name": name, "is_aggregate": name == "all"} for name in ("a", "b", "all")]
+    content = {
+        "name": "m@zoo",
+        "dataset_name": "zoo",
+        "model_name": "m",
+        "metrics": [{"categories": [{"subsets": subsets}]}],
+    }
+    for kind in ("reports", "reviews"):
+        (tmp_path / kind / "m").mkdir(parents=True)
+    path = tmp_path / "reports" / "m" / "zoo.json"
+    path.write_text(json.dumps(content))
+    jsonl(tmp_path / "reviews" / "m" / "zoo_a.jsonl", [review()])
+    with pytest.raises(DataError, match=r"replies of b do not lie beside it \(reviews/m/zoo_b\.jsonl"):
+        read_report(path, with_questions=True)
+    jsonl(tmp_path / "reviews" / "m" / "zoo_b.jsonl", [review()])
+    assert len(read_report(path, with_questions=True).entries) == 2

@@ -170,3 +170,14 @@ def test_tokens_that_are_none_are_not_counted(tmp_path: Path, usage: Any) -> Non
     [entry] = read_json_log(log(tmp_path / "a.json", row)).entries
     assert entry.reply is not None
     assert entry.reply.usage is None
+
+
+def test_several_letters_are_one_answer_and_no_alternatives(tmp_path: Path) -> None:
+    path = log(
+        tmp_path / "a.json",
+        sample(1, target=["A", "B"]),
+        sample(2, target=["cat", "dog"]),
+        sample(3, target=["A", "B"], choices=None),
+    )
+    golds = [entry.sample.golds for entry in read_json_log(path).entries if entry.sample]
+    assert golds == [("AB",), ("cat", "dog"), ("A", "B")]

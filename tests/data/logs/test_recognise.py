@@ -1,6 +1,7 @@
 """Files of replies are told by what stands in them."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ REPORT = {"name": "m@d", "dataset_name": "d", "model_name": "m", "metrics": []}
         (REPORT, "report"),
         ({"index": {"0": 1}, "prediction": {"0": "B"}}, "columns"),
         ({"index": [1], "prediction": ["B"]}, "columns"),
+        ({"columns": ["index", "prediction"], "index": [0], "data": [[1, "B"]]}, "columns"),
+        ({"columns": {}, "index": [0], "data": [{"index": 1, "prediction": "B"}]}, "table"),
         ([{"index": 1, "prediction": "B"}], "table"),
         ({"index": 1, "prediction": "B"}, "table"),
         ({"q1": {"prediction": "B"}}, "table"),
@@ -81,3 +84,10 @@ def test_what_is_nothing_is_left_to_the_readers_of_tables(tmp_path: Path, text: 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read: No such file"):
         recognise(tmp_path / "none.json")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "r.json")
+    with pytest.raises(DataError, match=r"r\.json: it is no plain file"):
+        recognise(tmp_path / "r.json")

@@ -16,7 +16,7 @@ import msgspec
 
 from eyechart.data.choices import LETTERS, choices_from_list
 from eyechart.data.encoding import BOM
-from eyechart.data.json_window import _Window
+from eyechart.data.json_window import Window
 from eyechart.data.logs.archive import Archive
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
@@ -71,7 +71,7 @@ def read_json_log(path: Path) -> Log:
     entries: list[Entry] = []
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
-        window = _Window(file, path)
+        window = Window(file, path)
         for key, _, opening in window.openings(skip=False):
             if key == "samples" and opening == b"[":
                 texts = (text for _, _, text in window.items())
@@ -145,10 +145,22 @@ def _sample(found: _Sample, asked: Any, where: str) -> Sample:
         id=str(found.id),
         question=asked_text(asked),
         images=images_of(asked),
-        golds=golds_of(found.target),
+        golds=_golds(found.target, len(texts)),
         choices=choices_from_list(texts),
         meta=plain_meta(found.metadata),
     )
+
+
+def _golds(target: Any, n_choices: int) -> tuple[str, ...]:
+    """Accepted answers. Letters of a question with choices are no alternatives: all of them must be chosen.
+
+    >>> _golds(["A", "C"], 3), _golds(["4", "four"], 0), _golds("B", 3)
+    (('AC',), ('4', 'four'), ('B',))
+    """
+    golds = golds_of(target)
+    letters = LETTERS[:n_choices]
+    is_all = len(golds) > 1 and all(len(gold) == 1 and gold in letters for gold in golds)
+    return ("".join(golds),) if is_all else golds
 
 
 def _with_texts(value: Any, attached: Mapping[str, str]) -> Any:

@@ -11,7 +11,8 @@ import msgspec
 
 from eyechart.data.columns import ALIASES
 from eyechart.data.encoding import BOM
-from eyechart.data.json_window import _Window
+from eyechart.data.json_columns import SPLIT
+from eyechart.data.json_window import Window
 from eyechart.data.logs import evalscope, inspect, lm_eval
 from eyechart.data.logs.entries import Log
 from eyechart.data.sheets import archive_names, is_workbook
@@ -40,6 +41,11 @@ _RESULTS = frozenset({"results", "configs", "versions"})
 
 def recognise(path: Path) -> Kind:
     """What kind of file it is; a ``table`` is what the readers of data files read."""
+    if path.exists() and not path.is_file():
+        raise DataError(
+            f"{path}: it is no plain file, and a file of replies is read more than once",
+            hint="write it to a file first",
+        )
     try:
         with path.open("rb") as file:
             head = file.read(65536).removeprefix(BOM).lstrip()
@@ -98,7 +104,7 @@ def _of_object(path: Path) -> Kind:
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         try:
-            for key, _, opening in itertools.islice(_Window(file, path).openings(), _KEYS_LOOKED_AT):
+            for key, _, opening in itertools.islice(Window(file, path).openings(), _KEYS_LOOKED_AT):
                 openings[key] = opening
                 if openings.keys() >= _INSPECT:
                     return "inspect"
@@ -113,6 +119,8 @@ def _of_object(path: Path) -> Kind:
             f"{path.name}: these are lm-eval's results, which hold no replies",
             hint="give the samples_*.jsonl beside it (--log_samples writes it)",
         )
+    if openings.keys() == SPLIT and set(openings.values()) == {b"["}:
+        return "columns"
     is_named = any(name in openings for name in ALIASES["id"]) and any(name in openings for name in TEXTS)
     return "columns" if is_named and set(openings.values()) in ({b"{"}, {b"["}) else "table"
 
@@ -122,7 +130,7 @@ def _of_list(path: Path) -> Kind:
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         try:
-            _, _, text = next(_Window(file, path).items(), (None, 0, b""))
+            _, _, text = next(Window(file, path).items(), (None, 0, b""))
             record = msgspec.json.decode(text) if text else None
         except (DataError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return "table"
