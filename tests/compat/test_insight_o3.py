@@ -122,6 +122,13 @@ def test_wrong_values_are_named(small: Path, monkeypatch: pytest.MonkeyPatch) ->
     [
         ({"client_timeout": -1.0}, "client_timeout is -1"),
         ({"client_timeout": float("nan")}, "client_timeout is nan"),
+        ({"client_timeout": "5"}, "client_timeout is '5', but must be a number of seconds"),
+        ({"num_trials": "2"}, "num_trials is '2', but must be a whole number"),
+        ({"num_trials": True}, "num_trials is True, but must be a whole number"),
+        ({"img_max_pixels": None}, "img_max_pixels is None, but must be a whole number"),
+        ({"ann_file": None}, "ann_file is None, but must be a path"),
+        ({"eval_name": Path("x")}, r"eval_name is .*, but must be a text"),
+        ({"chat_completion_kwargs": '{"seed": 1}'}, "chat_completion_kwargs is .* must be names with values"),
         ({"model": ""}, "model is empty"),
         ({"image_url_extra_settings": {"detail": None}}, "detail is None"),
         ({"chat_completion_kwargs": {"extra_body": {"top_k": [float("inf")]}}}, "top_k: 0 is inf"),

@@ -376,3 +376,10 @@ def test_a_table_of_pandas_is_told_how_to_be_given(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         dump_submission(pandas.DataFrame([{"index": 1, "prediction": "A"}]), tmp_path / "out.xlsx")
     assert "to_dict('records')" in caught.value.hint
+
+
+def test_advice_names_no_flag(tmp_path: Path) -> None:
+    file = tsv(tmp_path / "mine.tsv", [{"index": 1, "A": "one"}], ["index", "A", "image"])
+    with pytest.raises(DataError, match="no column 'question'") as caught:
+        MMBenchDataset(file)
+    assert "--" not in str(caught.value)

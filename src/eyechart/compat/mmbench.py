@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -48,7 +49,8 @@ class MMBenchDataset:
                 f"sys_prompt is {sys_prompt!r}, but must be a text", hint="leave it out, or write ''"
             )
         self.sys_prompt = sys_prompt
-        self._source = open_mmbench(data_file)
+        with _without_flags():
+            self._source = open_mmbench(data_file)
         self.data_file = self._source.origin
         self._rows: list[Sample] | None = None
         self._seen: tuple[int, int] | None = None  # size and time of the file whose rows these are
@@ -104,7 +106,8 @@ class MMBenchDataset:
     def _all(self) -> list[Sample]:
         if self._rows is None:
             seen = _status(self.data_file)
-            self._rows = [sample for sample in self._source if sample.images]
+            with _without_flags():
+                self._rows = [sample for sample in self._source if sample.images]
             self._seen = seen
             if not self._rows:
                 raise DataError(
@@ -123,6 +126,17 @@ class MMBenchDataset:
                 )
             self._loader = ImageLoader()
         return self._loader
+
+
+@contextmanager
+def _without_flags() -> Iterator[None]:
+    """Advice that names a flag of the command line is none here."""
+    try:
+        yield
+    except DataError as err:
+        if "--" in err.hint:
+            err.hint = ""
+        raise
 
 
 def _status(path: str) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,14 @@ JUDGE = "gpt-5-nano"  # the authors', for figures that can be compared with thei
 
 _OF_A_SERVER = ("api_base_url", "api_key", "image_url_extra_settings")
 _OF_A_JUDGE = ("judge_api_base_url", "judge_api_key", "judge_prompts", "max_answer_length")
+
+_KINDS: Mapping[str, tuple[Any, tuple[str, ...]]] = {
+    "a text": (str, ("eval_name", "model")),
+    "a path": (str | os.PathLike, ("ann_file", "img_dir", "output_dir")),
+    "a whole number": (int, ("num_trials", "concurrency", "max_answer_length", "img_max_pixels")),
+    "a number of seconds": (int | float | None, ("client_timeout",)),
+    "names with values": (Mapping, ("chat_completion_kwargs", "image_url_extra_settings")),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +92,11 @@ class Arguments:
 
 def check(arguments: Arguments) -> None:
     """Refuse what cannot be meant, before anything is opened."""
+    for what, (kind, names) in _KINDS.items():
+        for said in names:
+            value = getattr(arguments, said)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise UsageError(f"{said} is {value!r}, but must be {what}")
     name = Path(arguments.eval_name)
     if not name.parts or name.is_absolute() or ".." in name.parts:
         raise UsageError(
