@@ -444,3 +444,15 @@ def test_rows_without_an_answer_are_told(small: Path) -> None:
     with Server(lambda asked: "B") as server:
         done = insight(small, server)
     assert "1 row of ann.jsonl without an answer: never right" in done.err
+
+
+def test_replies_that_were_not_asked_for_are_told(small: Path) -> None:
+    shared = {"EYECHART_CACHE": str(small / "cache")}
+    with Server(lambda asked: "B") as server:
+        first = insight(small, server, **shared)
+        again = insight(small, server, name="m/again", **shared)
+        assert len(server.asked) == 4
+        anew = insight(small, server, name="m/anew", EYECHART_CACHE_SIZE="0", **shared)
+        assert len(server.asked) == 8
+    assert "4 replies were found in the cache of earlier runs" in again.err
+    assert "found in the cache" not in first.err + anew.err

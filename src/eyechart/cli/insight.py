@@ -154,6 +154,9 @@ def _tell(arguments: Arguments, done: Evaluation, *, as_json: bool) -> None:
     else:
         if done.run.manifest.get("judge") is None:
             note("no judge: scored by eyechart's own rules, not to be compared with figures of a judge")
+        if n_cached := done.run.summary.requests.get("cached"):
+            what = "1 reply was" if n_cached == 1 else f"{n_cached:,} replies were"
+            note(f"{what} found in the cache of earlier runs; EYECHART_CACHE_SIZE=0 asks anew")
         _remark(done.run, as_json=as_json)
     if done.files and not as_json:
         note(f"result files: {done.folder}")
