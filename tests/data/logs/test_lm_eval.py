@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.data.logs.lm_eval import read_samples
+from eyechart.data.logs.recognise import recognise
 from eyechart.errors import DataError
 from support.files import jsonl
 
@@ -76,7 +77,7 @@ def test_arguments_of_other_shapes(tmp_path: Path) -> None:
     [
         (line(resps=[[[-1.5, True]], [[-2.5, False]]]), r"row 1 \(line 1\) \(doc_id 0\): field resps"),
         (line(resps=[]), "field resps"),
-        (line(resps="B"), r"s\.jsonl: row 1 \(line 1\): field resps: Expected `array`"),
+        (line(resps="B"), r"s\.jsonl: row 1 \(line 1\): field resps: Expected `array"),
         (line(doc="text"), r"field doc: Expected `object`"),
         (line([1]), r"field doc_id"),
         (line(doc={"choices": ["x"] * 30}), r"30 options"),
@@ -91,3 +92,25 @@ def test_what_is_wrong_names_file_and_row(tmp_path: Path, row: Any, message: str
 def test_a_document_that_stands_there_twice(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"row 2 .*a reply to '0' stands there already: s\.jsonl: row 1"):
         read_samples(jsonl(tmp_path / "s.jsonl", [line(), line()]))
+
+
+def test_the_samples_of_lmms_eval(tmp_path: Path) -> None:
+    """It writes no document; the replies stand there once where no filter changed them."""
+    usual = {"target": "B", "doc_hash": "", "acc": 1.0}
+    rows = [
+        {"doc_id": 0, "input": "Which?", "filtered_resps": ["It is B"], **usual},
+        {"doc_id": 1, "input": "Which?", "filtered_resps": [["A", "B"]], **usual},
+        {"doc_id": 2, "input": "Which?", "resps": [["It is B"]], "filtered_resps": ["B"], **usual},
+    ]
+    path = jsonl(tmp_path / "20261115_193000_samples_mmmu_val.jsonl", rows)
+    results = {"results": {}, "configs": {}, "versions": {}, "model_name": "qwen"}
+    (tmp_path / "20261115_193000_results.json").write_text(json.dumps(results))
+    assert recognise(path) == "lm-eval"
+    log = read_samples(path)
+    assert (log.task, log.model) == ("mmmu_val", "qwen")
+    said = [(entry.id, entry.trial, entry.reply and entry.reply.text) for entry in log.entries]
+    assert said == [("0", 0, "It is B"), ("1", 0, "A"), ("1", 1, "B"), ("2", 0, "It is B")]
+    first = log.entries[0]
+    assert (first.position, first.asked) == (0, "Which?")
+    assert first.sample is not None
+    assert (first.sample.question, first.sample.golds) == ("Which?", ("B",))

@@ -2,6 +2,7 @@
 
 `resps` holds, for every request made of a document, the answers to it; more than one means repeats, which
 are trials here. What a filter made of them (`filtered_resps`) is left alone: our scorers read the replies.
+lmms-eval leaves out `doc`, writes the prompt as `input`, and leaves out `resps` where no filter changed them.
 A document that has an id of its own goes by it, any other by its number (`doc_id`, counted from 0). Where
 several filters were applied, the same replies stand there once for each of them.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ from eyechart.data.rows import place
 from eyechart.errors import DataError
 from eyechart.types import Reply, Sample
 
-KEYS = frozenset({"doc_id", "doc", "resps"})
+_KEYS = frozenset({"doc_id", "doc", "resps"})
+_KEYS_OF_LMMS = frozenset({"doc_id", "target", "input", "filtered_resps"})
 
 _MAX_RESULTS_BYTES = 64 * 1024 * 1024
 _NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+?)(?:_\d{4}-?\d{2}-?\d{2}\w?\d{2}.*)?")
@@ -46,10 +48,12 @@ _NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+?)(?:_\d{4}-?\d{2}-?\d{2}\w?\d{2
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
     doc_id: Number | str
-    doc: dict[str, Any]
-    resps: list[Any]
+    doc: dict[str, Any] = {}
+    resps: list[Any] | None = None
+    filtered_resps: list[Any] = []
     target: Any = None
     arguments: Any = None
+    input: Any = None
     filter: str = ""
     errors: list[str | None] = []  # ours: why an answer is missing, by trial
     eyechart: list[dict[str, Any] | None] = []  # ours: what else is known of the replies
@@ -57,6 +61,11 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Results(msgspec.Struct, frozen=True):
     model_name: str = ""
+
+
+def is_line(keys: Set[str]) -> bool:
+    """Whether an object with these keys is a line of such a file."""
+    return keys >= _KEYS or keys >= _KEYS_OF_LMMS
 
 
 def read_samples(path: Path) -> Log:
@@ -104,7 +113,7 @@ def _entries(line: _Line, where: str) -> Iterator[Entry]:
         (line.doc[name] for name in ALIASES["id"] if isinstance(line.doc.get(name), str | int)), None
     )
     name = own.id if own else str(line.doc_id if named is None else named)
-    asked = _asked(line.arguments)
+    asked = _asked(line.arguments) or _asked(line.input)
     sample = own or _sample(name, line, asked, where)
     for trial, text in enumerate(said):
         why = line.errors[trial] if trial < len(line.errors) else None
@@ -128,7 +137,8 @@ def _reply(line: _Line, trial: int, text: str, where: str) -> Reply:
 
 def _answers(line: _Line, where: str) -> list[str | None]:
     """The answers to the one request that was made; several mean log-likelihoods, which are no text."""
-    answers = line.resps[0] if len(line.resps) == 1 and isinstance(line.resps[0], list) else line.resps
+    said = line.filtered_resps if line.resps is None else line.resps
+    answers = said[0] if len(said) == 1 and isinstance(said[0], list) else said
     if not answers or not all(answer is None or isinstance(answer, str) for answer in answers):
         raise DataError(
             f"{where}: field resps: it holds no text that a model wrote",

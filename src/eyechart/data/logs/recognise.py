@@ -91,7 +91,7 @@ def _archive(path: Path) -> Kind:
 
 def _of_line(keys: Set[str]) -> Kind | None:
     """What a line with these keys is an entry of."""
-    if keys >= lm_eval.KEYS:
+    if lm_eval.is_line(keys):
         return "lm-eval"
     if keys >= evalscope.REVIEW_KEYS:
         return "reviews"
@@ -134,4 +134,4 @@ def _of_list(path: Path) -> Kind:
             record = msgspec.json.decode(text) if text else None
         except (DataError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return "table"
-    return "lm-eval" if isinstance(record, dict) and record.keys() >= lm_eval.KEYS else "table"
+    return "lm-eval" if isinstance(record, dict) and lm_eval.is_line(record.keys()) else "table"
