@@ -456,3 +456,13 @@ def test_replies_that_were_not_asked_for_are_told(small: Path) -> None:
         assert len(server.asked) == 8
     assert "4 replies were found in the cache of earlier runs" in again.err
     assert "found in the cache" not in first.err + anew.err
+
+
+def test_only_what_differs_is_named(small: Path) -> None:
+    with Server(lambda asked: "B") as server:
+        insight(small, server)
+        same = insight(small, server, "--img_dir", f"{small}/", "--api_base_url", f"{server.base_url}/")
+        assert same.code == 0
+        other = insight(small, server, "--ann_file", small / "ann.jsonl", "--sys_prompt", "think")
+        assert len(server.asked) == 4
+    assert "(sys_prompt was 'model_default', is 'think')" in other.err

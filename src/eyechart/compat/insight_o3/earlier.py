@@ -86,8 +86,15 @@ def _difference(arguments: Arguments) -> str:
         changed = [
             f"{name} was {before.get(name)!r}, is {now.get(name)!r}"
             for name in asked
-            if before.get(name) != now.get(name)
+            if _meant(name, before.get(name)) != _meant(name, now.get(name))
         ]
     except (OSError, ValueError, AttributeError):
         return "of which nothing is known"
     return "; ".join(changed) or "of other questions or another model"
+
+
+def _meant(name: str, value: Any) -> Any:
+    """A value without what makes no difference: how a path is written, a slash at the end of an address."""
+    if not isinstance(value, str):
+        return value
+    return str(Path(value).absolute()) if name in ("ann_file", "img_dir") else value.rstrip("/")
