@@ -1,10 +1,17 @@
 """``eyechart model check``: six questions for everybody, MULTI's kinds for those who are to answer them."""
 
+import asyncio
+import io
 from pathlib import Path
 
 import pytest
 
+from eyechart.cli.model import _check
+from eyechart.errors import ModelError
+from eyechart.model.checkup import cases
+from eyechart.types import Request
 from support.command import eyechart
+from support.parts import ScriptedModel
 from support.server import Asked, Server
 
 EVALUATOR = """
@@ -69,3 +76,22 @@ def test_a_language_is_that_of_multi(tmp_path: Path, said: list[str]) -> None:
     done = eyechart("model", "check", "openai/m", "--base-url", "http://127.0.0.1:9/v1", *said, cwd=tmp_path)
     assert done.code == 2
     assert "--lang" in done.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_what_is_asked_and_is_left_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(request: Request) -> str:
+        if request.sample.id == "check:one picture":
+            raise ModelError("no such key", is_fatal=True)
+        return "yellow"
+
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    with pytest.raises(ModelError, match="no such key"):
+        asyncio.run(_check(ScriptedModel(dies), cases(), 9.0))
+    clear = "\r\x1b[K"
+    assert shown.getvalue() == f"{clear}1 of 6: text only{clear}2 of 6: one picture{clear}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, options_of
@@ -88,23 +88,24 @@ def _cases(args: argparse.Namespace, model: Model) -> list[Case]:
 async def _check(model: Model, asked: Sequence[Case], timeout_s: float) -> list[Finding]:
     from eyechart.model.checkup import check_model
 
-    findings: list[Finding] = []
     try:
-        _show(asked, findings)
-        async for finding in check_model(model, timeout_s, asked):
-            findings.append(finding)
-            _show(asked, findings)
+        return [finding async for finding in check_model(model, timeout_s, _shown(asked))]
     finally:
+        _show("")
         await model.close()
-    return findings
 
 
-def _show(asked: Sequence[Case], findings: Sequence[Finding]) -> None:
-    """Say what is asked now: slow models take minutes. On a terminal only, in one line that goes again."""
+def _shown(asked: Sequence[Case]) -> Iterator[Case]:
+    """The cases, each named when its turn comes: slow models take minutes."""
+    for number, case in enumerate(asked, start=1):
+        _show(f"{number} of {len(asked)}: {case.ability}")
+        yield case
+
+
+def _show(text: str) -> None:
+    """On a terminal only, in one line that goes again."""
     if sys.stderr.isatty():
-        done = len(findings)
-        now = f"{done + 1} of {len(asked)}: {asked[done].ability}" if done < len(asked) else ""
-        print(f"\r\x1b[K{now}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _as_json(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
