@@ -299,3 +299,22 @@ def test_a_script_that_asks_a_judge(tmp_path: Path) -> None:
         done = eyechart("exec", "script.py", cwd=tmp_path, HOME=str(tmp_path / "home"))
     assert done.code == 0, done.err
     assert "returned {'some-model_sums_acc': {'Overall': '0.67'}}" in done.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["spawn", "forkserver"])
+def test_processes_of_its_own_have_the_names_too(tmp_path: Path, way: str) -> None:
+    (tmp_path / "several.py").write_text(
+        "import multiprocessing\n"
+        "from vlmeval.smp import listinstr\n"
+        "def find(word): return listinstr(['a'], word)\n"
+        "if __name__ == '__main__':\n"
+        f"    with multiprocessing.get_context({way!r}).Pool(1) as pool:\n"
+        "        print(pool.map(find, ['cat', 'dog']))\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "eyechart", "exec", "-q", "several.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=50, env=environment(),
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("[True, False]\n", 0), done.stderr

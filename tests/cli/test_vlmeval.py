@@ -247,6 +247,16 @@ def config(desk: Desk, models: Any, data: Any) -> Path:
     return path
 
 
+def test_replies_that_wait_for_a_judge_are_no_success(desk: Desk) -> None:
+    dead = ["--judge", "jury-4", "--judge-base-url", "http://127.0.0.1:9/v1", "--retry", 1]
+    done = desk.served(*dead)
+    assert done.code == 1
+    assert "wait for the judge, which gave no answer (the judge: cannot connect" in done.err
+    done = desk.served(*dead, "--keep-failed")
+    assert done.code == 1
+    assert "wait for the judge, and count nowhere" in done.err
+
+
 def test_a_config_gives_labels(desk: Desk) -> None:
     address = f"{desk.server.base_url}/chat/completions"
     cold = {"class": "GPT4V", "model": "org/served-1", "api_base": address, "key": KEY, "img_detail": "low"}

@@ -50,6 +50,8 @@ def add_parser(verbs: Verbs) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the script; what it raises is shown as Python shows it, without the frames of ours."""
+    from eyechart.compat.activate import in_children_too
+
     load_dotenv()
     path = Path(args.script).expanduser()
     if not args.module and not path.is_file():
@@ -61,10 +63,11 @@ def execute(args: argparse.Namespace) -> int:
         if args.module and find_spec_safely(args.script) is None:
             raise UsageError(f"there is no module {args.script}", hint="a file is run without -m")
         try:
-            if args.module:
-                runpy.run_module(args.script, run_name="__main__", alter_sys=True)
-            else:
-                _run_file(path.absolute())
+            with in_children_too():
+                if args.module:
+                    runpy.run_module(args.script, run_name="__main__", alter_sys=True)
+                else:
+                    _run_file(path.absolute())
         except EyechartError:
             raise
         except Exception as err:

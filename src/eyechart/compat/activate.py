@@ -8,7 +8,8 @@ package of that name that is really there is always left alone.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
@@ -56,6 +57,44 @@ def deactivate() -> None:
     _FINDER.names = frozenset()
     if _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
+
+
+def provide(names: Collection[str]) -> None:
+    """Provide these names, whatever is installed: in a process of whose parent that is known."""
+    _FINDER.names = frozenset(names) & frozenset(PROVIDED)
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+
+
+@contextmanager
+def in_children_too() -> Iterator[None]:
+    """Processes that are started afresh inside the block have the names as well.
+
+    Such a process imports the script before it does anything else. What it is told before that may hold an
+    object of ours, and that is made by `provide`.
+    """
+    from multiprocessing import spawn
+
+    before = spawn.get_preparation_data
+
+    def with_names(name: str) -> dict[str, object]:
+        return {**before(name), "eyechart": _Names(tuple(sorted(_FINDER.names)))}
+
+    spawn.get_preparation_data = with_names
+    try:
+        yield
+    finally:
+        spawn.get_preparation_data = before
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names, which are provided wherever this is unpickled."""
+
+    names: tuple[str, ...]
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[tuple[str, ...]]]:
+        return provide, (self.names,)
 
 
 def _provider(name: str) -> Provider:

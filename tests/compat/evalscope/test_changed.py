@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from eyechart.compat.evalscope import run_task
+from eyechart.compat.evalscope.config import read_task
 from eyechart.compat.evalscope.failures import TaskFailed
+from eyechart.compat.evalscope.run import run
 from eyechart.compat.vlmeval.bridge import put_back
 from eyechart.compat.vlmeval.dataset.image_base import ImageBaseDataset
 from eyechart.compat.vlmeval.dataset.image_mcq import CustomMCQDataset
@@ -148,3 +150,27 @@ def test_a_table_is_printed_as_a_table(changing: User, capsys: pytest.CaptureFix
     CustomVQADataset.evaluate = tabular  # type: ignore[method-assign]
     assert run_task(changing.config("open")) == {f"{M}_open_acc": {"Overall": "0.25", "odd": "0.5"}}
     assert "-------  ----\nOverall  0.25\nodd      0.5\n-------  ----" in capsys.readouterr().out
+
+
+def test_nothing_returned_is_remarked_on_and_numbers_are_printed_as_such(
+    changing: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    CustomVQADataset.evaluate = lambda *args, **more: None  # type: ignore
+    assert run_task(changing.config("open")) == {}
+    assert f"{M}_open: evaluate returned no accuracies" in capsys.readouterr().err
+    numpy = pytest.importorskip("numpy")
+    result = {"Overall": numpy.float32(0.5), 3: numpy.int64(2), "all": numpy.array([1, 2])}
+    CustomVQADataset.evaluate = lambda *args, **more: result  # type: ignore
+    run_task(changing.config("open"))
+    assert json.dumps({"Overall": 0.5, "3": 2, "all": [1, 2]}, indent=2) in capsys.readouterr().out
+
+
+def test_failed_predictions_that_are_kept_are_counted_when_only_scored(changing: User) -> None:
+    CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
+    changing.server.answer = lambda asked: (
+        Answer(status=500) if number_of(asked) == 1 else str(number_of(asked))
+    )
+    kept = run(read_task(changing.config("open", keep_failed=True)))
+    again = run(read_task(changing.config("open", keep_failed=True, mode="eval")))
+    assert (kept.n_failed, again.n_failed) == (1, 1)
+    assert again == kept

@@ -382,10 +382,6 @@ def test_paths_may_be_paths() -> None:
     )
 
 
-def test_a_timeout_of_nothing_is_not_the_usual_one() -> None:
-    assert entry(timeout=0)["timeout_s"] == 0  # which the run refuses
-
-
 def test_what_was_given_is_left_as_it_was() -> None:
     task = config(judge_args='{"key": "x"}', judge="j")
     before = json.dumps(task)
@@ -405,3 +401,20 @@ def test_a_task_config_can_be_read_and_changed() -> None:
         TaskConfig(eval_confg={})
     with pytest.raises(AttributeError):
         _ = task.nothing
+
+
+@pytest.mark.parametrize("name", ["model", "messages", "stream", "n"])
+def test_what_only_a_server_knows_replaces_nothing_of_the_request(name: str) -> None:
+    extra = {"extra_body": {name: "x"}}
+    with pytest.raises(UsageError, match=f"extra_body is not the place for {name}"):
+        read(model=[{**ENTRY, **extra}])
+    with pytest.raises(UsageError, match=f"extra_body is not the place for {name}"):
+        read(model="m", base_url="http://127.0.0.1:9/v1", **extra)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.5])
+def test_no_time_at_all_is_refused_by_the_key(seconds: float) -> None:
+    with pytest.raises(UsageError, match=rf"timeout is {seconds:g}, but must be more"):
+        read(model=[{**ENTRY, "timeout": seconds}])
+    with pytest.raises(UsageError, match=rf"timeout is {seconds:g}, but must be more"):
+        read(model="m", base_url="http://127.0.0.1:9/v1", timeout=seconds)

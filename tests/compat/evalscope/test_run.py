@@ -383,6 +383,28 @@ def test_a_judge_reads_what_rules_cannot(user: User) -> None:
     assert not files_with(user.desk, "sk-judge-987654321")
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_judge_that_gives_no_answer_leaves_replies_waiting(
+    user: User, is_there: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(asked: Asked) -> Answer | str:
+        if asked.body["model"] == "judge":
+            return Answer(status=500)
+        return "the second, or the first" if number_of(asked) in (2, 5) else right(asked)
+
+    user.server.answer = answer
+    base = user.server.base_url if is_there else "http://127.0.0.1:9/v1"
+    judged = user.config(judge="judge", judge_base_url=base)
+    with pytest.raises(
+        TaskFailed, match="2 of 8 replies wait for the judge, which gave no answer "
+    ) as caught:
+        run_task(judged)
+    assert ("HTTP 500" if is_there else "cannot connect") in caught.value.message
+    kept = run(read_task(user.config(judge="judge", judge_base_url=base, keep_failed=True)))
+    assert (kept[f"{M}_mine_acc"]["Overall"], kept.n_failed) == ("1.0", 2)
+    assert "2 of 8 replies wait for the judge, and count nowhere" in capsys.readouterr().err
+
+
 def test_our_own_models_and_sets(user: User) -> None:
     done = run_task(user.config("demo", model="baseline/random", limit=5))
     assert [*done] == ["random_demo_acc"]

@@ -10,6 +10,7 @@ from typing import Any
 
 from eyechart.compat.evalscope.outcome import Outcome, Pair, count, lines_of
 from eyechart.compat.evalscope.predictions import drop_other_formats, is_failure
+from eyechart.compat.evalscope.printed import remark
 from eyechart.errors import EyechartError
 from eyechart.types import Benchmark, Message, Sample
 
@@ -19,11 +20,7 @@ def run_changed(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     from eyechart.compat.vlmeval import bridge
     from eyechart.compat.vlmeval.smp import load
 
-    outcome = Outcome()
-    if pair.plan is not None:
-        outcome = _ask(pair)
-    else:
-        _check_predictions(pair, load(str(pair.predictions)))
+    outcome = _ask(pair) if pair.plan is not None else _check(pair, load(str(pair.predictions)))
     if pair.task.mode == "infer":
         return outcome
     scoring()
@@ -34,7 +31,10 @@ def run_changed(pair: Pair, scoring: Callable[[], None]) -> Outcome:
             result = pair.questions.dataset.evaluate(str(pair.predictions), **pair.task.judging)
     except EyechartError as err:
         raise pair.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)
-    return replace(outcome, lines=pair.read_accuracies() or lines_of(result), result=result)
+    lines = pair.read_accuracies() or lines_of(result)
+    if not lines:
+        remark(f"{pair.stem}: evaluate returned no accuracies, and wrote no {pair.stem}_acc.csv")
+    return replace(outcome, lines=lines, result=result)
 
 
 def _ask(pair: Pair) -> Outcome:
@@ -55,17 +55,18 @@ def _ask(pair: Pair) -> Outcome:
     return count(pair, done)
 
 
-def _check_predictions(pair: Pair, frame: Any) -> None:
+def _check(pair: Pair, frame: Any) -> Outcome:
     """What failed is no prediction, also where a class scores the file itself."""
     if "prediction" not in frame:
         raise pair.failed(f"{pair.predictions.name} has no column 'prediction'")
     texts = [str(text) for text in frame["prediction"]]
     n_failed = sum(map(is_failure, texts))
+    counted = Outcome(n=len(texts), n_failed=n_failed)
     if n_failed and not pair.task.keep_failed:
         what = f"{n_failed} of {len(texts)} predictions in {pair.predictions.name} are failures, not answers"
-        counted = Outcome(n=len(texts), n_failed=n_failed)
         hint = "mode: all asks for them; keep_failed: true leaves them in"
         raise pair.failed(what, hint=hint, counted=counted)
+    return counted
 
 
 def remembering(benchmark: Benchmark, slips: list[EyechartError]) -> Benchmark:

@@ -95,7 +95,7 @@ def served_options(values: Values, kind: str, retry: int | None) -> dict[str, An
 
 def _common(values: Values, retry: int | None) -> dict[str, Any]:
     """Where it is served and how patiently it is asked."""
-    options: dict[str, Any] = {"timeout_s": values.number("timeout", usual=300.0)}
+    options: dict[str, Any] = {"timeout_s": _seconds(values, 300.0)}
     if "api_base" in values:
         options["base_url"] = address(values.text("api_base"), values.who, "api_base")
         options["api_key"] = values.text("key") or "EMPTY"  # no other key goes to an address by itself
@@ -145,7 +145,7 @@ def _passed_on(values: Values) -> dict[str, Any]:
         if not _can_be_sent(value):
             raise values.wrong(name, value, "something that JSON can hold")
         if name == "extra_body":
-            params.setdefault("extra_body", {}).update(values.mapping(name))
+            params.setdefault("extra_body", {}).update(_extra_body(values))
         elif name in PARAMETERS:
             params[name] = value
         elif value is not None:
@@ -153,6 +153,23 @@ def _passed_on(values: Values) -> dict[str, Any]:
             near = did_you_mean(name, sorted({*ENTRY_KEYS, *PARAMETERS}), at_most=1)
             values.notes.append(f"{values.who}: {name} is sent to the server as it is. {near}".rstrip())
     return params
+
+
+def _extra_body(values: Values) -> dict[str, Any]:
+    """What only a server knows. What the request says anyway is not said twice."""
+    said = values.mapping("extra_body")
+    for name in said:
+        if name in _OURS:
+            hint = "leave it out; a model is named where models are named"
+            raise UsageError(f"{values.who}: extra_body is not the place for {name}", hint=hint)
+    return said
+
+
+def _seconds(values: Values, usual: float) -> float | None:
+    seconds = values.number("timeout", usual=usual)
+    if seconds is not None and seconds <= 0:
+        raise UsageError(f"{values.who}: timeout is {seconds:g}, but must be more than 0 seconds")
+    return seconds
 
 
 def _can_be_sent(value: Any) -> bool:
@@ -181,13 +198,13 @@ def _at_base_url(shared: Values, name: str, retry: int | None) -> dict[str, Any]
     """A model that is only named: how it is asked stands beside it."""
     params: dict[str, Any] = {"image_detail": "high"}
     numbers = {one: shared.number(one) for one in ("top_p", "repetition_penalty")}
-    said = {**numbers, "top_k": shared.whole("top_k"), "extra_body": shared.mapping("extra_body") or None}
+    said = {**numbers, "top_k": shared.whole("top_k"), "extra_body": _extra_body(shared) or None}
     params |= {one: value for one, value in said.items() if value is not None}
     limit = shared.whole("max_tokens", least=1) or 32768
     options: dict[str, Any] = {
         "base_url": address(shared.text("base_url"), shared.who, "base_url"),
         "api_key": shared.text("key") or "sk-admin",
-        "timeout_s": shared.number("timeout", usual=1800.0),
+        "timeout_s": _seconds(shared, 1800.0),
         "retries": (retry or 6) - 1,
         "params": params,
     }

@@ -49,12 +49,21 @@ def result_text(result: Any) -> str:
     if result is None:
         return ""
     if isinstance(result, Mapping):
-        return json.dumps(dict(result), indent=2, ensure_ascii=False, default=str)
+        return json.dumps(_texted(result), indent=2, ensure_ascii=False, default=_for_json)
     if is_frame(result):
         return table_text(frame_lines(result))
     if isinstance(result, list) and result and all(isinstance(one, Mapping) for one in result):
         return table_text(result)
     return str(result)
+
+
+def _texted(result: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in result.items()}
+
+
+def _for_json(value: Any) -> Any:
+    """What JSON has no word for: numpy's values as plain ones, anything else as its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def is_frame(value: Any) -> bool:

@@ -30,18 +30,38 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     if pair.task.mode == "infer":
         return outcome
     scoring()
-    outcome = replace(outcome, n_unjudged=done.n_unjudged)
-    if outcome.n_unjudged and not pair.task.keep_failed:
-        what = "1 reply waits" if outcome.n_unjudged == 1 else f"{outcome.n_unjudged} replies wait"
-        why = f"{what} for the judge, which gave no answer"
-        raise pair.failed(why, hint=AGAIN, counted=outcome)
+    n_unjudged, why = _unjudged(done)
+    outcome = replace(outcome, n_unjudged=n_unjudged)
+    waiting = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} of {outcome.n} replies wait"
+    if n_unjudged and not pair.task.keep_failed:
+        said = f"{waiting} for the judge, which gave no answer{why and f' ({why})'}"
+        raise pair.failed(said, hint=AGAIN, counted=outcome)
     _write_accuracies(pair, done)
     lines = pair.read_accuracies()
     if not lines and outcome.n_failed < outcome.n:
         remark(f"{pair.stem}: no answer is public; the predictions: {pair.predictions}")
     if outcome.n_failed:
         remark(f"{pair.stem}: {outcome.n_failed} of {outcome.n} questions got no answer, and count nowhere")
+    if n_unjudged:
+        remark(f"{pair.stem}: {waiting} for the judge, and count nowhere{why and f' ({why})'}")
     return replace(outcome, lines=lines, result=[_shown(line) for line in lines] or None)
+
+
+def _unjudged(done: Run) -> tuple[int, str]:
+    """How many replies have no verdict for want of a judge, and why.
+
+    A judge that cannot be reached at all ends the scoring: the replies after that have no verdict either.
+    """
+    if done.trouble is None and not done.n_unjudged:
+        return 0, ""
+    why = done.trouble.message if done.trouble is not None else ""
+    n = done.n_unjudged
+    for result in done.samples():
+        if result.reply is not None and result.score is None and result.sample.golds:
+            n += done.trouble is not None
+        elif result.score is not None and not why:
+            why = str(result.score.detail.get("judge") or "")
+    return n, why.partition("\n")[0]
 
 
 def _score_file(pair: Pair) -> Run:

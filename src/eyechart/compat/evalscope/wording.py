@@ -45,7 +45,10 @@ def advice(hint: str, names: Mapping[str, str] = _KEYS, known: Collection[str] =
     """
     if "eyechart " in hint:  # a whole command, which is typed as it stands
         return hint
-    clauses = _CLAUSE.split(renamed(hint, names))[::2]
+    text = renamed(hint, names)
+    if set(_FLAG.findall(text)) <= set(known):
+        return text
+    clauses = _CLAUSE.split(text)[::2]
     return "; ".join(one.strip() for one in clauses if set(_FLAG.findall(one)) <= set(known))
 
 

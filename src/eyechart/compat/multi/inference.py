@@ -6,7 +6,7 @@ summary, and the score files where the problem file has answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from eyechart.compat.multi.arguments import (
 from eyechart.compat.multi.checkpoints import FOLDER as CHECKPOINTS
 from eyechart.compat.multi.checkpoints import count_answers, kept, write_predictions
 from eyechart.compat.multi.evaluators import Chosen
+from eyechart.compat.multi.identity import KnownAs, as_before
 from eyechart.compat.multi.models import choose_model
 from eyechart.errors import DataError, StoreError, UsageError
 from eyechart.run.options import Options
@@ -38,6 +39,10 @@ OURS = "eyechart"  # our own run, inside the folder that people know
 _MADE_BY_THE_ORIGINAL = (
     "its answers were given to the original's prompts, and the rest would be asked in ours: start a new run, "
     "or score what is there with eyechart multi-metrics"
+)
+
+_EDITED = (
+    "the class was edited since: what it answered before is kept, as published (a new run asks all again)"
 )
 
 
@@ -61,13 +66,18 @@ class Inference:
         """Whether the folder holds something to go on with."""
         return count_answers(self.folder / OURS) > 0
 
-    def infer(self) -> Finished:
+    def infer(self, tell: Callable[[str], None] = lambda text: None) -> Finished:
         """Ask, score, and write the folder; what was answered before is not asked again."""
         from eyechart.run import evaluate
         from eyechart.run.plan import make_plan
 
-        plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
         ours = self.folder / OURS
+        model = self.chosen.model(self.options)
+        if not isinstance(model, str):
+            model = as_before(model, ours)
+            if isinstance(model, KnownAs):
+                tell(_EDITED)
+        plan = make_plan(self.benchmark, model, self.options)
         self._begin()
         with kept(ours, self.folder, self.arguments.save_every):
             done = evaluate(replace(plan, folder=ours))

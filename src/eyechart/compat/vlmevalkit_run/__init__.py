@@ -35,7 +35,7 @@ def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> in
     task = task_of(flags, os.environ)
     bring_predictions(task, say)
     try:
-        run_task(task)
+        results = run_task(task)
     except EyechartError as err:
         err.hint = hint_in_flags(err.hint)
         if isinstance(err, TaskFailed) and not err.results and not any(map(_has_asked, err.failures)):
@@ -48,7 +48,7 @@ def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> in
     for stem, n in failed.items():
         what = "1 question got no answer and is" if n == 1 else f"{n} questions got no answer and are"
         say(f"{stem}: {what} in no accuracy; with --reuse and without --keep-failed they are asked again")
-    return 1 if failed else 0
+    return 1 if failed or results.n_failed else 0
 
 
 def _has_asked(failure: PairFailed) -> bool:

@@ -149,4 +149,4 @@ def as_flags(text: str) -> str:
     text = re.sub(r"\beval_config: (\w+)", lambda found: flag(found[1]), text)
     text = renamed(text.replace("keep_failed: true", "--keep-failed"), _NAMES)
     text = re.sub(r"\b(judge|mode|reuse_aux|reuse): ", lambda found: f"{flag(found[1])} ", text)
-    return text.replace("eval_config", "the command")
+    return text.replace("eval_config", "the command").replace("a work_dir", "a --work-dir")
