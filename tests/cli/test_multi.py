@@ -361,6 +361,32 @@ def test_what_failed_is_asked_again(place: Path, data: MultiData) -> None:
     assert read(folder / "prediction.json")["czsx_2_0"]["prediction"] == "A"
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_class_that_was_mended_is_asked_what_failed_alone(place: Path, data: MultiData, n: int) -> None:
+    mended = """
+class Mine:
+    def __init__(self, api_url, api_key, model):
+        pass
+
+    def generate_answer(self, question):
+        with open("asked.txt", "a", encoding="utf-8") as log:
+            log.write(question["question_id"] + "\\n")
+        return question | {"prediction": "A"}
+"""
+    broken = mended.replace(
+        "return", "assert not question['question_id'].startswith('czsx_1')\n        return"
+    )
+    usual = ["--problem_file", many(data, 4), "-m", "python:own.py:Mine", "-v", "m", "-n", n]
+    (place / "own.py").write_text(broken, encoding="utf-8")
+    assert "edited" not in multi(place, *usual, code=1).err
+    (place / "own.py").write_text(mended, encoding="utf-8")
+    done = multi(place, "--checkpoint_dir", only_run(place))
+    assert "the class was edited since" in done.err
+    asked = (place / "asked.txt").read_text(encoding="utf-8").split()
+    assert sorted(asked) == ["czsx_0_0", "czsx_1_0", "czsx_1_0", "czsx_2_0", "czsx_3_0"]
+    assert {entry["prediction"] for entry in read(only_run(place) / "prediction.json").values()} == {"A"}
+
+
 def test_a_run_that_cannot_go_on_leaves_what_it_has(place: Path, data: MultiData) -> None:
     def dies(asked: Asked) -> Answer:
         return Answer("A") if number_in(asked) < 3 else Answer(status=401)

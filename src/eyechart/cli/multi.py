@@ -205,7 +205,7 @@ def _execute(args: argparse.Namespace) -> int:
         return _describe(*inference.count(), as_json=args.json)
     with stdout_kept_for(is_json=args.json):
         try:
-            finished = inference.infer()
+            finished = inference.infer(note)
         except StoreError:
             raise  # nothing can go on in that folder as it is
         except EyechartError as err:
