@@ -139,3 +139,26 @@ class Client:
     eyechart(*RUN, cwd=folder)
     with Image.open(folder / "seen" / "2-1.png") as crop:
         assert crop.size == (16, 12)
+
+
+def test_a_class_that_holds_a_model_is_called_once_at_a_time(folder: Path) -> None:
+    code = """
+import threading
+import time
+
+class Client:
+    max_concurrency = 1
+    lock = threading.Lock()
+
+    def generate(self, text, images):
+        if not self.lock.acquire(blocking=False):
+            return "two at once"
+        time.sleep(0.01)
+        self.lock.release()
+        return "20"
+"""
+    (folder / "local.py").write_text(code, encoding="utf-8")
+    done = eyechart("run", "rows.jsonl", "--as", "infochartqa", "-m", "python:local.py:Client", cwd=folder)
+    (replies,) = folder.rglob("model_response.json")
+    assert done.code == 0, done.err
+    assert {entry["response"] for entry in json.loads(replies.read_bytes()).values()} == {"20"}
