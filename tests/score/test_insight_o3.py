@@ -159,6 +159,8 @@ def test_a_reply_that_did_not_end_by_itself_is_a_failure(reason: str, outcome: s
     assert (score.outcome, score.value) == (outcome, 0.0)
     assert score.detail["fail_reason"] == fail_reason
     assert not score.detail["success"]
+    empty = scored(CHOICE, "", finish_reason=reason, evidence={"null_content": True})
+    assert empty.detail["fail_reason"] == fail_reason  # which comes before a look at the content
 
 
 @pytest.mark.parametrize(

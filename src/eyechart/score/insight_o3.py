@@ -116,7 +116,7 @@ def score_cropped(reply: Reply, sample: Sample, max_answer_length: int) -> Judgi
         sample.choices_text or None,
         sample.golds[0],
         None if is_null else reply.text,
-        FINISHED if is_null else reply.finish_reason,
+        FINISHED if reply.finish_reason == "refusal" else reply.finish_reason,
         max_answer_length,
     )
     route = f"insight-o3:{found.stage}"
