@@ -387,6 +387,21 @@ class Mine:
     assert {entry["prediction"] for entry in read(only_run(place) / "prediction.json").values()} == {"A"}
 
 
+def test_a_server_that_moved_is_asked_what_failed_alone(place: Path, data: MultiData) -> None:
+    with Server(lambda asked: Answer(status=400) if number_in(asked) == 2 else Answer("A")) as server:
+        multi(place, "--problem_file", many(data, 4), "-v", "m", "--api_url", server.base_url, code=1)
+    folder = only_run(place)
+    with Server() as moved:
+        kept = read(folder / "args.json")
+        write_json(folder / "args.json", {**kept, "api_url": moved.base_url})
+        done = multi(place, "--checkpoint_dir", folder)
+        assert "the endpoint is another one now: what was answered before is kept" in done.err
+        assert [number_in(asked) for asked in moved.asked] == [2]
+        write_json(folder / "args.json", {**kept, "api_url": moved.base_url, "cot": True})
+        multi(place, "--checkpoint_dir", folder)
+        assert len(moved.asked) == 5  # other prompts are other questions
+
+
 def test_a_run_that_cannot_go_on_leaves_what_it_has(place: Path, data: MultiData) -> None:
     def dies(asked: Asked) -> Answer:
         return Answer("A") if number_in(asked) < 3 else Answer(status=401)

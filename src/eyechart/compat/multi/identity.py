@@ -1,7 +1,7 @@
-"""Whether an evaluator is the one that a run was begun with, though its file was edited since.
+"""Whether a model is the one that a run was begun with, though its class was edited or its server moved.
 
-A run of ours is known by the source of its class, and asks everything again when that changes. The original
-keeps what was answered, whoever answered it: people mend a class that failed, and go on.
+A run of ours is known by the source of its class or its endpoint, and asks everything again when that
+changes. The original keeps what was answered: people mend a class that failed, or move a server, and go on.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import Any
 from eyechart.errors import EyechartError
 from eyechart.types import Model, Reply, Request
 
-_SOURCE = "source_sha256"
+_MAY_CHANGE = {"source_sha256": "the class was edited since", "endpoint": "the endpoint is another one now"}
 
 
 class KnownAs:
     """A model under the identity that its run was begun with."""
 
-    def __init__(self, model: Model, identity: Mapping[str, Any]) -> None:
+    def __init__(self, model: Model, identity: Mapping[str, Any], why: str) -> None:
         self.name = model.name
         self.identity = identity
+        self.why = why
         self._model = model
 
     def __getattr__(self, name: str) -> Any:
@@ -37,12 +38,12 @@ class KnownAs:
 
 
 def as_before(model: Model, run_folder: Path) -> Model:
-    """The model, known as in the run that lies in the folder, where nothing but its source is another."""
-    before = _identity(run_folder)
-    now = dict(model.identity)
-    if before.get(_SOURCE) == now.get(_SOURCE) or {**before, _SOURCE: ""} != {**now, _SOURCE: ""}:
-        return model
-    return KnownAs(model, before)
+    """The model, known as in the run in that folder, where only its source or its address is another."""
+    before, now = _identity(run_folder), dict(model.identity)
+    for name, why in _MAY_CHANGE.items():
+        if name in before and before != now and {**now, name: before[name]} == before:
+            return KnownAs(model, before, why)
+    return model
 
 
 def _identity(run_folder: Path) -> dict[str, Any]:

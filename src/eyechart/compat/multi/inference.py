@@ -41,9 +41,7 @@ _MADE_BY_THE_ORIGINAL = (
     "or score what is there with eyechart multi-metrics"
 )
 
-_EDITED = (
-    "the class was edited since: what it answered before is kept, as published (a new run asks all again)"
-)
+_KEPT = "what was answered before is kept, as published (a new run asks all again)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +70,11 @@ class Inference:
         from eyechart.run.plan import make_plan
 
         ours = self.folder / OURS
-        model = self.chosen.model(self.options)
-        if not isinstance(model, str):
-            model = as_before(model, ours)
-            if isinstance(model, KnownAs):
-                tell(_EDITED)
-        plan = make_plan(self.benchmark, model, self.options)
+        plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
+        if isinstance(known := as_before(plan.model, ours), KnownAs):
+            tell(f"{known.why}: {_KEPT}")
+            # Other runs must not find under one address what another one said.
+            plan = replace(plan, model=known, options=replace(plan.options, cache=False))
         self._begin()
         with kept(ours, self.folder, self.arguments.save_every):
             done = evaluate(replace(plan, folder=ours))
