@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 import signal
 import tempfile
 import time
@@ -164,7 +163,6 @@ def test_predictions_of_vlmevalkit_itself_are_scored(desk: Desk) -> None:
     assert done.code == 0, done.err
     assert "T20260802_Gbbb" in done.err
     assert accuracy(folder / "kit_mine_acc.csv")["Overall"] == "1.0"
-    shutil.rmtree(desk.folder / "outputs" / "runs")
     refused = desk.served("--reuse", model="kit")
     assert refused.code == 2
     assert "kit_mine.xlsx was not made by eyechart" in refused.err
@@ -375,6 +373,15 @@ def test_exit_codes_tell_what_was_spent(desk: Desk) -> None:
     twice = desk.served(data="twice")
     assert twice.code == 2
     assert "twice.tsv: row 3" in twice.err
+
+
+def test_a_failed_prediction_is_named_by_its_file(desk: Desk) -> None:
+    desk.server.answer = lambda one: Answer(status=400) if number_of(one) == 3 else "A"
+    assert desk.served("--mode", "infer").code == 1
+    done = desk("--data", "mine", "--model", "my-model", "--mode", "eval")
+    assert done.code == 1
+    assert "3: my-model_mine.xlsx holds no answer to it" in done.err
+    assert "runs" not in done.err
 
 
 def test_failed_predictions_are_not_scored(desk: Desk) -> None:

@@ -97,9 +97,9 @@ def count(pair: Pair, done: Run) -> Outcome:
         n += 1
         if result.reply is None:
             n_failed += 1
-            first = first or f"{result.sample.id}: {_why(result)}"
+            first = first or f"{result.sample.id}: {_why(result, pair)}"
         if pair.task.is_verbose:
-            said = result.reply.text if result.reply else f"failed: {_why(result)}"
+            said = result.reply.text if result.reply else f"failed: {_why(result, pair)}"
             remark(f"{pair.data} {result.sample.id}: {said}")
     found = Outcome(n=n, n_failed=n_failed)
     if n_failed and not pair.task.keep_failed:
@@ -111,8 +111,10 @@ def count(pair: Pair, done: Run) -> Outcome:
     return found
 
 
-def _why(result: Result) -> str:
+def _why(result: Result, pair: Pair) -> str:
     """The reason without its hint, which is for another moment."""
+    if pair.plan is None:
+        return f"{pair.predictions.name} holds no answer to it"
     return result.failure.reason.partition("\n")[0] if result.failure else "it was not asked any more"
 
 

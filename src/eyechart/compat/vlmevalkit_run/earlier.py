@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from eyechart.compat.evalscope.places import FORMATS
-from eyechart.compat.evalscope.task import Task
+from eyechart.compat.evalscope.task import ModelEntry, Task
 from eyechart.errors import UsageError
 from eyechart.replacing import replacing
+from eyechart.store.folder import file_safe
 
 RUNS = "runs"  # where our own journals lie, beside the folders of the models
 
@@ -27,11 +28,17 @@ def bring_predictions(task: Task, say: Callable[[str], None]) -> None:
             here = next(_named(folder, stem), None)
             if task.mode == "eval" and here is None:
                 _fetch(folder, stem, say)
-            elif task.mode != "eval" and task.reuse and here is not None and not (root / RUNS).is_dir():
+            elif task.mode != "eval" and task.reuse and here is not None and not _is_asked(root, model):
                 raise UsageError(
                     f"{here} was not made by eyechart, and --reuse cannot go on with it",
                     hint="--mode eval scores it as it is; without --reuse it is replaced",
                 )
+
+
+def _is_asked(root: Path, model: ModelEntry) -> bool:
+    """Whether one of our journals is of questions to that model, and not only of verdicts on a file."""
+    begin = f"{file_safe(model.spec)}-" if model.spec.startswith("openai/") else ""
+    return any(path.name.startswith(begin) for path in root.glob(f"{RUNS}/*/*"))
 
 
 def count_failed(task: Task) -> dict[str, int]:
