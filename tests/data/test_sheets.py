@@ -41,7 +41,7 @@ def test_cells_are_text_and_whole_numbers_look_whole(tmp_path: Path) -> None:
     assert values(path) == [
         {"index": "1", "answer": "007", "said": "2.5"},
         {"index": "2", "answer": "True", "said": None},
-        {"index": "x", "answer": " two  words ", "said": None},  # a formula that was never computed
+        {"index": "x", "answer": " two  words ", "said": "=1"},  # a formula that was never computed
     ]
     assert SheetReader(path).columns() == ("index", "answer", "said")
 

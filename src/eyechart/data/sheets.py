@@ -26,24 +26,7 @@ MAX_MEMORY = 4 * 1024**3
 
 _WORKBOOK = "xl/workbook.xml"
 
-# Runs in the other process. Dates and the like become their text.
-_READ = """
-import json, sys
-try:
-    import resource
-    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
-except (ImportError, ValueError, OSError):
-    pass
-import python_calamine
-try:
-    sheet = python_calamine.CalamineWorkbook.from_path(sys.argv[1]).get_sheet_by_index(0)
-    for row in sheet.iter_rows():
-        sys.stdout.write(json.dumps(row, default=str) + "\\n")
-except BrokenPipeError:
-    pass
-except (python_calamine.CalamineError, OSError, ValueError) as error:
-    sys.exit(f"{type(error).__name__}: {error}")
-"""
+_PROGRAM = Path(__file__).with_name("sheet_rows.py")
 
 
 def is_workbook(path: Path) -> bool:
@@ -109,7 +92,7 @@ class SheetReader:
     def _lines(self) -> Iterator[Iterator[list[Any]]]:
         refuse_bomb(self.path)
         # -P: nothing that lies in the current folder is imported in the other process.
-        command = [sys.executable, "-P", "-c", _READ, str(self.path), str(MAX_MEMORY)]
+        command = [sys.executable, "-P", str(_PROGRAM), str(self.path.absolute()), str(MAX_MEMORY)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:  # noqa: S603
             try:
                 yield self._cells(child)

@@ -1,0 +1,119 @@
+"""Runs in a process of its own: prints the rows of a workbook's first sheet, one JSON list a line.
+
+Dates and the like become their text. A library that writes spreadsheets makes a formula of a text that begins
+with ``=`` and leaves its value to whoever opens the file; such a cell is the text again here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+from xml.parsers import expat
+
+import python_calamine
+
+_CHUNK_BYTES = 1 << 20
+_REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_NEVER_CALCULATED = ("", "0")  # what stands there as the value until a spreadsheet program was at work
+
+Formulas = Mapping[int, Mapping[int, str]]  # row to column to text, counted from 0
+
+
+def rows(path: str) -> Iterator[list[Any]]:
+    """All rows of the first sheet."""
+    sheet = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0)
+    texts: Formulas = formulas(path) if sheet.start == (0, 0) else {}
+    for number, row in enumerate(sheet.iter_rows()):
+        cells: list[Any] = list(row)
+        for column, text in texts.get(number, {}).items():
+            if column < len(cells):
+                cells[column] = text
+        yield cells
+
+
+def formulas(path: str) -> Formulas:
+    """The formulas of a workbook of one sheet in which no formula was ever calculated."""
+    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, expat.ExpatError, OSError):  # noqa: SIM117
+        with zipfile.ZipFile(path) as archive:
+            sheets = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)]
+            if len(sheets) == 1 and _has_any(archive.open(sheets[0])):
+                return _Cells().read(archive.open(sheets[0]))
+    return {}
+
+
+def _has_any(file: IO[bytes]) -> bool:
+    """Whether there is a formula at all, which is much faster to see than which."""
+    before = b""
+    while chunk := file.read(_CHUNK_BYTES):
+        if b"<f>" in before + chunk:
+            return True
+        before = (before + chunk)[-2:]
+    return False
+
+
+class _Cells:
+    """Cells with formulas, as a parser meets them."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, dict[int, str]] = {}
+        self.is_calculated = False
+        self.reference = ""
+        self.parts: dict[str, list[str]] = {}  # formula and value of the cell at hand
+        self.inside = ""
+
+    def read(self, file: IO[bytes]) -> Formulas:
+        parser = expat.ParserCreate()
+        parser.StartElementHandler = self._begin
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._say
+        while chunk := file.read(_CHUNK_BYTES):
+            parser.Parse(chunk)
+        parser.Parse(b"", True)
+        return {} if self.is_calculated else self.found
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "c":
+            self.reference, self.parts = attributes.get("r", ""), {}
+        elif name in ("f", "v"):
+            self.inside = name
+            self.parts[name] = []
+
+    def _say(self, text: str) -> None:
+        if self.inside:
+            self.parts[self.inside].append(text)
+
+    def _end(self, name: str) -> None:
+        self.inside = ""
+        where = _REFERENCE.fullmatch(self.reference)
+        if name != "c" or "f" not in self.parts or where is None:
+            return
+        if "".join(self.parts.get("v", ())) not in _NEVER_CALCULATED:
+            self.is_calculated = True
+        column = 0
+        for letter in where[1]:
+            column = column * 26 + ord(letter) - ord("A") + 1
+        self.found.setdefault(int(where[2]) - 1, {})[column - 1] = "=" + "".join(self.parts["f"])
+
+
+def main(path: str, max_memory: int) -> None:
+    """Print, within so much memory."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
+    try:
+        for row in rows(path):
+            sys.stdout.write(json.dumps(row, default=str) + "\n")
+    except BrokenPipeError:
+        pass
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
