@@ -460,7 +460,8 @@ def test_a_folder_where_nobody_answered_may_be_begun_again(place: Path, data: Mu
     done = multi(place, "--checkpoint_dir", "../results/mine", code=2)
     assert "api_url in args.json names another address" in done.err
     with Server() as server:
-        multi(place, *usual, "--api_url", server.base_url, "--cot")
+        done = multi(place, *usual, "--api_url", server.base_url, "--cot")
+        assert "another one now" not in done.err  # there is nothing to keep
         assert len(server.asked) == 3
         assert read(only_run(place) / "args.json")["api_url"] == server.base_url
         multi(place, "--checkpoint_dir", "../results/mine")

@@ -71,7 +71,7 @@ class Inference:
 
         ours = self.folder / OURS
         plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
-        if isinstance(known := as_before(plan.model, ours), KnownAs):
+        if self.has_answers() and isinstance(known := as_before(plan.model, ours), KnownAs):
             tell(f"{known.why}: {_KEPT}")
             # Other runs must not find under one address what another one said.
             plan = replace(plan, model=known, options=replace(plan.options, cache=False))
