@@ -115,6 +115,11 @@ def test_scores_of_predictions_that_are_not_there(user: User) -> None:
         run_task(user.config(mode="eval"))
     assert f"{M}/{M}_mine.xlsx" in refused.value.message
     assert user.folders() == []
+    (user.desk / "outputs" / "20260101_000000" / M).mkdir(parents=True)
+    (user.desk / "outputs" / "20260101_000000" / M / f"{M}_mine.pkl").write_bytes(b"\x80\x04N.")
+    with pytest.raises(DataError) as refused:
+        run_task(user.config(mode="eval"))
+    assert f"{M}_mine.pkl is a pickle" in refused.value.hint
 
 
 @pytest.mark.parametrize("ending", ["tsv", "json"])

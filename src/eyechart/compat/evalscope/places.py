@@ -92,9 +92,12 @@ def find_predictions(task: Task, model: str, stem: str) -> Path:
                 return path
     between = "" if task.use_cache is not None or not task.is_stamped else "*/"
     looked = f"{Path(task.use_cache or task.work_dir)}/{between}{model}/{stem}.xlsx"
+    hint = "mode: infer or mode: all makes them"
+    pickles = (place / model / f"{stem}.pkl" for place in places_of(task))
+    if pickle := next((path for path in pickles if path.is_file()), None):
+        hint = f"{pickle.name} is a pickle, which can run any code: where you trust it, save it as .xlsx"
     raise DataError(
-        f"{stem}: there are no predictions to score (looked for {looked}, .tsv, .json)",
-        hint="mode: infer or mode: all makes them",
+        f"{stem}: there are no predictions to score (looked for {looked}, .tsv, .json)", hint=hint
     )
 
 
