@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.logs.evalscope import read_predictions, read_report, read_reviews
+from eyechart.data.logs.evalscope import read_predictions, read_reviews
+from eyechart.data.logs.evalscope_report import read_report
 from eyechart.errors import DataError
 from eyechart.types import Usage
 from support.files import jsonl
@@ -164,3 +165,24 @@ def test_a_report_whose_replies_lie_there_in_part_is_refused(tmp_path: Path) -> 
         read_report(path, with_questions=True)
     jsonl(tmp_path / "reviews" / "m" / "zoo_b.jsonl", [review()])
     assert len(read_report(path, with_questions=True).entries) == 2
+
+
+def test_repeats_are_known_by_the_reviews(tmp_path: Path) -> None:
+    """Lines are numbered on through the repeats; facts are those of the line of the same number."""
+    scored, said = [], []
+    for index in range(4):
+        scored.append(review(index))
+        scored[-1]["sample_score"] |= {"group_id": index // 2, "generation_index": index % 2}
+        said.append(prediction(index))
+        said[-1]["model_output"] = {**said[-1]["model_output"], "time": float(index)}
+    for kind, lines in (("predictions", said), ("reviews", scored)):
+        (tmp_path / kind / "m").mkdir(parents=True)
+        jsonl(tmp_path / kind / "m" / "zoo_default.jsonl", lines)
+    expected = [(0, 0, 0.0), (0, 1, 1.0), (1, 0, 2.0), (1, 1, 3.0)]
+    for kind, read in (("predictions", read_predictions), ("reviews", read_reviews)):
+        path = tmp_path / kind / "m" / "zoo_default.jsonl"
+        found = [(one.position, one.trial, one.reply and one.reply.latency_s) for one in read(path).entries]
+        assert found == expected
+    (tmp_path / "reviews" / "m" / "zoo_default.jsonl").write_text("{}")
+    alone = read_predictions(tmp_path / "predictions" / "m" / "zoo_default.jsonl")
+    assert [entry.position for entry in alone.entries] == [0, 1, 2, 3]

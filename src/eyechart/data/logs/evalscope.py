@@ -3,15 +3,17 @@
 ==================================================  =====================================================
 ``predictions/<model>/<dataset>_<subset>.jsonl``    what the model said; the questions as they were sent
 ``reviews/<model>/<dataset>_<subset>.jsonl``        the same with accepted answers and scores
-``reports/<model>/<dataset>.json``                  the numbers; it leads to the other two
+``reports/<model>/<dataset>.json``                  the numbers; see `evalscope_report`
 ==================================================  =====================================================
 
 A line has no name but its number in the subset, counted from 0 (`index`). Lines are added as replies come in,
-in any order; a second start adds to the same file, so that of lines of one number the last counts.
+in any order; a second start adds to the same file, so that of lines of one number the last counts. Repeats of
+a question are lines of their own, numbered on.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +21,6 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.json_file import read_bytes
 from eyechart.data.json_rows import JsonLinesReader
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
@@ -28,7 +29,6 @@ from eyechart.data.logs.entries import (
     Number,
     asked_text,
     converted,
-    decode,
     golds_of,
     images_of,
     output_reply,
@@ -44,7 +44,6 @@ from eyechart.types import Reply, Sample
 
 PREDICTION_KEYS = frozenset({"index", "model_output"})
 REVIEW_KEYS = frozenset({"index", "sample_score"})
-REPORT_KEYS = frozenset({"name", "dataset_name", "model_name", "metrics"})
 TRIAL = "eyechart_trial"  # which of several answers it is, in our own exports
 
 
@@ -76,15 +75,18 @@ class _Review(msgspec.Struct, frozen=True, kw_only=True):
     sample_score: _SampleScore
 
 
-class _Report(msgspec.Struct, frozen=True, kw_only=True):
-    dataset_name: str
-    model_name: str
-    metrics: list[Any]
-    execution_summary: Any = None
-
-
 def read_predictions(path: Path) -> Log:
-    """A file of predictions. It brings no accepted answers along."""
+    """A file of predictions. It brings no accepted answers along.
+
+    Which lines are repeats of one question only the reviews know, which usually lie beside it.
+    """
+    entries, model = _predictions(path)
+    repeats = _repeats_beside(path)
+    return _log(path, model, {index: _at(entry, repeats.get(index)) for index, entry in entries.items()})
+
+
+def _predictions(path: Path) -> tuple[dict[int, Entry], str]:
+    """Entries by their number, and the model."""
     entries: dict[int, Entry] = {}
     models = set()
     for row in JsonLinesReader(path).rows(()):
@@ -92,7 +94,27 @@ def read_predictions(path: Path) -> Log:
         found = converted(row.values, _Prediction, where)
         models.add(found.model)
         entries[found.index] = _prediction(found, f"{where} (index {found.index})")
-    return _log(path, models.pop() if len(models) == 1 else "", entries)
+    return entries, models.pop() if len(models) == 1 else ""
+
+
+def _repeats_beside(path: Path) -> dict[int, tuple[int, int]]:
+    """Number of a line to question and repeat, where the reviews of these predictions tell of repeats."""
+    reviews = path.parents[2] / "reviews" / path.parent.name / path.name if len(path.parents) > 2 else path
+    if path.parent.parent.name != "predictions" or not reviews.is_file():
+        return {}
+    found: dict[int, tuple[int, int]] = {}
+    with contextlib.suppress(DataError):  # they are not what was asked for
+        for row in JsonLinesReader(reviews).rows(()):
+            review = converted(row.values, _Review, reviews.name)
+            found[review.index] = _repeat(review)
+    return found if any(trial for _, trial in found.values()) else {}
+
+
+def _at(entry: Entry, place: tuple[int, int] | None) -> Entry:
+    if place is None or entry.position is None:
+        return entry
+    number, trial = place
+    return replace(entry, id=str(number), position=number, trial=trial)
 
 
 def read_reviews(path: Path) -> Log:
@@ -105,83 +127,18 @@ def read_reviews(path: Path) -> Log:
     is_in_place = path.parent.parent.name == "reviews"
     beside = path.parents[2] / "predictions" / path.parent.name / path.name if is_in_place else None
     if beside is not None and beside.is_file():
-        entries = _with_facts(entries, read_predictions(beside))
+        entries = _with_facts(entries, _predictions(beside)[0])
     return _log(path, path.parent.name if is_in_place else "", entries)
 
 
-def _with_facts(entries: dict[int, Entry], predictions: Log) -> dict[int, Entry]:
+def _with_facts(entries: dict[int, Entry], predictions: dict[int, Entry]) -> dict[int, Entry]:
     """The same replies as the predictions have them, which know tokens and why a reply ended."""
-    known = {(entry.id, entry.trial): entry.reply for entry in predictions.entries}
     found = {}
     for index, entry in entries.items():
-        reply = known.get((entry.id, entry.trial))
+        reply = predictions[index].reply if index in predictions else None
         is_same = reply is not None and entry.reply is not None and reply.text == entry.reply.text
         found[index] = replace(entry, reply=reply) if is_same else entry
     return found
-
-
-def read_report(path: Path, *, with_questions: bool) -> Log:
-    """The replies that a report was made of, beside it: its reviews where the questions are wanted too."""
-    report = decode(read_bytes(path), _Report, path.name)
-    kind, read = ("reviews", read_reviews) if with_questions else ("predictions", read_predictions)
-    root, model = path.parent.parent.parent, path.parent.name
-    subsets = _subsets(report)
-    files = {name: root / kind / model / f"{path.stem}_{name}.jsonl" for name in subsets}
-    there = {name: file for name, file in files.items() if file.is_file()}
-    if not there:
-        raise DataError(
-            f"{path.name}: a report holds no replies, and none lie where it was written "
-            f"({kind}/{model}/{path.stem}_*.jsonl)",
-            hint=f"give a file of {kind} itself",
-        )
-    if lost := [name for name, is_certain in subsets.items() if is_certain and name not in there]:
-        raise DataError(
-            f"{path.name}: the replies of {', '.join(lost[:3])} do not lie beside it "
-            f"({files[lost[0]].relative_to(root).as_posix()} is missing)",
-            hint=f"put them back, or give a file of {kind} itself",
-        )
-    entries = [
-        entry if len(there) == 1 else _in_subset(entry, name)
-        for name, file in there.items()
-        for entry in read(file).entries
-    ]
-    refuse_twice(entries, path)
-    return Log(tool="EvalScope", task=report.dataset_name, model=report.model_name, entries=entries)
-
-
-def _in_subset(entry: Entry, subset: str) -> Entry:
-    """Numbers begin anew in every subset; a question that has a name of its own keeps it."""
-    if entry.position is None:
-        return entry
-    name = f"{subset}/{entry.id}"
-    sample = replace(entry.sample, id=name) if entry.sample else None
-    return replace(entry, id=name, position=None, sample=sample)
-
-
-def _subsets(report: _Report) -> dict[str, bool]:
-    """The names of a report's subsets, in order, and whether each must have replies of its own.
-
-    One that could lead to another folder is left out. A mean over several subsets has no replies; old
-    reports do not tell it apart. A subset of which nothing could be scored stands in the summary of the
-    execution alone.
-    """
-    found: dict[str, bool] = {}
-    for metric in report.metrics:
-        for category in _list(metric, "categories"):
-            for subset in _list(category, "subsets"):
-                name = subset.get("name") if isinstance(subset, Mapping) else None
-                if isinstance(name, str) and not subset.get("is_aggregate"):
-                    found[name] = "is_aggregate" in subset
-    summary = report.execution_summary
-    asked = summary.get("subsets") if isinstance(summary, Mapping) else None
-    if isinstance(asked, Mapping):
-        found.update(dict.fromkeys((name for name in asked if isinstance(name, str)), True))
-    return {name: certain for name, certain in found.items() if not any(mark in name for mark in "/\\\0")}
-
-
-def _list(value: Any, key: str) -> list[Any]:
-    items = value.get(key) if isinstance(value, Mapping) else None
-    return items if isinstance(items, list) else []
 
 
 def _log(path: Path, model: str, entries: dict[int, Entry]) -> Log:

@@ -13,7 +13,7 @@ from eyechart.data.columns import ALIASES
 from eyechart.data.encoding import BOM
 from eyechart.data.json_columns import SPLIT
 from eyechart.data.json_window import Window
-from eyechart.data.logs import evalscope, inspect, lm_eval
+from eyechart.data.logs import evalscope, evalscope_report, inspect, lm_eval
 from eyechart.data.logs.entries import Log
 from eyechart.data.sheets import archive_names, is_workbook
 from eyechart.errors import DataError
@@ -74,7 +74,7 @@ def read_log(path: Path, kind: Kind, *, with_questions: bool) -> Log:
     if kind == "lm-eval":
         return lm_eval.read_samples(path)
     if kind == "report":
-        return evalscope.read_report(path, with_questions=with_questions)
+        return evalscope_report.read_report(path, with_questions=with_questions)
     return evalscope.read_reviews(path) if kind == "reviews" else evalscope.read_predictions(path)
 
 
@@ -112,7 +112,7 @@ def _of_object(path: Path) -> Kind:
             return "table"  # whose reader says what is wrong
     if kind := _of_line(openings.keys()):
         return kind
-    if openings.keys() >= evalscope.REPORT_KEYS:
+    if openings.keys() >= evalscope_report.REPORT_KEYS:
         return "report"
     if openings.keys() >= _RESULTS:
         raise DataError(
