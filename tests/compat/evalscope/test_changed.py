@@ -174,3 +174,26 @@ def test_failed_predictions_that_are_kept_are_counted_when_only_scored(changing:
     again = run(read_task(changing.config("open", keep_failed=True, mode="eval")))
     assert (kept.n_failed, again.n_failed) == (1, 1)
     assert again == kept
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_replies_that_wait_for_a_judge_are_no_result(
+    changing: User, is_there: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The class asks otherwise, and is scored by our own rules with a judge that is broken or gone."""
+    CustomVQADataset.build_prompt = build_prompt  # type: ignore[method-assign]
+    changing.server.answer = lambda asked: (
+        Answer(status=500)
+        if asked.body["model"] == "judge"
+        else "who knows" if number_of(asked) in (1, 2) else str(number_of(asked))
+    )  # fmt: skip
+    base = changing.server.base_url if is_there else "http://127.0.0.1:9/v1"
+    judge = {"judge": "judge", "judge_base_url": base}
+    with pytest.raises(
+        TaskFailed, match="2 of 4 replies wait for the judge, which gave no answer "
+    ) as caught:
+        run_task(changing.config("open", **judge))
+    assert ("HTTP 500" if is_there else "cannot connect") in caught.value.message
+    kept = run(read_task(changing.config("open", keep_failed=True, **judge)))
+    assert (kept[f"{M}_open_acc"]["Overall"], kept.n_failed) == ("1.0", 2)
+    assert "2 of 4 replies wait for the judge, and count nowhere" in capsys.readouterr().err

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 from eyechart.compat.evalscope.outcome import Outcome, Pair, count, lines_of
 from eyechart.compat.evalscope.predictions import drop_other_formats, is_failure
 from eyechart.compat.evalscope.printed import remark
+from eyechart.compat.vlmeval.unjudged import leaving_them_out
 from eyechart.errors import EyechartError
 from eyechart.types import Benchmark, Message, Sample
 
@@ -27,14 +29,18 @@ def run_changed(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     if pair.task.seed is not None:
         seed_all(pair.task.seed)
     try:
-        with bridge.calling(pair.data, "evaluate"):
+        with bridge.calling(pair.data, "evaluate"), _keeping(pair) as kept:
             result = pair.questions.dataset.evaluate(str(pair.predictions), **pair.task.judging)
     except EyechartError as err:
         raise pair.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)
     lines = pair.read_accuracies() or lines_of(result)
     if not lines:
         remark(f"{pair.stem}: evaluate returned no accuracies, and wrote no {pair.stem}_acc.csv")
-    return replace(outcome, lines=lines, result=result)
+    return replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))
+
+
+def _keeping(pair: Pair) -> AbstractContextManager[list[int]]:
+    return leaving_them_out() if pair.task.keep_failed else nullcontext([])
 
 
 def _ask(pair: Pair) -> Outcome:

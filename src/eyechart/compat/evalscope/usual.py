@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from eyechart.compat.evalscope.outcome import AGAIN, Outcome, Pair, Row, count
 from eyechart.compat.evalscope.predictions import answered_of, drop_other_formats, write_predictions
 from eyechart.compat.evalscope.printed import remark
+from eyechart.compat.vlmeval.unjudged import unjudged
 
 if TYPE_CHECKING:
     from eyechart.run.record import Run
@@ -30,7 +31,7 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     if pair.task.mode == "infer":
         return outcome
     scoring()
-    n_unjudged, why = _unjudged(done)
+    n_unjudged, why = unjudged(done)
     outcome = replace(outcome, n_unjudged=n_unjudged)
     waiting = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} of {outcome.n} replies wait"
     if n_unjudged and not pair.task.keep_failed:
@@ -45,23 +46,6 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     if n_unjudged:
         remark(f"{pair.stem}: {waiting} for the judge, and count nowhere{why and f' ({why})'}")
     return replace(outcome, lines=lines, result=[_shown(line) for line in lines] or None)
-
-
-def _unjudged(done: Run) -> tuple[int, str]:
-    """How many replies have no verdict for want of a judge, and why.
-
-    A judge that cannot be reached at all ends the scoring: the replies after that have no verdict either.
-    """
-    if done.trouble is None and not done.n_unjudged:
-        return 0, ""
-    why = done.trouble.message if done.trouble is not None else ""
-    n = done.n_unjudged
-    for result in done.samples():
-        if result.reply is not None and result.score is None and result.sample.golds:
-            n += done.trouble is not None
-        elif result.score is not None and not why:
-            why = str(result.score.detail.get("judge") or "")
-    return n, why.partition("\n")[0]
 
 
 def _score_file(pair: Pair) -> Run:

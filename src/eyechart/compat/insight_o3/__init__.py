@@ -9,9 +9,8 @@ already is never asked for again; a sample that failed is.
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from eyechart.compat.insight_o3.arguments import Arguments, check
 from eyechart.compat.insight_o3.earlier import earlier_summary
 from eyechart.compat.insight_o3.planning import planned
-from eyechart.compat.insight_o3.wording import in_these_words
-from eyechart.errors import EyechartError, StoreError
+from eyechart.compat.insight_o3.wording import in_these_words, own_flags
+from eyechart.errors import StoreError
 
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
@@ -62,7 +61,7 @@ class Evaluation:
 
 def evaluate(arguments: Arguments, *, progress: bool = True) -> Evaluation:
     """Ask, judge and write the files; a second call asks only for what is missing or has failed."""
-    with _own_flags():
+    with own_flags():
         check(arguments)
         plan = planned(arguments, progress=progress)
         if (found := earlier_summary(arguments, plan)) is not None:
@@ -114,13 +113,3 @@ def _write_arguments(arguments: Arguments) -> None:
             hint="choose a folder you can write to with --output_dir",
         ) from err
     write_json(arguments.folder / _ARGUMENTS, arguments.record(), indent=4)
-
-
-@contextlib.contextmanager
-def _own_flags() -> Iterator[None]:
-    """Whatever is wrong is told with the names that the arguments have here."""
-    try:
-        yield
-    except EyechartError as err:
-        err.hint = in_these_words(err.hint)
-        raise

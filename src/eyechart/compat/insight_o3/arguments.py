@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,13 +19,17 @@ JUDGE = "gpt-5-nano"  # the authors', for figures that can be compared with thei
 _OF_A_SERVER = ("api_base_url", "api_key", "image_url_extra_settings")
 _OF_A_JUDGE = ("judge_api_base_url", "judge_api_key", "judge_prompts", "max_answer_length")
 
+_RUN_HERE = ("python:", "baseline/")
+
 _KINDS: Mapping[str, tuple[Any, tuple[str, ...]]] = {
     "a text": (str, ("eval_name", "model")),
+    "an address": (str | None, ("api_base_url", "judge_api_base_url")),
     "a path": (str | os.PathLike, ("ann_file", "img_dir", "output_dir")),
     "a whole number": (int, ("num_trials", "concurrency", "max_answer_length", "img_max_pixels")),
     "a number of seconds": (int | float | None, ("client_timeout",)),
     "names with values": (Mapping, ("chat_completion_kwargs", "image_url_extra_settings")),
 }
+_UNSHOWN = ("an address", "names with values")  # where a password or a key may stand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,7 @@ class Arguments:
     @property
     def is_served(self) -> bool:
         """Whether the model answers at an address, and does not run here."""
-        return not self.model.startswith(("python:", "baseline/"))
+        return not self.model.startswith(_RUN_HERE)
 
     @property
     def unused(self) -> dict[str, str]:
@@ -74,6 +78,8 @@ class Arguments:
             found |= dict.fromkeys(_OF_A_SERVER, f"{self.model} runs here")
         if not self.has_judge:
             found |= dict.fromkeys(_OF_A_JUDGE, "there is no judge")
+        elif (self.judge_model or "").startswith(_RUN_HERE):
+            found |= dict.fromkeys(("judge_api_base_url", "judge_api_key"), f"{self.judge_model} runs here")
         usual = Arguments(eval_name="", ann_file="", img_dir="", model="")
         return {name: why for name, why in found.items() if getattr(self, name) != getattr(usual, name)}
 
@@ -82,12 +88,18 @@ class Arguments:
         """Where the result files go."""
         return Path(self.output_dir) / self.eval_name
 
+    def without_idle_addresses(self) -> Arguments:
+        """The same without the addresses at which nobody is asked: nobody looks for a password in them."""
+        idle = {"api_base_url", "judge_api_base_url"} & self.unused.keys()
+        return replace(self, **dict.fromkeys(idle))
+
     def record(self) -> dict[str, Any]:
         """All arguments, as args.json holds them: without the keys."""
         from eyechart.model.secrets import without_secrets
 
-        said = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return without_secrets(said | {"judge_model": self.judge_model or JUDGE})
+        said = self.without_idle_addresses()
+        values = {name: getattr(said, name) for name in self.__dataclass_fields__}
+        return without_secrets(values | {"judge_model": self.judge_model or JUDGE})
 
 
 def check(arguments: Arguments) -> None:
@@ -96,7 +108,8 @@ def check(arguments: Arguments) -> None:
         for said in names:
             value = getattr(arguments, said)
             if not isinstance(value, kind) or isinstance(value, bool):
-                raise UsageError(f"{said} is {value!r}, but must be {what}")
+                shown = type(value).__name__ if what in _UNSHOWN else repr(value)
+                raise UsageError(f"{said} is {shown}, but must be {what}")
     name = Path(arguments.eval_name)
     if not name.parts or name.is_absolute() or ".." in name.parts:
         raise UsageError(

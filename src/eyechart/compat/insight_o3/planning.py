@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eyechart.compat.insight_o3.arguments import DEFAULT_FIELDS, JUDGE, NO_JUDGE, Arguments, check_seconds
 from eyechart.data.insight_o3 import AnnotationSource
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_plan
-from eyechart.score.insight_o3 import MAX_ANSWER_LENGTH, score_cropped
-from eyechart.types import Benchmark, JudgedScorer, Reply, Sample, Score
-
-if TYPE_CHECKING:
-    from eyechart.judging import Judging
+from eyechart.score.insight_o3 import MAX_ANSWER_LENGTH, InsightScorer
+from eyechart.types import Benchmark
 
 RUNS = "run"  # the folder of our run, within that of the evaluation
 _SCORER = "insight-o3"
@@ -25,12 +22,13 @@ _TIMEOUT_S = 600.0
 
 def planned(arguments: Arguments, *, progress: bool) -> Plan:
     """The run that the arguments mean, in a folder within that of the evaluation."""
+    from eyechart.engine.judge import BenchScorer
+
     plan = make_plan(_benchmark(arguments), _model(arguments.model), _options(arguments, progress=progress))
     if arguments.max_answer_length != MAX_ANSWER_LENGTH and plan.verdicts.bench is not None:
-        from eyechart.engine.judge import BenchScorer
-
-        assert isinstance(plan.scorer, JudgedScorer), "there is a bench, so the scorer stands before it"
-        cropping = BenchScorer(_Cropping(plan.scorer, arguments.max_answer_length), plan.verdicts.bench)
+        cropping = BenchScorer(
+            InsightScorer(max_answer_length=arguments.max_answer_length), plan.verdicts.bench
+        )
         plan = replace(plan, verdicts=replace(plan.verdicts, scorer=cropping))
     return replace(plan, folder=arguments.folder / RUNS / plan.folder.name)
 
@@ -65,6 +63,7 @@ def _model(name: str) -> str:
 
 def _options(arguments: Arguments, *, progress: bool) -> Options:
     judge = _judge(arguments)
+    arguments = arguments.without_idle_addresses()  # what goes into the options is written down
     return Options.of(
         {
             "base_url": arguments.api_base_url,
@@ -127,29 +126,3 @@ def _timeout_s(arguments: Arguments) -> float:
         raise UsageError(f"OPENAI_CLIENT_TIMEOUT is {said!r}, but must be seconds") from err
     check_seconds("OPENAI_CLIENT_TIMEOUT", seconds)
     return seconds
-
-
-@dataclass(frozen=True, slots=True)
-class _Cropping:
-    """The official scorer, with another limit to what a judge is shown."""
-
-    scorer: JudgedScorer
-    max_answer_length: int
-
-    @property
-    def name(self) -> str:
-        return self.scorer.name
-
-    @property
-    def version(self) -> str:
-        return f"{self.scorer.version.partition('+')[0]}-{self.max_answer_length}"
-
-    @property
-    def parity(self) -> str:
-        return self.scorer.parity
-
-    def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return self.scorer(reply, sample)
-
-    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
-        return score_cropped(reply, sample, self.max_answer_length)

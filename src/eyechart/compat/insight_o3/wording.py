@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
+from eyechart.compat import wording
 from eyechart.compat.insight_o3.arguments import Arguments
 
-_PHRASES = {
+_NAMES: Mapping[str, str] = {
     "pictures are looked for beside the data file, then in --image-root": "paths start from --img_dir",
     "keep pictures below the data file's folder, or name their folder with --image-root": "paths start "
     "from --img_dir, and must not lead out of it",
     "--param extra_body.NAME=VALUE": '--chat_completion_kwargs \'{"extra_body": {"NAME": VALUE}}\'',
     "--param NAME=VALUE": "--chat_completion_kwargs '{\"NAME\": VALUE}'",
+    "--judge": "--judge_model",
     "--judge-base-url": "--judge_api_base_url",
     "--judge-api-key": "--judge_api_key",
     "--judge-prompts": "--judge_prompts",
@@ -21,8 +24,6 @@ _PHRASES = {
     "--image-root": "--img_dir",
     "--out": "--output_dir",
 }
-_FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
-_CLAUSE = re.compile(r"; |, or |\. ")
 _KNOWN = frozenset(f"--{name}" for name in Arguments.__dataclass_fields__)
 
 
@@ -34,13 +35,14 @@ def in_these_words(hint: str) -> str:
     >>> in_these_words("start the same command again; --give-up-after N tries for longer")
     'start the same command again'
     """
-    hint = renamed(hint)
-    if set(_FLAG.findall(hint)) <= _KNOWN:
-        return hint
-    return "; ".join(one for one in _CLAUSE.split(hint) if set(_FLAG.findall(one)) <= _KNOWN)
+    return wording.advice(hint, _NAMES, _KNOWN)
 
 
 def renamed(text: str) -> str:
     """A text with the names that flags have here."""
-    names = "|".join(map(re.escape, _PHRASES))
-    return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda found: _PHRASES[found[0]], text)
+    return wording.renamed(text, _NAMES)
+
+
+def own_flags() -> AbstractContextManager[None]:
+    """Whatever is wrong inside is told with the names that the arguments have here."""
+    return wording.in_words(_NAMES, _KNOWN)

@@ -13,6 +13,7 @@ from eyechart.compat.vlmeval.accuracies import write_accuracies
 from eyechart.compat.vlmeval.frames import Frame, is_missing, pandas, plain, require, rows_where
 from eyechart.compat.vlmeval.samples import is_circular, samples_of
 from eyechart.compat.vlmeval.smp.file import dump, load_table
+from eyechart.compat.vlmeval.unjudged import note_unjudged
 from eyechart.data.fields import as_text
 from eyechart.data.lazy import HeldSource
 from eyechart.errors import DataError
@@ -122,6 +123,7 @@ def _judged(
                 if reply is not None:
                     lines.write(json.dumps({"id": sample.id, "reply": reply.text}) + "\n")
         run = score_replies(benchmark, file, Options.of({**options, "out": folder}))
+        note_unjudged(run, len(samples), name)
         return list(run.samples())
 
 
