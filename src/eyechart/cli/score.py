@@ -29,9 +29,10 @@ Score the replies of a run again, with its own scorer or another one, and tell w
 Asks no model, unless --judge names one for what rules cannot read; the pace and the bill are the
 judge's. Or score a file of replies that something else collected: one row a reply, with an id (id,
 index or question_id) and a text (reply, prediction or response), such as VLMEvalKit's prediction
-files (.xlsx, .tsv, .json); a log of Inspect (.json, .eval), the samples of lm-eval (.jsonl),
-predictions, reviews or a report of EvalScope; or the benchmark's own file, such as InfoChartQA's
-model_response.json. A file that brings its questions and answers along needs no --benchmark.
+files (.xlsx, .tsv, .json); a log of Inspect (.json, .eval), the samples of lm-eval or lmms-eval
+(.jsonl), predictions, reviews or a report of EvalScope; or the benchmark's own file, such as
+InfoChartQA's model_response.json. A file that brings its questions and answers along needs no
+--benchmark.
 """
 
 _HOW_A_JUDGE_IS_ASKED = (
