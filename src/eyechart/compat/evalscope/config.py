@@ -125,7 +125,7 @@ def _mapping(given: Any) -> Mapping[str, Any]:
     if hasattr(given, "eval_config"):
         return _said_by(given)
     raise UsageError(
-        f"a {type(given).__name__} is no task",
+        f"{type(given).__name__} is no kind of task",
         hint="give a dict, a TaskConfig, the path of a .yaml, .json or .py file, or a list of these",
     )
 
