@@ -370,6 +370,23 @@ def test_anything_else_is_refused(text: str) -> None:
         _object(text)
 
 
+@pytest.mark.parametrize("text", ['{"api_key": "sk-1"', '["sk-1"]', "[" * 100_000 + "sk-1"])
+def test_an_argument_that_is_no_object_is_not_shown(small: Path, text: str) -> None:
+    with Server() as server:
+        done = insight(small, server, "--chat_completion_kwargs", text)
+    assert done.code == 2
+    assert "argument --chat_completion_kwargs: it is no JSON" in done.err
+    assert "sk-1" not in done.err + done.out
+
+
+def test_judge_prompts_that_are_not_there(small: Path) -> None:
+    with Server() as server:
+        done = insight(small, server, "--judge_prompts", "nowhere.yaml")
+        assert not server.asked
+    assert done.code == 2
+    assert "nowhere.yaml cannot be read: No such file or directory\n  hint: --judge_prompts takes" in done.err
+
+
 def test_a_picture_that_is_not_there_is_invalid_and_the_rest_goes_on(small: Path) -> None:
     rows = [json.loads(line) for line in (small / "ann.jsonl").read_text(encoding="utf-8").splitlines()]
     jsonl(small / "ann.jsonl", [{**rows[0], "image": "gone.png"}, *rows[1:]])

@@ -127,6 +127,7 @@ def test_wrong_values_are_named(small: Path, monkeypatch: pytest.MonkeyPatch) ->
         ({"num_trials": True}, "num_trials is True, but must be a whole number"),
         ({"img_max_pixels": None}, "img_max_pixels is None, but must be a whole number"),
         ({"ann_file": None}, "ann_file is None, but must be a path"),
+        ({"api_base_url": ["http://x/v1"]}, "api_base_url is list, but must be an address"),
         ({"eval_name": Path("x")}, r"eval_name is .*, but must be a text"),
         ({"chat_completion_kwargs": '{"seed": 1}'}, "chat_completion_kwargs is .* must be names with values"),
         ({"model": ""}, "model is empty"),
@@ -140,6 +141,27 @@ def test_values_that_cannot_be_sent_are_refused_by_name(
     with pytest.raises(UsageError, match=words):
         evaluate(arguments(**changes), progress=False)
     assert not (small / "outputs").exists()
+
+
+def test_what_may_hold_a_key_is_not_shown(small: Path) -> None:
+    for name in ("chat_completion_kwargs", "image_url_extra_settings", "judge_api_base_url"):
+        value = ["sk-1"] if name == "judge_api_base_url" else '{"extra_body": {"api_key": "sk-1"}}'
+        with pytest.raises(UsageError, match=f"{name} is (str|list), but must be") as caught:
+            evaluate(arguments(**{name: value}), progress=False)
+        assert "sk-1" not in str(caught.value)
+
+
+@pytest.mark.parametrize("judge", ["none", "python:mine.py:Mine"])
+def test_an_address_at_which_nobody_is_asked_is_not_written(small: Path, judge: str) -> None:
+    secret = "http://me:hidden@127.0.0.1:9/v1"
+    said = arguments(judge_model=judge, api_base_url=secret, judge_api_base_url=secret)
+    assert {"api_base_url", "judge_api_base_url"} <= set(said.unused)
+    done = evaluate(said, progress=False)
+    assert done.cell == "100.0±0.0 @1"
+    files = [path for path in small.rglob("*") if path.is_file()]
+    assert done.folder.absolute() / "args.json" in files
+    assert not [path.name for path in files if b"hidden" in path.read_bytes()]
+    evaluate(said, progress=False)  # goes on with what lies there
 
 
 def test_a_time_of_the_environment_is_named_by_its_variable(

@@ -12,6 +12,8 @@ from eyechart.judging import JudgeCall, JudgeFailed, Judging, conclude
 from eyechart.registry import scorers
 from eyechart.score.insight_o3 import (
     CROPPED,
+    MAX_ANSWER_LENGTH,
+    InsightScorer,
     extract_by_rule,
     scaled_size,
     score_insight_o3,
@@ -222,3 +224,20 @@ def test_every_stage_has_its_wording() -> None:
     second = wording(steps.send("blue"), {})
     assert "it is {gold} blue" in first
     assert "True answer: blue" in second
+
+
+def test_the_limit_of_an_answer_is_a_part_of_the_scorer() -> None:
+    shown: list[str] = []
+
+    def judge(call: JudgeCall) -> str:
+        shown.append(call.values["answer"])
+        return "B"
+
+    reply = Reply(text="y" * MAX_ANSWER_LENGTH + " so it is B")
+    for scorer in (InsightScorer(), InsightScorer(max_answer_length=4)):
+        assert conclude(scorer.steps(reply, CHOICE), judge).outcome == "correct"
+    assert shown == [CROPPED + reply.text[-MAX_ANSWER_LENGTH:], CROPPED + "is B"]
+    usual = scorers.get("insight-o3")
+    assert usual == InsightScorer(max_answer_length=MAX_ANSWER_LENGTH)
+    assert usual.version != InsightScorer(max_answer_length=4).version
+    assert usual(reply, CHOICE).outcome == "unscored"

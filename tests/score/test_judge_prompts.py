@@ -38,7 +38,7 @@ def test_a_users_wording_takes_the_place_of_ours(tmp_path: Path) -> None:
         ("", "does not map names to texts", "mcqa, openqa"),
         ("- a\n- b\n", "does not map names to texts", "mcqa, openqa"),
         ("mcqa: [1]\n", "'mcqa' is list, not text", "mcqa, openqa"),
-        ("mcqa: [1", "cannot be read", ""),
+        ("mcqa: [1", "cannot be read", "a YAML or JSON file"),
         ("mcqb: '{answer}'\n", "no stage of judging is called 'mcqb'", "mcqa"),
         ("mcqa: 'Which letter?'\n", "the prompt of mcqa does not show the judge", "{answer}"),
         ("mcqa: '{question} {anwser}'\n", "mcqa has no {anwser} to fill in", "{options}, {answer}"),
@@ -54,9 +54,15 @@ def test_a_file_that_cannot_be_meant_is_refused(
     assert hint in (refused.value.hint or "")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_prompts(tmp_path / "nowhere.yaml")
+@pytest.mark.parametrize(
+    ("name", "reason"), [("nowhere.yaml", "No such file or directory"), ("", "Is a directory")]
+)
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_prompts(tmp_path / name)
+    assert refused.value.message == f"{tmp_path / name} cannot be read: {reason}"
+    assert "--judge-prompts takes a YAML or JSON file" in refused.value.hint
+    assert all(stage in refused.value.hint for stage in PROMPTS)
 
 
 @given(question=st.text(), answer=st.text())

@@ -220,13 +220,14 @@ def _spread(value: Mapping[str, float]) -> str:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """A JSON object in an argument."""
+    """A JSON object in an argument. Refused without being shown, since keys may stand in it."""
     import json
 
+    like = "write it like '{\"name\": 1}'"
     try:
         found = json.loads(text)
-    except ValueError as err:
-        raise argparse.ArgumentTypeError(f"{text!r} is no JSON: {err}") from err
+    except (ValueError, RecursionError) as err:
+        raise argparse.ArgumentTypeError(f"it is no JSON: {err}; {like}") from err
     if not isinstance(found, dict):
-        raise argparse.ArgumentTypeError(f"{text!r} is no JSON object")
+        raise argparse.ArgumentTypeError(f"it is no JSON object; {like}")
     return found

@@ -18,13 +18,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from eyechart.judging import JudgeCall, JudgeFailed, Judging, NoJudge, conclude, nobody
-from eyechart.registry import judged_scorer
+from eyechart.registry import scorers
 from eyechart.score.verdict import official_verdict
 from eyechart.types import Reply, Sample, Score
 
 MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
 CROPPED = "[cropped] ... "
 FINISHED = "stop"
+_VERSION = "1"
 
 Judge: TypeAlias = Callable[[str, str], str | None]  # the stage and the answer in, what it says out
 
@@ -98,14 +99,44 @@ def verdict(
     return conclude(steps, ask)
 
 
-@judged_scorer("insight-o3", version="1", parity="official", needs_judge=True)
-def score_insight_o3(reply: Reply, sample: Sample) -> Judging[Score]:
-    """InSight-o3's verdict. What its judge was to decide and did not is unscored, never right or wrong."""
-    return (yield from score_cropped(reply, sample, MAX_ANSWER_LENGTH))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsightScorer:
+    """The verdict as a scorer; another limit to what a judge is shown is another version of it.
+
+    >>> InsightScorer().version, InsightScorer(max_answer_length=200).version
+    ('1', '1-200')
+    """
+
+    max_answer_length: int = MAX_ANSWER_LENGTH
+    name: str = "insight-o3"
+    parity: str = "official"
+    needs_judge: bool = True
+
+    @property
+    def version(self) -> str:
+        """Kept beside each score."""
+        is_usual = self.max_answer_length == MAX_ANSWER_LENGTH
+        return _VERSION if is_usual else f"{_VERSION}-{self.max_answer_length}"
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        """By the rule alone."""
+        return conclude(self.steps(reply, sample), nobody)
+
+    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
+        """With calls to the judge."""
+        return score_insight_o3(reply, sample, max_answer_length=self.max_answer_length)
 
 
-def score_cropped(reply: Reply, sample: Sample, max_answer_length: int) -> Judging[Score]:
-    """The same; of an answer, a judge is shown the last `max_answer_length` characters."""
+scorers.record("insight-o3", InsightScorer())
+
+
+def score_insight_o3(
+    reply: Reply, sample: Sample, *, max_answer_length: int = MAX_ANSWER_LENGTH
+) -> Judging[Score]:
+    """InSight-o3's verdict. What its judge was to decide and did not is unscored, never right or wrong.
+
+    Of an answer, a judge is shown the last `max_answer_length` characters.
+    """
     if not sample.golds:
         detail = Verdict(success=False, fail_reason="no_gold").detail()
         return Score(outcome="unscored", value=0.0, route="insight-o3", detail=detail)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.judging import JudgeCall
@@ -179,7 +180,19 @@ def _check_names(path: str | Path, stage: str, prompt: str) -> None:
 
 def read_prompts(path: str | Path) -> dict[str, str]:
     """Stage to prompt, from a YAML or JSON file. Stages that are not there keep our wording."""
-    prompts = checked_wordings(read_yaml(path), path, PROMPTS, what="stage of judging")
+    prompts = checked_wordings(_content(path), path, PROMPTS, what="stage of judging")
     for stage, prompt in prompts.items():
         _check_names(path, stage, prompt)
     return prompts
+
+
+def _content(path: str | Path) -> Any:
+    """What the file holds; where there is none, the system's number for that is no help."""
+    try:
+        return read_yaml(path)
+    except UsageError as err:
+        reason = err.__cause__.strerror if isinstance(err.__cause__, OSError) else None
+        raise UsageError(
+            f"{path} cannot be read: {reason}" if reason else err.message,
+            hint=f"--judge-prompts takes a YAML or JSON file, with texts for any of: {', '.join(PROMPTS)}",
+        ) from err

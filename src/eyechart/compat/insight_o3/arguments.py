@@ -71,6 +71,11 @@ class Arguments:
         return not self.model.startswith(_RUN_HERE)
 
     @property
+    def is_judge_served(self) -> bool:
+        """Whether the judge, if there is one, answers at an address."""
+        return not (self.judge_model or "").startswith(_RUN_HERE)
+
+    @property
     def unused(self) -> dict[str, str]:
         """What was said and changes nothing, with the reason."""
         found: dict[str, str] = {}
@@ -78,7 +83,7 @@ class Arguments:
             found |= dict.fromkeys(_OF_A_SERVER, f"{self.model} runs here")
         if not self.has_judge:
             found |= dict.fromkeys(_OF_A_JUDGE, "there is no judge")
-        elif (self.judge_model or "").startswith(_RUN_HERE):
+        elif not self.is_judge_served:
             found |= dict.fromkeys(("judge_api_base_url", "judge_api_key"), f"{self.judge_model} runs here")
         usual = Arguments(eval_name="", ann_file="", img_dir="", model="")
         return {name: why for name, why in found.items() if getattr(self, name) != getattr(usual, name)}
@@ -90,8 +95,12 @@ class Arguments:
 
     def without_idle_addresses(self) -> Arguments:
         """The same without the addresses at which nobody is asked: nobody looks for a password in them."""
-        idle = {"api_base_url", "judge_api_base_url"} & self.unused.keys()
-        return replace(self, **dict.fromkeys(idle))
+        said = self.unused
+        return replace(
+            self,
+            api_base_url=None if "api_base_url" in said else self.api_base_url,
+            judge_api_base_url=None if "judge_api_base_url" in said else self.judge_api_base_url,
+        )
 
     def record(self) -> dict[str, Any]:
         """All arguments, as args.json holds them: without the keys."""

@@ -96,7 +96,7 @@ def _judging(arguments: Arguments, judge: str) -> dict[str, Any]:
         "judge": judge,
         "judge_base_url": arguments.judge_api_base_url,
         "judge_api_key": arguments.judge_api_key,
-        "judge_params": {"max_completion_tokens": 2048},
+        "judge_params": {"max_completion_tokens": 2048} if arguments.is_judge_served else {},
         "judge_prompts": arguments.judge_prompts,
     }
 
