@@ -320,7 +320,97 @@ def test_rows_are_taken_one_by_one_and_mistakes_are_named(tmp_path: Path) -> Non
         dump_submission(rows(), path)
     with pytest.raises(DataError, match="row 1 is tuple"):
         dump_submission([("a", 1)], path)  # type: ignore[list-item]
-    assert not list(tmp_path.iterdir())
+    assert [one.name for one in tmp_path.iterdir()] == ["x.partial.jsonl"]  # of the first; it had a row
+
+
+def asking(file: Path, error: BaseException) -> Iterator[dict[str, Any]]:
+    """A loop that asks a model, which fails at the third row."""
+    for position, one in enumerate(MMBenchDataset(file)):  # type: ignore[arg-type, var-annotated]
+        if position == 2:
+            raise error
+        yield {**one, "prediction": f"said {position}\n\ud800"}
+
+
+@pytest.mark.parametrize("error", [ConnectionError("down"), KeyError("x"), KeyboardInterrupt()], ids=repr)
+def test_answers_before_a_failure_are_not_lost(file: Path, tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "out" / "submission.xlsx"
+    with pytest.raises(type(error)) as caught:
+        dump_submission(asking(file, error), path)
+    assert caught.value is error  # nor is it taken for a failure to write
+    partial = tmp_path / "out" / "submission.partial.jsonl"
+    assert caught.value.__notes__ == [f"eyechart: the rows so far are in {partial}, a JSON object each"]
+    assert [one.name for one in path.parent.iterdir()] == [partial.name]
+
+    kept = [json.loads(line) for line in partial.read_text(encoding="utf-8").splitlines()]
+    done = {one["index"] for one in kept}
+    rest = ({**one, "prediction": "C"} for one in MMBenchDataset(file) if one["index"] not in done)  # type: ignore[attr-defined]
+    found = sheet(dump_submission([*kept, *rest], path))
+    whole = sheet(
+        dump_submission(({**one, "prediction": "C"} for one in MMBenchDataset(file)), tmp_path / "w.xlsx")  # type: ignore[attr-defined]
+    )
+    assert [one.pop("prediction") for one in found] == ["said 0\n<U+D800>", "said 1\n<U+D800>", "C", "C"]
+    assert [{**one, "prediction": "C"} for one in found] == whole
+
+
+def test_one_failure_does_not_take_the_answers_of_another(file: Path, tmp_path: Path) -> None:
+    names = []
+    for _ in range(2):
+        with pytest.raises(DataError) as caught:
+            dump_submission(asking(file, DataError("broken", hint="mend it")), tmp_path / "x.xlsx")
+        names.append(caught.value.hint.removeprefix("mend it; the rows so far are in ").partition(",")[0])
+    assert names == [str(tmp_path / "x.partial.jsonl"), str(tmp_path / "x.partial-2.jsonl")]
+    assert [len(Path(name).read_text(encoding="utf-8").splitlines()) for name in names] == [2, 2]
+
+
+def test_rows_are_on_disk_before_the_next_is_taken(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for number in range(3):
+            seen.append(len((tmp_path / "x.partial.jsonl").read_text(encoding="utf-8").splitlines()))
+            yield {"index": number, "prediction": "A"}
+
+    dump_submission(rows(), tmp_path / "x.xlsx")
+    assert seen == [0, 1, 2]
+    assert [one.name for one in tmp_path.iterdir()] == ["x.xlsx"]
+
+
+def test_a_workbook_that_cannot_be_written_leaves_the_rows(tmp_path: Path) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        yield {"index": 1, "prediction": "A"}
+        (tmp_path / "x.xlsx").mkdir()
+
+    with pytest.raises(EyechartError, match="cannot write") as caught:
+        dump_submission(rows(), tmp_path / "x.xlsx")
+    assert "x.partial.jsonl" in caught.value.hint
+    assert json.loads((tmp_path / "x.partial.jsonl").read_text(encoding="utf-8"))["prediction"] == "A"
+
+
+def test_a_long_name_is_no_trouble(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 240 + ".xlsx")
+    assert dump_submission([{"index": 1, "prediction": "A"}], path) == path
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "words"),
+    [
+        ([9, 32_767], ""),
+        ([9, 40_000], "a cell of 1 row was cut at 32,767 characters, {} (index 1)"),
+        ([40_000] * 5, "cells of 5 rows were cut at 32,767 characters, {} (index 0, 1, 2 and 2 more)"),
+    ],
+)
+def test_what_was_cut_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lengths: list[int], words: str
+) -> None:
+    rows = ({"index": number, "prediction": "x" * length} for number, length in enumerate(lengths))
+    found = sheet(dump_submission(rows, tmp_path / "x.xlsx"))
+    assert [len(one["prediction"]) for one in found] == [min(length, 32_767) for length in lengths]
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    told = words.format("the most that a sheet takes")
+    hint = "hand in answers without their reasoning"
+    assert shown.err == (f"eyechart: x.xlsx: {told}\n  hint: {hint}\n" if words else "")
 
 
 def test_what_cannot_be_written_is_told_before_a_row_is_taken(tmp_path: Path) -> None:

@@ -1,17 +1,10 @@
-"""MMBench as the benchmark's own note uses it: a data set by position, and the file of results to hand in.
-
-from eyechart.compat.mmbench import MMBenchDataset, dump_submission
-data = MMBenchDataset("mmbench_dev_20230712.tsv")
-dump_submission(({**one, "prediction": ask(one)} for one in data), "submission.xlsx")
-
-Neither pandas nor torch is needed; torch's DataLoader takes the data set as it is.
-"""
+"""The rows of a TSV file by position, each with its picture."""
 
 from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -23,14 +16,6 @@ if TYPE_CHECKING:
 
     from eyechart.data.images import ImageLoader
     from eyechart.types import ImageRef, Sample
-
-NO_ANSWER = "Failed to obtain answer via API."  # by which VLMEvalKit knows what it must ask again
-
-_FIRST = ("question", "A", "B", "C", "D")
-_THEN = ("prediction", "category", "l2_category", "index")
-_RENAMED = {"l2-category": "l2_category", "context": "hint"}
-_NO_COLUMNS = frozenset({"img", "image", "options", "options_dict"})
-_MAX_COLUMNS = 200
 
 
 class MMBenchDataset:
@@ -157,90 +142,3 @@ def _as_rgb(loader: ImageLoader, ref: ImageRef) -> Picture:
         if picture.mode.startswith("I"):  # 16-bit grey, of which Pillow would keep the darkest 256 shades
             picture = picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
         return picture.convert("RGB")
-
-
-def dump_submission(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path:
-    """Write the results as the workbook that is handed in: one row each, with its `index` and `prediction`.
-
-    A row may be what `MMBenchDataset` gives, with a prediction: options go into columns of their own, and
-    pictures into none. Rows are taken one by one and kept on disk meanwhile; they may come from a loop
-    that asks a model. A prediction of None or NaN is written as the words by which VLMEvalKit knows a
-    failed call.
-    """
-    import json
-    import tempfile
-
-    from eyechart.report.workbook import MAX_ROWS, new_workbook
-
-    place = Path(path)
-    if place.suffix.lower() != ".xlsx":
-        raise UsageError(f"dump_submission: {place.name} is no workbook", hint="name it like submission.xlsx")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        raise UsageError(f"dump_submission: cannot write {place}: {err.strerror or err}") from err
-    named: dict[str, None] = {}
-    with new_workbook(place) as book, tempfile.TemporaryFile("w+", encoding="utf-8") as spool:
-        for number, row in enumerate(rows, start=1):
-            if number == MAX_ROWS:
-                raise DataError(f"{place.name}: a sheet holds {MAX_ROWS - 1:,} rows", hint="hand in fewer")
-            cells = _cells(row, number)
-            named.update(dict.fromkeys(cells))
-            if len(named) > _MAX_COLUMNS:
-                raise DataError(f"dump_submission: more than {_MAX_COLUMNS} different fields in the rows")
-            spool.write(json.dumps(cells) + "\n")
-        spool.seek(0)
-        columns = _columns(named)
-        sheet = book.add_sheet("Sheet1")
-        book.write_row(sheet, 0, columns)
-        for number, line in enumerate(spool, start=1):
-            kept = json.loads(line)
-            book.write_row(sheet, number, [kept.get(column) for column in columns])
-    return place
-
-
-def _columns(named: Iterable[str]) -> list[str]:
-    """The note's columns, further letters beside the others, and what else the rows hold."""
-    letters = sorted(name for name in named if len(name) == 1 and "E" <= name <= "Z")
-    return list(dict.fromkeys([*_FIRST, *letters, *_THEN, *named]))
-
-
-def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
-    """What a row says, under the names of the columns; what is empty is left out."""
-    if not isinstance(row, Mapping):
-        raise DataError(
-            f"dump_submission: row {number} is {type(row).__name__}, not names with values",
-            hint="of a DataFrame, give df.to_dict('records')",
-        )
-    for name in ("index", "prediction"):
-        if name not in row:
-            found = ", ".join(map(str, row))
-            raise DataError(f"dump_submission: row {number} has no {name!r} (found: {found[:200]})")
-    if _cell(row["index"]) in (None, ""):
-        raise DataError(f"dump_submission: row {number} has no value in 'index'")
-    options = row.get("options_dict")
-    fields = {**(options if isinstance(options, Mapping) else {}), **row}
-    said = {
-        _RENAMED.get(name, str(name)): cell
-        for name, value in fields.items()
-        if name not in _NO_COLUMNS and (cell := _cell(value)) is not None
-    }
-    prediction = row["prediction"]
-    return {**said, "prediction": NO_ANSWER if _cell(prediction) is None else str(prediction)}
-
-
-def _cell(value: Any) -> str | int | float | None:
-    """A value as a cell; None for what pandas and the note write for nothing.
-
-    >>> _cell(float("nan")), _cell(7), _cell(True), _cell(["a"])
-    (None, 7, 'True', "['a']")
-    """
-    if isinstance(value, str):
-        return value
-    if value is None or (isinstance(value, float) and value != value) or str(value) in ("<NA>", "NaT"):
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    if callable(getattr(value, "item", None)) and not getattr(value, "shape", ()):  # a number of numpy's
-        return _cell(value.item())
-    return str(value)
