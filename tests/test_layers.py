@@ -22,7 +22,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"types"}),
     frozenset({"judging"}),
     frozenset({"replacing"}),
-    frozenset({"errors", "quiet"}),
+    frozenset({"errors", "exchange", "quiet"}),
 )
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}
 

@@ -21,10 +21,10 @@ from eyechart.data.rows import Reader, place
 from eyechart.data.sheets import SheetReader, cell_text
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.errors import DataError, UsageError
+from eyechart.exchange import API_FAILURE
 from eyechart.types import Replies, Reply
 
 IDS = ALIASES["id"]  # in the order in which samples take their names
-NO_ANSWER = "Failed to obtain answer via API"  # by which VLMEvalKit knows that it must ask again
 
 _CELLS = frozenset({"tsv", "csv", "xlsx"})  # in which nothing and an empty text look the same
 _FULL_CELL = (
@@ -63,7 +63,7 @@ def _read(file: Path, reader: Reader, format: str) -> Replies:
         is_kit = (id_column, said_column) == ("index", "prediction")
         if text is None and not (is_kit and format in _CELLS):
             continue
-        if is_kit and NO_ANSWER in str(text):
+        if is_kit and API_FAILURE in str(text):
             failed[name] = f"{file.name}: {str(text)[:200]}"
         else:
             thinking = row.values.get(_THINKING) if is_kit else None

@@ -25,10 +25,10 @@ from typing import IO, Any
 
 import msgspec
 
+from eyechart.exchange import MARK, TRIAL
 from eyechart.registry import exporter
 from eyechart.report.files import text_file, write_json
 from eyechart.report.interchange import (
-    MARK,
     Numbers,
     failure_text,
     json_text,
@@ -47,7 +47,6 @@ from eyechart.types import Export, Result
 
 DEFAULT = "default"
 METRIC = "accuracy"
-TRIAL = "eyechart_trial"
 
 _SUBSET_KEYS = ("category", "l2-category", "split")  # the first that the run is grouped by
 _MAX_SUBSETS = 100  # each takes two files, which are open at once; further ones share a subset

@@ -20,10 +20,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from eyechart.exchange import MARK
 from eyechart.registry import exporter
 from eyechart.report.files import text_file
 from eyechart.report.interchange import (
-    MARK,
     Numbers,
     failure_text,
     identity_of,

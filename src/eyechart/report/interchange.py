@@ -14,14 +14,13 @@ from typing import Any
 
 import msgspec
 
+from eyechart.exchange import MARK
 from eyechart.report.circles import fold
 from eyechart.report.record import to_json_text
 from eyechart.report.statistics import Moments
 from eyechart.report.summarise import credit, summarise
 from eyechart.report.summary import Summary
 from eyechart.types import Export, ImageRef, Reply, Result, Sample, Usage
-
-MARK = "eyechart"  # the key under which `eyechart score --replies` finds a question as it was
 
 _HALF = re.compile("[\ud800-\udfff]")
 _STOPS = {"length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from eyechart.exchange import MARK
 from eyechart.registry import exporter
 from eyechart.report.files import text_file
 from eyechart.report.interchange import (
-    MARK,
     Numbers,
     failure_text,
     json_text,

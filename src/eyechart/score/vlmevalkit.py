@@ -19,7 +19,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-API_FAILURE = "Failed to obtain answer via API"
+from eyechart.exchange import API_FAILURE as API_FAILURE
+
 REFUSALS = (
     "Sorry, I can't help with images of people yet.",
     "I can't process this file.",

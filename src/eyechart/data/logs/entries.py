@@ -21,7 +21,6 @@ MAX_TRIALS = 1000  # of one question; each becomes a row of every question's
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 NOT_OPENED = "it is named in the log of another tool, which may not point to files of this machine"
-MARK = "eyechart"  # the key under which our own exports keep what a format has no place for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,11 +40,11 @@ from eyechart.data.logs.entries import (
 from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.data.rows import place
 from eyechart.errors import DataError
+from eyechart.exchange import TRIAL
 from eyechart.types import Reply, Sample
 
 PREDICTION_KEYS = frozenset({"index", "model_output"})
 REVIEW_KEYS = frozenset({"index", "sample_score"})
-TRIAL = "eyechart_trial"  # which of several answers it is, in our own exports
 
 
 class _Prediction(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,6 @@ from eyechart.data.encoding import BOM
 from eyechart.data.json_file import read_bytes
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
 from eyechart.data.logs.entries import (
-    MARK,
     MAX_TRIALS,
     Entry,
     Log,
@@ -37,6 +36,7 @@ from eyechart.data.logs.entries import (
 from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.data.rows import place
 from eyechart.errors import DataError
+from eyechart.exchange import MARK
 from eyechart.types import Reply, Sample
 
 _KEYS = frozenset({"doc_id", "doc", "resps"})

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from eyechart.data.logs.entries import MARK, field_errors
+from eyechart.data.logs.entries import field_errors
+from eyechart.exchange import MARK
 from eyechart.types import Reply, Sample, Usage
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from eyechart.exchange import NO_ANSWER as NO_ANSWER
 from eyechart.report.circles import fold
 from eyechart.report.record import MAX_META, Cell, to_json_text
 from eyechart.report.summarise import credit
 from eyechart.report.vlmevalkit.accuracy import Line, accuracy
 from eyechart.types import Result
 
-NO_ANSWER = "Failed to obtain answer via API."
 _OUR_OWN = frozenset({"rotation"})  # what we put into a sample's meta ourselves
 
 
