@@ -583,3 +583,23 @@ def test_the_latest_answers_and_refusals_are_remembered() -> None:
     assert len(place.all.latencies) == 256
     assert place.all.latencies[-1] == pytest.approx(0.25)
     assert list(place.all.throttled)[-4:] == [False, True, True, False]
+
+
+def test_people_hear_that_an_endpoint_may_be_dead_once_a_minute_at_most() -> None:
+    place = Place(ceiling=8)
+    said: list[str] = []
+    place.all.say = said.append
+    [member] = place.members
+
+    def die() -> None:
+        for who in range(5):
+            member.in_flight += 1
+            place.clock.now += 40.0  # longer than any rest
+            place.fail(member, who=who, error=ModelError("no answer", is_retryable=True))
+
+    die()
+    assert said[0] == "no answer (it is tried again, after longer and longer pauses)"
+    assert len(said) == 2, "two minutes after the third failure, the fifth"
+    place.answer(member)
+    place.clock.now += 1.0
+    assert len(said) == 2

@@ -52,6 +52,7 @@ class Endpoint:
         self.rests_until = 0.0
         self.is_barred = False  # it has turned away whatever it was sent: a wrong key, an unknown model
         self.is_told_of = False  # people know that it is left out
+        self.told_at = NEVER  # when they heard that it may be dead
         self._n_pauses = self._n_rests = self._n_fatal = 0  # since its last answer
         self._answered_at = self._failed_at = self._rested_at = NEVER
         self._failed: set[Hashable] = set()  # the samples that failed in this row

@@ -11,6 +11,7 @@ from eyechart.engine.endpoint import NEVER, OVERLOADED, TOO_MANY, Endpoint, Refu
 from eyechart.errors import ModelError
 
 _RECENT = 256
+_TOLD_AGAIN_S = 60.0  # of an endpoint that comes and goes, people hear no more often
 
 
 class Endpoints:
@@ -97,6 +98,7 @@ class Endpoints:
             endpoint.has_refused(error, trouble.sent_at, now)
         if error.status != TOO_MANY or is_last:  # an endpoint that counts our requests is alive
             endpoint.has_failed(trouble, error, now)
+            self._tell_of(endpoint, error, now)
         self.leave(endpoint)
 
     def refused(self, endpoint: Endpoint, error: ModelError, sent_at: float) -> None:
@@ -116,6 +118,12 @@ class Endpoints:
             if endpoint.is_suspect and not endpoint.is_told_of:
                 endpoint.is_told_of = True
                 self.say(f"{refusal.error.message} (left out for now: others answer what it refuses)")
+
+    def _tell_of(self, endpoint: Endpoint, error: ModelError, now: float) -> None:
+        """Whoever watches a run stand still should know why."""
+        if endpoint.is_suspect and now - endpoint.told_at > _TOLD_AGAIN_S:
+            endpoint.told_at = now
+            self.say(f"{error.message} (it is tried again, after longer and longer pauses)")
 
     def others(self, refusals: Sequence[Refusal]) -> list[Endpoint]:
         """Those that have not refused it."""
