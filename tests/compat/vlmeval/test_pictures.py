@@ -1,13 +1,17 @@
 """Pictures of rows: what cells hold, and the names of their files."""
 
 import base64
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.compat.vlmeval.pictures import _inside, found, is_place, names_for, written
+from eyechart.compat.vlmeval.pictures import _inside, _write, found, is_place, names_for, written
 from eyechart.data.paths import PathRules
+from eyechart.errors import StoreError
 from support.files import picture, picture_base64
 
 NAMES = (
@@ -43,3 +47,22 @@ def test_pictures_that_are_files_already_stay_where_they_are(tmp_path: Path) -> 
     assert paths == [str(tmp_path / "a.png"), "https://example.org/b.png", str(tmp_path / "images" / "2.png")]
     assert Path(paths[2]).read_bytes() == picture("blue")
     assert found(["../a.png"], rules) == ["../a.png"]
+
+
+def test_threads_that_want_one_name_have_each_its_own_picture(tmp_path: Path) -> None:
+    pictures = [picture(f"#0000{number:02x}") for number in range(16)]
+    together = Barrier(len(pictures), timeout=10)
+
+    def write(data: bytes) -> bytes:
+        together.wait()
+        return Path(_write(data, tmp_path / "deep" / "7.png")).read_bytes()
+
+    with ThreadPoolExecutor(len(pictures)) as pool:
+        assert list(pool.map(write, pictures)) == pictures
+    assert len(list((tmp_path / "deep").iterdir())) == len(pictures)
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(StoreError, match=r"cannot write .*taken/7-\w{8}\.png"):
+        _write(picture(), tmp_path / "taken" / "7.png")

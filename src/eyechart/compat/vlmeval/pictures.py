@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +88,27 @@ def written(
 
 
 def _write(data: bytes, path: Path) -> str:
-    """The file's own bytes, unless they stand there: an old picture of that name may not be the new one."""
-    if not (path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data):
+    """The file's own bytes; a file that is there is never replaced.
+
+    Another row may have its picture under that name, be it in a thread or a process beside this one. A
+    picture that finds the name taken has one of its own.
+    """
+    if _holds(path, data):
+        return str(path)
+    own = path.with_name(f"{path.stem}-{hashlib.sha256(data).hexdigest()[:8]}{path.suffix}")
+    with suppress(OSError):  # what is not about the name happens again below, and is said there
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as place:
+        with path.open("xb") as file:  # who reads half of it finds other bytes, and takes a name of its own
+            file.write(data)
+        return str(path)
+    if not _holds(own, data):
+        with replacing(own) as place:
             place.write_bytes(data)
-    return str(path)
+    return str(own)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
 
 
 def _inside(name: str) -> Path:

@@ -59,14 +59,42 @@ def test_a_short_cell_names_another_rows_picture(root: Path) -> None:
         vqa(root, ["index", "question", "image"], [1, "?", 2], [2, "?", 1])
 
 
-def test_a_changed_picture_takes_the_place_of_the_old_one(root: Path) -> None:
-    place = root / "images" / "mine" / "1.png"
-    for text in (RED, BLUE):
-        vqa(root, ["index", "question", "image"], [1, "?", text]).build_prompt(0)
-        assert place.read_bytes() == base64.b64decode(text)
-    before = place.stat().st_mtime_ns
-    CustomVQADataset("mine").build_prompt(0)
-    assert place.stat().st_mtime_ns == before
+def test_a_changed_picture_is_never_taken_for_the_old_one(root: Path) -> None:
+    seen = []
+    for text in (RED, BLUE, RED, BLUE):
+        [path] = vqa(root, ["index", "question", "image"], [1, "?", text]).dump_image(
+            {"index": 1, "image": text}
+        )
+        assert Path(path).read_bytes() == base64.b64decode(text)
+        seen.append((path, Path(path).stat().st_mtime_ns))
+    assert seen[:2] == seen[2:]  # what is there is not written again
+    assert seen[0][0] == str(root / "images" / "mine" / "1.png")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"a/b": [RED], "a_b": [BLUE]},
+        {"7": [RED, BLUE], "7_0": [BLUE], "7_1": [RED]},
+    ],
+    ids=["slash", "two-pictures"],
+)
+def test_rows_whose_names_meet_keep_their_own_pictures(root: Path, rows: dict[str, list[str]]) -> None:
+    cells = [[index, "?", repr(pictures)] for index, pictures in rows.items()]
+    mine = vqa(root, ["index", "question", "image"], *cells)
+    paths = [mine.dump_image(mine.data.iloc[number]) for number in range(len(rows))]
+    assert [[Path(one).read_bytes() for one in row] for row in paths] == [
+        [base64.b64decode(text) for text in pictures] for pictures in rows.values()
+    ]
+
+
+def test_one_image_path_for_different_pictures(root: Path) -> None:
+    rows = [[number, "?", (RED, BLUE)[number % 2], "cat.png"] for number in range(4)]
+    mine = vqa(root, ["index", "question", "image", "image_path"], *rows)
+    paths = [Path(*mine.dump_image(mine.data.iloc[number])) for number in range(4)]
+    assert [path.read_bytes() for path in paths] == [base64.b64decode(str(row[2])) for row in rows]
+    assert paths[0] == paths[2] == root / "images" / "mine" / "cat.png"
+    assert paths[1] == paths[3]
 
 
 def test_rows_without_a_picture_are_left_out_unless_wanted(root: Path) -> None:
