@@ -57,3 +57,11 @@ def test_a_key_of_the_wrong_kind_is_not_shown() -> None:
     with pytest.raises(UsageError) as caught:
         Options.of({"api_key": 4711})
     assert "4711" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["base_url", "judge_base_url"])
+def test_no_address_with_a_password_gets_into_a_run(name: str) -> None:
+    with pytest.raises(UsageError, match="holds a password") as refused:
+        Options.of({name: "http://me:secret@host/v1"})
+    assert "secret" not in str(refused.value)
+    Options.of({name: "http://host/v1/@me"})

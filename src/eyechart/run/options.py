@@ -120,7 +120,7 @@ class Options:
         return options
 
     def check(self) -> None:
-        """Refuse numbers that cannot be meant."""
+        """Refuse numbers that cannot be meant, and addresses that would carry a password to disk."""
         at_least: dict[str, float] = {
             "limit": 1,
             "trials": 1,
@@ -144,6 +144,13 @@ class Options:
             value = getattr(self, name)
             if value is not None and not value > 0:  # which is so of nan as well
                 raise UsageError(f"{name} is {value:g}, but must be more than 0")
+        several = self.base_url if isinstance(self.base_url, tuple) else (self.base_url,)
+        for address in (*several, self.judge_base_url):
+            if address and "@" in address.partition("://")[2].partition("/")[0]:
+                raise UsageError(
+                    "the endpoint's address holds a password",
+                    hint="addresses are kept in the run folder: give keys as OPENAI_API_KEY or --api-key",
+                )
 
     def model_settings(self) -> ModelSettings:
         """What the maker of the model is handed."""
