@@ -94,6 +94,39 @@ def test_messages_pictures_thinking_and_attachments(tmp_path: Path) -> None:
     assert (address.kind, address.refused) == ("url", "")
 
 
+def test_attachments_cannot_grow_without_bound(tmp_path: Path) -> None:
+    attached = {"aa11": "x" * 10_000}
+    for fields in (
+        {"input": "attachment://aa11 " * 5_000},
+        {"content": [{"type": "text", "text": "attachment://aa11"}] * 5_000},
+        {"input": "attachment://aa11 " * 16, "content": "attachment://aa11 " * 10},
+    ):
+        path = log(tmp_path / "a.json", sample("q"), sample("bomb", attachments=attached, **fields))
+        with pytest.raises(DataError, match=r"a\.json: sample 2 \(id 'bomb', epoch 1\): field attachments: "):
+            read_json_log(path)
+
+
+def test_a_text_that_is_attached_may_stand_in_some_places(tmp_path: Path) -> None:
+    row = sample(input="attachment://aa11 " * 8, attachments={"aa11": "x" * 100_000})
+    [entry] = read_json_log(log(tmp_path / "a.json", row)).entries
+    assert entry.asked == ("x" * 100_000 + " ") * 8
+    row = sample(input="attachment://aa11 " * 200, attachments={"aa11": "yes"})
+    [entry] = read_json_log(log(tmp_path / "a.json", row)).entries
+    assert entry.asked == "yes " * 200
+
+
+@pytest.mark.parametrize("depth", [200, 450, 700, 900])
+def test_a_deep_value_is_read_or_refused(tmp_path: Path, depth: int) -> None:
+    text = json.dumps(sample(input="HERE"))
+    path = log(tmp_path / "a.json", sample("q"))
+    deep = text.replace('"HERE"', "[" * depth + "]" * depth)
+    path.write_text(path.read_text().replace('"samples": [', f'"samples": [{deep}, '))
+    try:
+        assert len(read_json_log(path).entries) == 2
+    except DataError as err:
+        assert "sample 1" in err.message
+
+
 def test_a_sample_with_an_error_has_no_reply(tmp_path: Path) -> None:
     failed = sample(1, error={"message": "rate limit", "traceback": "", "traceback_ansi": ""})
     empty = sample(2, output={"model": "m", "choices": []})

@@ -7,6 +7,7 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Self
 
 from eyechart.data.sheets import refuse_bomb
 from eyechart.errors import DataError
@@ -18,14 +19,20 @@ _LOCAL_HEADER = struct.Struct("<26xHH")  # all that matters of it: how long the 
 
 
 class Archive:
-    """An archive to read from."""
+    """An archive to read from, in a `with` block: the list of its members is read once."""
 
     def __init__(self, path: Path) -> None:
         refuse_bomb(path)
         self.path = path
-        with zipfile.ZipFile(path) as archive:
-            # Of members of one name, the last counts: that is how a log replaces what it wrote before.
-            self._members = {entry.filename: entry for entry in archive.infolist()}
+        self._archive = zipfile.ZipFile(path)
+        # Of members of one name, the last counts: that is how a log replaces what it wrote before.
+        self._members = {entry.filename: entry for entry in self._archive.infolist()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._archive.close()
 
     @property
     def names(self) -> list[str]:
@@ -33,22 +40,33 @@ class Archive:
         return list(self._members)
 
     def read(self, name: str) -> bytes:
-        """One member, unpacked."""
+        """One member, unpacked: as long as it says it is, or an error."""
         entry = self._members[name]
-        try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(entry) as file:
-                data = file.read(MAX_MEMBER_BYTES + 1)
-        except NotImplementedError as err:
-            if entry.compress_type != _ZSTANDARD:
-                raise self._unreadable(name, err) from err
-            data = self._zstandard(entry)
-        except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, zlib.error) as err:
-            raise self._unreadable(name, err) from err
-        if len(data) > MAX_MEMBER_BYTES:
+        if entry.file_size > MAX_MEMBER_BYTES:
             raise DataError(f"{self.path.name}: {name} is longer than {MAX_MEMBER_BYTES // 1024**2} MB")
+        try:
+            return self._unpacked(entry)
+        except DataError:
+            raise
+        except Exception as err:  # every way of packing has errors of its own for broken bytes
+            raise DataError(
+                f"{self.path.name}: {name} cannot be unpacked: {err}", hint="was the file cut off?"
+            ) from err
+
+    def _unpacked(self, entry: zipfile.ZipInfo) -> bytes:
+        try:
+            with self._archive.open(entry) as file:  # which checks length and sum
+                return file.read(entry.file_size + 1)
+        except NotImplementedError:
+            if entry.compress_type != _ZSTANDARD:
+                raise
+        data = self._zstandard(entry)
+        if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
+            raise ValueError("it is not what the archive says of it")
         return data
 
     def _zstandard(self, entry: zipfile.ZipInfo) -> bytes:
+        """The bytes, and one more than there should be where there are more."""
         try:
             zstandard = importlib.import_module("zstandard")
         except ImportError as err:
@@ -61,12 +79,6 @@ class Archive:
             lengths = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
             file.seek(sum(lengths), 1)
             packed = file.read(entry.compress_size)
-        try:
-            reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-            data: bytes = reader.read(MAX_MEMBER_BYTES + 1)
-        except zstandard.ZstdError as err:
-            raise self._unreadable(entry.filename, err) from err
+        reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        data: bytes = reader.read(entry.file_size + 1)
         return data
-
-    def _unreadable(self, name: str, err: Exception) -> DataError:
-        return DataError(f"{self.path.name}: {name} cannot be unpacked: {err}", hint="was the file cut off?")

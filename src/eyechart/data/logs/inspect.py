@@ -25,6 +25,7 @@ from eyechart.data.logs.entries import (
     Number,
     asked_text,
     decode,
+    field_errors,
     golds_of,
     images_of,
     output_reply,
@@ -34,6 +35,11 @@ from eyechart.data.logs.entries import (
 from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.errors import DataError
 from eyechart.types import Reply, Sample
+
+# What attached texts may become in their places, in characters: a text may stand in several of them.
+_MAX_PLACED = 64 * 1024**2
+_ALWAYS_PLACED = 64 * 1024
+_TIMES_PLACED = 16
 
 _ATTACHED = re.compile(r"attachment://([0-9a-zA-Z]+)")
 _HEADERS = ("header.json", "_journal/start.json")
@@ -85,11 +91,12 @@ def read_json_log(path: Path) -> Log:
 
 def read_archive(path: Path) -> Log:
     """A log in an archive."""
-    archive = Archive(path)
-    header = next(name for name in _HEADERS if name in archive.names)
-    spec = decode(archive.read(header), _Header, f"{path.name}: {header}").eval
-    samples = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
-    return _log(path, spec, [_entry(archive.read(name), f"{path.name}: {name}") for name in samples])
+    with Archive(path) as archive:
+        header = next(name for name in _HEADERS if name in archive.names)
+        spec = decode(archive.read(header), _Header, f"{path.name}: {header}").eval
+        samples = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
+        entries = [_entry(archive.read(name), f"{path.name}: {name}") for name in samples]
+    return _log(path, spec, entries)
 
 
 def _log(path: Path, spec: _Spec | None, entries: list[Entry]) -> Log:
@@ -108,10 +115,11 @@ def _entry(text: bytes, where: str) -> Entry:
     name = f"{where} (id {found.id!r}, epoch {found.epoch})"
     if not 1 <= found.epoch <= MAX_TRIALS:
         raise DataError(f"{name}: field epoch: it is counted from 1, to {MAX_TRIALS} at most")
-    attached = {key: value for key, value in (found.attachments or {}).items() if isinstance(value, str)}
-    asked = _with_texts(found.input, attached)
+    attached = _Attached(found.attachments or {}, name)
+    with field_errors(name):
+        asked, output = attached.placed_in(found.input), attached.placed_in(found.output)
     own = own_sample(found.metadata, name)
-    reply = _reply(_with_texts(found.output, attached), name)
+    reply = _reply(output, name)
     # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
     failure = "" if own and reply else _failure(found.error)
     return Entry(
@@ -163,19 +171,41 @@ def _golds(target: Any, n_choices: int) -> tuple[str, ...]:
     return ("".join(golds),) if is_all else golds
 
 
-def _with_texts(value: Any, attached: Mapping[str, str]) -> Any:
-    """The same value with attached texts in their places; pictures stay where they are."""
-    if isinstance(value, str):
-        return (
-            _ATTACHED.sub(lambda found: _text(found, attached), value) if "attachment://" in value else value
-        )
-    if isinstance(value, list):
-        return [_with_texts(item, attached) for item in value]
-    if isinstance(value, dict):
-        return {key: _with_texts(item, attached) for key, item in value.items()}
-    return value
+class _Attached:
+    """The texts that are attached to a sample, to be put in their places; pictures stay where they are.
 
+    One text can be named a million times, so what they become is counted.
+    """
 
-def _text(found: re.Match[str], attached: Mapping[str, str]) -> str:
-    text = attached.get(found[1], found[0])
-    return found[0] if text.startswith("data:") else text
+    def __init__(self, attachments: Mapping[str, Any], where: str) -> None:
+        self._texts = {
+            key: value
+            for key, value in attachments.items()
+            if isinstance(value, str) and not value.startswith("data:")
+        }
+        length = sum(map(len, self._texts.values()))
+        self._left = min(_MAX_PLACED, _ALWAYS_PLACED + _TIMES_PLACED * length)
+        self._where = where
+
+    def placed_in(self, value: Any) -> Any:
+        """The same value with the texts in it."""
+        if isinstance(value, str):
+            return _ATTACHED.sub(self._text, value) if "attachment://" in value else value
+        if isinstance(value, list):
+            return [self.placed_in(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.placed_in(item) for key, item in value.items()}
+        return value
+
+    def _text(self, found: re.Match[str]) -> str:
+        text = self._texts.get(found[1])
+        if text is None:
+            return found[0]
+        self._left -= len(text)
+        if self._left < 0:
+            raise DataError(
+                f"{self._where}: field attachments: the same texts are named too often to put them in place",
+                hint=f"{_TIMES_PLACED} times their length is read, and {_MAX_PLACED // 1024**2} million "
+                "characters at most",
+            )
+        return text
