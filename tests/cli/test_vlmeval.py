@@ -464,6 +464,50 @@ def test_addresses_and_keys_that_an_entry_leaves_to_others(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
+OWN = {"OPENAI_API_KEY": "sk-own", "LMDEPLOY_API_KEY": "sk-lmd", "LMDEPLOY_API_BASE": "http://l/v1"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "more", "key"),
+    [
+        ({"api_base": "http://stranger/v1"}, {}, "EMPTY"),
+        ({"api_base": "http://stranger/v1"}, {"OPENAI_API_BASE": "http://o/v1"}, "EMPTY"),
+        ({"api_base": "https://api.openai.com.stranger/v1"}, {}, "EMPTY"),
+        ({"api_base": "http://api.openai.com/v1"}, {}, "EMPTY"),  # in clear
+        ({"api_base": "http://o/v1"}, {"OPENAI_API_BASE": "http://o/v1/chat/completions"}, "sk-own"),
+        ({"api_base": "OFFICIAL"}, {}, "sk-own"),
+        ({"api_base": "https://api.openai.com/v1/chat/completions"}, {}, "sk-own"),
+        ({}, {"OPENAI_API_BASE": "http://o/v1"}, "sk-own"),
+        ({}, {}, "sk-own"),
+        ({"class": "LMDeployAPI", "api_base": "http://stranger/v1"}, {}, "EMPTY"),
+        ({"class": "LMDeployAPI", "api_base": "OFFICIAL"}, {}, "EMPTY"),
+        ({"class": "LMDeployAPI"}, {}, "sk-lmd"),
+        ({"api_base": "http://stranger/v1", "key": "sk-entry"}, {}, "sk-entry"),
+    ],
+)
+def test_the_key_of_the_environment_goes_to_no_address_of_a_file(
+    tmp_path: Path, entry: dict[str, str], more: dict[str, str], key: str
+) -> None:
+    path = tmp_path / "config.json"
+    models = {"a": {"class": "GPT4V", "model": "m", **entry}}
+    path.write_text(json.dumps({"model": models, "data": {"x": {}}}))
+    task = task_of(Flags(config=str(path)), OWN | more)
+    assert task.models[0].options["api_key"] == key
+    assert [note for note in task.notes if "is not sent to an address" in note] == [
+        f"--config: model 'a': ${name}_API_KEY is not sent to an address that the environment does not name; "
+        "if it is for that server, say so with --key"
+        for name in ["LMDEPLOY" if "class" in entry else "OPENAI"]
+        if key == "EMPTY"
+    ]
+
+
+def test_the_key_of_the_environment_goes_not_to_a_flags_address(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model": {"a": {"class": "GPT4V", "model": "m"}}, "data": {"x": {}}}))
+    task = task_of(Flags(config=str(path), base_url="http://f/v1"), OWN)
+    assert task.models[0].options["api_key"] == "EMPTY"
+
+
 def test_the_task_of_our_own_models() -> None:
     flags = Flags(data=["d"], model=["openai/gpt-4o", "python:m.py:M"], temperature=0.3, max_tokens=7)
     first, second = task_of(flags, {}).models

@@ -112,8 +112,9 @@ def _configured(flags: Flags, environment: Mapping[str, str]) -> Task:
     entries, remarks = [], []
     for one in named:
         if one.kind:
-            given = served_entry(one, environment, base_url=flags.base_url, key=flags.key)
+            given, about_key = served_entry(one, environment, base_url=flags.base_url, key=flags.key)
             (entry,), notes = read_models([given], Values({}, "--config"), flags.retry)
+            notes += about_key
         else:  # a shortcut to a model that VLMEvalKit knows: here, one that is served by that name
             entry, notes = _model(one.label, flags, environment)
         if one.said.get("verbose"):

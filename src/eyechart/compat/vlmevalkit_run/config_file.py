@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from eyechart.compat.evalscope.files import decode_json
 from eyechart.errors import UsageError
-from eyechart.model.openai import OFFICIAL
+from eyechart.model.openai import OFFICIAL, normal_base_url
 from eyechart.registry import benchmark_of, did_you_mean
 
 # The classes of VLMEvalKit that speak OpenAI's chat completions; where each has its address and key.
+_OPENAI_KEY = "OPENAI_API_KEY"
 _SERVED: Mapping[str, tuple[str, str]] = {
-    "GPT4V": ("OPENAI_API_BASE", "OPENAI_API_KEY"),
-    "OpenAIWrapper": ("OPENAI_API_BASE", "OPENAI_API_KEY"),
+    "GPT4V": ("OPENAI_API_BASE", _OPENAI_KEY),
+    "OpenAIWrapper": ("OPENAI_API_BASE", _OPENAI_KEY),
     "CustomAPIModel": ("OPENAI_API_BASE", ""),
     "LMDeployAPI": ("LMDEPLOY_API_BASE", "LMDEPLOY_API_KEY"),
 }
@@ -77,8 +79,8 @@ def _labelled(content: Mapping[str, Any], name: str, path: str) -> list[Labelled
 
 def served_entry(
     one: Labelled, environment: Mapping[str, str], *, base_url: str | None = None, key: str | None = None
-) -> dict[str, Any]:
-    """A model of the file as EvalScope would write it, address and key included."""
+) -> tuple[dict[str, Any], list[str]]:
+    """A model of the file as EvalScope would write it, address and key included, and remarks on it."""
     if one.kind not in _SERVED:
         raise UsageError(
             f"--config: model {one.label!r} is of the class {one.kind}, which eyechart cannot run",
@@ -94,9 +96,34 @@ def served_entry(
     base_variable, key_variable = _SERVED[one.kind]
     base = said.pop("api_base", None) or base_url or environment.get(base_variable)
     said |= {"api_base": OFFICIAL if base == _OFFICIAL else base} if base else {}
-    if "key" not in said and (found := key or environment.get(key_variable)):
-        said["key"] = found
-    return {"name": "CustomAPIModel", "type": kind, **said}
+    notes = []
+    if "key" not in said and key:
+        said["key"] = key
+    elif "key" not in said and environment.get(key_variable):
+        if _is_for(said.get("api_base"), environment.get(base_variable), key_variable):
+            said["key"] = environment[key_variable]
+        else:
+            notes.append(
+                f"--config: model {one.label!r}: ${key_variable} is not sent to an address that the "
+                f"environment does not name; if it is for that server, say so with --key"
+            )
+    return {"name": "CustomAPIModel", "type": kind, **said}, notes
+
+
+def _is_for(base: Any, own_base: str | None, key_variable: str) -> bool:
+    """Whether a key of the environment is for an address, which may be any that somebody wrote into a file.
+
+    >>> _is_for("http://o/v1", "http://o/v1/chat/completions", "OPENAI_API_KEY")
+    True
+    >>> _is_for("http://x/v1", "http://o/v1", "OPENAI_API_KEY"), _is_for(OFFICIAL, None, "OPENAI_API_KEY")
+    (False, True)
+    """
+    if base is None:  # then it goes where the environment says, or to OpenAI
+        return key_variable == _OPENAI_KEY
+    places = [own_base, OFFICIAL if key_variable == _OPENAI_KEY else None]
+    with suppress(UsageError):  # what is no address is refused where addresses are read
+        return normal_base_url(str(base)) in [normal_base_url(place) for place in places if place]
+    return False
 
 
 def data_source(one: Labelled) -> str:
