@@ -196,7 +196,7 @@ def test_a_key_that_a_class_complains_of_is_written_nowhere(place: Path, name: s
         place, "--problem_file", "../data/problem.json", "-m", f"python:leaky.py:{name}", "-v", "m",
         "--api_key", "sk-0123456789", "-n", n, code=2 if name == "Never" else 1,
     )  # fmt: skip
-    assert "[key]" in done.err
+    assert "[secret]" in done.err
     assert "sk-0123456789" not in done.err
     files = [path for path in place.parent.rglob("*") if path.is_file()]
     assert not [path for path in files if b"sk-0123456789" in path.read_bytes()]

@@ -31,6 +31,7 @@ import msgspec
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.evaluator import multi_question, multi_reply
 from eyechart.model.handover import as_unicode, files_of
+from eyechart.model.secrecy import Secrets, attributes_of, environment, make_discreet, secrets_in
 from eyechart.model.secrets import without_secrets
 from eyechart.model.thinking import split_thinking
 from eyechart.model.threads import Threads
@@ -41,17 +42,25 @@ _SHAPES = "async generate(messages), generate(text, images) or generate_answer(q
 
 
 def adapt(
-    thing: Any, name: str, settings: ModelSettings | None = None, *, is_ready_made: bool = False
+    thing: Any,
+    name: str,
+    settings: ModelSettings | None = None,
+    *,
+    is_ready_made: bool = False,
+    keys: Mapping[str, Any] | None = None,
 ) -> Model:
     """Give the `Model` shape to an object of any of the three kinds.
 
     One that is ready made is known by what it holds: nobody told us the parameters it was made with.
+    `keys` were among them beside those of the settings. What the object says is told without any secret.
     """
     settings = settings or ModelSettings()
     if inspect.isclass(thing):
         raise UsageError(
             f"{thing.__name__} is a class, not a model", hint=f"make one of it: {thing.__name__}(...)"
         )
+    said = (settings.parameters, keys or {}, {"api_key": settings.api_key})
+    secrets = Secrets(*said, secrets_in(thing), environment())
     if callable(getattr(thing, "reply", None)):
         missing = [part for part in ("name", "identity", "close") if not hasattr(thing, part)]
         if missing:
@@ -59,18 +68,21 @@ def adapt(
                 f"{name} has reply() but no {' and no '.join(missing)}", hint=f"or give it {_SHAPES}"
             )
         adapted: Model = thing
+        if not is_ready_made:
+            make_discreet(adapted, secrets)
         return adapted
-    if callable(getattr(thing, "generate_answer", None)):
+    method = getattr(thing, "generate_answer", None)
+    if callable(method):
         shape = _Shape(multi_question, multi_reply, takes_rounds=True, usual_concurrency=1)
-        return _Adapter(thing, name, settings, thing.generate_answer, shape, is_ready_made=is_ready_made)
-    generate = getattr(thing, "generate", None)
-    if not callable(generate):
+        return _Adapter(thing, name, settings, method, shape, secrets, is_ready_made=is_ready_made)
+    method = getattr(thing, "generate", None)
+    if not callable(method):
         raise UsageError(f"{name} is not a model", hint=f"it needs a method {_SHAPES}")
-    if _takes_messages(generate):
+    if _takes_messages(method):
         shape = _Shape(_messages)
     else:
         shape = _Shape(_text_and_images, _unless_failed, takes_urls=True)
-    return _Adapter(thing, name, settings, generate, shape, is_ready_made=is_ready_made)
+    return _Adapter(thing, name, settings, method, shape, secrets, is_ready_made=is_ready_made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,7 @@ class _Adapter:
         settings: ModelSettings,
         method: Callable[..., Any],
         shape: _Shape,
+        secrets: Secrets,
         *,
         is_ready_made: bool,
     ) -> None:
@@ -105,6 +118,7 @@ class _Adapter:
             self._parameters["state_sha256"] = _state_sha256(thing)  # as it is before the first question
         self._method = method
         self._shape = shape
+        self._secrets = secrets
         # The engine hands over the whole conversation, the model's own turns left empty.
         self.takes_rounds = shape.takes_rounds
         self.takes_urls = shape.takes_urls
@@ -125,6 +139,10 @@ class _Adapter:
 
     async def reply(self, request: Request) -> Reply:
         """Call the user's method once."""
+        with self._secrets.out_of_errors(self.name):
+            return self._secrets.out_of_reply(await self._reply(request))
+
+    async def _reply(self, request: Request) -> Reply:
         try:
             async with self._slots:
                 start = time.perf_counter()
@@ -146,9 +164,10 @@ class _Adapter:
         self._threads.close()
         closing = getattr(self._thing, "close", None)
         if callable(closing):
-            result = closing()
-            if inspect.isawaitable(result):
-                await result
+            with self._secrets.out_of_errors(self.name):
+                result = closing()
+                if inspect.isawaitable(result):
+                    await result
 
     async def _call(self, request: Request) -> Any:
         """What the method returns; the pictures written for it are gone afterwards."""
@@ -196,9 +215,9 @@ def _as_one_text(messages: Sequence[Message]) -> str:
 def _state_sha256(thing: Any) -> str:
     """The digest of an object's attributes, which may be secret; those that JSON cannot say are left out."""
     digest = hashlib.sha256()
-    for name in sorted({*getattr(thing, "__dict__", ()), *getattr(type(thing), "__slots__", ())}):
+    for name, held in sorted(attributes_of(thing).items()):
         with contextlib.suppress(TypeError, ValueError, AttributeError, RecursionError):
-            value = msgspec.json.encode(getattr(thing, name), order="deterministic")
+            value = msgspec.json.encode(held, order="deterministic")
             digest.update(b"%s=%s;" % (name.encode(), value))
     return digest.hexdigest()
 

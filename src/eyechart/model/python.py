@@ -6,13 +6,14 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.model.adapt import adapt
+from eyechart.model.secrecy import Secrets, environment
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import model
 from eyechart.types import Model, ModelSettings
@@ -24,9 +25,16 @@ def python(name: str, settings: ModelSettings) -> Model:
     return make(find(name), name, settings)
 
 
-def make(found: Any, name: str, settings: ModelSettings) -> Model:
-    """A model of what `find` found under that name."""
-    return adapt(_made(found, settings, who=f"python:{name}"), f"python:{name}", settings)
+def make(found: Any, name: str, settings: ModelSettings, keys: Mapping[str, Any] | None = None) -> Model:
+    """A model of what `find` found under that name.
+
+    `keys`: parameters besides. No run is known by them, not even by whether they are there.
+    """
+    who, keys = f"python:{name}", keys or {}
+    secrets = Secrets(settings.parameters, keys, environment())
+    with secrets.out_of_errors(who):
+        thing = _made(found, {**settings.parameters, **keys}, who=who)
+    return adapt(thing, who, settings, keys=keys)
 
 
 def find(name: str) -> Any:
@@ -72,16 +80,16 @@ def _load_module(place: str) -> ModuleType:
     return module
 
 
-def _made(found: Any, settings: ModelSettings, *, who: str) -> Any:
+def _made(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
     """An instance: of a class, from a factory function, or the object itself."""
     if not (inspect.isclass(found) or inspect.isfunction(found)):
-        refuse_unknown(set(settings.parameters), set(), who=who)  # it is made already
+        refuse_unknown(set(parameters), set(), who=who)  # it is made already
         return found
     known = parameters_of(found)
     if known is not None:
-        refuse_unknown(set(settings.parameters), set(known), who=who)
+        refuse_unknown(set(parameters), set(known), who=who)
     try:
-        return found(**settings.parameters)
+        return found(**parameters)
     except (Exception, SystemExit) as err:
         raise UsageError(
             f"{who} could not be made: {type(err).__name__}: {err}",

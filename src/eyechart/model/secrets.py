@@ -21,6 +21,11 @@ _SECRET = re.compile(
 )
 
 
+def is_secret(name: Any) -> bool:
+    """Whether what goes by that name is a key or a password."""
+    return _SECRET.search(str(name).replace("-", "_").lstrip("_")) is not None
+
+
 def without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The same parameters with keys and passwords hidden, however deep they lie.
 
@@ -28,8 +33,7 @@ def without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
     {'max_tokens': 9, 'api_key': '[secret]', 'headers': {'X-Api-Key': '[secret]'}}
     """
     return {
-        name: HIDDEN if value and _SECRET.search(str(name).replace("-", "_")) else _inside(value)
-        for name, value in parameters.items()
+        name: HIDDEN if value and is_secret(name) else _inside(value) for name, value in parameters.items()
     }
 
 

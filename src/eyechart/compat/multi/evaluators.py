@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eyechart.compat.multi.arguments import Arguments
-from eyechart.compat.multi.secrecy import Secrets
 from eyechart.errors import UsageError
 from eyechart.run.options import Options
 from eyechart.types import Model
@@ -40,10 +39,8 @@ class Chosen:
         from eyechart.model.python import make
 
         settings = replace(options, params=dict(self.params)).model_settings()
-        maker = self.evaluator
-        if _is_maker(maker):
-            maker = made_of(maker, self.n_copies, self.secrets)
-        return make(maker, self.spec.removeprefix("python:"), settings)
+        maker = self.evaluator if self.n_copies == 1 else copies_of(self.evaluator, self.n_copies)
+        return make(maker, self.spec.removeprefix("python:"), settings, keys=self.secrets)
 
 
 def evaluator(arguments: Arguments, spec: str) -> Chosen:
@@ -115,22 +112,17 @@ def _copies(arguments: Arguments, found: Any) -> tuple[int, list[str]]:
     return 1, [f"--num_workers {n}: {why} (unless it says max_concurrency = {n})"]
 
 
-def made_of(maker: Callable[..., Any], n: int, secrets: Mapping[str, Any]) -> Callable[..., Any]:
-    """What makes the evaluator, or `n` copies of it that take turns. No run is known by its secrets.
+def copies_of(maker: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """What makes `n` copies of the evaluator that take turns.
 
     An evaluator keeps the question it is at in itself; the original gives each of its processes its own one.
     """
-    hidden = Secrets(secrets)
-
-    def make_one(**params: Any) -> Any:
-        with hidden.in_errors():
-            return hidden.guard(maker(**params, **secrets))
 
     class Copies:
         max_concurrency = n
 
         def __init__(self, **params: Any) -> None:
-            self._all = [make_one(**params) for _ in range(n)]
+            self._all = [maker(**params) for _ in range(n)]
             self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
             for one in self._all:
                 self._free.put(one)
@@ -147,8 +139,6 @@ def made_of(maker: Callable[..., Any], n: int, secrets: Mapping[str, Any]) -> Ca
                 if callable(closing := getattr(one, "close", None)):
                     closing()
 
-    if n == 1:
-        return make_one
     for name in ("__module__", "__name__", "__qualname__", "__firstlineno__"):
         if hasattr(maker, name):  # a run is known by the source of its class, and that is theirs
             setattr(Copies, name, getattr(maker, name))

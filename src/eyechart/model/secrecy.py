@@ -1,0 +1,159 @@
+"""What a user's own model says must not bring its key onto the disk: replies and errors without it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from eyechart.errors import EyechartError, ModelError
+from eyechart.model.secrets import HIDDEN, is_secret
+from eyechart.types import Model, Reply, Request
+
+_IN_ENVIRONMENT = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")  # others name files: no use to hide those
+_SHORTEST = 4  # what is shorter is no secret, and part of any text
+_ANYWHERE = 8  # a shorter one is hidden only where it is a word of its own: EMPTY, but not in NOT_EMPTY
+_NO_ANSWER = 16  # no answer is as long by chance, so hiding it moves no score
+
+
+class Secrets:
+    """The secrets of a model, to be taken out of what it says. They are known by the names they go by."""
+
+    def __init__(self, *named: Mapping[str, Any]) -> None:
+        values = {value for names in named for value in _values(names)}
+        self._everywhere = _pattern(value for value in values if len(value) >= _SHORTEST)
+        self._in_answers = _pattern(value for value in values if len(value) >= _NO_ANSWER)
+
+    def __bool__(self) -> bool:
+        return self._everywhere is not None
+
+    def hide(self, value: Any) -> Any:
+        """The same text, list or object without them.
+
+        >>> Secrets({"api_key": "sk-12345"}).hide({"feedback": ["sk-12345 is wrong"], "n": 1})
+        {'feedback': ['[secret] is wrong'], 'n': 1}
+        """
+        if self._everywhere is None:
+            return value
+        if isinstance(value, str):
+            return self._everywhere.sub(HIDDEN, value)
+        if isinstance(value, Mapping):
+            return {self.hide(name): self.hide(said) for name, said in value.items()}
+        return [self.hide(one) for one in value] if isinstance(value, list | tuple) else value
+
+    def out_of_reply(self, reply: Reply) -> Reply:
+        """The reply without them. What is scored loses only those that no answer could hold by chance."""
+        if self._everywhere is None:
+            return reply
+        return replace(
+            reply,
+            text=self._out_of_answer(reply.text),
+            earlier=tuple(self._out_of_answer(said) for said in reply.earlier),
+            thinking=self.hide(reply.thinking),
+            finish_reason=self.hide(reply.finish_reason),
+            model=self.hide(reply.model),
+            evidence=self.hide(reply.evidence),
+        )
+
+    def _out_of_answer(self, text: str) -> str:
+        return text if self._in_answers is None else self._in_answers.sub(HIDDEN, text)
+
+    @contextlib.contextmanager
+    def out_of_errors(self, who: str) -> Iterator[None]:
+        """Errors go on without them. One that is not ours, and names one, becomes a `ModelError`."""
+        try:
+            yield
+        except Exception as err:
+            if not self:
+                raise
+            told = "".join(traceback.format_exception(err))  # with its causes, which others may show
+            if self.hide(told) == told:
+                raise
+            if not isinstance(err, EyechartError):
+                raise ModelError(f"{who} raised {type(err).__name__}: {self.hide(str(err))}") from None
+            err.message, err.hint = self.hide(err.message), self.hide(err.hint)
+            err.args = (err.message,)
+            raise err from None
+
+
+def make_discreet(model: Model, secrets: Secrets) -> None:
+    """Let an object that has the shape of a `Model` by itself answer and fail without its secrets."""
+    if not secrets:
+        return
+    reply = model.reply
+    replies: Any = getattr(model, "replies", None)
+
+    async def one(request: Request) -> Reply:
+        with secrets.out_of_errors(model.name):
+            return secrets.out_of_reply(await reply(request))
+
+    async def several(request: Request, n: int) -> list[Reply]:
+        with secrets.out_of_errors(model.name):
+            return [secrets.out_of_reply(said) for said in await replies(request, n)]
+
+    with contextlib.suppress(AttributeError):  # a class with slots takes no method of ours
+        object.__setattr__(model, "reply", one)
+        if callable(replies):
+            object.__setattr__(model, "replies", several)
+
+
+def attributes_of(thing: Any) -> dict[str, Any]:
+    """What an object holds, by name."""
+    found = {}
+    for name in {*getattr(thing, "__dict__", ()), *getattr(type(thing), "__slots__", ())}:
+        with contextlib.suppress(Exception):  # theirs may do anything
+            found[name] = getattr(thing, name)
+    return found
+
+
+def secrets_in(thing: Any) -> dict[str, Any]:
+    """What an object holds that may be a key; all else may be large, and is not looked through."""
+    held = attributes_of(thing)
+    return {name: value for name, value in held.items() if is_secret(name) or "headers" in name.lower()}
+
+
+def environment() -> dict[str, str]:
+    """The keys in the environment, where many classes find theirs; short ones may be anything."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if _IN_ENVIRONMENT.search(name) and len(value) >= _NO_ANSWER
+    }
+
+
+def _values(named: Any, *, below: bool = False) -> Iterator[str]:
+    """The texts under secret names, however deep, and of `Bearer KEY` also the key."""
+    if isinstance(named, Mapping):
+        for name, value in named.items():
+            yield from _values(value, below=below or is_secret(name))
+    elif isinstance(named, list | tuple):
+        for value in named:
+            yield from _values(value, below=below)
+    elif below and isinstance(named, str | int) and not isinstance(named, bool):
+        value = str(named).strip()
+        yield from {value, *value.split()[-1:]}
+
+
+def _pattern(values: Iterable[str]) -> re.Pattern[str] | None:
+    """Finds the values in a text as they are, and as Python, JSON and addresses write them."""
+    found = {form for value in values for form in _written(value)}
+    if not found:
+        return None
+    longest_first = sorted(found, key=lambda form: (-len(form), form))
+    return re.compile("|".join(_anywhere_or_as_a_word(form) for form in longest_first))
+
+
+def _written(value: str) -> set[str]:
+    quoted = {repr(value)[1:-1], json.dumps(value)[1:-1]}
+    return {value, *quoted, quote(value, safe=""), quote_plus(value)}
+
+
+def _anywhere_or_as_a_word(form: str) -> str:
+    found = re.escape(form)
+    return found if len(form) >= _ANYWHERE else rf"(?<!\w){found}(?!\w)"
