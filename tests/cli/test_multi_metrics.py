@@ -50,7 +50,7 @@ def test_as_json(place: Path) -> None:
     assert done.json["points"] == pytest.approx(points)
     assert (done.json["total"], done.json["n"]) == (total, len(scores))
     assert done.json["score"] == pytest.approx(points / total)
-    assert done.json["left_out"] == ["zzzz_9_0"]
+    assert (done.json["unscored"], done.json["left_out"]) == ([], ["zzzz_9_0"])
     assert done.json["summary"]["Overall"] == pytest.approx(100 * points / total, abs=0.06)
 
 

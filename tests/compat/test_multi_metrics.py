@@ -76,6 +76,37 @@ def test_a_question_without_a_prediction_is_told(tmp_path: Path, labels: Path) -
     assert metrics(labels, empty).notes == ()  # a model may say nothing
 
 
+def test_failed_questions_earn_nothing_and_that_is_said(tmp_path: Path) -> None:
+    label_file = write(tmp_path / "label.json", {f"czsx_{k}": PROBLEM for k in range(3)})
+    failed = {"question_image_number": 0, "prediction": "", "feedback": "HTTP 500"}
+    one = write(tmp_path / "one.json", {"czsx_0_0": ENTRY, "czsx_1_0": failed})
+    assert metrics(label_file, one).notes == (
+        "1 question got no answer, e.g. czsx_1_0: 0 points, as published; feedback in one.json says why",
+    )
+    two = write(tmp_path / "two.json", {"czsx_0_0": ENTRY, "czsx_1_0": failed, "czsx_2_0": failed})
+    found = metrics(label_file, two)
+    assert found.notes[0].startswith("2 questions got no answer, e.g. czsx_1_0: 0 points")
+    assert (found.score, found.total) == (1, 3)
+
+
+def test_a_label_that_is_null_is_told_and_counts_for_nothing(tmp_path: Path) -> None:
+    problems = {"czsx_0": PROBLEM, "czsx_1": PROBLEM | {"problem_answer_list": [None]}}
+    label_file = write(tmp_path / "label.json", problems)
+    entries = {"czsx_0_0": ENTRY, "czsx_1_0": ENTRY | {"question_id": "czsx_1_0"}}
+    found = metrics(label_file, write(tmp_path / "prediction.json", entries), detail=True)
+    assert (found.score, found.total, found.unlabelled) == (1, 1, ("czsx_1_0",))
+    assert found.notes == ("1 question has no label in label.json, so there is no score for: czsx_1_0",)
+    assert read_json(tmp_path / "score.json")["czsx_1_0"]["total_score"] == 0
+
+
+def test_where_every_label_is_null_there_is_nothing_to_score(tmp_path: Path) -> None:
+    label_file = write(tmp_path / "label.json", {"czsx_0": PROBLEM | {"problem_answer_list": [None]}})
+    prediction_file = write(tmp_path / "p.json", {"czsx_0_0": ENTRY})
+    with pytest.raises(DataError, match=r"label.json: .*no label(?s:.*)score with the file that has"):
+        metrics(label_file, prediction_file)
+    assert not (tmp_path / "p_score.json").exists()
+
+
 def test_another_folder(tmp_path: Path, labels: Path) -> None:
     prediction_file = write(tmp_path / "prediction.json", {"czsx_0_0": ENTRY})
     found = metrics(str(labels), str(prediction_file), output_dir=tmp_path / "deep" / "out")

@@ -78,6 +78,7 @@ def execute(args: argparse.Namespace) -> int:
                 "n": found.n,
                 "answer_position": args.answer_position,
                 "summary": found.summary,
+                "unscored": list(found.unlabelled),
                 "left_out": list(found.unknown),
                 "files": files,
             }

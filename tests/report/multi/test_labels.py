@@ -90,6 +90,7 @@ def test_bad_predictions_are_named(entry: Any, words: str) -> None:
         ({"problem_answer_list": None}, "problem_answer_list is missing or no list(?s:.*)release file"),
         ({"problem_answer_list": []}, "has 0 entries in problem_answer_list"),
         ({"problem_answer_list": [7]}, r"problem_answer_list\[0\] is a number"),
+        ({"problem_type_list": [None]}, r"problem_type_list\[0\] is null"),
         ({"problem_type_list": ["判断"]}, r"problem_type_list\[0\] is '判断'(?s:.*)单选"),
         ({"education": None}, "education is missing"),
         ({"education": "小学"}, "education is '小学'"),
@@ -99,6 +100,19 @@ def test_bad_predictions_are_named(entry: Any, words: str) -> None:
 def test_bad_labels_are_named(change: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError, match=words):
         summarise_predictions({"czsx_0": PROBLEM | change}, {"czsx_0_0": ENTRY})
+
+
+def test_a_label_that_is_null_leaves_its_question_unscored() -> None:
+    problem = PROBLEM | {"problem_answer_list": [None, "2"]}
+    entries = {
+        "czsx_0_0": ENTRY | {"prediction": "缺少图片信息"},
+        "czsx_0_1": {"question_image_number": 0, "prediction": "2"},
+    }
+    found = summarise_predictions({"czsx_0": problem}, entries)
+    assert [(row.score, row.total, row.is_rejected) for row in found.rows] == [(0, 0, False), (1, 1, False)]
+    assert found.unlabelled == ("czsx_0_0",)
+    assert [found.details["czsx_0_0"][name] for name in ("answer", "score", "total_score")] == ["", 0, 0]
+    assert absolute_line(found.rows) == "Absolute Score: 1.00/1, 100.00%"
 
 
 @pytest.mark.parametrize("index", ["2", "-1", "x", "", "9" * 5000, "²"])

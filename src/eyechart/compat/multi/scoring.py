@@ -7,7 +7,7 @@ that are not among the labels are named, and bad input is answered with the file
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,12 @@ class Metrics:
 
     score: float
     total: float
-    n: int  # questions that were scored
+    n: int  # questions in the score files
     summary: dict[str, Any]  # as in the JSON block of summary.md
     tables: dict[str, list[str]]  # those of summary.md, line by line
     lines: tuple[str, ...]
     notes: tuple[str, ...]
+    unlabelled: tuple[str, ...]  # ids whose label is null: not scored, 0 points out of 0 in the files
     unknown: tuple[str, ...]  # ids that were left out, because their problem is not among the labels
     files: tuple[Path, ...]
 
@@ -69,6 +70,11 @@ def metrics(
             f"{predictions.name}: none of its {len(entries)} questions is in {labels.name}",
             hint="give the label file that belongs to the predictions",
         )
+    if len(scored.unlabelled) == len(scored.rows):
+        raise DataError(
+            f"{labels.name}: no label for any of the {len(scored.rows)} questions in {predictions.name}",
+            hint="the release file has no answers: score with the file that has",
+        )
     notes = _notes(scored, predictions, labels)
     folder, prefix = _folder(output_dir, predictions), _prefix(predictions.name)
     _spare(labels, folder, prefix)
@@ -84,25 +90,46 @@ def metrics(
         tables=tables(scored.rows),
         lines=tuple(line for line in lines if line),
         notes=tuple(notes),
+        unlabelled=scored.unlabelled,
         unknown=scored.unknown,
         files=tuple(files),
     )
 
 
 def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[str]:
+    said = {name: entry.get("prediction") for name, entry in scored.details.items()}
+    missing = [name for name in said if said[name] is None]
+    failed = [name for name in said if said[name] == "" and scored.details[name].get("feedback")]
     notes = []
-    missing = [name for name, entry in scored.details.items() if entry.get("prediction") is None]
     if missing:
-        these = "questions have" if len(missing) > 1 else "question has"
         notes.append(
-            f"{len(missing)} {these} no prediction in {predictions.name}, e.g. {missing[0]}; as published, "
-            "that counts as an empty one. Is the run over?"
+            f"{_questions(missing, 'has', 'have')} no prediction in {predictions.name}, e.g. {missing[0]}; "
+            "as published, that counts as an empty one. Is the run over?"
         )
-    if not scored.unknown:
-        return notes
-    shown = ", ".join(scored.unknown[:_SHOWN_IDS]) + (", ..." if len(scored.unknown) > _SHOWN_IDS else "")
-    n, these = len(scored.unknown), "questions are" if len(scored.unknown) > 1 else "question is"
-    return [*notes, f"{n} {these} in {predictions.name} but not in {labels.name}, and left out: {shown}"]
+    if failed:
+        notes.append(
+            f"{_questions(failed, 'got', 'got')} no answer, e.g. {failed[0]}: 0 points, as published; "
+            f"feedback in {predictions.name} says why"
+        )
+    if scored.unlabelled:
+        notes.append(
+            f"{_questions(scored.unlabelled, 'has', 'have')} no label in {labels.name}, "
+            f"so there is no score for: {_ids(scored.unlabelled)}"
+        )
+    if scored.unknown:
+        notes.append(
+            f"{_questions(scored.unknown, 'is', 'are')} in {predictions.name} but not in {labels.name}, "
+            f"and left out: {_ids(scored.unknown)}"
+        )
+    return notes
+
+
+def _questions(names: Sequence[str], verb: str, plural: str) -> str:
+    return f"{len(names)} questions {plural}" if len(names) > 1 else f"1 question {verb}"
+
+
+def _ids(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN_IDS]) + (", ..." if len(names) > _SHOWN_IDS else "")
 
 
 def _prefix(name: str) -> str:

@@ -16,16 +16,17 @@ _EXTRACTED = "the answer extractor writes pairs: keep the first of each, or scor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPredictions:
-    """The scored questions in the order of the result files, what detail.json says of each, ids left out."""
+    """The questions in the order of the result files, what detail.json says of each, ids left out."""
 
     rows: tuple[Row, ...]
     details: Mapping[str, Mapping[str, Any]]
+    unlabelled: tuple[str, ...] = ()  # questions whose label is null: they are rows, of 0 points out of 0
     unknown: tuple[str, ...] = ()  # predictions whose problem is not among the labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Label:
-    answer: str
+    answer: str | None  # None: nobody has said what is right
     type: str  # as in the file, e.g. 单选
     education: str
     subject: str
@@ -40,7 +41,7 @@ def summarise_predictions(
     Questions that are not among the predictions do not count at all. Both arguments are objects as in the
     files: problem id to problem, question id to prediction.
     """
-    rows, details, unknown = [], {}, []
+    rows, details, unlabelled, unknown = [], {}, [], []
     for name in in_order(predictions):
         problem_id, _, index = name.rpartition("_")
         if problem_id not in problems:
@@ -49,7 +50,12 @@ def summarise_predictions(
         entry = _entry(name, predictions[name])
         label = _label(name, problem_id, index, problems[problem_id])
         said, n_images = entry.get("prediction") or "", _image_number(name, entry)
-        earned, total = score(said, label.answer, label.type, answer_position)
+        earned: float = 0
+        total: float = 0
+        if label.answer is None:
+            unlabelled.append(name)
+        else:
+            earned, total = score(said, label.answer, label.type, answer_position)
         rows.append(
             Row(
                 question_id=name,
@@ -59,20 +65,22 @@ def summarise_predictions(
                 level=level_of(label.education, label.subject),
                 subject=label.subject,
                 n_images=n_images,
-                is_rejected=is_refusal(clean(said)),
+                is_rejected=label.answer is not None and is_refusal(clean(said)),
             )
         )
         details[name] = detail_of(
             entry,
             analysis=label.analysis,
-            answer=label.answer,
+            answer=label.answer or "",
             score=earned,
             total=total,
             type=label.type,
             education=label.education,
             subject=label.subject,
         )
-    return ScoredPredictions(rows=tuple(rows), details=details, unknown=tuple(unknown))
+    return ScoredPredictions(
+        rows=tuple(rows), details=details, unlabelled=tuple(unlabelled), unknown=tuple(unknown)
+    )
 
 
 def detail_of(
@@ -143,16 +151,17 @@ def _label(name: str, problem_id: str, index: str, problem: Any) -> _Label:
             f"problem {problem_id!r}: education is {education!r}", hint=f"use one of: {', '.join(LEVELS)}"
         )
     type = _at(name, problem_id, problem, "problem_type_list", index)
-    if type not in KINDS:
+    if type is None or type not in KINDS:
+        said = "null" if type is None else repr(type)
         raise DataError(
-            f"problem {problem_id!r}: problem_type_list[{index}] is {type!r}",
+            f"problem {problem_id!r}: problem_type_list[{index}] is {said}",
             hint=f"use one of: {', '.join(KINDS)}",
         )
     answer = _at(name, problem_id, problem, "problem_answer_list", index)
     analyses = problem.get("problem_analysis_list")  # the official step stops without it; scoring needs none
     known = analyses[int(index) : int(index) + 1] if isinstance(analyses, list) else []
     return _Label(
-        answer=answer.strip(),
+        answer=None if answer is None else answer.strip(),
         type=type,
         education=education,
         subject=subject,
@@ -160,8 +169,8 @@ def _label(name: str, problem_id: str, index: str, problem: Any) -> _Label:
     )
 
 
-def _at(name: str, problem_id: str, problem: Mapping[str, Any], field: str, index: str) -> str:
-    """The entry of one of a problem's lists that belongs to a question."""
+def _at(name: str, problem_id: str, problem: Mapping[str, Any], field: str, index: str) -> str | None:
+    """The entry of one of a problem's lists that belongs to a question; null where there is none."""
     values = problem.get(field)
     if not isinstance(values, list):
         hint = "the release file has no answers: score with the file that has" if "answer" in field else ""
@@ -174,7 +183,7 @@ def _at(name: str, problem_id: str, problem: Mapping[str, Any], field: str, inde
             hint="a question id ends in its place among the problem's questions, counted from 0",
         )
     value = values[int(index)]
-    if not isinstance(value, str):
+    if value is not None and not isinstance(value, str):
         raise DataError(f"problem {problem_id!r}: {field}[{index}] is {_kind(value)}, not a text")
     return value
 
