@@ -1,6 +1,5 @@
 """Logs that Inspect itself reads."""
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -11,11 +10,10 @@ from eyechart.data.logs.recognise import read_log, recognise
 from eyechart.registry import exporters
 from eyechart.types import Outcome, Result
 from report.examples import export_of, result
+from support.extras import extra
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    inspect_log = pytest.importorskip("inspect_ai.log")
-    from inspect_ai.scorer import value_to_float
+inspect_log = extra("inspect_ai.log")
+value_to_float = extra("inspect_ai.scorer").value_to_float
 
 MANIFEST = {
     "benchmark": "zoo",

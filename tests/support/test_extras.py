@@ -13,6 +13,6 @@ def test_what_is_missing_by_accident_is_an_error(monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_meant_to_be_absent_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ABSENT, "pandas, json")
-    with pytest.raises(pytest.skip.Exception, match="json.tool is absent"):
+    with pytest.raises(pytest.skip.Exception, match=r"json\.tool is absent"):
         extra("json.tool")
     assert extra("csv").__name__ == "csv"

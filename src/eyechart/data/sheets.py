@@ -54,6 +54,12 @@ def refuse_bomb(path: Path) -> None:
         )
 
 
+def refuse_too_large(path: Path) -> None:
+    """Refuse a workbook that takes more memory than it may, before something opens it in this process."""
+    with SheetReader(path)._lines() as lines:
+        next(lines, None)
+
+
 @dataclass(slots=True)
 class SheetReader:
     """Rows of a workbook's first sheet. Every cell is text; a cell with nothing in it is None."""

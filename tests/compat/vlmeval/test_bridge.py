@@ -16,11 +16,12 @@ from eyechart.run import evaluate
 from eyechart.run.options import Options
 from eyechart.run.plan import make_plan
 from eyechart.types import Failure, ImageRef, Message, Reply, Result, Sample
+from support.extras import extra
 from support.files import jsonl, picture, picture_base64
 from support.parts import ScriptedModel
 from support.tables import write_tsv
 
-pytest.importorskip("pandas")
+extra("pandas")
 HEADING = ["index", "question", "answer", "image", "category"]
 
 

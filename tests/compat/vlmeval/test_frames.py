@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from eyechart.compat.vlmeval.frames import checked_frame, column_of, is_missing, pandas, plain, require, typed
 from eyechart.errors import DataError, MissingExtra
+from support.extras import extra
 
-pd: Any = pytest.importorskip("pandas")
+pd: Any = extra("pandas")
 
 
 @given(st.lists(st.text(), min_size=1, max_size=5))
@@ -62,7 +63,7 @@ def test_empty_cells_of_every_kind() -> None:
 
 
 def test_plain_values_have_python_types() -> None:
-    numpy = pytest.importorskip("numpy")
+    numpy = extra("numpy")
     for value, kind in ((numpy.int64(3), int), (numpy.float64(0.5), float), (numpy.bool_(True), bool)):
         assert type(plain(value)) is kind
     assert plain(numpy.float64("nan")) is None

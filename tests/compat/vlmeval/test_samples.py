@@ -6,8 +6,9 @@ import pytest
 
 from eyechart.compat.vlmeval.samples import samples_of
 from eyechart.errors import DataError
+from support.extras import extra
 
-pd: Any = pytest.importorskip("pandas")
+pd: Any = extra("pandas")
 
 
 def test_values_are_plain_and_can_be_kept() -> None:

@@ -9,10 +9,11 @@ from eyechart.compat.vlmeval.dataset.image_mcq import CustomMCQDataset
 from eyechart.compat.vlmeval.dataset.image_vqa import CustomVQADataset
 from eyechart.compat.vlmeval.smp import dump, load
 from eyechart.errors import DataError
+from support.extras import extra
 from support.server import Server
 from support.tables import write_tsv
 
-pd: Any = pytest.importorskip("pandas")
+pd: Any = extra("pandas")
 FAILED = "Failed to obtain answer via API."
 
 

@@ -45,7 +45,7 @@ def test_the_last_of_one_name_counts(tmp_path: Path) -> None:
 
 
 def test_the_list_of_members_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = packed(tmp_path / "a.zip", **{f"m{n}": str(n) for n in range(50)})
+    path = packed(tmp_path / "a.zip", zipfile.ZIP_STORED, **{f"m{n}": str(n) for n in range(50)})
     opened = []
     real = zipfile.ZipFile.__init__
 
@@ -61,12 +61,10 @@ def test_the_list_of_members_is_read_once(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_member_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_MEMBER_BYTES", 100)
-    with (
-        Archive(packed(tmp_path / "a.zip", one="1" * 101, two="2" * 100)) as archive,
-        pytest.raises(DataError, match=r"a\.zip: one is longer than"),
-    ):
+    with Archive(packed(tmp_path / "a.zip", one="1" * 101, two="2" * 100)) as archive:
         assert len(archive.read("two")) == 100
-        archive.read("one")
+        with pytest.raises(DataError, match=r"a\.zip: one is longer than"):
+            archive.read("one")
 
 
 def test_a_member_that_is_broken(tmp_path: Path) -> None:

@@ -121,10 +121,12 @@ def test_a_deep_value_is_read_or_refused(tmp_path: Path, depth: int) -> None:
     path = log(tmp_path / "a.json", sample("q"))
     deep = text.replace('"HERE"', "[" * depth + "]" * depth)
     path.write_text(path.read_text().replace('"samples": [', f'"samples": [{deep}, '))
+    said = ""
     try:
         assert len(read_json_log(path).entries) == 2
     except DataError as err:
-        assert "sample 1" in err.message
+        said = err.message
+    assert not said or "sample 1" in said
 
 
 def test_a_sample_with_an_error_has_no_reply(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from eyechart.data.sheets import refuse_bomb
 from eyechart.errors import DataError
@@ -54,26 +54,26 @@ class Archive:
             ) from err
 
     def _unpacked(self, entry: zipfile.ZipInfo) -> bytes:
+        zstandard = _library() if entry.compress_type == _ZSTANDARD else None
         try:
-            with self._archive.open(entry) as file:  # which checks length and sum
-                return file.read(entry.file_size + 1)
-        except NotImplementedError:
+            if zstandard is not None:
+                data = self._by_library(zstandard, entry)
+            else:
+                with self._archive.open(entry) as file:
+                    data = file.read(entry.file_size + 1)
+        except NotImplementedError as err:
             if entry.compress_type != _ZSTANDARD:
                 raise
-        data = self._zstandard(entry)
-        if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
-            raise ValueError("it is not what the archive says of it")
-        return data
-
-    def _zstandard(self, entry: zipfile.ZipInfo) -> bytes:
-        """The bytes, and one more than there should be where there are more."""
-        try:
-            zstandard = importlib.import_module("zstandard")
-        except ImportError as err:
             raise DataError(
                 f"{self.path.name}: the archive is packed by Zstandard, which Python reads from 3.14 on",
                 hint="pip install zstandard, or: inspect log convert FILE --to json --output-dir DIR",
             ) from err
+        if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
+            raise ValueError("it is not what the archive says of it")
+        return data
+
+    def _by_library(self, zstandard: Any, entry: zipfile.ZipInfo) -> bytes:
+        """The bytes, and one more than there should be where there are more."""
         with self.path.open("rb") as file:
             file.seek(entry.header_offset)
             lengths = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
@@ -82,3 +82,11 @@ class Archive:
         reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
         data: bytes = reader.read(entry.file_size + 1)
         return data
+
+
+def _library() -> Any:
+    """The one that unpacks no more than is asked of it; None where it is not installed."""
+    try:
+        return importlib.import_module("zstandard")
+    except ImportError:
+        return None

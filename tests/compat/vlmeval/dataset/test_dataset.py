@@ -14,6 +14,7 @@ from eyechart.compat.vlmeval.dataset import (
     build_dataset,
 )
 from eyechart.errors import DataError
+from support.extras import extra
 from support.tables import write_tsv
 
 
@@ -27,7 +28,7 @@ from support.tables import write_tsv
     ],
 )
 def test_the_columns_choose_the_class(heading: list[str], kind: type, type: str, root: Path) -> None:
-    pytest.importorskip("pandas")
+    extra("pandas")
     write_tsv(root / "mine.tsv", heading, [1, *(["x.png"] * (len(heading) - 1))])
     assert build_dataset("mine").__class__ is kind
     assert build_dataset("mine", skip_noimg=False).skip_noimg is False

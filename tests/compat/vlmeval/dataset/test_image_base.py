@@ -13,10 +13,11 @@ from eyechart.compat.vlmeval.dataset.image_base import ImageBaseDataset
 from eyechart.compat.vlmeval.dataset.image_vqa import CustomVQADataset, ImageVQADataset
 from eyechart.compat.vlmeval.smp import load
 from eyechart.errors import DataError, ImageError, MissingExtra
+from support.extras import extra
 from support.files import jsonl, picture, picture_base64
 from support.tables import write_tsv
 
-pd: Any = pytest.importorskip("pandas")
+pd: Any = extra("pandas")
 RED, BLUE = picture_base64("red"), picture_base64("blue", (40, 30))
 
 
@@ -158,7 +159,7 @@ def test_a_question_without_a_picture_is_text_alone(root: Path) -> None:
 
 
 def test_a_row_by_position_also_of_numpys_kind(root: Path) -> None:
-    numpy = pytest.importorskip("numpy")
+    numpy = extra("numpy")
     mine = vqa(root, ["index", "question"], [1, "Why?"], [2, "How?"])
     assert ImageBaseDataset.build_prompt(mine, 1)[-1]["value"] == "How?"
     assert ImageBaseDataset.build_prompt(mine, numpy.int64(1))[-1]["value"] == "How?"

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from eyechart.compat.vlmeval.dataset.image_mcq import CustomMCQDataset, ImageMCQDataset
 from eyechart.compat.vlmeval.dataset.text_mcq import CustomTextMCQDataset
+from support.extras import extra
 from support.files import picture_base64
 from support.tables import write_tsv
 
-pytest.importorskip("pandas")
+extra("pandas")
 HEADING = ["index", "hint", "question", "A", "B", "C", "answer"]
 
 

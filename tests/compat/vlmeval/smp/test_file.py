@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 
 from eyechart.compat.vlmeval import smp
 from eyechart.compat.vlmeval.smp import LMUDataRoot, dump, load
+from eyechart.data import sheets
 from eyechart.errors import DataError, StoreError, UsageError
+from support.extras import extra
 
-pd: Any = pytest.importorskip("pandas")
+pd: Any = extra("pandas")
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1)
 
 
@@ -66,7 +69,7 @@ def test_a_tsv_is_read_cell_by_cell(tmp_path: Path) -> None:
 
 
 def test_json_in_both_forms(tmp_path: Path) -> None:
-    numpy = pytest.importorskip("numpy")
+    numpy = extra("numpy")
     dump({"a": numpy.int64(1), "b": numpy.array([0.5]), "c": {"猫"}, "d": tmp_path}, tmp_path / "a.json")
     text = (tmp_path / "a.json").read_text(encoding="utf-8")
     assert text.startswith('{\n    "a": 1')
@@ -122,6 +125,32 @@ def test_bad_files_are_named(name: str, content: bytes | None, says: str, tmp_pa
     with pytest.raises((DataError, UsageError), match=says) as caught:
         load(tmp_path / name)
     assert name in str(caught.value)
+
+
+def changed_workbook(path: Path, old: bytes, new: bytes) -> Path:
+    """A workbook with other bytes in its only sheet."""
+    plain = path.with_name("plain.xlsx")
+    dump(table(), plain)
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in source.namelist():
+            data = source.read(name)
+            assert old in data or "sheet1" not in name
+            target.writestr(name, data.replace(old, new) if "sheet1" in name else data)
+    return path
+
+
+def test_a_workbook_that_says_it_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "MAX_UNPACKED", 1_000_000)
+    bomb = changed_workbook(tmp_path / "bomb.xlsx", b"</sheetData>", b" " * 2_000_000 + b"</sheetData>")
+    with pytest.raises(DataError, match=r"bomb\.xlsx: the archive says it unpacks to"):
+        load(bomb)
+
+
+def test_a_workbook_with_a_cell_in_the_last_corner(tmp_path: Path) -> None:
+    corner = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    bomb = changed_workbook(tmp_path / "bomb.xlsx", b"</sheetData>", corner)
+    with pytest.raises(DataError, match=r"bomb\.xlsx: the spreadsheet cannot be read"):
+        load(bomb)
 
 
 def test_addresses_and_folders_are_refused(tmp_path: Path) -> None:

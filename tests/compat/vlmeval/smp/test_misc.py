@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.compat.vlmeval.smp import d2df, istype, listinstr, toliststr
+from support.extras import extra
 
 
 @given(st.lists(st.text(), min_size=1))
@@ -46,7 +47,7 @@ def test_listinstr() -> None:
 
 
 def test_d2df_is_one_row_in_order() -> None:
-    pytest.importorskip("pandas")
+    extra("pandas")
     frame = d2df({"Overall": 2 / 3, "split": "none"}).round(2)
     assert list(frame.columns) == ["Overall", "split"]
     assert frame.to_dict("records") == [{"Overall": 0.67, "split": "none"}]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from eyechart.compat.vlmeval.smp import dump, load
 from eyechart.errors import DataError, UsageError
+from support.extras import extra
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(
@@ -34,7 +35,7 @@ def test_values_are_read_back_as_they_were(tmp_path_factory: pytest.TempPathFact
 
 
 def test_numpys_values_become_plain_ones(tmp_path: Path) -> None:
-    numpy = pytest.importorskip("numpy")
+    numpy = extra("numpy")
     dump({numpy.int64(3): (numpy.float64(0.5), numpy.array([1, 2]), math.nan)}, tmp_path / "a.pkl")
     [(key, (half, numbers, gap))] = load(tmp_path / "a.pkl").items()
     assert (key, half, numbers) == (3, 0.5, [1, 2])
@@ -43,7 +44,7 @@ def test_numpys_values_become_plain_ones(tmp_path: Path) -> None:
 
 
 def test_objects_and_tables_are_refused(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = extra("pandas")
     for value in (object(), pandas.DataFrame({"a": [1]}), {"x": {1: [Path()]}}):
         with pytest.raises(UsageError, match="is not written here"):
             dump(value, tmp_path / "a.pkl")

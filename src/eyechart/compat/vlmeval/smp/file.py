@@ -19,6 +19,7 @@ from eyechart.compat.vlmeval.smp.sheets import write_frame
 from eyechart.compat.vlmeval.smp.values import read_values, write_values
 from eyechart.data.json_file import json_errors, read_bytes
 from eyechart.data.paths import lmu_roots
+from eyechart.data.sheets import refuse_too_large
 from eyechart.errors import DataError, MissingExtra, UsageError
 from eyechart.replacing import replacing
 from eyechart.report.files import text_file
@@ -117,8 +118,9 @@ def _read_xlsx(path: Path) -> Frame:
         raise MissingExtra.named("pandas", needed_for="spreadsheets")
     pd = pandas()
     try:
+        refuse_too_large(path)
         frame = pd.read_excel(path, engine=engine, keep_default_na=False, na_values=[""])
-    except MissingExtra:
+    except (MissingExtra, DataError):
         raise
     except Exception as err:  # each engine has errors of its own for a broken file
         raise DataError(f"{path}: cannot be read as a spreadsheet: {err}") from err
