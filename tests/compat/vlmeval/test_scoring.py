@@ -8,9 +8,10 @@ import pytest
 from eyechart.compat.vlmeval.dataset.image_mcq import CustomMCQDataset
 from eyechart.compat.vlmeval.dataset.image_vqa import CustomVQADataset
 from eyechart.compat.vlmeval.smp import dump, load
-from eyechart.errors import DataError
+from eyechart.compat.vlmeval.unjudged import leaving_them_out
+from eyechart.errors import DataError, ModelError, UsageError
 from support.extras import extra
-from support.server import Server
+from support.server import Answer, Server
 from support.tables import write_tsv
 
 pd: Any = extra("pandas")
@@ -105,6 +106,65 @@ def test_a_judge_reads_what_the_rules_leave_open(root: Path, tmp_path: Path) -> 
         assert len(server.asked) == 1
     assert found["Overall"].tolist() == [1.0]
     assert (tmp_path / "m_mine_some-judge_result.xlsx").is_file()
+
+
+OPEN = "it barks, loudly and at length, so I would go for the former"
+
+
+def test_a_judge_may_be_named_as_we_name_models_and_have_parameters(root: Path, tmp_path: Path) -> None:
+    dump(choices("A", OPEN, FAILED), tmp_path / "m_mine.xlsx")
+    with Server(lambda asked: "A") as server:
+        judge = {"model": "openai/some-judge", "api_base": server.base_url, "verbose": False}
+        found = mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"), **judge, temperature=0.25, max_tokens=7)
+        [asked] = server.asked
+    assert found["Overall"].tolist() == [1.0]
+    assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"]) == (
+        "some-judge",
+        0.25,
+        7,
+    )
+    assert (tmp_path / "m_mine_some-judge_result.xlsx").is_file()
+
+
+def test_a_judge_of_ones_own(root: Path, tmp_path: Path) -> None:
+    code = "class Jury:\n    def generate(self, message):\n        return 'A'\n"
+    (tmp_path / "jury.py").write_text(code)
+    dump(choices("B", OPEN), tmp_path / "m_mine.xlsx")
+    found = mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"), model=f"python:{tmp_path / 'jury.py'}:Jury")
+    assert found["Overall"].tolist() == [0.5]
+
+
+def test_the_key_of_the_environment_goes_to_no_judge_elsewhere(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-own")
+    dump(choices("A", OPEN), tmp_path / "m_mine.xlsx")
+    with Server(lambda asked: "A") as server:
+        mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"), model="some-judge", api_base=server.base_url)
+        assert [one.headers["Authorization"] for one in server.asked] == ["Bearer EMPTY"]
+
+
+def test_a_parameter_that_no_judge_has_is_refused_by_its_name(root: Path, tmp_path: Path) -> None:
+    dump(choices("A", OPEN), tmp_path / "m_mine.xlsx")
+    judge = {"model": "some-judge", "api_base": "http://127.0.0.1:9/v1", "temprature": 0}
+    with pytest.raises(UsageError, match="temprature"):
+        mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"), **judge)
+
+
+def test_replies_that_wait_for_a_judge_are_left_out_only_if_that_is_said(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "m_mine.xlsx")
+    dump(choices("A", OPEN, "B"), file)
+    with Server(lambda asked: Answer(status=500)) as server:
+        judge = {"model": "some-judge", "api_base": server.base_url, "retry": 1}
+        with pytest.raises(ModelError, match="1 of 3 replies waits for the judge, which gave no answer"):
+            mcq(root).evaluate(file, **judge)
+        assert not (tmp_path / "m_mine_acc.csv").exists()
+        with leaving_them_out() as numbers:
+            found = mcq(root).evaluate(file, **judge)
+    assert (found["Overall"].tolist(), numbers) == ([0.5], [1])
+    assert "1 of 3 replies waits for the judge, and counts nowhere" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from eyechart.report.vlmevalkit.accuracy import Line, write_acc
 FORMATS = ("csv", "json")
 
 
-def chosen_format() -> str:
+def accuracy_ending() -> str:
     """The ending of files of accuracies: ``EVAL_FORMAT``, else csv."""
     said = os.environ.get("EVAL_FORMAT") or FORMATS[0]
     if said not in FORMATS:
@@ -26,9 +26,12 @@ def chosen_format() -> str:
     return said
 
 
+chosen_format = accuracy_ending
+
+
 def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
     """Write the table in the format that is asked for; that of another format is not true any more."""
-    path = folder / f"{stem}_acc.{chosen_format()}"
+    path = folder / f"{stem}_acc.{accuracy_ending()}"
     if path.suffix == ".csv":
         write_acc(lines, path)
     else:
@@ -43,7 +46,7 @@ def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
 def in_chosen_format(folder: Path, stem: str) -> None:
     """Turn a table that was written as CSV into one of the format that is asked for."""
     path = folder / f"{stem}_acc.csv"
-    if chosen_format() != "csv" and path.is_file():
+    if accuracy_ending() != "csv" and path.is_file():
         write_accuracies([_numbers(row) for row in _read_csv(path)], folder, stem)
 
 
@@ -57,7 +60,7 @@ def read_accuracies(folder: Path, stem: str) -> tuple[dict[str, str], ...]:
 
 def files_of(folder: Path, stem: str) -> list[Path]:
     """Where accuracies can lie, the format that is asked for first."""
-    chosen = chosen_format()
+    chosen = accuracy_ending()
     return [folder / f"{stem}_acc.{ending}" for ending in sorted(FORMATS, key=lambda one: one != chosen)]
 
 

@@ -6,11 +6,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from eyechart.compat.vlmeval.accuracies import write_accuracies
 from eyechart.compat.vlmeval.frames import Frame, is_missing, pandas, plain, require, rows_where
+from eyechart.compat.vlmeval.judges import judge_options
 from eyechart.compat.vlmeval.samples import is_circular, samples_of
 from eyechart.compat.vlmeval.smp.file import dump, load_table
 from eyechart.compat.vlmeval.unjudged import note_unjudged
@@ -29,12 +31,26 @@ OPEN = "default"
 JUDGED = "judged"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What is to be scored: questions, what was said to each, and of which kind they are."""
+
+    samples: Sequence[Sample]
+    replies: Sequence[Reply | None]  # None where nothing came back
+    name: str  # of the data set
+    is_choice: bool
+
+    @property
+    def scorer(self) -> str:
+        return CHOICE if self.is_choice else OPEN
+
+
 def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> Frame:
     """Score the predictions in a file.
 
     Beside it stand ``<stem>_acc.csv`` (or .json), whose table is returned, and
     ``<stem>_<judge>_result.xlsx`` with the `hit` and the `log` of every question. A judge is
-    named by `model`, with `api_base` and `key`.
+    named by `model`, with `api_base` and `key`; see `judge_options` for all that is said of it.
     """
     path = Path(eval_file)
     frame = load_table(path)
@@ -44,7 +60,8 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
         raise DataError(
             f"{path.name}: no row has an answer to compare with", hint="mode: infer writes predictions only"
         )
-    results = _scored(samples, _replies(frame), name, is_choice=is_choice, judge=judge)
+    said = _Said(samples=samples, replies=_replies(frame), name=name, is_choice=is_choice)
+    results = _by_rules(said) if _judge_name(judge) == NO_JUDGE else _by_judge(said, judge)
     found = survey(results)
     _say_failed(results, path.name)
     hits = [found.verdicts.of(result) if found.verdicts.has(result) else None for result in results]
@@ -64,17 +81,8 @@ def _replies(frame: Frame) -> list[Reply | None]:
     return [None if API_FAILURE in text else Reply(text=text) for text in texts]
 
 
-def _scored(
-    samples: Sequence[Sample],
-    replies: Sequence[Reply | None],
-    name: str,
-    *,
-    is_choice: bool,
-    judge: Mapping[str, Any],
-) -> list[Result]:
-    if _judge_name(judge) != NO_JUDGE:
-        return _judged(samples, replies, name, is_choice=is_choice, judge=judge)
-    scorer = scorers.get(CHOICE if is_choice else OPEN)
+def _by_rules(said: _Said) -> list[Result]:
+    scorer = scorers.get(said.scorer)
     return [
         Result(
             sample=sample,
@@ -83,47 +91,32 @@ def _scored(
             failure=None if reply else Failure(stage="generate", reason=API_FAILURE),
             score=scorer(reply, sample) if reply else None,
         )
-        for position, (sample, reply) in enumerate(zip(samples, replies, strict=True))
+        for position, (sample, reply) in enumerate(zip(said.samples, said.replies, strict=True))
     ]
 
 
-def _judged(
-    samples: Sequence[Sample],
-    replies: Sequence[Reply | None],
-    name: str,
-    *,
-    is_choice: bool,
-    judge: Mapping[str, Any],
-) -> list[Result]:
+def _by_judge(said: _Said, judge: Mapping[str, Any]) -> list[Result]:
     """The same with a judge: a run of its own, made of the replies and kept nowhere."""
     from eyechart.run.options import Options
     from eyechart.run.replies import score_replies
 
     benchmark = Benchmark(
-        name=name,
-        source=HeldSource(name, name, tuple(samples)),
+        name=said.name,
+        source=HeldSource(said.name, said.name, tuple(said.samples)),
         prompt=custom_prompt,
-        scorer=CHOICE if is_choice else OPEN,
-        judged_scorer=CHOICE if is_choice else JUDGED,
-        circular="headline" if is_circular(name) and is_choice else "",
+        scorer=said.scorer,
+        judged_scorer=CHOICE if said.is_choice else JUDGED,
+        circular="headline" if is_circular(said.name) and said.is_choice else "",
     )
-    options = {
-        "judge": f"openai/{judge['model']}",
-        "judge_base_url": judge.get("api_base"),
-        "judge_api_key": judge.get("key"),
-        "concurrency": judge.get("nproc"),
-        "retries": judge["retry"] - 1 if judge.get("retry") else None,
-        "timeout_s": judge.get("timeout"),
-        "progress": False,
-    }
     with tempfile.TemporaryDirectory(prefix="eyechart-") as folder:
         file = Path(folder) / "replies.jsonl"
         with file.open("w", encoding="utf-8", errors="backslashreplace") as lines:
-            for sample, reply in zip(samples, replies, strict=True):
+            for sample, reply in zip(said.samples, said.replies, strict=True):
                 if reply is not None:
                     lines.write(json.dumps({"id": sample.id, "reply": reply.text}) + "\n")
-        run = score_replies(benchmark, file, Options.of({**options, "out": folder}))
-        note_unjudged(run, len(samples), name)
+        options = {**judge_options(judge), "progress": False, "out": folder}
+        run = score_replies(benchmark, file, Options.of(options))
+        note_unjudged(run, len(said.samples), said.name)
         return list(run.samples())
 
 

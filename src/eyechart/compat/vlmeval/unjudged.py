@@ -56,5 +56,7 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
         said = f"{file}: {waiting} for the judge, which gave no answer{because}"
         raise ModelError(said, hint="the same call again asks it; keep_failed: true leaves them out")
     kept.append(n)
-    note = f"eyechart: {file}: {waiting} for the judge, and count nowhere{because}"
+    note = (
+        f"eyechart: {file}: {waiting} for the judge, and {'counts' if n == 1 else 'count'} nowhere{because}"
+    )
     print(note, file=sys.stderr)  # noqa: T201 - a script's user must see it
