@@ -41,6 +41,27 @@ def test_what_is_done_is_kept_when_a_call_fails(tmp_path: Path) -> None:
     assert 2 not in load(tmp_path / "t.pkl")
 
 
+def test_calls_in_flight_are_kept_when_another_fails(tmp_path: Path) -> None:
+    together, begun = threading.Barrier(4, timeout=10), []
+
+    def call(number: int) -> int:
+        begun.append(number)
+        if number < 4:
+            together.wait()
+        if number == 0:
+            raise ValueError("no")
+        time.sleep(0.05 * number)  # it ends after the one that fails
+        return number
+
+    tasks = [(number,) for number in range(40)]
+    with pytest.raises(ValueError, match="no"):
+        track_progress_rich(call, tasks, nproc=4, save=tmp_path / "t.pkl", keys=range(40))
+    kept = load(tmp_path / "t.pkl")
+    assert sorted(kept) == sorted(set(begun) - {0})
+    assert {1, 2, 3} <= kept.keys()
+    assert len(begun) < 40
+
+
 def test_as_many_at_once_as_asked() -> None:
     together = threading.Barrier(3, timeout=10)
     assert track_progress_rich(lambda: bool(together.wait() + 1), [()] * 3, nproc=3) == [True] * 3

@@ -41,17 +41,26 @@ def track_progress_rich(
         )
     kept = _Kept(save)
     with ThreadPoolExecutor(max(1, nproc)) as pool:
-        futures = [_submit(pool, func, task) for task in todo]
-        position = {future: number for number, future in enumerate(futures)}
+        futures = {_submit(pool, func, task): name for task, name in zip(todo, names, strict=True)}
         try:
             for future in as_completed(futures):
-                kept.add(names[position[future]], future.result())
+                kept.add(futures[future], future.result())
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            _end(pool, futures, kept)
             raise
         finally:
             kept.write()
     return [future.result() for future in futures]
+
+
+def _end(pool: ThreadPoolExecutor, futures: Mapping[Future[Any], Any], kept: _Kept) -> None:
+    """Begin no more calls. Those in flight may be paid for: they come to their end, and are kept as well."""
+    try:
+        pool.shutdown(wait=True, cancel_futures=True)
+    finally:  # who interrupts a second time does not wait for them
+        for future, name in futures.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                kept.add(name, future.result())
 
 
 def _submit(pool: ThreadPoolExecutor, func: Callable[..., Any], task: Any) -> Future[Any]:
