@@ -78,6 +78,23 @@ def test_a_package_that_is_there_is_left_alone(tmp_path: Path, monkeypatch: pyte
     assert door.activate()["vlmeval"] == "installed"
 
 
+def test_a_folder_of_that_name_is_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where somebody keeps a clone of the repository, or results, beside the script."""
+    (tmp_path / "vlmeval" / "results").mkdir(parents=True)
+    (tmp_path / "evalscope" / "evalscope").mkdir(parents=True)
+    (tmp_path / "evalscope" / "evalscope" / "__init__.py").write_text("real = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert door.activate() == {"evalscope": "eyechart", "vlmeval": "eyechart"}
+    assert importlib.import_module("vlmeval.smp") is smp
+    assert callable(importlib.import_module("evalscope").run_task)
+
+
+def test_a_module_of_one_file_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "evalscope.py").write_text("real = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert door.activate() == {"evalscope": "installed", "vlmeval": "eyechart"}
+
+
 def test_importing_the_module_is_enough(tmp_path: Path) -> None:
     code = (
         "import sys, eyechart.compat.activate\n"

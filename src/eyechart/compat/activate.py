@@ -102,7 +102,9 @@ def _provider(name: str) -> Provider:
         return "eyechart"
     if name in sys.modules:
         return "installed"
-    return "eyechart" if find_spec(name) is None else "installed"
+    spec = find_spec(name)
+    is_there = spec is not None and spec.origin is not None  # a folder of that name alone has no origin
+    return "installed" if is_there else "eyechart"
 
 
 def _ours(name: str) -> str:
