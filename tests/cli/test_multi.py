@@ -1,6 +1,7 @@
 """``eyechart multi``: the folder people know, resumed after a kill, and scored alike by every way."""
 
 import json
+import re
 import signal
 import time
 from pathlib import Path
@@ -514,6 +515,24 @@ def test_what_fails_says_why_without_advice_for_other_verbs(place: Path, data: M
     assert "--set image_root=DIR" in done.err
     feedback = read(only_run(place) / "prediction.json")["shjk_2_0"]["feedback"]
     assert feedback.endswith("gone.png: no such file")
+
+
+@pytest.mark.parametrize("n_answered", [0, 1], ids=["at once", "later"])
+@pytest.mark.parametrize("status", [400, 401])
+def test_advice_names_no_flag_that_this_verb_lacks(
+    place: Path, data: MultiData, n_answered: int, status: int
+) -> None:
+    def refuses(asked: Asked) -> Answer:
+        return Answer("A") if number_in(asked) < n_answered else Answer(status=status)
+
+    own = eyechart("multi", "--help", cwd=place).out
+    with Server(refuses) as server:
+        told = multi(
+            place, "--problem_file", many(data, 12), "-v", "m", "--api_url", server.base_url, "-q",
+            code=1 if n_answered or status == 400 else 2,
+        ).err  # fmt: skip
+    assert f"HTTP {status}" in told
+    assert set(re.findall(r"--[a-z][\w-]*", told)) <= set(re.findall(r"--[a-z][\w-]*", own))
 
 
 def test_answers_of_another_program_are_not_mixed_with_ours(place: Path) -> None:

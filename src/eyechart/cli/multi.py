@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, pairs
+from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
+from eyechart.cli.multi_flags import add_flags, flag_names, given
 from eyechart.cli.output import note, print_json, print_rich, stdout_kept_for
 from eyechart.errors import EyechartError, ModelError, StoreError
 
@@ -34,114 +34,16 @@ EXAMPLES = """\
   eyechart multi-metrics --label_file ../data/problem.json --prediction_file ../results/…/prediction.json
 """
 
-# (names, what argparse is told besides) in the order of the original's own help.
-_FILES: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (("--problem_file",), {"metavar": "FILE", "help": "the questions, with or without answers"}),
-    (("--knowledge_file",), {"metavar": "FILE", "help": "MULTI-Extend: knowledge behind the questions"}),
-    (("--caption_file",), {"metavar": "FILE", "help": "captions or OCR texts, for --input_type 1"}),
-    (("--output_dir",), {"metavar": "DIR", "help": "the parent of run folders (default: ../results)"}),
-    (("--output_name",), {"metavar": "NAME", "help": "the run folder's name (default: generated)"}),
-    (("--exp_name",), {"metavar": "NAME", "help": "stands before the generated name"}),
-    (
-        ("--checkpoint_dir",),
-        {
-            "metavar": "DIR",
-            "help": "go on with that run: its args.json counts, only --api_key is taken from here; "
-            "asks only for what is missing or failed",
-        },
-    ),
-]
-_MODEL: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (("--model", "-m"), {"metavar": "MODEL", "help": "see above"}),
-    (("--model_version", "-v"), {"metavar": "NAME", "help": "the model's name at its endpoint"}),
-    (("--model_dir", "-d"), {"metavar": "DIR", "help": "weights, handed to the evaluator class"}),
-    (("--cuda_device", "-c"), {"metavar": "MAP", "help": "device_map of the class (default: auto)"}),
-    (("--api_key",), {"metavar": "KEY", "help": "default: $OPENAI_API_KEY; never written anywhere"}),
-    (
-        ("--api_url",),
-        {
-            "metavar": "URL",
-            "help": "with or without /chat/completions (default: $OPENAI_BASE_URL, or OpenAI's)",
-        },
-    ),
-    (("--use_modelscope",), {"help": "the original's module that ends in _ms"}),
-    (
-        ("--num_workers", "-n"),
-        {
-            "type": int,
-            "metavar": "N",
-            "help": "questions at once (default: 1); classes: only with -v, or as max_concurrency says",
-        },
-    ),
-]
-_PROMPT: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (
-        ("--input_type",),
-        {
-            "type": int,
-            "metavar": "T",
-            "help": "0 words alone (default), 1 captions, 2 pictures; 3 is refused",
-        },
-    ),
-    (("--in_turn",), {"help": "questions with several pictures in rounds"}),
-    (("--cot",), {"help": "ask for reasoning first; not for open questions"}),
-    (("--no_background",), {"help": "without the sentence that names role and subject"}),
-    (("--no_sys",), {"help": "nothing before the question"}),
-    (("--few_shot", "-k"), {"type": int, "metavar": "K", "help": "not 0: one example before the question"}),
-    (("--cap_in_cnt",), {"help": "captions in the text instead of behind it"}),
-    (("--lang",), {"choices": ["zh", "en"], "help": "of the prompt (default: zh)"}),
-    (("--blank_image",), {"help": "a black picture with questions that have none (input type 2)"}),
-]
-_CHOICE: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (
-        ("--questions_type",),
-        {"metavar": "LIST", "help": "0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2)"},
-    ),
-    (
-        ("--image_type",),
-        {"metavar": "LIST", "help": "questions with 0, 1, 2 or more pictures (default: all)"},
-    ),
-    (
-        ("--subset",),
-        {"metavar": "FILE", "help": "only these ids; then --questions_type and --subject do not count"},
-    ),
-    (("--subject",), {"metavar": "CODE", "help": "the beginning of the ids, e.g. czsx"}),
-    (
-        ("--eval_num",),
-        {"type": int, "metavar": "N", "help": "the first N, after all else (default: -1, all)"},
-    ),
-    (("--random",), {"help": "shuffle first; seeded, so always alike (--set seed=N)"}),
-]
-_OTHER: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (
-        ("--save_every",),
-        {
-            "type": int,
-            "metavar": "N",
-            "help": "copy the predictions into checkpoints/ after about every N answers (default: 100; "
-            "-1: never). Every answer is safe at once, whatever N is",
-        },
-    ),
-    (("--model_list", "-l"), {"help": "print the names that --model knows, and stop"}),
-    (("--debug",), {"help": "stop after the questions are built; asks and writes nothing"}),
-]
 # What advice for `eyechart run` calls by another name.
-_FLAGS = {
+_NAMES = {
     "--base-url": "--api_url",
     "--api-key": "--api_key",
     "--image-root": "--set image_root=DIR",
     "--concurrency": "--num_workers",
     "--param NAME=VALUE": "--model_dir, --cuda_device, --model_version, --api_url or --api_key",
-    "with --out\\b": "with --output_name",
-    "--fresh or another --out\\b": "another --output_name",
+    "with --out": "with --output_name",
+    "--fresh or another --out": "another --output_name",
     "if this is your own server: --allow-private-urls": "download it, and name the file in img_paths",
-}
-_GROUPS = {
-    "the files": _FILES,
-    "the model": _MODEL,
-    "the question": _PROMPT,
-    "which questions": _CHOICE,
-    "the run": _OTHER,
 }
 
 
@@ -155,50 +57,28 @@ def add_parser(verbs: Verbs) -> None:
         description=DESCRIPTION,
         examples=EXAMPLES,
     )
-    for title, flags in _GROUPS.items():
-        group = parser.add_argument_group(title)
-        for names, more in flags:
-            kind = more if "metavar" in more or "choices" in more else {**more, "action": "store_true"}
-            group.add_argument(*names, default=argparse.SUPPRESS, **kind)
-    group = parser.add_argument_group("besides, of eyechart's own")
-    group.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="own",
-        help="an option that the original lacks: wording, split_sys, seed, image_root, renumbering, ...",
-    )
-    group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
-    group.add_argument(
-        "--no-cache",
-        action="store_false",
-        dest="cache",
-        help="ask again what other runs asked before, and keep nothing for others",
-    )
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
+    add_flags(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Make the run, or say what it would be."""
-    try:
+    from eyechart.compat.wording import in_words
+
+    with in_words(_NAMES, known=flag_names()):
         return _execute(args)
-    except EyechartError as err:
-        err.hint = in_these_words(err.hint)
-        raise
 
 
 def _execute(args: argparse.Namespace) -> int:
     from eyechart.compat.multi.inference import prepare
     from eyechart.compat.multi.models import model_lines, model_names
 
-    given = _given(args)
-    if given.get("model_list"):
+    said = given(args)
+    if said.get("model_list"):
         print_json({"models": model_names()}) if args.json else print("\n".join(model_lines()))
         return 0
     load_dotenv()
     with stdout_kept_for(is_json=args.json):
-        inference = prepare(given, progress=not args.quiet, cache=args.cache)
+        inference = prepare(said, progress=not args.quiet, cache=args.cache)
         for text in inference.notes:
             note(text)
     if inference.arguments.debug:
@@ -218,24 +98,6 @@ def _execute(args: argparse.Namespace) -> int:
     return finished.run.exit_code
 
 
-def _given(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments that were said, by their published names."""
-    names = [flag[0].removeprefix("--") for flags in _GROUPS.values() for flag, _ in flags]
-    given = {name: getattr(args, name) for name in names if hasattr(args, name)}
-    return {**given, "set": pairs(args.own, flag="--set")} if args.own else given
-
-
-def in_these_words(text: str) -> str:
-    """Advice that names flags of other verbs, with those of this one.
-
-    >>> in_these_words("is the server running? --base-url names another address")
-    'is the server running? --api_url names another address'
-    """
-    for theirs, ours in _FLAGS.items():
-        text = re.sub(theirs, ours, text)
-    return text
-
-
 def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
     if as_json:
         print_json({"n": n_questions, "images": n_images})
@@ -251,6 +113,7 @@ def _again(folder: Path) -> str:
 
 
 def _tell(finished: Finished, *, as_json: bool) -> None:
+    from eyechart.compat.wording import advice, renamed
     from eyechart.report.table import run_table
 
     done = finished.run
@@ -260,12 +123,13 @@ def _tell(finished: Finished, *, as_json: bool) -> None:
     else:
         print_rich(run_table(done.summary))
     if done.trouble is not None:
-        note(in_these_words(f"the run was stopped: {done.trouble}"))
+        why, hint = renamed(done.trouble.message, _NAMES), advice(done.trouble.hint, _NAMES, flag_names())
+        note(f"the run was stopped: {why}" + (f"\n  hint: {hint}" if hint else ""))
     if done.is_interrupted:
         note("interrupted")
     if done.n_failed and not done.is_interrupted:
         reasons = (f"{one.sample.id}: {one.failure.reason}" for one in done.samples() if one.failure)
-        note(in_these_words(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}"))
+        note(renamed(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}", _NAMES))
     if done.exit_code:
         note(_again(finished.folder))
     for trouble in (done.files_trouble, done.cache_trouble):
