@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from eyechart.cli.vlmeval import DESCRIPTION
 from eyechart.compat.vlmevalkit_run import Flags, file_name, task_of
-from eyechart.errors import UsageError
+from eyechart.compat.vlmevalkit_run.flags import as_flags, in_words_of_flags
+from eyechart.errors import ModelError, UsageError
 from support.command import Outcome, eyechart, eyechart_process, start
 from support.server import Answer, Asked, Server
 from support.sight import (
@@ -209,7 +210,8 @@ def test_what_failed_has_no_score_and_is_asked_alone_again(desk: Desk) -> None:
 
     kept = desk.served("--retry", 1, "--keep-failed")
     assert kept.code == 1, kept.err  # some samples failed, whatever is made of the rest
-    assert "my-model_mine: 2 questions got no answer" in kept.err
+    assert kept.err.count("my-model_mine: 2 of 11 questions got no answer, and count nowhere") == 1
+    assert "with --reuse and without --keep-failed" in kept.err
     rest = [row for row in desk.rows if row.number not in (2, 5)]
     assert accuracy(folder / "my-model_mine_acc.csv")["Overall"] == str(share(rest))
 
@@ -253,6 +255,14 @@ def test_replies_that_wait_for_a_judge_are_no_success(desk: Desk) -> None:
     done = desk.served(*dead, "--keep-failed")
     assert done.code == 1
     assert "wait for the judge, and count nowhere" in done.err
+    assert "with --reuse and without --keep-failed, only what is missing is asked again" in done.err
+    n_before = desk.n_asked
+    with Server(lambda one: "Z") as judging:
+        again = desk.served(
+            "--judge", "jury-4", "--judge-base-url", judging.base_url, "--retry", 1, "--reuse"
+        )
+        assert judging.asked
+    assert (again.code, desk.n_asked) == (0, n_before), again.err
 
 
 def test_a_config_gives_labels(desk: Desk) -> None:
@@ -553,6 +563,25 @@ def test_any_name_is_a_file_name(name: str) -> None:
     made = file_name(name)
     assert made == Path(made).name
     assert file_name(made) == made
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("--out names another", "--work-dir names another"),
+        ("--out_file and --concurrency_2 stay", "--out_file and --concurrency_2 stay"),
+        ("eval_config: api_nproc is 0", "--api-nproc is 0"),
+    ],
+)
+def test_flags_by_their_names_here(said: str, meant: str) -> None:
+    assert as_flags(said) == meant
+
+
+def test_what_is_raised_is_worded_and_stays_what_it_is() -> None:
+    with pytest.raises(ModelError) as caught, in_words_of_flags():
+        raise ModelError("--concurrency 9: no", hint="mode: all asks again; --rpm 3 is slower", status=429)
+    assert str(caught.value) == "--api-nproc 9: no\n  hint: --mode all asks again"
+    assert (caught.value.args, caught.value.status) == (("--api-nproc 9: no",), 429)
 
 
 SAID = [Flags(top_p=0.5), Flags(timeout=3), Flags(extra_body="{}"), Flags(max_tokens=1)]

@@ -12,15 +12,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from eyechart.compat.evalscope.failures import PairFailed, TaskFailed
 from eyechart.compat.evalscope.models import read_models, refuse_twins
 from eyechart.compat.evalscope.settings import read_data, read_eval_config
 from eyechart.compat.evalscope.task import DataEntry, ModelEntry, Task
 from eyechart.compat.evalscope.values import Values
 from eyechart.compat.vlmevalkit_run.config_file import data_source, read_config, served_entry
-from eyechart.compat.vlmevalkit_run.earlier import bring_predictions, count_failed
-from eyechart.compat.vlmevalkit_run.flags import OF_A_MODEL, SHARED, Flags, as_flags, hint_in_flags, in_flags
-from eyechart.errors import EyechartError, UsageError
+from eyechart.compat.vlmevalkit_run.earlier import bring_predictions
+from eyechart.compat.vlmevalkit_run.flags import (
+    OF_A_MODEL,
+    SHARED,
+    Flags,
+    as_flags,
+    in_flags,
+    in_words_of_flags,
+)
+from eyechart.errors import UsageError
 from eyechart.registry import models as providers
 
 __all__ = ["Flags", "run", "task_of"]
@@ -35,26 +41,14 @@ def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> in
     task = task_of(flags, os.environ)
     bring_predictions(task, say)
     try:
-        results = run_task(task)
-    except EyechartError as err:
-        err.hint = hint_in_flags(err.hint)
-        if isinstance(err, TaskFailed) and not err.results and not any(map(_has_asked, err.failures)):
-            err.exit_code = 2  # bad input or nobody there: nothing was spent
-        raise
+        with in_words_of_flags():
+            results = run_task(task)
     except KeyboardInterrupt:
         say("the same command again goes on from here")
         raise
-    failed = count_failed(task) if task.keep_failed else {}
-    for stem, n in failed.items():
-        what = "1 question got no answer and is" if n == 1 else f"{n} questions got no answer and are"
-        say(f"{stem}: {what} in no accuracy; with --reuse and without --keep-failed they are asked again")
-    return 1 if failed or results.n_failed else 0
-
-
-def _has_asked(failure: PairFailed) -> bool:
-    """Whether something came back before it failed."""
-    cause = failure.__cause__
-    return failure.counted is not None or not isinstance(cause, EyechartError) or cause.exit_code != 2
+    if results.n_failed and task.mode != "eval":
+        say("with --reuse and without --keep-failed, only what is missing is asked again")
+    return 1 if results.n_failed else 0
 
 
 def task_of(flags: Flags, environment: Mapping[str, str]) -> Task:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from eyechart.compat.evalscope.wording import advice, renamed
-from eyechart.errors import UsageError
+from eyechart.compat.wording import advice, renamed
+from eyechart.errors import EyechartError, UsageError
 
 # What says how a served model is asked; a model's entry in a --config says it there.
 OF_A_MODEL = (
@@ -128,6 +129,18 @@ def flag(name: str) -> str:
 def in_flags(err: UsageError) -> UsageError:
     """An error about a configuration, for one who has written flags."""
     return UsageError(as_flags(err.message), hint=hint_in_flags(err.hint))
+
+
+@contextmanager
+def in_words_of_flags() -> Iterator[None]:
+    """Whatever of ours is raised inside speaks of the flags of this command."""
+    try:
+        yield
+    except EyechartError as err:
+        err.message = renamed(err.message, _NAMES)
+        err.hint = hint_in_flags(err.hint)
+        err.args = (err.message,)
+        raise
 
 
 def hint_in_flags(hint: str) -> str:
