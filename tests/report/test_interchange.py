@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from eyechart.data.logs.recognise import read_log, recognise
 from eyechart.data.replies import read_replies
 from eyechart.registry import exporters, scorers
-from eyechart.report.interchange import json_text, messages_of, numbers_of
-from eyechart.types import ImageRef, Reply, Result, Usage
+from eyechart.report.interchange import failure_of, failure_text, json_text, messages_of, numbers_of
+from eyechart.types import Failure, ImageRef, Reply, Result, Usage
 from report.examples import export_of, result
 
 MANIFEST = {
@@ -179,3 +179,25 @@ def test_a_circle_counts_once_and_its_rows_beside(tmp_path: Path) -> None:
     numbers = numbers_of(export_of(tmp_path, rows, circular="headline"))
     assert (numbers.score, numbers.n_scored) == (0.5, 2)
     assert numbers.plain.score == pytest.approx(2 / 3)
+
+
+@given(st.sampled_from(["load", "render", "generate"]), st.text(max_size=20))
+def test_why_something_failed_comes_back(stage: Any, reason: str) -> None:
+    failed = Result(sample=result(0).sample, position=0, failure=Failure(stage=stage, reason=reason))
+    again = failure_of(failure_text(failed))
+    assert (again.stage, again.reason) == (stage, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "reason"),
+    [
+        ("rate limit", "load", "rate limit"),
+        ("load: load: generate: HTTP 503", "generate", "HTTP 503"),
+        ("score: no reply", "load", "score: no reply"),
+        ("generate:", "load", "generate:"),
+        ("", "load", ""),
+    ],
+)
+def test_why_something_failed_in_anybodys_words(text: str, stage: str, reason: str) -> None:
+    found = failure_of(text)
+    assert (found.stage, found.reason) == (stage, reason)

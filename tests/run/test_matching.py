@@ -1,9 +1,11 @@
 """Which sample a reply of somebody else's file belongs to."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from eyechart.data.lazy import HeldSource
 from eyechart.data.logs.entries import Entry, Log
 from eyechart.errors import DataError, UsageError
 from eyechart.run.matching import Said, named_as, of_log, of_table, questions_of
@@ -34,9 +36,26 @@ def test_an_id_that_is_there_is_never_taken_for_another() -> None:
         named_as(said("y", "9"), SAMPLES, "f", "b")
 
 
-def test_a_failure_of_a_question_that_is_not_asked_is_nobodys() -> None:
-    found = of_table(Replies(by_id={"8": Reply(text="B")}, skipped={"99": "lost", "7": "HTTP 500"}))
-    assert named_as(found, SAMPLES, "f", "b").reasons == {("99", 0): "lost", ("007", 0): "HTTP 500"}
+def test_a_failure_to_no_sample_is_refused_like_a_reply() -> None:
+    table = Replies(by_id={"8": Reply(text="B")}, skipped={"99": "lost", "7": "HTTP 500"})
+    with pytest.raises(DataError, match=r"f: 1 failure belongs to no sample of b \(e\.g\. 99\)"):
+        named_as(of_table(table), SAMPLES, "f", "b")
+    with pytest.raises(DataError, match=r"f: 2 replies belong to no sample of b \(e\.g\. 99, y\)"):
+        named_as(of_table(replace(table, by_id={"y": Reply(text="B")})), SAMPLES, "f", "b")
+    failed = Entry(id="z", where="f.json: sample 3", failure="HTTP 500")
+    with pytest.raises(DataError, match=r"1 failure belongs to no sample of b \(e\.g\. z: sample 3\)"):
+        named_as(of_log(log(failed), SAMPLES), SAMPLES, "f.json", "b")
+    found = of_table(replace(table, skipped={"7": "HTTP 500"}))
+    assert named_as(found, SAMPLES, "f", "b").reasons == {("007", 0): "HTTP 500"}
+
+
+def test_what_a_format_of_its_own_leaves_out_is_no_failure() -> None:
+    chosen = HeldSource("b", "f", tuple(SAMPLES))
+    found = of_table(Replies(by_id={"8": Reply(text="B")}, skipped={"99": "not chosen"}, source=chosen))
+    assert names(named_as(found, SAMPLES, "f", "b")) == {"8": "B"}
+    found = replace(found, replies=said("y").replies)
+    with pytest.raises(DataError, match=r"f: 1 reply belongs to no sample of b \(e\.g\. y\)"):
+        named_as(found, SAMPLES, "f", "b")
 
 
 def entry(position: int, asked: str, *, trial: int = 0) -> Entry:

@@ -7,6 +7,7 @@ import openpyxl
 import pytest
 
 import eyechart as ec
+from eyechart.errors import DataError
 from eyechart.registry import scorer, scorers
 from eyechart.run.options import Options
 from eyechart.run.replies import score_replies
@@ -92,6 +93,29 @@ def test_a_spreadsheet_comes_back_with_the_verdicts_of_its_trial(finished: ec.Ru
     assert [one.failure.reason for one in again.samples() if one.failure] == [
         f"{first.name}: Failed to obtain answer via API."
     ]
+
+
+@pytest.mark.parametrize("exporter", ["inspect", "lm-eval", "evalscope-report"])
+def test_why_a_reply_is_missing_stays_the_same_from_file_to_file(
+    finished: ec.Run, tmp_path: Path, exporter: str
+) -> None:
+    run = finished
+    for number in range(3):
+        path = log_in(run.write_files(tmp_path / f"{number}", exporter))
+        run = score_replies(finished.manifest["origin"], path, Options(out=str(tmp_path / f"runs{number}")))
+    found = [(one.failure.stage, one.failure.reason) for one in run.samples() if one.failure]
+    assert found == [(one.failure.stage, one.failure.reason) for one in finished.samples() if one.failure]
+    assert {stage for stage, _ in found} == {"generate"}
+
+
+@pytest.mark.parametrize("failed", ["no reply", "Failed to obtain answer via API."])
+def test_rows_to_no_sample_are_named(tmp_path: Path, failed: str) -> None:
+    questions = choice_tsv(tmp_path / "q.tsv", 2)
+    (tmp_path / "m.tsv").write_text(f"index\tprediction\n0\tA\n1\tB\nodd\t{failed}\n")
+    with pytest.raises(
+        DataError, match=r"m\.tsv: 1 \w+ belongs to no sample of q \(e\.g\. odd: row 3 \(line 4\)\)"
+    ):
+        score_replies(questions, tmp_path / "m.tsv", Options(out=str(tmp_path / "runs")))
 
 
 @pytest.mark.parametrize("exporter", ["inspect", "lm-eval", "evalscope-report"])

@@ -7,8 +7,9 @@ a call that failed for good has a text that says so: that is a failure and no an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,14 @@ _ENCODING = re.compile(r"--encoding ([\w-]+)")
 _THINKING = "thinking"  # beside VLMEvalKit's predictions where it splits them
 
 
-def read_replies(path: str | Path) -> Replies:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReplies(Replies):
+    """Replies that stand in rows."""
+
+    places: Mapping[str, str]  # id to its row, as messages name it
+
+
+def read_replies(path: str | Path) -> TableReplies:
     """The replies of a table. A row without a text is no reply; an id that stands twice is refused.
 
     VLMEvalKit writes a prediction into every row, so an empty cell of its files is a reply without words.
@@ -45,7 +53,7 @@ def read_replies(path: str | Path) -> Replies:
         return _read(file, *_open(file, recognise(file)))
 
 
-def _read(file: Path, reader: Reader, format: str) -> Replies:
+def _read(file: Path, reader: Reader, format: str) -> TableReplies:
     found: dict[str, Reply] = {}
     failed: dict[str, str] = {}
     first: dict[str, str] = {}
@@ -74,7 +82,7 @@ def _read(file: Path, reader: Reader, format: str) -> Replies:
             )
     if not found and not failed:
         raise DataError(f"{file.name}: there is no reply in it")
-    return Replies(by_id=found, skipped=failed)
+    return TableReplies(by_id=found, skipped=failed, places=first)
 
 
 def questions_of(path: str | Path) -> FileSource:

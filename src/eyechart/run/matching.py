@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from eyechart.errors import DataError, UsageError
@@ -29,6 +30,7 @@ class Said:
     reasons: dict[Key, str] = field(default_factory=dict)
     source: Source | None = None  # the questions, where those of the file are the ones that count
     model: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)  # id to where it stands in the file, for messages
 
     @property
     def trials(self) -> int:
@@ -36,12 +38,13 @@ class Said:
         return 1 + max((trial for _, trial in (*self.replies, *self.reasons)), default=0)
 
 
-def of_table(found: Replies) -> Said:
+def of_table(found: Replies, places: Mapping[str, str] = MappingProxyType({})) -> Said:
     """The replies of a table, of which there is one a sample."""
     return Said(
         replies={(name, 0): reply for name, reply in found.by_id.items()},
         reasons={(name, 0): reason for name, reason in found.skipped.items()},
         source=found.source,
+        places=places,
     )
 
 
@@ -56,6 +59,7 @@ def of_log(log: Log, samples: Iterable[Sample] | None) -> Said:
         replies={(entry.id, entry.trial): entry.reply for entry in entries if entry.reply is not None},
         reasons={(entry.id, entry.trial): entry.failure for entry in entries if entry.reply is None},
         model=log.model,
+        places={entry.id: entry.where for entry in entries},
     )
 
 
@@ -75,9 +79,10 @@ def questions_of(log: Log, path: Path) -> Source:
 
 
 def named_as(said: Said, samples: Iterable[Sample], file: str, benchmark: str) -> Said:
-    """The same under the samples' own names; a reply to no sample is refused.
+    """The same under the samples' own names; a reply to no sample is refused, and so is a failure.
 
-    A number is the same however it is written: pandas makes 7 of 007.
+    A file that brings the questions may tell of others too, which the options leave out. A number is the
+    same however it is written: pandas makes 7 of 007.
     """
     ids = [sample.id for sample in samples]
     known = set(ids)
@@ -89,14 +94,26 @@ def named_as(said: Said, samples: Iterable[Sample], file: str, benchmark: str) -
         names = {name: new for name, new in names.items() if new not in taken}
         said = replace(said, replies=_renamed(said.replies, names), reasons=_renamed(said.reasons, names))
         strays -= names.keys()
-    lost = sorted(strays & {name for name, _ in said.replies})
+    replied = strays & {name for name, _ in said.replies}
+    lost = sorted(strays if said.source is None else replied)
     if lost:
-        what = "1 reply belongs" if len(lost) == 1 else f"{len(lost)} replies belong"
+        one, many = ("reply", "replies") if replied else ("failure", "failures")
+        what = f"1 {one} belongs" if len(lost) == 1 else f"{len(lost)} {many} belong"
+        listed = ", ".join(_placed(name, said.places, Path(file).name) for name in lost[:3])
         raise DataError(
-            f"{file}: {what} to no sample of {benchmark} (e.g. {', '.join(lost[:3])})",
+            f"{file}: {what} to no sample of {benchmark} (e.g. {listed})",
             hint="are these the replies to this benchmark?",
         )
     return said
+
+
+def _placed(name: str, places: Mapping[str, str], file: str) -> str:
+    """An id and where it stands in the file, which is named already.
+
+    >>> _placed("q7", {"q7": "r.tsv: row 3 (line 4)"}, "r.tsv"), _placed("q8", {}, "r.tsv")
+    ('q7: row 3 (line 4)', 'q8')
+    """
+    return f"{name}: {places[name].removeprefix(f'{file}: ')}" if name in places else name
 
 
 def _by_place(log: Log, samples: Iterable[Sample]) -> Sequence[Entry]:

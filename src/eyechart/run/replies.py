@@ -15,7 +15,7 @@ from eyechart.run.plan import asked_benchmark, describe
 from eyechart.run.record import Run
 from eyechart.run.rescore import score_all
 from eyechart.run.verdicts import choose_verdicts
-from eyechart.types import Benchmark, Failure, Source
+from eyechart.types import Benchmark, Source
 
 if TYPE_CHECKING:
     from eyechart.data.logs.entries import Log
@@ -131,7 +131,8 @@ def _read(benchmark: Benchmark, path: Path, log: Log | None, *, is_named: bool) 
         and (not path.is_file() or recognise(path) == "table")
     ):
         return of_table(own(path))
-    return of_table(read_replies(path))
+    found = read_replies(path)
+    return of_table(found, found.places)
 
 
 def _model_in_name(path: Path, benchmark: Benchmark) -> str:
@@ -143,6 +144,7 @@ def _model_in_name(path: Path, benchmark: Benchmark) -> str:
 
 def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
     """Every sample's reply into the journal, or why it has none."""
+    from eyechart.report.interchange import failure_of
     from eyechart.store.journal import Ask
 
     n_trials = said.trials  # which looks through all of them
@@ -151,7 +153,7 @@ def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
             reply = said.replies.get((sample.id, trial))
             if reply is None:
                 reason = said.reasons.get((sample.id, trial), f"{file} holds no reply to it")
-                journal.append_failure(sample.id, trial, Failure(stage="load", reason=reason))
+                journal.append_failure(sample.id, trial, failure_of(reason))
                 continue
             of_trial = f"\0{trial}" if trial else ""
             asked = f"{model}\0{sample.id}\0{reply.text}{of_trial}"
