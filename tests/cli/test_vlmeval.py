@@ -443,6 +443,7 @@ def test_help_teaches(desk: Desk) -> None:
     shown = desk("--help").out
     assert DESCRIPTION in shown
     assert shown.count("eyechart vlmeval --") >= 4
+    assert "no address that a --config names" in " ".join(shown.split())
     for field in fields(Flags):
         assert f"--{field.name.replace('_', '-')}" in shown
 

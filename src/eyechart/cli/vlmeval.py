@@ -88,7 +88,8 @@ def _add_model_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--key",
         metavar="KEY",
-        help="default: sk-admin with --base-url, else $OPENAI_API_KEY; never written anywhere",
+        help="default: sk-admin with --base-url, else $OPENAI_API_KEY, which goes to no address that a "
+        "--config names; never written anywhere",
     )
     group.add_argument(
         "--max-tokens", type=int, metavar="N", help="of an answer (default: 32768 with --base-url, else 2048)"
