@@ -1,6 +1,5 @@
-"""MULTI's arguments: checked by name, kept in args.json without a key, named in the folder."""
+"""MULTI's arguments: checked by name, and named in the folder."""
 
-import json
 import re
 from datetime import datetime
 from pathlib import Path
@@ -10,16 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.compat.multi.arguments import (
-    ARGS_FILE,
-    Arguments,
-    adjusted,
-    generated_name,
-    read_arguments,
-    write_arguments,
-)
+from eyechart.compat.multi.arguments import Arguments, generated_name
 from eyechart.data.multi.select import read_codes
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import UsageError
 
 NAME = re.compile(
     r"(?:(?P<exp>[^_]+)_)?(?P<who>[^_]+)_input_(?P<input>[0-2])_shot_(?P<shot>-?\d+)"
@@ -71,42 +63,6 @@ def test_whatever_args_json_holds_is_read_or_refused(content: dict[str, Any]) ->
         Arguments.of(content)
 
 
-def test_they_are_kept_without_the_key_and_read_again(tmp_path: Path) -> None:
-    first = Arguments(problem_file="p.json", api_key="sk-secret", input_type=2, cot=True, set={"seed": "3"})
-    write_arguments(first, tmp_path)
-    text = (tmp_path / ARGS_FILE).read_text(encoding="utf-8")
-    assert "sk-secret" not in text
-    assert json.loads(text)["prediction_file"] == str(tmp_path / "prediction.json")
-    given_now = {"checkpoint_dir": str(tmp_path), "api_key": "sk-other", "cot": True, "input_type": 0}
-    again, notes = read_arguments(tmp_path, given_now)
-    assert (again.input_type, again.cot, again.api_key, again.set) == (2, True, "sk-other", {"seed": "3"})
-    assert again.checkpoint_dir == str(tmp_path)
-    assert notes == ["--input_type 0: args.json of the run says 2, which counts"]
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("{", "not JSON"),
-        ("[]", "args.json: "),
-        ('{"nonsense": 1}', "no argument 'nonsense'"),
-        ('{"cott": true}', "no argument 'cott'"),
-        ('{"input_type": "two"}', "an argument is wrong"),
-        ('{"lang": "fr"}', "an argument is wrong"),
-        ('{"input_type": 3}', "input_type 3"),
-    ],
-)
-def test_a_broken_args_json_is_named(tmp_path: Path, content: str, words: str) -> None:
-    (tmp_path / ARGS_FILE).write_text(content, encoding="utf-8")
-    with pytest.raises((UsageError, DataError), match=re.escape(words)):
-        read_arguments(tmp_path, {})
-
-
-def test_a_folder_without_arguments_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no args\.json"):
-        read_arguments(tmp_path, {})
-
-
 @pytest.mark.parametrize(
     ("said", "words"),
     [
@@ -128,49 +84,6 @@ def test_what_cannot_be_meant_is_refused(said: dict[str, Any], words: str) -> No
         Arguments.of(said)
 
 
-@pytest.mark.parametrize(
-    ("said", "registered", "changed"),
-    [
-        ({"input_type": 2}, "viscpm", {"in_turn": True, "blank_image": True}),
-        ({"input_type": 2}, "visualglm", {"in_turn": True}),
-        ({"input_type": 0}, "visualglm", {}),
-        ({"input_type": 2, "in_turn": True}, "gpt-4v", {"in_turn": False}),
-        ({"input_type": 2, "in_turn": True}, "gpt-4o", {}),
-        ({"input_type": 1}, "", {"input_type": 0}),
-        ({"input_type": 1, "caption_file": "c.csv", "cap_in_cnt": True}, "", {}),
-        ({"input_type": 2, "blank_image": True, "in_turn": True}, "", {}),
-    ],
-)
-def test_they_are_adjusted_as_published_and_that_is_said(
-    said: dict[str, Any], registered: str, changed: dict[str, Any]
-) -> None:
-    before = Arguments.of(said)
-    after, notes = adjusted(before, registered=registered)
-    assert {name: getattr(after, name) for name in Arguments.__dataclass_fields__} == {
-        **{name: getattr(before, name) for name in Arguments.__dataclass_fields__},
-        **changed,
-    }
-    assert len(notes) == len(changed)
-
-
-@pytest.mark.parametrize(
-    ("said", "void"),
-    [
-        ({"caption_file": "c.csv", "cap_in_cnt": True, "input_type": 2}, ["caption_file", "cap_in_cnt"]),
-        ({"in_turn": True, "blank_image": True}, ["in_turn", "blank_image"]),
-    ],
-)
-def test_arguments_that_change_nothing_are_told(said: dict[str, Any], void: list[str]) -> None:
-    _, notes = adjusted(Arguments.of(said), registered="")
-    assert [note.split()[0] for note in notes] == [f"--{name}" for name in void]
-
-
-def test_a_picture_for_viscpm_is_not_spoken_of_where_none_is_sent() -> None:
-    after, notes = adjusted(Arguments.of({"input_type": 0}), registered="viscpm")
-    assert after.blank_image  # as published, and in the run's name
-    assert notes == []
-
-
 def test_an_empty_text_is_an_argument_left_out() -> None:
     empty = {"subset": "", "subject": "", "output_name": "", "exp_name": "", "caption_file": "", "model": ""}
     assert Arguments.of(empty) == Arguments()
@@ -180,15 +93,3 @@ def test_an_empty_text_is_an_argument_left_out() -> None:
 def test_a_list_or_a_folder_is_not_empty(name: str) -> None:
     with pytest.raises(UsageError, match=f"--{name} is empty"):
         Arguments.of({name: ""})
-
-
-def test_what_is_overruled_is_told_as_it_was_written(tmp_path: Path) -> None:
-    write_arguments(Arguments.of({"problem_file": "p.json", "set": {"seed": "3"}}), tmp_path)
-    given = {"random": True, "lang": "en", "set": {"seed": "4"}, "debug": True, "subject": "", "cot": False}
-    kept, overruled = read_arguments(tmp_path, given)
-    assert kept.debug  # which is taken from the command line
-    assert overruled == [
-        "--random: args.json of the run says False, which counts",
-        "--lang en: args.json of the run says 'zh', which counts",
-        "--set seed=4: args.json of the run says {'seed': '3'}, which counts",
-    ]

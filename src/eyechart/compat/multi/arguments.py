@@ -1,9 +1,9 @@
-"""MULTI's arguments by their published names: as given, as adjusted, as args.json keeps them."""
+"""MULTI's arguments by their published names, with their published defaults."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -11,14 +11,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from eyechart.data.json_file import json_errors, read_bytes
 from eyechart.errors import UsageError
 from eyechart.model.secrets import HIDDEN, without_secrets
 from eyechart.registry import did_you_mean
-from eyechart.replacing import replacing
 from eyechart.store.folder import file_safe
 
-ARGS_FILE = "args.json"
 PREDICTION_FILE = "prediction.json"
 
 # Arguments that are options of the benchmark, under the same names.
@@ -165,107 +162,3 @@ def generated_name(arguments: Arguments, who: str, now: datetime) -> str:
         now.strftime("%Y%m%d_%H%M%S"),
     ]
     return "_".join(parts)
-
-
-def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[Arguments, list[str]]:
-    """The arguments of a run that is gone on with, and what they overrule of those given now.
-
-    As published, args.json counts; the key, which it does not hold, comes from the command line.
-    """
-    path = folder / ARGS_FILE
-    if not path.is_file():
-        raise UsageError(
-            f"--checkpoint_dir {folder}: there is no {ARGS_FILE} in it",
-            hint="give the folder of a run, the one that holds prediction.json or checkpoints",
-        )
-    with json_errors(f"{path}", hint="it is an object of MULTI's arguments"):
-        kept = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
-    kept.pop("prediction_file", None)  # the original's own note; the folder may have been moved since
-    overruled = [
-        f"{_written(name, value)}: {ARGS_FILE} of the run says {kept[name]!r}, which counts"
-        for name, value in given.items()
-        if name in kept
-        and name not in ("checkpoint_dir", "debug")
-        and kept[name] not in (value, value or None)
-    ]
-    kept |= {name: given[name] for name in ("api_key", "debug") if name in given}
-    kept["checkpoint_dir"] = str(folder)
-    return Arguments.of(kept, where=f"{path}"), overruled
-
-
-def _written(name: str, value: Any) -> str:
-    """An argument as it stands on the command line.
-
-    >>> _written("random", True), _written("lang", "en"), _written("set", {"seed": "4"})
-    ('--random', '--lang en', '--set seed=4')
-    """
-    if isinstance(value, dict):
-        return " ".join(f"--{name} {key}={said}" for key, said in value.items())
-    return f"--{name}" if value is True else f"--{name} {value}"
-
-
-_PACE = ("num_workers", "save_every", "exp_name")  # of no consequence for what is asked
-
-
-def differing(arguments: Arguments, before: Arguments) -> list[str]:
-    """What a run was told before, where it is told something else now."""
-    before = replace(before, **{name: getattr(arguments, name) for name in _PACE})
-    names = [
-        one.name for one in fields(Arguments) if getattr(before, one.name) != getattr(arguments, one.name)
-    ]
-    return [f"{name} is {getattr(before, name)!r} there, not {getattr(arguments, name)!r}" for name in names]
-
-
-def write_arguments(arguments: Arguments, folder: Path) -> None:
-    """Write args.json; there is no key in it."""
-    text = msgspec.json.format(msgspec.json.encode(arguments.to_json(folder)), indent=4)
-    with replacing(folder / ARGS_FILE) as place:
-        place.write_bytes(text + b"\n")
-
-
-_ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2}  # input types
-
-
-def _void(arguments: Arguments) -> list[str]:
-    """Arguments that were said and, as published, change nothing at this input type."""
-    said = {name: kind for name, kind in _ONLY_WITH.items() if getattr(arguments, name)}
-    return [
-        f"--{name} changes nothing here: it is for --input_type {kind}"
-        for name, kind in said.items()
-        if kind != arguments.input_type
-    ]
-
-
-def adjusted(arguments: Arguments, *, registered: str) -> tuple[Arguments, list[str]]:
-    """The arguments as the original changes them before a run, and a note on every change.
-
-    `registered` is the name of a model in the original's own list, where it is one.
-    """
-    notes = []
-    changes: dict[str, Any] = {}
-    has_images = arguments.input_type == 2
-    if registered in ("viscpm", "visualglm") and has_images and not arguments.in_turn:
-        changes["in_turn"] = True
-        notes.append(f"{registered} takes one picture at a time: --in_turn is on, as published")
-    if registered in ("gpt-4v", "geminivision") and has_images and arguments.in_turn:
-        changes["in_turn"] = False
-        notes.append(f"{registered} is not asked in rounds: --in_turn is off, as published")
-    if registered == "viscpm" and not arguments.blank_image:
-        changes["blank_image"] = True
-        if has_images:
-            notes.append("viscpm needs a picture with every question: --blank_image is on, as published")
-    if arguments.input_type == 1 and arguments.caption_file is None:
-        changes["input_type"] = 0
-        notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
-    asked_as = changes.get("input_type", arguments.input_type)
-    notes += _void(replace(arguments, input_type=asked_as))
-    if arguments.subset is not None:
-        notes.append(
-            "--subset: only its questions; --questions_type and --subject do not count, as published"
-        )
-    if arguments.random:
-        seed = arguments.set.get("seed", 0)
-        notes.append(
-            f"--random: shuffled with seed {seed}, the same order every time (--set seed=N changes it)"
-        )
-    return replace(arguments, **changes), notes
