@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.compat.evalscope.config import is_task
+from eyechart.compat.evalscope.config import SIGNS, is_task
 from eyechart.compat.evalscope.files import SUFFIXES, load_file
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
@@ -15,7 +15,6 @@ from eyechart.run.options import Options
 
 _SOURCES = ("source", "sources", "data")
 _MODELS = ("model", "models")
-_TASK = ("eval_backend", "eval_config")
 # Names that people know from other tools.
 ALIASES = {
     "epochs": "trials",
@@ -79,7 +78,7 @@ def is_config(path: str) -> bool:
         if opened.read(1024).lstrip()[:1] != b"{":
             return False
     content = load_file(file)
-    return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *_TASK})
+    return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *SIGNS})
 
 
 def read_config(loaded: Loaded) -> Config:

@@ -18,7 +18,7 @@ from eyechart.compat.vlmeval.dataset.image_base import ImageBaseDataset
 from eyechart.compat.vlmeval.dataset.image_mcq import CustomMCQDataset
 from eyechart.compat.vlmeval.dataset.image_vqa import CustomVQADataset
 from eyechart.compat.vlmeval.smp import dump, load
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, UsageError
 from support.files import picture_base64
 from support.server import Answer
 from support.tasks import M, User, number_of, sheet, status
@@ -68,8 +68,86 @@ def test_scores_alone_by_the_class(changing: User) -> None:
     CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
     assert run_task(changing.config("open", mode="infer", limit=3)) == {}
     n_asked = changing.n_asked()
-    assert run_task(changing.config("open", mode="eval"))[f"{M}_open_acc"]["Overall"] == "1.0"
+    assert run_task(changing.config("open", mode="eval", limit=3))[f"{M}_open_acc"]["Overall"] == "1.0"
     assert changing.n_asked() == n_asked == 3
+
+
+def test_rows_without_a_prediction_are_no_part_of_an_accuracy(
+    changing: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
+    run_task(changing.config("open", mode="infer", limit=3))
+    with pytest.raises(TaskFailed, match=f"1 of 4 questions have no prediction in {M}_open.xlsx"):
+        run_task(changing.config("open", mode="eval"))
+    kept = run(read_task(changing.config("open", mode="eval", keep_failed=True)))
+    assert (kept[f"{M}_open_acc"]["Overall"], kept.n_failed) == ("1.0", 1)
+    assert "1 of 4 questions have no prediction" in capsys.readouterr().err
+
+
+def test_the_first_rows_alone_are_scored(changing: User, capsys: pytest.CaptureFixture[str]) -> None:
+    def written(self: Any, eval_file: str, **judge_kwargs: Any) -> None:
+        result = evaluate(self, eval_file, **judge_kwargs)
+        Path(eval_file.replace(".xlsx", "_acc.csv")).write_text(
+            f'"Overall","n"\n"{result["Overall"]}","{len(load(eval_file))}"\n', encoding="utf-8"
+        )
+
+    CustomVQADataset.evaluate = written  # type: ignore[method-assign]
+    changing.server.answer = lambda asked: "0" if number_of(asked) < 2 else str(number_of(asked))
+    assert run_task(changing.config("open"))[f"{M}_open_acc"] == {"Overall": "0.75", "n": "4"}
+    (folder,) = changing.folders()
+    done = run_task(changing.config("open", mode="eval", limit=2))
+    assert done == {f"{M}_open_acc": {"Overall": "0.5", "n": "2"}}
+    assert "2 of the 4 rows" in capsys.readouterr().err
+    assert len(sheet(folder / M / f"{M}_open.xlsx")) == 4
+    assert not list((folder / M).glob(".scores*"))
+
+
+@pytest.mark.parametrize("ending", ["tsv", "json"])
+def test_scores_alone_of_predictions_in_other_formats(
+    changing: User, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_table(self: Any, eval_file: str, **judge_kwargs: Any) -> Any:
+        from eyechart.compat.vlmeval.smp.file import load_table
+
+        table = load_table(Path(eval_file))
+        return {"Overall": sum(map(str.isdigit, map(str, table["prediction"]))) / len(table)}
+
+    monkeypatch.setenv("PRED_FORMAT", ending)
+    CustomVQADataset.evaluate = by_table  # type: ignore[method-assign]
+    done = run_task(changing.config("open"))
+    assert done == {f"{M}_open_acc": {"Overall": "1.0"}}
+    assert run_task(changing.config("open", mode="eval")) == done
+    assert run_task(changing.config("open", mode="eval", limit=2)) == done
+
+
+def test_predictions_that_were_cut_are_not_scored(changing: User) -> None:
+    CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
+    changing.server.answer = lambda asked: "long " * 9_000
+    run_task(changing.config("open", mode="infer"))
+    with pytest.raises(TaskFailed, match=rf"{M}_open.xlsx: the prediction of 0 was cut"):
+        run_task(changing.config("open", mode="eval"))
+
+
+def test_an_evaluate_that_takes_only_a_file_is_refused_before_anything_is_asked(changing: User) -> None:
+    CustomVQADataset.evaluate = lambda self, eval_file: {"Overall": 1.0}  # type: ignore
+    with pytest.raises(UsageError, match=r"dataset open: evaluate cannot be called") as refused:
+        run_task(changing.config("open"))
+    assert "**judge_kwargs" in refused.value.hint
+    assert changing.n_asked() == 0
+    assert changing.folders() == []
+    assert run_task(changing.config("open", mode="infer")) == {}
+
+
+def test_a_task_without_a_seed_has_the_usual_one(changing: User) -> None:
+    import random
+
+    def drawn(self: Any, eval_file: str, **judge_kwargs: Any) -> Any:
+        return {"Overall": random.random()}
+
+    CustomVQADataset.evaluate = drawn  # type: ignore[method-assign]
+    first = run_task(changing.config("open"))
+    assert run_task(changing.config("open")) == first == run_task({**changing.config("open"), "seed": 42})
+    assert run_task({**changing.config("open"), "seed": 0}) != first
 
 
 def test_the_file_that_evaluate_writes_goes_before_what_it_returns(changing: User) -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from eyechart.compat.evalscope import run_task
-from eyechart.compat.evalscope.wording import advice, in_words_of_a_task
+from eyechart.compat.evalscope.wording import KEYS, in_words_of_a_task
 from eyechart.compat.vlmevalkit_run.flags import hint_in_flags
+from eyechart.compat.wording import advice
 from eyechart.errors import EyechartError, UsageError
 from support.server import Answer
 from support.tasks import User
@@ -22,7 +23,7 @@ from support.tasks import User
     ],
 )
 def test_hints_for_a_configuration(said: str, meant: str) -> None:
-    assert advice(said) == meant
+    assert advice(said, KEYS) == meant
 
 
 @pytest.mark.parametrize(

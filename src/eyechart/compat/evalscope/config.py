@@ -11,6 +11,7 @@ from eyechart.compat.evalscope.files import SUFFIXES, decode_json, load_file
 from eyechart.compat.evalscope.task import Task
 from eyechart.compat.evalscope.values import Values
 from eyechart.errors import UsageError
+from eyechart.model.secrets import HIDDEN, without_secrets
 from eyechart.registry import did_you_mean
 
 BACKEND = "VLMEvalKit"
@@ -20,6 +21,7 @@ TASK_KEYS: Mapping[str, Any] = {
     "eval_backend": "Native", "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
     "use_cache": None, "seed": 42, "debug": False, "dry_run": False,
 }  # fmt: skip
+SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys by which a task is known
 # Those that only EvalScope's native backend reads.
 NATIVE_KEYS = frozenset({
     "analysis_report", "api_key", "api_url", "chat_template", "dataset_args", "dataset_dir", "dataset_hub",
@@ -91,6 +93,7 @@ def read_task(given: Any) -> Task:
                 hint=f"what {name} is to say belongs into eval_config",
             )
     config = _eval_config(values.raw("eval_config"))
+    seed = values.whole("seed")
     from eyechart.compat.evalscope.settings import read_eval_config
 
     task = read_eval_config(config)
@@ -99,7 +102,7 @@ def read_task(given: Any) -> Task:
         work_dir=values.text("work_dir") or task.work_dir,
         is_stamped=not values.truth("no_timestamp"),
         use_cache=values.text("use_cache"),
-        seed=values.whole("seed"),
+        seed=TASK_KEYS["seed"] if seed is None else seed,
         is_verbose=task.is_verbose or values.truth("debug"),
         is_dry_run=values.truth("dry_run"),
         described=_described({**said, "eval_config": config}),
@@ -108,7 +111,7 @@ def read_task(given: Any) -> Task:
 
 def is_task(content: Any) -> bool:
     """Whether a configuration is one of EvalScope's: by its keys."""
-    return isinstance(content, Mapping) and bool(content.keys() & {"eval_backend", "eval_config"})
+    return isinstance(content, Mapping) and bool(content.keys() & SIGNS)
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:
@@ -188,10 +191,18 @@ def _eval_config(given: Any) -> Mapping[str, Any]:
 
 def _described(said: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration for people to read, without keys: neither by their name nor inside a text of JSON."""
-    from eyechart.model.secrets import without_secrets
+    return without_secrets({name: _opened(value) for name, value in said.items()})
 
-    inner = dict(said["eval_config"])
-    for name in ("judge_args", "extra_body"):
-        if isinstance(inner.get(name), str) and inner[name].strip():
-            inner[name] = decode_json(inner[name], name)
-    return without_secrets({**said, "eval_config": inner})
+
+def _opened(value: Any) -> Any:
+    """A value with the texts of JSON in it read, however deep they lie: keys may stand inside."""
+    if isinstance(value, Mapping):
+        return {name: one if name == "system_prompt" else _opened(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_opened(one) for one in value]
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return _opened(decode_json(value, "it"))
+    except UsageError:
+        return HIDDEN  # who knows what it holds

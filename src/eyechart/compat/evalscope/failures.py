@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError
 
@@ -39,13 +39,31 @@ class TaskFailed(EyechartError):
 
     exit_code = 1
 
-    def __init__(self, failures: Sequence[PairFailed], results: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, failures: Sequence[EyechartError], results: Mapping[str, Mapping[str, str]]) -> None:
         message = failures[0].message
         if len(failures) > 1:
             lines = "".join(f"\n  {err.message}" for err in failures)
-            message = f"{len(failures)} of the task's evaluations have no result:{lines}"
+            message = f"{len(failures)} evaluations have no result:{lines}"
         super().__init__(message, hint=failures[0].hint)
-        self.failures = tuple(failures)
-        if not results and not any(err.has_asked for err in failures):
+        # Of pairs, and in a list of tasks also what kept one of them from its start.
+        self.failures: tuple[Any, ...] = tuple(failures)
+        if not results and not any(_has_asked(err) for err in failures):
             self.exit_code = 2
         self.results = {name: dict(row) for name, row in results.items()}
+
+
+class TasksFailed(TaskFailed):
+    """Some pairs of a list of tasks have no result. `of_tasks` holds those of each task, in their order.
+
+    In `results` they are together; where two tasks have one of the same name, it is that of the later one.
+    """
+
+    def __init__(
+        self, failures: Sequence[EyechartError], of_tasks: Sequence[Mapping[str, Mapping[str, str]]]
+    ) -> None:
+        super().__init__(failures, {name: row for one in of_tasks for name, row in one.items()})
+        self.of_tasks = [{name: dict(row) for name, row in one.items()} for one in of_tasks]
+
+
+def _has_asked(err: EyechartError) -> bool:
+    return err.has_asked if isinstance(err, PairFailed) else err.exit_code != 2

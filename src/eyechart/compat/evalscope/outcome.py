@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from eyechart.compat.evalscope.failures import PairFailed
@@ -61,6 +63,12 @@ class Pair:
         """The rows of the accuracy file, as texts; none where there is no such file."""
         return read_accuracies(self.folder, self.stem)
 
+    @contextmanager
+    def draft(self) -> Iterator[Path]:
+        """A folder beside the files, for as long as something is made there; nobody else's, and then gone."""
+        with TemporaryDirectory(prefix=".scores-", dir=self.folder) as folder:
+            yield Path(folder)
+
     def drop_accuracies(self) -> None:
         """Those of an earlier time are not true any more, whatever happens now."""
         for path in (*files_of(self.folder, self.stem), self.folder / f"{self.stem}_acc.txt"):
@@ -90,18 +98,22 @@ def stem_for(model: str, data: str) -> str:
 
 def count(pair: Pair, done: Run) -> Outcome:
     """How many were asked and how many gave no answer, which is the end unless failures are to be kept."""
-    found = Outcome(n=0)
-    n = n_failed = 0
+    n = n_failed = n_left = 0
     first = ""
     for result in done.samples():
         n += 1
         if result.reply is None:
             n_failed += 1
+            n_left += result.failure is None
             first = first or f"{result.sample.id}: {_why(result, pair)}"
         if pair.task.is_verbose:
             said = result.reply.text if result.reply else f"failed: {_why(result, pair)}"
             remark(f"{pair.data} {result.sample.id}: {said}")
     found = Outcome(n=n, n_failed=n_failed)
+    if done.trouble is not None and n_left and pair.plan is not None:  # a part is nobody's accuracy
+        what = f"it ended early, and {n_failed} of {n} questions got no answer: {done.trouble.message}"
+        hint = "; ".join(filter(None, (done.trouble.hint, AGAIN)))
+        raise pair.failed(what, hint=hint, counted=found)
     if n_failed and not pair.task.keep_failed:
         what = f"{n_failed} of {n} questions got no answer (e.g. {first})"
         hint = (

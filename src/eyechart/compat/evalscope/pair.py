@@ -6,18 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.compat.evalscope.changed import remembering, run_changed
+from eyechart.compat.evalscope.changed import check_evaluate, remembering, run_changed
 from eyechart.compat.evalscope.failures import PairFailed
 from eyechart.compat.evalscope.outcome import Outcome, Pair, stem_for
+from eyechart.compat.evalscope.places import RUNS, predictions_in
 from eyechart.compat.evalscope.predictions import chosen_format
 from eyechart.compat.evalscope.questions import Questions
 from eyechart.compat.evalscope.status import Status
 from eyechart.compat.evalscope.task import ModelEntry, Task
 from eyechart.compat.evalscope.usual import run_usual
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, UsageError
 from eyechart.run.options import Options
-
-RUNS = "runs"  # where eyechart keeps its own run folders
+from eyechart.store.journal import FILE_NAME
 
 
 def plan_pair(
@@ -52,13 +52,32 @@ def plan_pair(
         options=Options.of(said),
         predictions=predictions or folder / f"{stem_for(model.name, questions.entry.name)}.{chosen_format()}",
     )
+    check_evaluate(pair)
     if predictions is not None:
         return pair
     try:
         source = remembering(questions.source, pair.slips) if is_changed else questions.source
-        return replace(pair, plan=make_plan(source, model.spec, pair.options))
+        pair = replace(pair, plan=make_plan(source, model.spec, pair.options))
     except EyechartError as err:
         raise type(err)(f"model {model.name} x dataset {pair.data}: {err.message}", hint=err.hint) from err
+    _refuse_to_replace(pair)
+    return pair
+
+
+def _refuse_to_replace(pair: Pair) -> None:
+    """Predictions of somebody else's stay: they hold replies, but not what was asked, so none can be reused.
+
+    Those of ours may be replaced, because our journals keep the replies.
+    """
+    found = next(predictions_in(pair.folder, pair.stem), None)
+    if found is None or pair.plan is None:
+        return
+    begin, journals = pair.plan.folder.name.rpartition("-")[0], pair.plan.folder.parent.glob(f"*/{FILE_NAME}")
+    if not any(path.parent.name.rpartition("-")[0] == begin for path in journals):
+        raise UsageError(
+            f"{found} was not made by eyechart, and would be replaced",
+            hint="mode: eval scores it as it is; to ask anew, choose a work_dir of another name",
+        )
 
 
 def run_pair(pair: Pair, status: Status) -> Outcome:

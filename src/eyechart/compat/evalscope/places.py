@@ -22,8 +22,11 @@ from eyechart.errors import DataError, EyechartError, StoreError, UsageError
 from eyechart.store import folder as folders
 
 MARKER = "eyechart_task.json"
+CONFIGS = "configs"  # the configuration is kept there as soon as a task begins
+RUNS = "runs"  # eyechart's own run folders
 FORMATS = ("xlsx", "tsv", "json")  # of predictions
 _STAMP = re.compile(r"\d{8}_\d{6}")
+_PASSWORD = re.compile(r"(://)[^\s/@'\"]+@")
 _FORMAT = "%Y%m%d_%H%M%S"
 # What changes no answer: with these changed, it is still the same task.
 _PACE = frozenset({"api_key", "judge_api_key", "timeout_s", "retries", "concurrency", "progress"})
@@ -45,8 +48,8 @@ class Place:
             folders.write_json(self.folder / MARKER, content)
 
     def discard(self) -> None:
-        """Leave nothing behind of a task that did not begin."""
-        if self.is_new:
+        """Leave nothing behind of a task that did not begin; one that did keeps all."""
+        if self.is_new and not (self.folder / CONFIGS).exists():
             folders.discard(self.folder)
 
 
@@ -55,7 +58,7 @@ def take_place(task: Task) -> Iterator[Place]:
     """The folder of a task, made or found, and kept from other processes meanwhile."""
     identity = identity_of(task)
     if task.use_cache is not None or not task.is_stamped:
-        folder = Path(task.use_cache or task.work_dir).expanduser()
+        folder = _root(task)
         if task.use_cache is not None and not folder.is_dir():
             raise UsageError(
                 f"use_cache: there is no folder {folder}", hint="it names that of an earlier task"
@@ -64,7 +67,7 @@ def take_place(task: Task) -> Iterator[Place]:
         yield Place(folder=folder, identity=identity, is_marked=False)
         return
     with contextlib.ExitStack() as stack:
-        root = Path(task.work_dir).expanduser()
+        root = _root(task)
         earlier = _earlier(root, identity, stack, with_done=task.reuse)
         folder = earlier or _new(root, stack)
         place = Place(folder=folder, identity=identity, is_marked=True, is_new=earlier is None)
@@ -86,10 +89,8 @@ def identity_of(task: Task) -> str:
 def find_predictions(task: Task, model: str, stem: str) -> Path:
     """The newest file of predictions, for a task that only scores."""
     for place in places_of(task):
-        for ending in FORMATS:
-            path = place / model / f"{stem}.{ending}"
-            if path.is_file():
-                return path
+        if path := next(predictions_in(place / model, stem), None):
+            return path
     between = "" if task.use_cache is not None or not task.is_stamped else "*/"
     looked = f"{Path(task.use_cache or task.work_dir)}/{between}{model}/{stem}.xlsx"
     hint = "mode: infer or mode: all makes them"
@@ -103,8 +104,23 @@ def find_predictions(task: Task, model: str, stem: str) -> Path:
 
 def places_of(task: Task) -> list[Path]:
     """The folders in which a task's files may lie, the newest first."""
-    root = Path(task.use_cache or task.work_dir).expanduser()
+    root = _root(task)
     return [root] if task.use_cache is not None or not task.is_stamped else list(_stamped(root))
+
+
+def predictions_in(folder: Path, stem: str) -> Iterator[Path]:
+    """The files of predictions of one pair that lie in a folder, whoever wrote them."""
+    yield from (path for ending in FORMATS if (path := folder / f"{stem}.{ending}").is_file())
+
+
+def _root(task: Task) -> Path:
+    """The folder that the task names."""
+    root = Path(task.use_cache or task.work_dir).expanduser()
+    if root.is_file():
+        raise UsageError(
+            f"{root} is a file, and results need a folder", hint="choose a work_dir of another name"
+        )
+    return root
 
 
 def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,9 +174,9 @@ def write_config(place: Place, task: Task) -> None:
 
     from eyechart.replacing import replacing
 
-    folders.make(place.folder / "configs")
+    folders.make(place.folder / CONFIGS)
     text = yaml.safe_dump(plain(task), sort_keys=False, allow_unicode=True)
-    with replacing(place.folder / "configs" / "task_config.yaml") as path:
+    with replacing(place.folder / CONFIGS / "task_config.yaml") as path:
         path.write_text(hidden(text, task), encoding="utf-8")
 
 
@@ -173,7 +189,8 @@ def plain(task: Task) -> Any:
 
 
 def hidden(text: str, task: Task) -> str:
-    """A text without the keys of a task, whoever put them there."""
+    """A text without the keys of a task, whoever put them there, nor a password in an address."""
+    text = _PASSWORD.sub(r"\1[secret]@", text)
     for key in task.secrets():
         if len(key) > 3:  # what is shorter keeps nobody out, and stands in many a word
             text = text.replace(key, "[secret]")

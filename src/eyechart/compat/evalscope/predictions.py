@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from eyechart.compat.evalscope.places import FORMATS
+from eyechart.compat.evalscope.printed import remark
 from eyechart.data.rows import Blob
 from eyechart.errors import DataError, UsageError
 from eyechart.report.files import text_file
@@ -18,6 +20,7 @@ from eyechart.report.vlmevalkit.rows import NO_ANSWER, survey
 from eyechart.run.options import Options
 from eyechart.types import Result
 
+_CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as report/workbook.py writes it
 _Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
 
 
@@ -39,9 +42,7 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
     """
     heading, rows = _as_in(file, results) if file is not None else _as_asked(results)
     if path.suffix == ".xlsx":
-        from eyechart.report.sheet import write_sheet
-
-        write_sheet(heading, rows, path)
+        _write_sheet(heading, rows, path)
     elif path.suffix == ".tsv":
         with text_file(path) as out:
             writer = csv.writer(out, delimiter="\t", lineterminator="\n")
@@ -50,6 +51,39 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
     else:
         with text_file(path) as out:
             json.dump([dict(zip(heading, row, strict=True)) for row in rows], out, ensure_ascii=False)
+
+
+def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: Path) -> None:
+    """As a workbook, whose cells hold only so much: what was cut is said."""
+    from eyechart.report.sheet import new_sheet
+    from eyechart.report.workbook import MAX_CHARACTERS, fit
+
+    n_cut = 0
+    with new_sheet(heading, path) as add:
+        for row in rows:
+            n_cut += sum(isinstance(cell, str) and fit(cell).is_cut for cell in row)
+            add(row)
+    if n_cut:
+        what = "1 text was" if n_cut == 1 else f"{n_cut:,} texts were"
+        remark(f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a cell holds")
+        remark("  hint: PRED_FORMAT=tsv keeps them whole")
+
+
+def is_cut(prediction: str) -> bool:
+    """Whether a prediction is only the beginning of one, by the mark that we leave at such an end.
+
+    >>> is_cut("A long tale… [cut: 40,000 characters]"), is_cut("A")
+    (True, False)
+    """
+    return _CUT.search(prediction) is not None
+
+
+def cut_error(path: Path, name: str) -> DataError:
+    """The error for a file with such a prediction: its answer may have stood further down."""
+    return DataError(
+        f"{path.name}: the prediction of {name} was cut, because a cell of a sheet holds no more",
+        hint="PRED_FORMAT=tsv with mode: all and reuse: true writes it whole, and asks nothing again",
+    )
 
 
 def said_by(result: Result) -> str:
@@ -113,6 +147,8 @@ def answered_of(path: Path, source: Any, options: Options, kept: Path) -> Path:
     if options.limit is not None:
         beyond = _beyond(source, options)
         said = {name: text for name, text in said.items() if name not in beyond}
+    if cut := next((name for name, text in said.items() if is_cut(text)), None):
+        raise cut_error(path, cut)
     if not said:
         raise DataError(f"{path.name} holds no answer", hint="mode: all asks for them")
     kept.parent.mkdir(parents=True, exist_ok=True)

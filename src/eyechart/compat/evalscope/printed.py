@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eyechart.report.visible import one_line, visible
+
 if TYPE_CHECKING:
     from eyechart.report.vlmevalkit.accuracy import Line
 
@@ -20,13 +22,13 @@ _WIDEST = 120  # the error that is raised says it in full
 
 def say(text: str) -> None:
     """A line on stdout, at once: results are for whoever started the task."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{visible(text)}\n")
     sys.stdout.flush()
 
 
 def remark(text: str) -> None:
-    """A line on stderr."""
-    sys.stderr.write(f"{text}\n")
+    """A line on stderr. What models say is shown, and nothing in it is obeyed."""
+    sys.stderr.write(f"{visible(text)}\n")
 
 
 def print_done(model: str, data: str, result: Any) -> None:
@@ -84,7 +86,6 @@ def _plain(value: Any) -> str | float:
 
 def summary_text(rows: Sequence[Mapping[str, str]]) -> str:
     """The report at the end of a model: a line for each of its sets of questions."""
-    from eyechart.report.visible import one_line
 
     def cell(text: str) -> str:
         line = one_line(text) or "-"

@@ -15,9 +15,6 @@ from eyechart.compat.evalscope.published import RULES, published
 from eyechart.compat.evalscope.task import DataEntry
 from eyechart.errors import DataError
 
-# Parts of names that stand for CircularEval.
-_CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
@@ -60,6 +57,7 @@ def _published(entry: DataEntry, path: Path) -> Questions:
 
 def _own(entry: DataEntry, path: Path) -> Questions:
     from eyechart.compat.vlmeval import bridge
+    from eyechart.compat.vlmeval.samples import is_circular
 
     try:
         kind = bridge.kind_of(bridge.columns_of(path))
@@ -74,7 +72,7 @@ def _own(entry: DataEntry, path: Path) -> Questions:
         return Questions(entry=entry, source=source, file=path, dataset=dataset, takes_judge=False)
     if kind == "vqa":  # which VLMEvalKit leaves to the user's class: read by our own rules
         return Questions(entry=entry, source=path, file=path, options={"read_as": "plain"})
-    if any(part in entry.name.lower() for part in _CIRCULAR):
+    if is_circular(path.stem):  # the file's own name: a label says nothing of what is in it
         return Questions(entry=entry, source=path, file=path, options={"read_as": "mmbench"})
     options = {"read_as": "plain", "scorer": "choice-vlmevalkit"}
     return Questions(entry=entry, source=path, file=path, options=options)

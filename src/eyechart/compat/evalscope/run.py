@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.compat.evalscope.config import read_task
-from eyechart.compat.evalscope.failures import PairFailed, TaskFailed
+from eyechart.compat.evalscope.failures import PairFailed, TaskFailed, TasksFailed
 from eyechart.compat.evalscope.printed import print_done, rate, remark, say, summary_text
 from eyechart.compat.evalscope.task import Task
 from eyechart.compat.evalscope.wording import in_words_of_a_task
@@ -16,6 +18,7 @@ from eyechart.errors import EyechartError
 
 if TYPE_CHECKING:
     from eyechart.compat.evalscope.outcome import Outcome, Pair
+    from eyechart.compat.evalscope.places import Place
     from eyechart.compat.evalscope.questions import Questions
     from eyechart.compat.evalscope.status import State, Status
 
@@ -31,58 +34,97 @@ def run_task(task_cfg: Any) -> Any:
 
     `task_cfg` is a dict, a `TaskConfig` or something like it, the path of a .yaml, .json or .py file, or a
     list of these. A bad configuration is refused before anything is asked. What fails on the way is raised at
-    the end, when all else is done; the same call again asks only for what is missing. The last line on stdout
-    is what is returned.
+    the end, when all else is done, the other tasks of a list included; the same call again asks only for what
+    is missing. The last line on stdout is what is returned.
     """
     with in_words_of_a_task():
         if isinstance(task_cfg, list | tuple):
-            tasks = [read_task(one) for one in task_cfg]  # all are checked before the first one starts
-            return [run_and_print(task) for task in tasks]
+            return _run_several([read_task(one) for one in task_cfg])
         return run_and_print(read_task(task_cfg))
 
 
 def run_and_print(task: Task) -> Results:
     """Run a task, and print what it returns, if anything was scored."""
-    results = run(task)
+    return _printed(run(task))
+
+
+def run(task: Task) -> Results:
+    """Run a task that was read already."""
+    with _ready(task) as start:
+        return start()
+
+
+def _run_several(tasks: Sequence[Task]) -> list[Results]:
+    """One task after the other, once all could start; what fails is raised when all are done."""
+    found: list[Results] = []
+    failures: list[EyechartError] = []
+    with ExitStack() as stack:
+        for start in [stack.enter_context(_ready(task)) for task in tasks]:
+            try:
+                found.append(_printed(start()))
+            except EyechartError as err:
+                failures += err.failures if isinstance(err, TaskFailed) else [err]
+                found.append(Results(err.results if isinstance(err, TaskFailed) else {}))
+    if failures:
+        raise TasksFailed(failures, found) from failures[0].__cause__
+    return found
+
+
+def _printed(results: Results) -> Results:
     if results:
         say(str(results))
     return results
 
 
-def run(task: Task) -> Results:
-    """Run a task that was read already."""
-    from eyechart.compat.evalscope.changed import seed_all
-    from eyechart.compat.evalscope.places import take_place, write_config
+@contextmanager
+def _ready(task: Task) -> Iterator[Callable[[], Results]]:
+    """A task that could start now, and what starts it: all was checked, nothing spent.
+
+    One that only scores is planned when it starts, since another may make its predictions before.
+    """
+    from eyechart.compat.evalscope.places import take_place
     from eyechart.compat.evalscope.questions import open_questions
 
     for note in task.notes:
         remark(note)
     if task.is_dry_run:
-        _print_config(task)
-        return Results()
-    if task.seed is not None:
-        seed_all(task.seed)
+        yield partial(_print_config, task)
+        return
+    _seed(task)
     questions = [open_questions(entry) for entry in task.data]
     for one in filter(None, (one.remark for one in questions)):
         remark(one)
     if task.mode == "eval":
-        return _run_all(_plan_all(task, questions, None))
+        yield lambda: _run_all(_plan_all(task, questions, None))
+        return
     with take_place(task) as place:
         try:
-            pairs = _plan_all(task, questions, place.folder)
-        except EyechartError:
-            place.discard()
-            raise
-        write_config(place, task)
-        try:
-            results = _run_all(pairs)
-        except KeyboardInterrupt:
-            remark("interrupted: the same call again goes on with what is missing")
-            raise
+            yield partial(_start, task, place, _plan_all(task, questions, place.folder))
         finally:
-            remark(f"results: {place.folder}")
-        place.mark(is_done=True)
+            place.discard()
+
+
+def _start(task: Task, place: Place, pairs: Sequence[tuple[Pair, Status]]) -> Results:
+    from eyechart.compat.evalscope.places import write_config
+
+    write_config(place, task)
+    _seed(task)
+    try:
+        results = _run_all(pairs)
+    except KeyboardInterrupt:
+        remark("interrupted: the same call again goes on with what is missing")
+        raise
+    finally:
+        remark(f"results: {place.folder}")
+    place.mark(is_done=True)
     return results
+
+
+def _seed(task: Task) -> None:
+    from eyechart.compat.evalscope.changed import seed_all
+
+    if task.seed is not None:
+        seed_all(task.seed)
 
 
 def _plan_all(task: Task, questions: Sequence[Questions], out: Path | None) -> list[tuple[Pair, Status]]:
@@ -167,9 +209,10 @@ def _state(pair: Pair, outcome: Outcome) -> State:
     return "infer" if pair.plan is not None and (outcome.n_failed or not outcome.n) else "eval"
 
 
-def _print_config(task: Task) -> None:
+def _print_config(task: Task) -> Results:
     import yaml
 
     from eyechart.compat.evalscope.places import hidden, plain
 
     say(hidden(yaml.safe_dump(plain(task), sort_keys=False, allow_unicode=True), task).rstrip())
+    return Results()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -66,14 +65,11 @@ def _write_accuracies(pair: Pair, done: Run) -> None:
 
     manifest = {**done.manifest, "model": pair.model.name, "origin": f"{pair.data}.tsv", "trials": 1}
     their_stem = stem_of(manifest, 0)
-    draft = pair.folder / ".scores"  # with them come predictions, which must not replace those that are there
-    draft.mkdir(exist_ok=True)
-    try:
+    # With them come predictions, which must not replace those that are there.
+    with pair.draft() as draft:
         for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.samples)):
             if path.name != f"{their_stem}.xlsx":
                 path.replace(pair.folder / f"{pair.stem}{path.name.removeprefix(their_stem)}")
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     in_chosen_format(pair.folder, pair.stem)
 
 

@@ -1,0 +1,116 @@
+"""The status file: no key in it, and nothing lost where several processes write it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.compat.evalscope.status import Status, without_keys
+from eyechart.compat.evalscope.task import DataEntry, ModelEntry, Task
+from support.command import eyechart_process
+from support.tasks import User, files_with, status
+
+SECRET = "sk-unused-0123456789"
+NOBODY = Task(models=(), data=())
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--mode", "eval", "--key", SECRET],
+        ["--mode", "eval", "--judge", "exact_matching", "--judge-key", SECRET],
+        ["--mode", "eval", "--judge", "exact_matching", f"--judge-key={SECRET}"],
+        ["--mode", "eval", "--extra-body", f'{{"auth": "{SECRET}"}}'],
+        ["--mode", "eval", "--judge", "exact_matching", "--judge-args", f'{{"password": "{SECRET}"}}'],
+        ["--mode", "eval", "--judge", "exact_matching", "--judge-base-url", f"http://me:{SECRET}@host/v1"],
+    ],
+)
+def test_keys_that_nobody_uses_are_written_nowhere(user: User, flags: list[str]) -> None:
+    folder = user.desk / "outputs" / "m"
+    folder.mkdir(parents=True)
+    rows = [f"{k}\tQuestion {k}?\t{'ABCD'[k % 4]}" for k in range(8)]
+    (folder / "m_mine.tsv").write_text(
+        "\n".join(["index\tquestion\tprediction", *rows]) + "\n", encoding="utf-8"
+    )
+    home = str(user.data.parent)
+    done = eyechart_process("vlmeval", "--data", "mine", "--model", "m", *flags, cwd=user.desk, HOME=home)
+    assert done.code == 0, done.err
+    assert "vlmeval" in status(folder)["argv"]
+    assert not files_with(user.desk, SECRET)
+    assert SECRET not in done.out + done.err
+
+
+def test_a_key_beside_an_entry_that_has_its_own(user: User) -> None:
+    (user.desk / "two.json").write_text(
+        f'{{"model": {{"m": {{"class": "GPT4V", "model": "m", "key": "sk-own-123456", "api_base": '
+        f'"{user.server.base_url}"}}}}, "data": {{"mine": {{}}}}}}',
+        encoding="utf-8",
+    )
+    done = eyechart_process(
+        "vlmeval", "--config", "two.json", "--key", SECRET, cwd=user.desk, HOME=str(user.data.parent)
+    )
+    assert done.code == 0, done.err
+    assert {one.headers["Authorization"] for one in user.server.asked} == {"Bearer sk-own-123456"}
+    assert files_with(user.desk, "sk-own-123456") == [user.desk / "two.json"]
+    assert not files_with(user.desk, SECRET)
+
+
+@given(st.lists(st.sampled_from(["--key", "--judge-key", "--api_key", "--limit", "3", "-v", "--key=", "x"])))
+def test_what_follows_a_flag_for_a_key_is_hidden(before: list[str]) -> None:
+    assert SECRET not in " ".join(without_keys([*before, "--judge-key", SECRET], NOBODY))
+    assert SECRET not in " ".join(without_keys([*before, f"--token={SECRET}"], NOBODY))
+
+
+def test_what_is_no_key_stays() -> None:
+    said = ["run.py", "--data", "mine", "--limit=3", "--model", "m", "--base-url", "http://localhost/v1"]
+    assert without_keys(said, NOBODY) == said
+
+
+def task(*data: str) -> Task:
+    entries = tuple(DataEntry(name=name, source=name) for name in data)
+    return Task(models=(ModelEntry(spec="openai/m", name="m"),), data=entries)
+
+
+def test_two_that_write_one_file_keep_what_the_other_said(tmp_path: Path) -> None:
+    first, second = (Status(tmp_path, "m", task(name)) for name in ("a", "b"))
+    first.say("a", "infer")
+    second.say("b", "done")
+    first.say("a", "done")
+    assert {name: one["status"] for name, one in status(tmp_path)["datasets"].items()} == {
+        "a": "done",
+        "b": "done",
+    }
+    assert second.is_done("a")
+
+
+def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    script = """
+import sys, time
+from pathlib import Path
+from eyechart.compat.evalscope.status import Status
+from eyechart.compat.evalscope.task import Task
+folder = Path(sys.argv[1])
+status = Status(folder, "m", Task(models=(), data=()))
+(folder / f"{sys.argv[2]}.ready").touch()
+while len(list(folder.glob("*.ready"))) < 3:
+    time.sleep(0.01)
+for k in range(40):
+    status.say(f"{sys.argv[2]}-{k}", "done")
+"""
+    started = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), who]) for who in "abc"]
+    assert [one.wait(60) for one in started] == [0, 0, 0]
+    assert len(status(tmp_path)["datasets"]) == 120
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"datasets": 3}', '{"datasets": {"a": 1}}'])
+def test_a_file_that_cannot_be_read_is_written_anew(tmp_path: Path, text: str) -> None:
+    (tmp_path / "status.json").write_text(text, encoding="utf-8")
+    kept = Status(tmp_path, "m", task("b"))
+    assert not kept.is_done("a")
+    kept.say("b", "done")
+    assert kept.is_done("b")
