@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError, listed
-
-NO_ANSWER = "Failed to obtain answer via API."  # by which VLMEvalKit knows what it must ask again
+from eyechart.exchange import NO_ANSWER
 
 _FIRST = ("question", "A", "B", "C", "D")
 _THEN = ("prediction", "category", "l2_category", "index")
