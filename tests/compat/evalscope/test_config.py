@@ -418,3 +418,30 @@ def test_no_time_at_all_is_refused_by_the_key(seconds: float) -> None:
         read(model=[{**ENTRY, "timeout": seconds}])
     with pytest.raises(UsageError, match=rf"timeout is {seconds:g}, but must be more"):
         read(model="m", base_url="http://127.0.0.1:9/v1", timeout=seconds)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"extra_body": json.dumps({"api_key": "sk-inner-123456"})},
+        {"extra_body": json.dumps({"more": json.dumps({"token": "sk-inner-123456"})})},
+        {"of_the_server": "{'api_key': 'sk-inner-123456'}"},
+        {"of_the_server": [json.dumps({"password": "sk-inner-123456"})]},
+    ],
+)
+def test_keys_inside_the_texts_of_an_entry_are_not_described(said: dict[str, Any]) -> None:
+    given_task = config(model=[{**ENTRY, **said}])
+    described = repr(read_task(given_task).described)
+    assert "sk-inner-123456" not in described
+    assert "[secret]" in described
+
+
+def test_other_texts_are_described_as_they_are() -> None:
+    given_task = config(model=[{**ENTRY, "system_prompt": "{json} only", "extra_body": '{"top_k": 3}'}])
+    (entry,) = read_task(given_task).described["eval_config"]["model"]
+    assert (entry["system_prompt"], entry["extra_body"]) == ("{json} only", {"top_k": 3})
+
+
+@pytest.mark.parametrize(("said", "seed"), [({}, 42), ({"seed": 0}, 0), ({"seed": None}, 42)])
+def test_a_seed_that_is_not_said_is_the_usual_one(said: dict[str, Any], seed: int) -> None:
+    assert read_task({**config(), **said}).seed == seed

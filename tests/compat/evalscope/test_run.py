@@ -6,7 +6,9 @@ import csv
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,6 +19,7 @@ from eyechart.compat.evalscope.failures import TaskFailed
 from eyechart.compat.evalscope.places import MARKER
 from eyechart.compat.evalscope.run import run
 from eyechart.compat.evalscope.summarizer import Summarizer
+from eyechart.compat.evalscope.task import DataEntry
 from eyechart.errors import DataError, EyechartError, UsageError
 from support.files import choice_tsv, picture, picture_base64
 from support.server import Answer, Asked
@@ -348,6 +351,14 @@ def test_names_that_stand_for_circular_evaluation(user: User) -> None:
     (user.data / "my_circular.tsv").write_text(text + "\n", encoding="utf-8")
     user.server.answer = lambda asked: "yes" if number_of(asked) < 3 else "B"
     assert run_task(user.config("my_circular"))[f"{M}_my_circular_acc"]["Overall"] == "0.75"
+    task = read_task(user.config("my_circular"))
+    labelled = replace(task, data=(DataEntry(name="plain", source="my_circular"),))
+    assert run(labelled)[f"{M}_plain_acc"]["Overall"] == "0.75"  # the file decides, and not its label
+    user.server.answer = right
+    labelled = replace(task, data=(DataEntry(name="circular", source="mine"),))
+    assert "circular" not in run(labelled)[f"{M}_circular_acc"]
+    (folder,) = {path.parent for path in user.desk.glob(f"outputs/*/{M}/{M}_circular_acc.csv")}
+    assert len(sheet(folder / f"{M}_circular.xlsx")) == 8
 
 
 def test_pictures_are_shrunk_and_a_system_message_goes_before(user: User) -> None:
@@ -437,8 +448,6 @@ def test_the_newest_results_are_found_again(user: User) -> None:
 
 
 def test_the_layout_of_vlmevalkit_asks_anew_what_is_done(user: User) -> None:
-    from dataclasses import replace
-
     task = replace(read_task(user.config(work_dir="kit")), is_stamped=False, asks_anew=True)
     run(task)
     assert (user.desk / "kit" / M / f"{M}_mine.xlsx").is_file()
@@ -460,3 +469,26 @@ def test_bad_rows_and_missing_pictures_are_named(user: User) -> None:
     with pytest.raises(TaskFailed, match=r"dataset gone: 1 of 1 .*7: .*nowhere.png"):
         run_task(user.config("gone"))
     assert user.n_asked() == 0
+
+
+@pytest.mark.parametrize("said", [{}, {"no_timestamp": True}, {"mode": "eval"}], ids=str)
+def test_a_file_where_results_should_go(user: User, said: dict[str, Any]) -> None:
+    (user.desk / "notes.txt").write_text("mine", encoding="utf-8")
+    outer = {name: said[name] for name in said if name != "mode"}
+    inner = {name: said[name] for name in said if name == "mode"}
+    with pytest.raises(UsageError, match=r"^notes.txt is a file, and results need a folder\n") as refused:
+        run_task({**user.config(**inner), "work_dir": "notes.txt", **outer})
+    assert "work_dir" in refused.value.hint
+    with pytest.raises(EyechartError) as caught:
+        run_task({**user.config(), "work_dir": "notes.txt/below"})
+    assert "--out" not in str(caught.value)
+    assert user.n_asked() == 0
+
+
+def test_what_another_process_is_making_is_left_alone(user: User) -> None:
+    draft = user.desk / "there" / M / ".scores"
+    draft.mkdir(parents=True)
+    (draft / "half.csv").write_text("on its way", encoding="utf-8")
+    run_task({**user.config(), "no_timestamp": True, "work_dir": "there"})
+    assert (draft / "half.csv").is_file()
+    assert [path.name for path in draft.parent.glob(".scores*")] == [".scores"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eyechart.errors import EyechartError
 
@@ -46,7 +46,7 @@ class TaskFailed(EyechartError):
             message = f"{len(failures)} evaluations have no result:{lines}"
         super().__init__(message, hint=failures[0].hint)
         # Of pairs, and in a list of tasks also what kept one of them from its start.
-        self.failures: tuple[Any, ...] = tuple(failures)
+        self.failures: tuple[EyechartError, ...] = tuple(failures)
         if not results and not any(_has_asked(err) for err in failures):
             self.exit_code = 2
         self.results = {name: dict(row) for name, row in results.items()}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
-from eyechart.compat.wording import advice, in_words, renamed
-
-__all__ = ["KEYS", "advice", "in_words_of_a_task", "renamed"]
+from eyechart.compat.wording import in_words
 
 # The flags of `eyechart run` that a configuration has a key for.
 KEYS: Mapping[str, str] = {

@@ -27,20 +27,6 @@ def bring_predictions(task: Task, say: Callable[[str], None]) -> None:
                 _fetch(folder, stem, say)
 
 
-def count_failed(task: Task) -> dict[str, int]:
-    """How many predictions say that there was no answer, by the stem of their file; where there are some."""
-    from eyechart.data.replies import read_replies
-
-    found = {}
-    for model in task.models:
-        for data in task.data:
-            stem = f"{model.name}_{data.name}"
-            for path in predictions_in(Path(task.work_dir).expanduser() / model.name, stem):
-                if n := len(read_replies(path).skipped):
-                    found[stem] = n
-    return found
-
-
 def _fetch(folder: Path, stem: str, say: Callable[[str], None]) -> None:
     """The newest of the folders T<date>…, which VLMEvalKit makes for every start."""
     starts = sorted(
