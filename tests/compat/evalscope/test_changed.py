@@ -275,3 +275,15 @@ def test_replies_that_wait_for_a_judge_are_no_result(
     kept = run(read_task(changing.config("open", keep_failed=True, **judge)))
     assert (kept[f"{M}_open_acc"]["Overall"], kept.n_failed) == ("1.0", 2)
     assert "2 of 4 replies wait for the judge, and count nowhere" in capsys.readouterr().err
+
+
+def test_a_run_that_ended_early_reaches_no_evaluate(changing: User) -> None:
+    CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
+    rows = [f"{k}\tQuestion {k}?\t{k}\t{picture_base64((k, 9, 9))}" for k in range(40)]
+    text = "\n".join(["index\tquestion\tanswer\timage", *rows]) + "\n"
+    (changing.data / "more.tsv").write_text(text, encoding="utf-8")
+    changing.server.answer = lambda asked: Answer(status=401) if number_of(asked) else "0"
+    with pytest.raises(
+        TaskFailed, match="dataset more: it ended early, and 39 of 40 questions got no answer"
+    ):
+        run_task(changing.config("more", nproc=1, keep_failed=True))

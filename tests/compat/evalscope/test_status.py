@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from eyechart.compat.evalscope.status import Status, without_keys
 from eyechart.compat.evalscope.task import DataEntry, ModelEntry, Task
 from support.command import eyechart_process
-from support.tasks import User, files_with, status
+from support.files import choice_tsv
+from support.server import Answer
+from support.tasks import User, files_with, right, status
 
 SECRET = "sk-unused-0123456789"
 NOBODY = Task(models=(), data=())
@@ -105,6 +108,29 @@ for k in range(40):
     started = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), who]) for who in "abc"]
     assert [one.wait(60) for one in started] == [0, 0, 0]
     assert len(status(tmp_path)["datasets"]) == 120
+
+
+def test_two_commands_in_one_folder(user: User) -> None:
+    """One model, a set of questions each, at the same time."""
+    sets = ("mine", "other")
+    choice_tsv(user.data / "other.tsv", 8)
+    user.server.answer = lambda asked: Answer(right(asked), delay_s=0.2)
+    flags = ["--model", "m", "--base-url", user.server.base_url, "--api-nproc", "4"]
+    with ThreadPoolExecutor() as pool:
+        home = str(user.data.parent)
+        done = list(
+            pool.map(
+                lambda name: eyechart_process("vlmeval", "--data", name, *flags, cwd=user.desk, HOME=home),
+                sets,
+            )
+        )
+    assert [one.code for one in done] == [0, 0], done
+    folder = user.desk / "outputs" / "m"
+    assert {name: one["status"] for name, one in status(folder)["datasets"].items()} == dict.fromkeys(
+        sets, "done"
+    )
+    assert all((folder / f"m_{name}_acc.csv").is_file() for name in sets)
+    assert not list(folder.glob(".scores*"))
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"datasets": 3}', '{"datasets": {"a": 1}}'])
