@@ -194,19 +194,6 @@ def test_model_check_of_nobody(tmp_path: Path) -> None:
     assert "cannot connect" in done.err
 
 
-@pytest.mark.ocr
-@pytest.mark.slow
-def test_the_demo_shows_chance_blind_and_looking(tmp_path: Path) -> None:
-    done = eyechart("demo", cwd=tmp_path)
-    assert done.code == 0
-    for word in ("(chance)", "baseline/random", "baseline/majority", "baseline/look", "What to try next"):
-        assert word in done.out
-    assert "run folder: runs/demo/" in done.err
-    again = eyechart("demo", "--json", cwd=tmp_path)
-    scores = {one["model"]: one["score"] for one in again.json["runs"]}
-    assert scores["baseline/look"] > scores["baseline/majority"]
-
-
 def test_help_and_version(tmp_path: Path) -> None:
     overview = eyechart_process("--help", cwd=tmp_path)
     assert overview.code == 0

@@ -291,7 +291,7 @@ def test_empty_and_cut_off_replies_are_named(questions: Path, tmp_path: Path) ->
         return replies[int(found[1])]
 
     with Server(answer) as server:
-        done = eyechart("run", questions, *flags(server), "--json", cwd=tmp_path)
+        done = eyechart("run", questions, *flags(server), "--json", "--retries", "1", cwd=tmp_path)
     counts = {name: count for name, count in done.json["outcomes"].items() if count}
     assert counts == {"unparsed": 1, "truncated": 1, "correct": 2, "refused": 3, "failed": 1}
 

@@ -119,6 +119,12 @@ def test_the_demo_and_the_figures_that_the_pages_quote(tmp_path: Path) -> None:
     done = eyechart_process("demo", "-q", cwd=tmp_path, timeout=240)
     assert done.code == 0, done.err
     printed = flat(done.out)
+    for word in ("(chance)", "baseline/random", "baseline/majority", "baseline/look", "What to try next"):
+        assert word in printed
+    assert "run folder: runs/demo/" in done.err
+    again = eyechart_process("demo", "--json", cwd=tmp_path, timeout=240)  # asks nothing any more
+    scores = {one["model"]: one["score"] for one in again.json["runs"]}
+    assert scores["baseline/look"] > scores["baseline/majority"]
     for page in PAGES:
         for command in commands(page):
             if command.words == ["eyechart", "demo"]:

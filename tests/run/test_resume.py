@@ -86,7 +86,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
     kills_mid_run = 0
     with Server(mostly_right) as server:
         undisturbed = eyechart_process(*run_arguments(server, "calm"), cwd=tmp_path).json
-        for attempt in range(12):
+        for attempt in range(5):
             out = tmp_path / f"kill{attempt}"
             arguments = run_arguments(server, out.name)
             for _ in range(2):
@@ -102,7 +102,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
             assert set(asked.values()) <= {1}
             assert committed(folder_in(out)) == {str(number) for number in range(N)}
             assert comparable(resumed.json) == comparable(undisturbed)
-    assert kills_mid_run >= 5, "the kills came too early or too late to prove anything"
+    assert kills_mid_run >= 2, "the kills came too early or too late to prove anything"
 
 
 def judged_calls(folder: Path) -> set[str]:
@@ -134,7 +134,7 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
         arguments = ["run", "q.jsonl", "-m", "openai/m", *flags, "--out"]
         undisturbed = eyechart_process(*arguments, "calm", cwd=tmp_path).json
         assert undisturbed["outcomes"]["correct"] == 80
-        for attempt in range(8):
+        for attempt in range(4):
             out = tmp_path / f"kill{attempt}"
             kill_after(rng.randint(N // 4, 2 * N), server, start(*arguments, out.name, cwd=tmp_path))
             folders = list(out.glob("*/*"))
@@ -151,7 +151,7 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
             assert not judged & again["judge"], "a judge's committed word was asked for again"
             assert judged | again["judge"] == {str(number) for number in range(N)}
             assert comparable(resumed.json) == comparable(undisturbed)
-    assert kills_mid_judging >= 2, "the kills came too early or too late to prove anything"
+    assert kills_mid_judging >= 1, "the kills came too early or too late to prove anything"
 
 
 def test_the_same_command_again_asks_nothing(tmp_path: Path) -> None:

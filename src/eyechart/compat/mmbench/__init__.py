@@ -8,6 +8,7 @@ Neither pandas nor torch is needed; torch's DataLoader takes the data set as it 
 """
 
 from eyechart.compat.mmbench.dataset import MMBenchDataset
-from eyechart.compat.mmbench.submission import NO_ANSWER, dump_submission
+from eyechart.compat.mmbench.submission import dump_submission
+from eyechart.exchange import NO_ANSWER
 
 __all__ = ["NO_ANSWER", "MMBenchDataset", "dump_submission"]
