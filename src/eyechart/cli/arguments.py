@@ -137,6 +137,8 @@ def find_run(given: str) -> Path:
 
 def load_dotenv() -> None:
     """Read a .env file of the current folder; what the environment says already stays."""
+    if not Path(".env").exists():
+        return
     from dotenv import load_dotenv as load
 
     load(".env")

@@ -12,6 +12,7 @@ import msgspec
 
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.budget import Role
+from eyechart.engine.deadlines import Deadlines
 from eyechart.engine.endpoint import FIRST_REST_S, OVERLOADED, Endpoint
 from eyechart.engine.endpoints import Endpoints
 from eyechart.engine.giving_up import ODD_REQUEST, GivingUp, Tries
@@ -114,10 +115,14 @@ class Asker:
     rates: Rates | None = None
     purse: Purse | None = None
     role: Role = "model"
+    deadlines: Deadlines = field(init=False)
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
     sent: int = 0
     retried: int = 0
     is_one_by_one: bool = False  # several answers to one request are not to be had from it
+
+    def __post_init__(self) -> None:
+        self.deadlines = Deadlines(self.patience.timeout_s)
 
     async def ask(self, request: Request, n: int = 1) -> Answer:
         """One reply or, with `n`, up to as many; raises `Unanswered` or `Stopped`."""
@@ -234,19 +239,19 @@ class Asker:
 
     async def _send(self, endpoint: Endpoint, call: Call) -> list[Reply]:
         self.sent += 1
-        timeout_s = self.patience.timeout_s
-        limit = asyncio.timeout(timeout_s)
+        wait = self.deadlines.begin()
         try:
-            async with limit:
-                said = await call(endpoint.model)
-        except TimeoutError as err:
-            if not limit.expired():  # the model's own
-                raise ModelError(f"{self.model.name} raised TimeoutError: {err}") from err
-            message = f"no answer within {timeout_s:g} s"
+            said = await call(endpoint.model)
+        except asyncio.CancelledError:
+            if not wait.was_ended():
+                raise
+            message = f"no answer within {self.patience.timeout_s:g} s"
             hint = "--timeout allows more"
             raise ModelError(message, hint=hint, is_retryable=True, was_silent=True) from None
         except ModelError:
             raise
         except Exception as err:  # a model may be anybody's: its slip is this sample's failure
             raise ModelError(f"{self.model.name} raised {type(err).__name__}: {err}") from err
+        finally:
+            self.deadlines.end(wait)
         return [said] if isinstance(said, Reply) else said

@@ -37,7 +37,11 @@ def _is_kept(model: Model, request: Request) -> bool:
     """Whether the same request means the same: a picture at an address that is handed on may be another."""
     if not getattr(model, "is_endpoint", False):
         return False
-    return not any(isinstance(part, ImageRef) for turn in request.messages for part in turn.parts)
+    for turn in request.messages:
+        for part in turn.parts:
+            if isinstance(part, ImageRef):
+                return False
+    return True
 
 
 def _short(key: str) -> int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from urllib.parse import SplitResult, urlsplit
 
 from eyechart.errors import UsageError
+
+_WITH_SETTINGS = ("darwin", "win32")  # where the system's own settings may name a proxy
 
 
 def split_address(url: str) -> SplitResult | None:
@@ -25,6 +29,8 @@ def split_address(url: str) -> SplitResult | None:
 
 def proxy_for(url: str) -> str | None:
     """The proxy that the environment asks for. Ask once: it costs more than a request."""
+    if sys.platform not in _WITH_SETTINGS and not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None  # nothing to look up, and urllib.request takes its time to import
     from urllib.request import getproxies, proxy_bypass
 
     target = urlsplit(url)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
@@ -128,6 +127,8 @@ def retry_after_s(said: str) -> float | None:
         return max(0.0, float(said))
     except ValueError:
         pass
+    from email.utils import parsedate_to_datetime
+
     try:
         until = parsedate_to_datetime(said)
     except (ValueError, OverflowError):

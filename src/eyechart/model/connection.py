@@ -24,7 +24,7 @@ MAX_HEAD_BYTES = 64 * 1024  # the same; counted by segments of the stream, so a 
 SMALL = 128 * 1024  # bodies below this are sent in one go, together with the head
 
 _BUFFER = 16 * 1024  # of each connection, for what comes in: answers are short
-SLICE = 256 * 1024  # of a large one: what may wait in a socket's buffer while the loop turns to others
+SLICE = 1024 * 1024  # of a large one: what may wait in a socket's buffer while the loop turns to others
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's word for: look which it is
 _FIRST_OF_TLS = (b"\x15\x03", b"\x16\x03")  # an alert, a greeting
 

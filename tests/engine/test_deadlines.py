@@ -1,0 +1,84 @@
+"""One alarm for all: whoever waits too long is ended, and nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from eyechart.engine.deadlines import Deadlines
+
+
+async def wait_for(deadlines: Deadlines, seconds: float) -> str:
+    wait = deadlines.begin()
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        if not wait.was_ended():
+            raise
+        return "too long"
+    finally:
+        deadlines.end(wait)
+    await asyncio.sleep(0)  # the task goes on as if nothing had been
+    return "in time"
+
+
+def test_who_waits_too_long_is_ended_and_goes_on() -> None:
+    async def work() -> list[str]:
+        deadlines = Deadlines(0.05)
+        found = await asyncio.gather(*(wait_for(deadlines, seconds) for seconds in (5, 0.01, 5, 0)))
+        return [*found, await wait_for(deadlines, 5), await wait_for(deadlines, 0.01)]
+
+    assert asyncio.run(work()) == ["too long", "in time", "too long", "in time", "too long", "in time"]
+
+
+def test_one_after_the_other_each_has_its_whole_time() -> None:
+    async def work() -> list[str]:
+        deadlines = Deadlines(0.08)
+        first = asyncio.create_task(wait_for(deadlines, 5))
+        await asyncio.sleep(0.05)
+        second = asyncio.create_task(wait_for(deadlines, 0.06))  # due when the first one is ended, and later
+        return [await first, await second]
+
+    assert asyncio.run(work()) == ["too long", "in time"]
+
+
+def test_the_end_of_others_is_not_ours() -> None:
+    async def work() -> None:
+        task = asyncio.create_task(wait_for(Deadlines(0.05), 5))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(work())
+
+
+def test_a_model_that_does_not_mind_being_ended_ends_nobody_later() -> None:
+    async def stubborn(deadlines: Deadlines) -> str:
+        wait, said = deadlines.begin(), ""
+        try:
+            await asyncio.sleep(5)
+        except asyncio.CancelledError:
+            said = "answered all the same"
+        finally:
+            deadlines.end(wait)
+        current = asyncio.current_task()
+        assert current is not None
+        assert current.cancelling() == 0
+        async with asyncio.timeout(5):  # which would take an old cancellation for its own
+            await asyncio.sleep(0)
+        return said
+
+    assert asyncio.run(stubborn(Deadlines(0.02))) == "answered all the same"
+
+
+def test_no_alarm_is_left_when_nobody_waits() -> None:
+    async def work() -> Deadlines:
+        deadlines = Deadlines(600)
+        await asyncio.gather(*(wait_for(deadlines, 0.001) for _ in range(20)))
+        return deadlines
+
+    deadlines = asyncio.run(work())
+    assert deadlines._alarm is None
+    assert not deadlines._waiting
