@@ -15,7 +15,7 @@ demo: $(VENV)/.demo   ## install, then run the first evaluation offline
 test: $(VENV)/.dev    ## the whole suite: core and small extras
 	$(BIN)/python -m pytest -n 2 -m "not torture"
 
-fast: $(VENV)/.dev    ## the tests to run while you work, under a minute
+fast: $(VENV)/.dev    ## the tests to run while you work, about two minutes
 	$(BIN)/python -m pytest -n 2 -m "not slow and not ocr and not torture"
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed

@@ -19,7 +19,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eyechart.exchange import API_FAILURE as API_FAILURE
+from eyechart.exchange import API_FAILURE
 
 REFUSALS = (
     "Sorry, I can't help with images of people yet.",

@@ -7,7 +7,7 @@ from typing import Any
 import openpyxl
 
 from eyechart import registry
-from eyechart.report.vlmevalkit.rows import NO_ANSWER
+from eyechart.exchange import NO_ANSWER
 from eyechart.types import Outcome, Result
 from report.examples import export_of, result
 

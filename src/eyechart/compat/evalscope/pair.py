@@ -10,7 +10,7 @@ from eyechart.compat.evalscope.changed import check_evaluate, remembering, run_c
 from eyechart.compat.evalscope.failures import PairFailed
 from eyechart.compat.evalscope.outcome import Outcome, Pair, stem_for
 from eyechart.compat.evalscope.places import RUNS, predictions_in
-from eyechart.compat.evalscope.predictions import chosen_format
+from eyechart.compat.evalscope.predictions import prediction_ending
 from eyechart.compat.evalscope.questions import Questions
 from eyechart.compat.evalscope.status import Status
 from eyechart.compat.evalscope.task import ModelEntry, Task
@@ -30,10 +30,10 @@ def plan_pair(
     is_fresh: bool,
 ) -> Pair:
     """Check that the two fit. `folder` is that of the model's files; `predictions` are scored as they are."""
-    from eyechart.compat.vlmeval.accuracies import chosen_format as check_accuracies
+    from eyechart.compat.vlmeval.accuracies import accuracy_ending
     from eyechart.run.plan import make_plan
 
-    check_accuracies()
+    accuracy_ending()
     is_changed = questions.dataset is not None
     said = {**task.options_of(model), **questions.options}
     if not questions.takes_judge:
@@ -50,7 +50,8 @@ def plan_pair(
         questions=questions,
         folder=folder,
         options=Options.of(said),
-        predictions=predictions or folder / f"{stem_for(model.name, questions.entry.name)}.{chosen_format()}",
+        predictions=predictions
+        or folder / f"{stem_for(model.name, questions.entry.name)}.{prediction_ending()}",
     )
     check_evaluate(pair)
     if predictions is not None:

@@ -14,9 +14,10 @@ from eyechart.compat.evalscope.places import FORMATS
 from eyechart.compat.evalscope.printed import remark
 from eyechart.data.rows import Blob
 from eyechart.errors import DataError, UsageError
+from eyechart.exchange import API_FAILURE, NO_ANSWER
 from eyechart.report.files import text_file
 from eyechart.report.record import Cell, to_json_text
-from eyechart.report.vlmevalkit.rows import NO_ANSWER, survey
+from eyechart.report.vlmevalkit.rows import survey
 from eyechart.run.options import Options
 from eyechart.types import Result
 
@@ -24,7 +25,7 @@ _CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as report/workbook.py 
 _Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
 
 
-def chosen_format() -> str:
+def prediction_ending() -> str:
     """The ending of prediction files: ``PRED_FORMAT``, else xlsx."""
     said = os.environ.get("PRED_FORMAT") or "xlsx"
     if said not in FORMATS:
@@ -160,7 +161,7 @@ def answered_of(path: Path, source: Any, options: Options, kept: Path) -> Path:
 
 def is_failure(prediction: str) -> bool:
     """Whether a prediction says that there was none."""
-    return NO_ANSWER.rstrip(".") in prediction
+    return API_FAILURE in prediction
 
 
 def _beyond(source: Any, options: Options) -> set[str]:

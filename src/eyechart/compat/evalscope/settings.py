@@ -10,6 +10,7 @@ from typing import Any
 from eyechart.compat.evalscope.models import address, read_models, refuse_twins
 from eyechart.compat.evalscope.task import DataEntry, Task
 from eyechart.compat.evalscope.values import Values
+from eyechart.compat.vlmeval.judges import judge_spec
 from eyechart.errors import UsageError
 
 # What each key is when nothing is said, as VLMEvalKit documents it.
@@ -154,7 +155,7 @@ def _read_judge(values: Values) -> dict[str, Any]:
     values.notes += arguments.notes
     parameters = arguments.others(("model", "api_base", "key", "nproc", "retry", "timeout", "verbose"))
     found = {
-        "judge": name if name.startswith(("openai/", "python:", "baseline/")) else f"openai/{name}",
+        "judge": judge_spec(name),
         "judge_base_url": address(base, values.who, "the judge's address") if base else None,
         "judge_api_key": key or ("EMPTY" if base else None),
         "judge_params": parameters or None,

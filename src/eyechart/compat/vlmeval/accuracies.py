@@ -26,9 +26,6 @@ def accuracy_ending() -> str:
     return said
 
 
-chosen_format = accuracy_ending  # as the door of EvalScope still calls it
-
-
 def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
     """Write the table in the format that is asked for; that of another format is not true any more."""
     path = folder / f"{stem}_acc.{accuracy_ending()}"

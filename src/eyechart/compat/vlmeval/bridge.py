@@ -20,7 +20,7 @@ from eyechart.data.formats import find_file, guess_format
 from eyechart.data.lazy import HeldSource
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, listed
-from eyechart.report.vlmevalkit.rows import NO_ANSWER
+from eyechart.exchange import NO_ANSWER
 from eyechart.types import Benchmark, Message, Result, Sample
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from eyechart.compat.vlmeval.unjudged import note_unjudged
 from eyechart.data.fields import as_text
 from eyechart.data.lazy import HeldSource
 from eyechart.errors import DataError
+from eyechart.exchange import API_FAILURE
 from eyechart.prompt.custom import custom_prompt
 from eyechart.registry import scorers
 from eyechart.report.vlmevalkit.names import NO_JUDGE, model_name
 from eyechart.report.vlmevalkit.rows import survey
-from eyechart.score.vlmevalkit import API_FAILURE
 from eyechart.types import Benchmark, Failure, Reply, Result, Sample
 
 CHOICE = "choice-vlmevalkit"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from eyechart.exchange import NO_ANSWER as NO_ANSWER
+from eyechart.exchange import NO_ANSWER
 from eyechart.report.circles import fold
 from eyechart.report.record import MAX_META, Cell, to_json_text
 from eyechart.report.summarise import credit

@@ -14,8 +14,8 @@ from eyechart.data.images import ImageLoader
 from eyechart.data.paths import PathRules
 from eyechart.engine.backoff import Backoff
 from eyechart.errors import ModelError, UsageError
+from eyechart.exchange import NO_ANSWER
 from eyechart.model.specs import make_model
-from eyechart.report.vlmevalkit.rows import NO_ANSWER
 from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
 
 DEBUG_MESSAGE = (
