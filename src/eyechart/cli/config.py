@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.compat.evalscope.config import SIGNS, is_task
-from eyechart.compat.evalscope.files import SUFFIXES, load_file
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
+from eyechart.run.config_files import SUFFIXES, load_file
 from eyechart.run.options import Options
 
 _SOURCES = ("source", "sources", "data")
@@ -52,6 +51,8 @@ class Loaded:
     @property
     def is_task(self) -> bool:
         """Whether it is one of EvalScope's, by its keys."""
+        from eyechart.compat.evalscope.config import is_task
+
         return is_task(self.content)
 
 
@@ -77,6 +78,8 @@ def is_config(path: str) -> bool:
     with file.open("rb") as opened:
         if opened.read(1024).lstrip()[:1] != b"{":
             return False
+    from eyechart.compat.evalscope.config import SIGNS  # which leads to all of that door
+
     content = load_file(file)
     return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *SIGNS})
 

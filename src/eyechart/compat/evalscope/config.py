@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.compat.evalscope.files import SUFFIXES, decode_json, load_file
 from eyechart.compat.evalscope.task import Task
 from eyechart.compat.evalscope.values import Values
 from eyechart.errors import UsageError
 from eyechart.model.secrets import HIDDEN, without_secrets
 from eyechart.registry import did_you_mean
+from eyechart.run.config_files import SUFFIXES, decode_json, load_file
 
 BACKEND = "VLMEvalKit"
 _BACKENDS = ("Native", "OpenCompass", BACKEND, "RAGEval", "ThirdParty")

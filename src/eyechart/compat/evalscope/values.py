@@ -103,7 +103,7 @@ class Values:
         """Names with values, also as a JSON text."""
         value = self.raw(name)
         if isinstance(value, str) and value.strip():
-            from eyechart.compat.evalscope.files import decode_json
+            from eyechart.run.config_files import decode_json
 
             value = decode_json(value, f"{self.who}: {name}")
         if value in (None, ""):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.compat.evalscope.files import decode_json
 from eyechart.errors import UsageError
 from eyechart.model.openai import OFFICIAL, normal_base_url
 from eyechart.registry import benchmark_of, did_you_mean
+from eyechart.run.config_files import decode_json
 
 # The classes of VLMEvalKit that speak OpenAI's chat completions; where each has its address and key.
 _OPENAI_KEY = "OPENAI_API_KEY"
