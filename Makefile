@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Tests start hundreds of processes, and each would compile all it imports.
+export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo test fast torture check format bench bench-rescoring wheel core clean
@@ -15,7 +17,7 @@ demo: $(VENV)/.demo   ## install, then run the first evaluation offline
 test: $(VENV)/.dev    ## the whole suite: core and small extras
 	$(BIN)/python -m pytest -n 2 -m "not torture"
 
-fast: $(VENV)/.dev    ## the tests to run while you work, about two minutes
+fast: $(VENV)/.dev    ## the tests to run while you work, about a minute
 	$(BIN)/python -m pytest -n 2 -m "not slow and not ocr and not torture"
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed

@@ -56,6 +56,7 @@ MODULES = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_run_downhill(path: Path) -> None:
     room = room_of(path)
@@ -68,6 +69,7 @@ def test_imports_run_downhill(path: Path) -> None:
         assert other == room or is_downhill, f"{path}:{line}: {room} must not know {other}"
 
 
+@pytest.mark.slow
 def test_every_module_says_what_it_is_for() -> None:
     silent = [
         path

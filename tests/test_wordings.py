@@ -23,6 +23,7 @@ def test_yaml_and_json(text: str, tmp_path: Path) -> None:
     assert read(path) == {"ending": "Go."}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "said", "hint"),
     [

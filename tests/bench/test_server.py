@@ -131,6 +131,7 @@ def test_broken_answers(server: BenchServer) -> None:
     assert stats["kinds"] == dict.fromkeys(kinds, 1)
 
 
+@pytest.mark.slow
 def test_broken_connections(server: BenchServer) -> None:
     server.control(failures={"reset": 1.0})
     with pytest.raises(ConnectionResetError):
@@ -144,6 +145,7 @@ def test_broken_connections(server: BenchServer) -> None:
     assert soon(lambda: server.stats()["in_flight"] == 0)
 
 
+@pytest.mark.slow
 def test_a_slow_loris_drips(server: BenchServer) -> None:
     server.control(failures={"slow-loris": 1.0}, loris_s=0.3)
     start = time.monotonic()
@@ -185,6 +187,7 @@ def test_a_sticky_failure_belongs_to_its_question(server: BenchServer) -> None:
     assert set.union(*by_question.values()) == {200, 500}
 
 
+@pytest.mark.slow
 def test_more_than_the_rate_is_refused(server: BenchServer) -> None:
     server.control(max_rps=2.0, burst=2)
     responses = [ask(server)[0] for _ in range(4)]
@@ -199,6 +202,7 @@ def at_once(server: BenchServer, n: int) -> list[int]:
         return sorted(threads.map(lambda _: ask(server)[0].status, range(n)))
 
 
+@pytest.mark.slow
 def test_so_many_in_flight_are_seen_and_more_are_refused(server: BenchServer) -> None:
     server.control(latency_s=0.3)
     assert at_once(server, 8) == [200] * 8
@@ -207,6 +211,7 @@ def test_so_many_in_flight_are_seen_and_more_are_refused(server: BenchServer) ->
     assert at_once(server, 8) == [200] * 5 + [503] * 3
 
 
+@pytest.mark.slow
 def test_too_many_in_flight_make_it_slow(server: BenchServer) -> None:
     server.control(latency_s=0.1, degrade_above=2, degrade_power=2)
     start = time.monotonic()
@@ -221,6 +226,7 @@ def test_a_wrong_key_and_a_wrong_model(server: BenchServer) -> None:
     assert ask(server)[0].status == 404
 
 
+@pytest.mark.slow
 def test_dead_and_back_at_the_same_port(server: BenchServer) -> None:
     def state() -> str:
         try:
@@ -243,6 +249,7 @@ def test_dead_and_back_at_the_same_port(server: BenchServer) -> None:
     assert soon(lambda: state() == "200")
 
 
+@pytest.mark.slow
 def test_the_rate_over_the_inference_phase(server: BenchServer) -> None:
     server.control(latency_s=0.1)
     with connected(server) as connection:

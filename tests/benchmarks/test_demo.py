@@ -35,6 +35,7 @@ def texts(row: dict[str, str]) -> dict[str, str]:
     return dict(line.split(". ", 1) for line in row["options"].splitlines())
 
 
+@pytest.mark.slow
 def test_what_ships_is_what_is_drawn(generator: ModuleType, tmp_path: Path) -> None:
     generator.main(tmp_path)
     assert (tmp_path / "questions.jsonl").read_bytes() == (FOLDER / "questions.jsonl").read_bytes()
@@ -46,6 +47,7 @@ def test_what_ships_is_what_is_drawn(generator: ModuleType, tmp_path: Path) -> N
             assert ImageChops.difference(new, shipped).getbbox() is None, name
 
 
+@pytest.mark.slow
 def test_two_drawings_are_the_same_bytes(generator: ModuleType, tmp_path: Path) -> None:
     for turn in ("one", "two"):
         generator.main(tmp_path / turn)

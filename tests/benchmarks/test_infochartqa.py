@@ -125,6 +125,7 @@ def test_a_response_file_is_scored(form: str, tmp_path: Path) -> None:
     assert written == wanted
 
 
+@pytest.mark.slow
 def test_the_hub_is_read_split_by_split(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     for split, number in (("text", 1), ("visual_basic", 1)):

@@ -318,6 +318,7 @@ def run(cwd: Path, *words: object) -> Outcome:
     return eyechart("run", *words, "-q", "--json", cwd=cwd)
 
 
+@pytest.mark.slow
 def test_a_run_counts_points(data: MultiData, tmp_path: Path) -> None:
     with Server(answer) as server:
         done = run(
@@ -330,6 +331,7 @@ def test_a_run_counts_points(data: MultiData, tmp_path: Path) -> None:
     assert set(done.json["by"]) == {"level", "image_class", "question_type", "subject"}
 
 
+@pytest.mark.slow
 def test_rounds_are_one_conversation(data: MultiData, tmp_path: Path) -> None:
     with Server(answer) as server:
         done = run(
@@ -344,6 +346,7 @@ def test_rounds_are_one_conversation(data: MultiData, tmp_path: Path) -> None:
     assert first.images != second.images
 
 
+@pytest.mark.slow
 def test_a_conversation_goes_on_where_it_was_cut_off(data: MultiData, tmp_path: Path) -> None:
     def ask(server: Server) -> Outcome:
         return run(
@@ -380,6 +383,7 @@ class Evaluator:
 """
 
 
+@pytest.mark.slow
 def test_an_evaluator_class_runs_unchanged(data: MultiData, tmp_path: Path) -> None:
     (tmp_path / "evaluator.py").write_text(EVALUATOR)
     done = run(
@@ -403,6 +407,7 @@ def test_bad_input_costs_nothing(data: MultiData, tmp_path: Path) -> None:
     assert server.asked == []
 
 
+@pytest.mark.slow
 def test_the_official_file_of_replies_is_scored(data: MultiData, predictions: Path, tmp_path: Path) -> None:
     pytest.importorskip("jieba")
     done = eyechart(
@@ -414,6 +419,7 @@ def test_the_official_file_of_replies_is_scored(data: MultiData, predictions: Pa
     assert done.json["score"] == pytest.approx(2 / 4)  # 1 of 1, 1 of 2, 0 of 1
 
 
+@pytest.mark.slow
 def test_what_open_questions_need_is_asked_for_only_where_there_are_some(
     data: MultiData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

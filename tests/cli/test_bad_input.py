@@ -74,6 +74,7 @@ def test_a_picture_that_cannot_be_sent(what: str, tmp_path: Path) -> None:
     assert "2:" in done.err, "the message names the sample"
 
 
+@pytest.mark.slow
 def test_a_byte_order_mark_and_a_cell_of_ten_megabytes_are_fine(tmp_path: Path) -> None:
     long = "x" * 10_000_000
     (tmp_path / "q.tsv").write_bytes(b"\xef\xbb\xbf" + (GOOD + row(1, f"Q {long}?") + row(2)).encode())

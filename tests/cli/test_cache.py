@@ -153,6 +153,7 @@ def test_clear_of_pictures_touches_nothing_that_is_not_ours(home: Path) -> None:
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_needs_a_yes(home: Path) -> None:
     done = eyechart_process("cache", "clear", cwd=home, EYECHART_CACHE=str(home))
     assert done.code == 2
@@ -161,6 +162,7 @@ def test_without_a_terminal_it_needs_a_yes(home: Path) -> None:
     assert entries(home) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("said", "left"), [("y\n", 2), ("n\n", 6), ("\n", 6), ("\x04", 6)])
 def test_on_a_terminal_it_asks(home: Path, said: str, left: int) -> None:
     ours, theirs = pty.openpty()

@@ -95,6 +95,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_files_of_the_authors_run_come_out_of_it(data: Path) -> None:
     with Server(recorded) as server:
         done = insight(data, server, "--num_trials", TRIALS, "--judge_prompts", "judge.json")
@@ -159,6 +160,7 @@ def test_no_key_is_written(small: Path) -> None:
         assert not path.is_file() or b"sk-" not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_a_second_start_asks_nothing_and_more_trials_only_the_missing(small: Path) -> None:
     with Server(lambda asked: "B") as server:
         assert insight(small, server).code == 0
@@ -358,6 +360,7 @@ def test_bad_rows_are_named_and_leave_no_files(small: Path) -> None:
     assert not [path for path in (small / "outputs").rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
 def test_an_object_in_an_argument_is_read_as_it_is_written(value: dict[str, Any]) -> None:
     assert _object(json.dumps(value)) == value
@@ -409,6 +412,7 @@ def test_a_model_that_runs_here(small: Path) -> None:
     assert "100.0±0.0 @1" in done.out
 
 
+@pytest.mark.slow
 def test_one_that_was_killed_is_known_by_its_arguments(small: Path) -> None:
     """Killed, it never came to its end; here the same is done by taking its end away."""
     seen: list[Any] = []

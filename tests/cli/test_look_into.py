@@ -174,6 +174,7 @@ def colours(asked: Asked) -> Answer:
     return Answer({red: "red", green: "green", blue: "blue"}[max(red, green, blue)])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_model_check_says_what_works_and_what_does_not(tmp_path: Path) -> None:
     with Server(colours) as server:
@@ -188,12 +189,14 @@ def test_model_check_says_what_works_and_what_does_not(tmp_path: Path) -> None:
     assert "image too large" in text.out
 
 
+@pytest.mark.slow
 def test_model_check_of_nobody(tmp_path: Path) -> None:
     done = eyechart("model", "check", "openai/m", "--base-url", "http://127.0.0.1:9/v1", cwd=tmp_path)
     assert done.code == 2
     assert "cannot connect" in done.err
 
 
+@pytest.mark.slow
 def test_help_and_version(tmp_path: Path) -> None:
     overview = eyechart_process("--help", cwd=tmp_path)
     assert overview.code == 0

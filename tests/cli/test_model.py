@@ -30,6 +30,7 @@ def knows_words(asked: Asked) -> str:
     return "B" if "triangle" in asked.text or "三角形" in asked.text else "yellow"
 
 
+@pytest.mark.slow
 def test_an_endpoint_is_asked_six_questions_unless_more_are_wanted(tmp_path: Path) -> None:
     with Server(knows_words) as server:
         usual = ("model", "check", "openai/m", "--base-url", server.base_url, "--json")
@@ -57,6 +58,7 @@ def test_an_endpoint_is_asked_six_questions_unless_more_are_wanted(tmp_path: Pat
         assert "triangle" not in str(systems[0].body["messages"][0])
 
 
+@pytest.mark.slow
 def test_an_evaluator_class_is_asked_everything(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(EVALUATOR, encoding="utf-8")
     done = eyechart("model", "check", "python:mine.py:XEvaluator", cwd=tmp_path)
@@ -83,6 +85,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_what_is_asked_and_is_left_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     def dies(request: Request) -> str:
         if request.sample.id == "check:one picture":

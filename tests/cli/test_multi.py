@@ -91,6 +91,7 @@ def answer(asked: Asked) -> str:
 # -- the folder ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_endpoint_is_asked_and_the_folder_is_the_known_one(place: Path) -> None:
     with Server(answer) as server:
         done = multi(
@@ -118,6 +119,7 @@ def test_an_endpoint_is_asked_and_the_folder_is_the_known_one(place: Path) -> No
     assert "sk-secret-1" not in done.out + done.err
 
 
+@pytest.mark.slow
 def test_a_class_is_asked_in_rounds_with_its_arguments(place: Path) -> None:
     done = multi(
         place, "--problem_file", "../data/problem.json", "--input_type", 2, "--in_turn", "--cot",
@@ -134,6 +136,7 @@ def test_a_class_is_asked_in_rounds_with_its_arguments(place: Path) -> None:
     assert "--num_workers 4: a class that runs here is asked one question at a time" in done.err
 
 
+@pytest.mark.slow
 def test_the_key_of_a_class_is_written_nowhere(place: Path) -> None:
     (place / "remote.py").write_text(
         EVALUATOR.replace("model_dir=None", "api_url, api_key, model").replace(
@@ -189,6 +192,7 @@ class Never:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("name", ["Raises", "Says", "Waits", "Names", "Never"])
 def test_a_key_that_a_class_complains_of_is_written_nowhere(place: Path, name: str, n: int) -> None:
@@ -203,6 +207,7 @@ def test_a_key_that_a_class_complains_of_is_written_nowhere(place: Path, name: s
     assert not [path for path in files if b"sk-0123456789" in path.read_bytes()]
 
 
+@pytest.mark.slow
 def test_copies_of_a_class_that_speaks_to_an_endpoint_are_asked_at_once(place: Path, data: MultiData) -> None:
     (place / "remote.py").write_text(AT_ONCE, encoding="utf-8")
     usual = ["--problem_file", many(data, 4), "-m", "python:remote.py:Remote", "-v", "v1"]
@@ -211,6 +216,7 @@ def test_copies_of_a_class_that_speaks_to_an_endpoint_are_asked_at_once(place: P
     assert [entry["prediction"] for entry in read(only_run(place) / "prediction.json").values()] == ["A"] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_absolute", [False, True])
 @pytest.mark.parametrize("where", ["eval", "data", "elsewhere"])
 def test_pictures_are_found_in_every_layout(
@@ -236,6 +242,7 @@ def test_pictures_are_found_in_every_layout(
     assert len(entries["czsx_0_1"]["image_list"]) == 2
 
 
+@pytest.mark.slow
 def test_a_problem_file_away_from_its_pictures_is_asked_from_the_folder_eval(
     place: Path, data: MultiData
 ) -> None:
@@ -248,6 +255,7 @@ def test_a_problem_file_away_from_its_pictures_is_asked_from_the_folder_eval(
 # -- the same points by every way --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", ["start", "end"])
 def test_every_way_leads_to_the_same_points(place: Path, position: str) -> None:
     usual = ["--problem_file", "../data/problem.json", "--input_type", "2", "--questions_type", "0,1,2,3"]
@@ -291,6 +299,7 @@ def number_in(asked: Asked) -> int:
     return int(asked.text.partition("number ")[2].partition(":")[0])
 
 
+@pytest.mark.slow
 def test_after_a_kill_only_what_is_missing_is_asked(place: Path, data: MultiData) -> None:
     file = many(data, 12)
     ours = place.parent / "results" / "killed" / "eyechart"
@@ -326,6 +335,7 @@ def test_after_a_kill_only_what_is_missing_is_asked(place: Path, data: MultiData
         assert server.asked == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_last_checkpoint(place: Path, data: MultiData) -> None:
     folder = place.parent / "results" / "stopped"
     with Server(lambda asked: Answer("A", delay_s=1 if number_in(asked) >= 3 else 0)) as server:
@@ -345,6 +355,7 @@ def test_ctrl_c_leaves_the_last_checkpoint(place: Path, data: MultiData) -> None
     assert not (folder / "prediction.json").exists()
 
 
+@pytest.mark.slow
 def test_what_failed_is_asked_again(place: Path, data: MultiData) -> None:
     file = many(data, 4)
     with Server(lambda asked: Answer(status=400) if number_in(asked) == 2 else Answer("A")) as server:
@@ -362,6 +373,7 @@ def test_what_failed_is_asked_again(place: Path, data: MultiData) -> None:
     assert read(folder / "prediction.json")["czsx_2_0"]["prediction"] == "A"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_class_that_was_mended_is_asked_what_failed_alone(place: Path, data: MultiData, n: int) -> None:
     mended = """
@@ -388,6 +400,7 @@ class Mine:
     assert {entry["prediction"] for entry in read(only_run(place) / "prediction.json").values()} == {"A"}
 
 
+@pytest.mark.slow
 def test_a_server_that_moved_is_asked_what_failed_alone(place: Path, data: MultiData) -> None:
     with Server(lambda asked: Answer(status=400) if number_in(asked) == 2 else Answer("A")) as server:
         multi(place, "--problem_file", many(data, 4), "-v", "m", "--api_url", server.base_url, code=1)
@@ -403,6 +416,7 @@ def test_a_server_that_moved_is_asked_what_failed_alone(place: Path, data: Multi
         assert len(moved.asked) == 5  # other prompts are other questions
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_go_on_leaves_what_it_has(place: Path, data: MultiData) -> None:
     def dies(asked: Asked) -> Answer:
         return Answer("A") if number_in(asked) < 3 else Answer(status=401)
@@ -424,6 +438,7 @@ def test_a_run_that_cannot_go_on_leaves_what_it_has(place: Path, data: MultiData
     assert len(last) == 6
 
 
+@pytest.mark.slow
 def test_a_wrong_key_says_how_to_go_on(place: Path, data: MultiData) -> None:
     with Server(lambda asked: Answer(status=401)) as server:
         done = multi(place, "--problem_file", many(data, 2), "-v", "m", "--api_url", server.base_url, code=2)
@@ -432,6 +447,7 @@ def test_a_wrong_key_says_how_to_go_on(place: Path, data: MultiData) -> None:
         multi(place, "--checkpoint_dir", only_run(place), "--api_key", "sk-right")
 
 
+@pytest.mark.slow
 def test_a_named_folder_is_gone_on_with_by_the_same_command_alone(place: Path) -> None:
     usual = [
         "--problem_file",
@@ -453,6 +469,7 @@ def test_a_named_folder_is_gone_on_with_by_the_same_command_alone(place: Path) -
     assert "--checkpoint_dir ../results/mine" in done.err
 
 
+@pytest.mark.slow
 def test_a_folder_where_nobody_answered_may_be_begun_again(place: Path, data: MultiData) -> None:
     usual = ["--problem_file", many(data, 3), "-v", "m", "--output_name", "mine"]
     done = multi(place, *usual, "--api_url", "http://127.0.0.1:9/v1", code=2)
@@ -483,6 +500,7 @@ def test_a_run_under_way_keeps_its_arguments(place: Path, data: MultiData) -> No
     assert not (ours.parent / "args.json").exists()
 
 
+@pytest.mark.slow
 def test_paths_of_a_run_count_from_where_it_was_begun(place: Path) -> None:
     usual = ["--problem_file", "../data/problem.json", "-m", "python:mine.py:XEvaluator"]
     multi(place, *usual, "--output_name", "mine")
@@ -494,6 +512,7 @@ def test_paths_of_a_run_count_from_where_it_was_begun(place: Path) -> None:
     assert "count from the folder where the run was begun" in done.err
 
 
+@pytest.mark.slow
 def test_replies_are_shared_with_other_runs_unless_that_is_refused(place: Path, data: MultiData) -> None:
     with Server() as server:
         usual = ["--problem_file", many(data, 2), "-v", "m", "--api_url", server.base_url]
@@ -504,6 +523,7 @@ def test_replies_are_shared_with_other_runs_unless_that_is_refused(place: Path, 
         assert len(server.asked) == 4
 
 
+@pytest.mark.slow
 def test_what_fails_says_why_without_advice_for_other_verbs(place: Path, data: MultiData) -> None:
     problems = read(data.problem_file)
     problems["shjk_2"]["img_paths"] = ["../data/images/gone.png"]
@@ -517,6 +537,7 @@ def test_what_fails_says_why_without_advice_for_other_verbs(place: Path, data: M
     assert feedback.endswith("gone.png: no such file")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_answered", [0, 1], ids=["at once", "later"])
 @pytest.mark.parametrize("status", [400, 401])
 def test_advice_names_no_flag_that_this_verb_lacks(
@@ -535,6 +556,7 @@ def test_advice_names_no_flag_that_this_verb_lacks(
     assert set(re.findall(r"--[a-z][\w-]*", told)) <= set(re.findall(r"--[a-z][\w-]*", own))
 
 
+@pytest.mark.slow
 def test_answers_of_another_program_are_not_mixed_with_ours(place: Path) -> None:
     folder = place.parent / "results" / "theirs"
     folder.mkdir(parents=True)
@@ -558,6 +580,7 @@ def asked_ids(place: Path, *said: object) -> list[str]:
     return [line.split()[0] for line in (place / "asked.txt").read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_a_subset_counts_alone_and_what_it_lacks_is_told(place: Path, data: MultiData) -> None:
     write_json(data.hard_list, ["shjk_2_0", "gzwl_1_1", "gone_1_0"])
     assert asked_ids(place, "--subset", "../data/hard_list.json", "--questions_type", 0) == [
@@ -578,6 +601,7 @@ def test_a_subset_counts_alone_and_what_it_lacks_is_told(place: Path, data: Mult
     assert "1 id is of no question, e.g. gone_1_0, and passed over" in done.err
 
 
+@pytest.mark.slow
 def test_a_shuffle_is_seeded_and_says_so(place: Path) -> None:
     orders = [asked_ids(place, "--random", "--eval_num", 3) for _ in range(2)]
     assert orders[0] == orders[1]
@@ -660,6 +684,7 @@ def test_the_list_of_models_and_the_help(place: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_as_json(place: Path) -> None:
     done = multi(place, "--problem_file", "../data/problem.json", "-m", "python:mine.py:XEvaluator", "--json")
     assert done.json["n"] == 4

@@ -20,6 +20,7 @@ def place(tmp_path: Path) -> Path:
 USUAL = ("--label_file", "label.json", "--prediction_file", "prediction.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1], ids=["start", "end"])
 def test_it_prints_and_writes_what_the_official_step_does(place: Path, number: int) -> None:
     run = official()["runs"][number]
@@ -36,6 +37,7 @@ def test_it_prints_and_writes_what_the_official_step_does(place: Path, number: i
     assert "result files: . (score.json, detail.json, statistics.csv, summary.md" in done.err
 
 
+@pytest.mark.slow
 def test_without_detail_there_are_two_files_and_no_tables(place: Path) -> None:
     done = eyechart("multi-metrics", *USUAL, "--output_dir", "own", cwd=place)
     assert done.code == 0

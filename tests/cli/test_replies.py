@@ -18,6 +18,7 @@ def run(tmp_path: Path) -> str:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["inspect", "lm-eval", "evalscope-report", "vlmevalkit"])
 def test_files_go_out_and_come_in(run: str, tmp_path: Path, name: str) -> None:
     written = eyechart("report", run, "--files", name, "--official", "out", "--json", cwd=tmp_path)

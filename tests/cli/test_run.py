@@ -64,6 +64,7 @@ class Loud:
 """
 
 
+@pytest.mark.slow
 def test_what_a_model_prints_does_not_get_into_the_json(questions: Path, tmp_path: Path) -> None:
     (tmp_path / "loud.py").write_text(LOUD)
     done = eyechart("run", questions, "-m", "python:loud.py:Loud", "--json", cwd=tmp_path)
@@ -74,6 +75,7 @@ def test_what_a_model_prints_does_not_get_into_the_json(questions: Path, tmp_pat
     assert checked.json["model"] == "python:loud.py:Loud"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_a_run_with_closed_streams_is_a_run(closed: str, questions: Path, tmp_path: Path) -> None:
     command = f"{sys.executable} -m eyechart run {questions} -m baseline/random {closed}"
@@ -96,6 +98,7 @@ def test_a_live_line_tells_how_it_goes(questions: Path, tmp_path: Path) -> None:
     assert re.search(r"q · openai/m  8/8 100%  score 100\.0", done.err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -277,6 +280,7 @@ def test_a_missing_picture_is_that_samples_failure(questions: Path, tmp_path: Pa
     assert done.json["outcomes"]["failed"] == 4
 
 
+@pytest.mark.slow
 def test_empty_and_cut_off_replies_are_named(questions: Path, tmp_path: Path) -> None:
     replies = {
         0: Answer(""), 1: Answer(None), 2: Answer("I think the answer", finish_reason="length"),

@@ -73,6 +73,7 @@ def test_a_limit_in_dollars_is_kept(run: str, server: Server, tmp_path: Path) ->
     assert "--max-cost 45.00 is reached: 40.00 USD for 4 requests" in done.err
 
 
+@pytest.mark.slow
 def test_what_another_run_asked_is_not_asked_again(run: str, server: Server, tmp_path: Path) -> None:
     assert score(run, server, tmp_path).json["requests"]["judge"] == N
     rows = [{"index": str(n), "prediction": "I cannot say"} for n in range(N)]

@@ -117,6 +117,7 @@ def test_the_flags_of_the_model_are_in_every_request(desk: Desk) -> None:
         }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_several_models_and_sets_by_name_and_by_path(desk: Desk) -> None:
     write_choices(desk.folder / "data" / "other.tsv", questions(3), inline=True)
     flags = ["--data", "mine", "data/other.tsv", "--model", "org/one", "two", "baseline/look", "--limit", 3]
@@ -139,6 +140,7 @@ def test_the_environment_says_where(desk: Desk) -> None:
     assert (desk.folder / "r" / "m" / "m_mine_acc.csv").is_file()
 
 
+@pytest.mark.slow
 def test_infer_then_eval(desk: Desk) -> None:
     folder = desk.folder / "outputs" / "my-model"
     assert desk.served("--mode", "infer").code == 0
@@ -178,6 +180,7 @@ def test_eval_without_predictions(desk: Desk) -> None:
     assert "mine" in done.err
 
 
+@pytest.mark.slow
 def test_what_is_done_is_asked_anew_unless_it_is_reused(desk: Desk) -> None:
     assert desk.served().code == 0
     assert desk.served("--reuse").code == 0
@@ -186,12 +189,14 @@ def test_what_is_done_is_asked_anew_unless_it_is_reused(desk: Desk) -> None:
     assert desk.n_asked == 22
 
 
+@pytest.mark.slow
 def test_a_first_part_counts_for_the_whole(desk: Desk) -> None:
     assert desk.served("--reuse", "--limit", 4).code == 0
     assert desk.served("--reuse").code == 0
     assert sorted(map(number_of, desk.server.asked)) == list(range(11))
 
 
+@pytest.mark.slow
 def test_what_failed_has_no_score_and_is_asked_alone_again(desk: Desk) -> None:
     def shaky(asked: Asked) -> Answer | str:
         if number_of(asked) in (2, 5):
@@ -247,6 +252,7 @@ def config(desk: Desk, models: Any, data: Any) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_replies_that_wait_for_a_judge_are_no_success(desk: Desk) -> None:
     dead = ["--judge", "jury-4", "--judge-base-url", "http://127.0.0.1:9/v1", "--retry", 1]
     done = desk.served(*dead)
@@ -265,6 +271,7 @@ def test_replies_that_wait_for_a_judge_are_no_success(desk: Desk) -> None:
     assert (again.code, desk.n_asked) == (0, n_before), again.err
 
 
+@pytest.mark.slow
 def test_a_config_gives_labels(desk: Desk) -> None:
     address = f"{desk.server.base_url}/chat/completions"
     cold = {"class": "GPT4V", "model": "org/served-1", "api_base": address, "key": KEY, "img_detail": "low"}
@@ -385,6 +392,7 @@ def test_exit_codes_tell_what_was_spent(desk: Desk) -> None:
     assert "twice.tsv: row 3" in twice.err
 
 
+@pytest.mark.slow
 def test_a_failed_prediction_is_named_by_its_file(desk: Desk) -> None:
     desk.server.answer = lambda one: Answer(status=400) if number_of(one) == 3 else "A"
     assert desk.served("--mode", "infer").code == 1
@@ -545,6 +553,7 @@ ENTRIES = (
 CONFIGS = st.fixed_dictionaries({"model": ENTRIES, "data": ENTRIES}) | VALUES
 
 
+@pytest.mark.slow
 @given(CONFIGS)
 def test_any_config_is_a_task_or_is_refused(content: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:

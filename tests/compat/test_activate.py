@@ -95,6 +95,7 @@ def test_a_module_of_one_file_is_left_alone(tmp_path: Path, monkeypatch: pytest.
     assert door.activate() == {"evalscope": "installed", "vlmeval": "eyechart"}
 
 
+@pytest.mark.slow
 def test_importing_the_module_is_enough(tmp_path: Path) -> None:
     code = (
         "import sys, eyechart.compat.activate\n"

@@ -133,6 +133,7 @@ def test_no_picture_is_decoded_before_it_is_asked_for(tmp_path: Path) -> None:
         data[1]
 
 
+@pytest.mark.slow
 def test_the_file_is_not_held_in_memory(tmp_path: Path) -> None:
     cell = base64.b64encode(noisy_picture("PNG", (512, 512))).decode()
     path = tsv(tmp_path / "large.tsv", [row(n, image=cell) for n in range(64)])
@@ -197,6 +198,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_worker_processes_read_for_themselves(file: Path, tmp_path: Path, method: str) -> None:
     script = tmp_path / "workers.py"
@@ -224,6 +226,7 @@ texts = st.text(
 words = texts.map(lambda text: f"x{text}")  # no column of numbers: those are tested with pandas_cells
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.lists(
@@ -294,6 +297,7 @@ def test_rows_of_ones_own_making(tmp_path: Path) -> None:
     assert "img" not in found[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.text(max_size=30) | st.sampled_from(["=1+1", "+A1", "-2", "@SUM(A1)", "http://x.y"])))
 def test_no_reply_is_a_formula_and_none_is_lost(

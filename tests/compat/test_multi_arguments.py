@@ -21,6 +21,7 @@ NAME = re.compile(
 FLAGS = {"in_turn": "_it", "cot": "_cot", "cap_in_cnt": "_cic", "blank_image": "_bi", "knowledge_file": "_kn"}
 
 
+@pytest.mark.slow
 @given(
     exp=st.none() | st.text("abcXYZ019.-", min_size=1).filter(lambda text: text not in (".", "..")),
     who=st.text(min_size=1),

@@ -28,6 +28,7 @@ def labels(tmp_path: Path) -> Path:
     return write(tmp_path / "label.json", {"czsx_0": PROBLEM})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1], ids=["start", "end"])
 def test_as_the_official_step(tmp_path: Path, number: int) -> None:
     given = official()
@@ -89,6 +90,7 @@ def test_failed_questions_earn_nothing_and_that_is_said(tmp_path: Path) -> None:
     assert (found.score, found.total) == (1, 3)
 
 
+@pytest.mark.slow
 def test_a_label_that_is_null_is_told_and_counts_for_nothing(tmp_path: Path) -> None:
     problems = {"czsx_0": PROBLEM, "czsx_1": PROBLEM | {"problem_answer_list": [None]}}
     label_file = write(tmp_path / "label.json", problems)

@@ -44,6 +44,7 @@ def test_hints(said: str, meant: str) -> None:
     assert advice(said, NAMES, KNOWN) == meant
 
 
+@pytest.mark.slow
 @given(sentences)
 def test_only_whole_flags_are_renamed_and_in_any_order_of_names(text: str) -> None:
     backwards = dict(reversed(NAMES.items()))

@@ -212,6 +212,7 @@ def test_a_file_that_must_not_be_read_is_one_clear_error(tmp_path: Path) -> None
 # -- letting go ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_thousand_loaders_leave_no_file_open(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
@@ -237,6 +238,7 @@ def test_no_more_files_are_kept_open_than_a_few(tmp_path: Path) -> None:
     assert n_open() == before
 
 
+@pytest.mark.slow
 @needs_proc
 def test_files_are_let_go_though_python_took_the_modules_away_first(
     file: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ WORDS = st.text(alphabet="abcdefgh ijkl0123456789", min_size=1, max_size=15).map
 STYLES = ["({}) ", "{}. ", "{}.", "{}) ", "{}: ", "{}、", "（{}）", "[{}] "]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     texts=st.lists(WORDS, min_size=2, max_size=10),

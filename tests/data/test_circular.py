@@ -144,6 +144,7 @@ def test_every_text_once_in_every_place_and_the_gold_with_its_text(
     assert [replace(turns[0], circle="", meta={})] == [replace(question, meta={})]
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="AB.() \nredblu,、:", max_size=30))
 def test_a_block_that_is_rewritten_says_what_the_choices_say(block: str) -> None:
     choices = parse_choices(block)

@@ -273,6 +273,7 @@ def test_a_hub_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         convert("vstar", f"hf:{tmp_path}/vstar:test", tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_a_hub_repository_that_cannot_be_fetched(tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
     done = eyechart_process(
@@ -409,6 +410,7 @@ def test_names_stay_below_their_folder(name: str) -> None:
     assert place != Path("/data")
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=40))
 def test_any_file_gives_one_of_our_errors(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     folder = tmp_path_factory.mktemp("any")

@@ -33,6 +33,7 @@ def reader(path: Path, data: bytes, *, as_pandas: bool = False) -> DelimitedRead
     return DelimitedReader(path, path.suffix[1:], as_pandas=as_pandas)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(table=tables(), separator=st.sampled_from("\t,"), newline=st.sampled_from(["\r\n", "\n"]))
 def test_what_the_csv_module_writes_is_read_back(
@@ -58,6 +59,7 @@ def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
     assert found == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(table=tables(), quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), with_bom=st.booleans())
 def test_offsets_point_at_the_cell(table: list[list[str]], quoting: int, with_bom: bool) -> None:
@@ -156,6 +158,7 @@ def test_chinese_text_in_another_encoding_is_recognised(tmp_path: Path) -> None:
     assert next(rows).values["question"] == "图中有几只猫"
 
 
+@pytest.mark.slow
 def test_a_text_cell_of_ten_megabytes(tmp_path: Path) -> None:
     text = b"word and\n" * 1_200_000
     rows = list(

@@ -162,6 +162,7 @@ def test_addresses_that_cannot_be_meant(url: str) -> None:
         load(url)
 
 
+@pytest.mark.slow
 def test_limits(web: str) -> None:
     with pytest.raises(ImageError, match=r"more than 0\.001 MB"):
         load(f"{web}/large", max_download_bytes=1000)

@@ -174,6 +174,7 @@ def test_several_pictures_in_one_file_take_a_closer_look(name: str) -> None:
     assert size_of(others()[name]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["RGB, plain", "L, progressive", "CMYK, profile", "RGB, thumbnail"])
 def test_a_jpeg_cut_off_anywhere_is_judged_as_pillow_does(name: str) -> None:
     data = jpegs()[name]
@@ -183,6 +184,7 @@ def test_a_jpeg_cut_off_anywhere_is_judged_as_pillow_does(name: str) -> None:
         assert judged(whole_looking) == judged_by_pillow(whole_looking), end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["RGB, plain", "P, density", "RGBA, words"])
 def test_a_png_cut_off_anywhere_is_judged_as_pillow_does(name: str) -> None:
     data = pngs()[name]
@@ -261,6 +263,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return bytes(now) + (end if chance.random() < 0.7 else b"")
 
 
+@pytest.mark.slow
 @settings(max_examples=800, deadline=None)
 @given(st.sampled_from(ALL), st.integers(0, 2**64))
 def test_damaged_files_are_judged_as_pillow_does(data: bytes, seed: int) -> None:

@@ -137,6 +137,7 @@ row_strategy = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(row_strategy, min_size=1, max_size=4))
 def test_every_row_can_be_given_back(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
     found = samples(tmp_path_factory.mktemp("rows"), *rows)

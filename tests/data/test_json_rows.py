@@ -109,6 +109,7 @@ def test_encodings(tmp_path: Path) -> None:
         list(listed(tmp_path / "a.json", b"[\xff]", encoding="shift_jis").rows(()))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(rows=ROWS, indent=st.sampled_from([None, 2]), chunk=st.integers(1, 50))
 def test_json_lists_come_back(

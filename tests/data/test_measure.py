@@ -33,6 +33,7 @@ def test_a_small_picture_has_the_size_it_would_be_sent_in(kind: str, tmp_path: P
         assert measured.n_bytes == loaded.n_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_of_a_large_picture_only_the_ends_are_read(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -48,6 +49,7 @@ def test_of_a_large_picture_only_the_ends_are_read(
         assert (found.width, found.height, found.n_bytes) == (900, 800, len(data))
 
 
+@pytest.mark.slow
 def test_a_large_picture_that_is_cut_off_fails_as_it_would(tmp_path: Path) -> None:
     ref = file_ref(tmp_path / "p", noisy_picture("PNG", (900, 800))[:-500])
     with pytest.raises(ImageError, match="truncated or broken"):

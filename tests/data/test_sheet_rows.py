@@ -56,6 +56,7 @@ def test_of_several_sheets_none_is_guessed(tmp_path: Path) -> None:
     assert formulas(str(tmp_path / "m.xlsx")) == {}
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     texts=st.lists(st.text(alphabet="ABx1+ <>&\"'=()\n漢", min_size=1, max_size=12), min_size=1, max_size=6)

@@ -46,6 +46,7 @@ def test_cells_are_text_and_whole_numbers_look_whole(tmp_path: Path) -> None:
     assert SheetReader(path).columns() == ("index", "answer", "said")
 
 
+@pytest.mark.slow
 def test_a_reader_can_stop_early_and_begin_again(tmp_path: Path) -> None:
     path = workbook(tmp_path / "a.xlsx", [["index"], *([n] for n in range(5000))])
     reader = SheetReader(path)

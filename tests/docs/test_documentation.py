@@ -72,6 +72,7 @@ def needs_ocr(words: list[str]) -> bool:
 WITH_COMMANDS = [page for page in PAGES if list(commands(page))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", named(WITH_COMMANDS, fast=("runs.md",)))
 def test_commands_do_what_the_page_says(page: Path, folder: Path, server: Server) -> None:
     for command in commands(page):
@@ -95,6 +96,7 @@ def python_blocks(page: Path) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", named([page for page in PAGES if python_blocks(page)]))
 def test_python_examples_run(page: Path, folder: Path, server: Server) -> None:
     script = [(place, text.replace(ADDRESS, server.base_url)) for place, text in python_blocks(page)]
@@ -184,6 +186,7 @@ def parrot(name, settings):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [ROOT / "docs" / "extending.md"], ids=["docs/extending.md"])
 @pytest.mark.parametrize(
     "arguments",

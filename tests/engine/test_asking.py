@@ -167,6 +167,7 @@ def test_nobody_fails_for_being_told_to_wait_while_others_are_answered(concurren
     assert len(model.asked) < 30 * 10, "nor is the endpoint asked over and over"
 
 
+@pytest.mark.slow
 def test_being_told_to_wait_for_ever_fails_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     def fate(request: Request) -> ModelError | None:
         return BUSY if request.sample.id == "q0" else None
@@ -179,6 +180,7 @@ def test_being_told_to_wait_for_ever_fails_in_the_end(monkeypatch: pytest.Monkey
     assert 2 < outcomes[0].attempts <= 2 + 20
 
 
+@pytest.mark.slow
 def test_what_is_waited_for_holds_up_nobody_else() -> None:
     later = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=0.3)
     times: list[float] = []
@@ -216,6 +218,7 @@ def most_within(times: list[float], window_s: float) -> int:
     return max(sum(start <= at < start + window_s for at in times) for start in times)
 
 
+@pytest.mark.slow
 def test_no_more_requests_are_sent_than_allowed() -> None:
     model = Server(fine)
     ask_all(model, 30, patience(rpm=60 * 100))
@@ -223,6 +226,7 @@ def test_no_more_requests_are_sent_than_allowed() -> None:
     assert 0.27 < model.at[-1] - model.at[0] < 1.0
 
 
+@pytest.mark.slow
 def test_retries_count_as_requests() -> None:
     seen: Counter[str] = Counter()
 
@@ -236,6 +240,7 @@ def test_retries_count_as_requests() -> None:
     assert model.at[-1] - model.at[0] > 0.27
 
 
+@pytest.mark.slow
 def test_tokens_are_counted_as_the_endpoint_reports_them() -> None:
     model = Server(fine, latency_s=0.0)
     model.usage = Usage(prompt_tokens=500, completion_tokens=500)
@@ -369,6 +374,7 @@ def test_samples_that_always_fail_do_not_look_like_a_dead_endpoint(
     assert kinds(outcomes) == {Answer: 190, Unanswered: 10}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 4, 64])
 @pytest.mark.parametrize("error", [BROKEN, GONE])
 def test_an_endpoint_that_dies_is_noticed_early(concurrency: int, error: ModelError) -> None:
@@ -429,6 +435,7 @@ MUCH_LATER = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s
 LASTING = {"400": REFUSED, "401": WRONG_KEY, "404": NO_MODEL, "413": TOO_LARGE, "429": MUCH_LATER}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 4, 32])
 @pytest.mark.parametrize("retries", [0, 5])
 @pytest.mark.parametrize("turns_at", [0, 20])
@@ -465,6 +472,7 @@ def test_one_good_one_among_many_that_refuse_is_found(error: ModelError) -> None
     assert sum(len(one.asked) for one in bad) < 100
 
 
+@pytest.mark.slow
 def test_one_that_is_put_right_is_used_again() -> None:
     start = time.monotonic()
     bad = Server(lambda request: NO_MODEL if time.monotonic() - start < 0.1 else None, name="bad")
@@ -525,6 +533,7 @@ def test_all_that_refuse_whatever_they_are_sent_end_it() -> None:
     assert [len(member.asked) for member in members] == [5, 5]
 
 
+@pytest.mark.slow
 def test_a_slow_one_is_waited_for_though_the_quick_one_refuses_all() -> None:
     """So many refusals come before the first answer that they would end the run of a single endpoint."""
     quick, slow = Server(always(REFUSED), name="quick"), Server(fine, latency_s=0.2, name="slow")
@@ -540,6 +549,7 @@ def purse(max_tokens: int) -> Purse:
     return Purse(Budget(max_cost=None, max_tokens=max_tokens, prices={}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 32])
 def test_the_purse_ends_it_without_a_failure_and_without_overshoot(concurrency: int) -> None:
     model = Server(fine)

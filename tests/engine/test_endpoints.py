@@ -116,6 +116,7 @@ def test_the_limit_that_people_read_is_the_one_they_set() -> None:
     assert place.all.limit == 3
 
 
+@pytest.mark.slow
 @given(
     n=st.integers(1, 4),
     ceiling=st.integers(1, 5),
@@ -249,6 +250,7 @@ def test_after_three_failures_it_is_left_alone_then_asked_one_at_a_time() -> Non
     assert [place.enter() for _ in range(8)], "it is used again as before"
 
 
+@pytest.mark.slow
 def test_rests_do_not_grow_for_ever() -> None:
     place = Place(give_up_after=10**9)
     [endpoint] = place.members

@@ -204,6 +204,7 @@ def test_a_judge_with_a_wrong_key_stops_the_run_and_loses_no_reply(journal: Jour
     assert len(kept) == len(model.asked) < 50
 
 
+@pytest.mark.slow
 def test_a_judge_that_takes_few_at_once_is_not_hurried(journal: Journal) -> None:
     """Time spent in its queue is not its silence."""
 

@@ -158,6 +158,7 @@ def test_as_many_are_asked_at_once_as_allowed_and_never_more(journal: Journal) -
     assert most == 6
 
 
+@pytest.mark.slow
 def test_a_model_that_takes_one_at_a_time_is_not_called_silent_while_others_wait(journal: Journal) -> None:
     class OneByOne(ScriptedModel):
         max_concurrency = 1
@@ -513,6 +514,7 @@ def test_a_second_interrupt_leaves_at_once_and_keeps_what_is_in(journal: Journal
 # -- when the journal gives out --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_journal_that_gives_out_midway_ends_the_run_with_its_error(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "run.sqlite")
     journal.replace_samples(samples(1000))
@@ -559,6 +561,7 @@ def test_a_journal_that_gives_out_at_the_very_end_is_told_too(tmp_path: Path) ->
         journal.close()
 
 
+@pytest.mark.slow
 def test_no_task_ends_with_an_error_that_nobody_looked_at(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

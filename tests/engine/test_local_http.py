@@ -130,6 +130,7 @@ def test_an_account_without_credit_stops_the_run(journal: Journal) -> None:
     assert len(server.asked) <= 8
 
 
+@pytest.mark.slow
 def test_a_wrong_address_stops_within_seconds(journal: Journal) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -140,6 +141,7 @@ def test_a_wrong_address_stops_within_seconds(journal: Journal) -> None:
     assert "is the server running?" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_retry_after_in_seconds_is_obeyed(journal: Journal) -> None:
     at: list[float] = []
 
@@ -152,6 +154,7 @@ def test_a_retry_after_in_seconds_is_obeyed(journal: Journal) -> None:
     assert at[1] - at[0] >= 0.3
 
 
+@pytest.mark.slow
 def test_a_retry_after_as_a_date_is_obeyed(journal: Journal) -> None:
     at: list[float] = []
     until = 0.0
@@ -176,6 +179,7 @@ def test_a_server_that_asks_for_an_hour_is_answered_with_a_failure(journal: Jour
     assert only_failure(journal).attempts == 1
 
 
+@pytest.mark.slow
 def test_a_timeout_is_asked_again(journal: Journal) -> None:
     never = threading.Event()
     with Server(first_then_right(Answer(after=never))) as server:
@@ -217,6 +221,7 @@ def test_connections_are_kept_and_used_again(journal: Journal) -> None:
     assert len(server.connections) <= 4
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_stopped(journal: Journal) -> None:
     journal.replace_samples(samples(60))
     with Server(lambda asked: Answer("x", delay_s=0.02)) as server:

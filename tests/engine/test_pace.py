@@ -117,6 +117,7 @@ EVENTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(ceiling=st.integers(1, 300), events=EVENTS)
 def test_whatever_happens_it_stays_between_one_and_the_ceiling(
     ceiling: int, events: list[tuple[str, float, float]]
@@ -132,6 +133,7 @@ def test_whatever_happens_it_stays_between_one_and_the_ceiling(
         assert 1 <= limit.value <= ceiling
 
 
+@pytest.mark.slow
 @given(ceiling=st.integers(1, 300), events=EVENTS)
 def test_whatever_has_happened_it_recovers(ceiling: int, events: list[tuple[str, float, float]]) -> None:
     clock = Clock()
@@ -148,6 +150,7 @@ def test_whatever_has_happened_it_recovers(ceiling: int, events: list[tuple[str,
     assert limit.value == ceiling
 
 
+@pytest.mark.slow
 @given(events=EVENTS)
 def test_one_that_does_not_adapt_is_constant(events: list[tuple[str, float, float]]) -> None:
     clock = Clock()
@@ -206,6 +209,7 @@ def test_answers_that_grow_slowly_longer_are_no_collapse() -> None:
         assert serve(limit, clock, 1, usual_s=0.1 * 1.02**n) == [64]
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000))
 def test_latency_that_scatters_is_no_collapse(seed: int) -> None:
     rng = random.Random(seed)

@@ -282,6 +282,7 @@ def test_quick_work_needs_no_thread_and_keeps_its_order(n_workers: int) -> None:
     assert all(map(is_here, where))
 
 
+@pytest.mark.slow
 def test_a_few_slow_ones_are_an_accident_and_many_are_not() -> None:
     where: list[str] = []
     found, _ = taken(lambda: quick(tasks(100), made_at(where, slow_from=20), n_threads=1))
@@ -394,6 +395,7 @@ def test_addresses_and_large_cells_do_not_look_quick(refs: list[ImageRef], expec
     assert Preparer.is_quick(task) is expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_quick", [True, False])
 @pytest.mark.parametrize("n_workers", [2, 20])
 def test_the_budget_of_bytes_holds_in_both_modes(is_quick: bool, n_workers: int) -> None:
@@ -456,6 +458,7 @@ def test_room_is_given_back_though_the_mode_changed_while_it_was_taken() -> None
     assert no_thread_left()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     n=st.integers(0, 60),
@@ -540,6 +543,7 @@ def test_an_error_reaches_one_worker_and_ends_the_others(
     assert no_thread_left()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 100])
 def test_thousands_that_are_answered_already_do_not_hold_up_the_loop(n_workers: int) -> None:
     work_s = 0.00005
@@ -580,6 +584,7 @@ class Kept(dict[str, Any]):
     """Can be watched as it goes."""
 
 
+@pytest.mark.slow
 def test_nobody_who_waits_holds_what_was_taken_before() -> None:
     may_go_on = threading.Event()
     watched: list[weakref.ref[Kept]] = []

@@ -71,6 +71,7 @@ more = st.sampled_from([{}, {"n": 3}, {"temperature": 1, "n": 2}])
 ODD = '\0 "\\\\" \\u0000 \x1f \x7f \u2028 😀 "data:image/png;base64,AAAA" {"url":"'
 
 
+@pytest.mark.slow
 @given(st.lists(turns, max_size=4), more, st.sampled_from([None, "low"]))
 @example([Message("user", (ODD, image(), "\0", image(3), '"\0"'))], {"n": 2}, "high")
 @example([Message("user", ("\0",))], {}, None)
@@ -141,6 +142,7 @@ class Heard:
             await runner.cleanup()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_bytes", [0, 1, SMALL - 1, SMALL, SMALL + 1, 256 * 1024, 800_001, 5_000_000])
 def test_bodies_arrive_byte_for_byte_with_their_length(n_bytes: int) -> None:
     noise = random.Random(n_bytes).randbytes(n_bytes)

@@ -76,6 +76,7 @@ def large_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Pictures, "MAX_IMAGE_PIXELS", None)
 
 
+@pytest.mark.slow
 def test_a_model_that_sees_can_do_everything() -> None:
     found = check(ScriptedModel(sees))
     assert [(one.ability, one.verdict) for one in found] == [(name, "yes") for name in ABILITIES]
@@ -83,18 +84,21 @@ def test_a_model_that_sees_can_do_everything() -> None:
     assert found[3].reply == Reply(text="It is green.")
 
 
+@pytest.mark.slow
 def test_a_model_that_only_reads_is_never_said_to_see() -> None:
     verdicts = {one.ability: one.verdict for one in check(ScriptedModel(reads_only))}
     assert verdicts.pop("text only") == "yes"
     assert set(verdicts.values()) == {"unsure"}
 
 
+@pytest.mark.slow
 def test_a_model_that_refuses_pictures_cannot_and_says_why() -> None:
     found = check(ScriptedModel(refuses_pictures))
     assert [one.verdict for one in found] == ["yes", "no", "no", "no", "no", "no"]
     assert "takes no pictures" in found[1].said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 413])
 def test_a_model_that_refuses_large_pictures_cannot_do_those_alone(status: int) -> None:
     def script(request: Request) -> str:
@@ -106,6 +110,7 @@ def test_a_model_that_refuses_large_pictures_cannot_do_those_alone(status: int) 
     assert verdicts == ["yes"] * 5 + ["no"]
 
 
+@pytest.mark.slow
 def test_a_busy_server_says_nothing_about_its_model() -> None:
     def script(request: Request) -> str:
         raise ModelError("HTTP 429: slow down", status=429, is_retryable=True)
@@ -113,6 +118,7 @@ def test_a_busy_server_says_nothing_about_its_model() -> None:
     assert {one.verdict for one in check(ScriptedModel(script))} == {"unsure"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error",
     [
@@ -128,11 +134,13 @@ def test_a_model_that_cannot_be_asked_at_all_is_an_error(error: ModelError) -> N
         check(ScriptedModel(script))
 
 
+@pytest.mark.slow
 def test_an_empty_answer_is_shown_with_its_reason() -> None:
     found = check(ScriptedModel(lambda request: Reply(text="", finish_reason="length")))
     assert {(one.verdict, one.said) for one in found} == {("unsure", "(nothing; finish reason length)")}
 
 
+@pytest.mark.slow
 def test_the_pictures_are_what_they_say_and_small_to_send() -> None:
     pictures = [
         part for case in cases() for turn in case.turns for part in turn.parts if isinstance(part, Image)
@@ -144,6 +152,7 @@ def test_the_pictures_are_what_they_say_and_small_to_send() -> None:
     assert max(one.width * one.height for one in pictures) > 100_000_000
 
 
+@pytest.mark.slow
 def test_a_model_that_never_answers_is_not_waited_for() -> None:
     class Silent(ScriptedModel):
         async def reply(self, request: Request) -> Reply:
@@ -158,6 +167,7 @@ def test_a_model_that_never_answers_is_not_waited_for() -> None:
     assert found[0].said == "(no answer within 0.01 s)"
 
 
+@pytest.mark.slow
 def test_the_model_speaks_in_a_conversation_and_its_words_are_put_there() -> None:
     heard: list[list[str]] = []
 
@@ -172,6 +182,7 @@ def test_the_model_speaks_in_a_conversation_and_its_words_are_put_there() -> Non
     assert heard[1][1] == "Noted."
 
 
+@pytest.mark.slow
 def test_an_evaluator_class_is_handed_all_rounds_at_once() -> None:
     class Evaluator:
         def __init__(self) -> None:
@@ -189,6 +200,7 @@ def test_an_evaluator_class_is_handed_all_rounds_at_once() -> None:
     assert [one.expected for one in found] == ["yellow", "red", "B", "green", "green", "blue"]
 
 
+@pytest.mark.slow
 def test_conclusions_are_drawn_skill_by_skill() -> None:
     assert set(conclusions(check(ScriptedModel(sees))).values()) == {"yes"}
     assert conclusions(check(ScriptedModel(reads_only))) == {
@@ -200,6 +212,7 @@ def test_conclusions_are_drawn_skill_by_skill() -> None:
     assert conclusions(half)["sees pictures"] == "partly"
 
 
+@pytest.mark.slow
 def test_who_forgets_is_told_from_who_is_blind() -> None:
     def forgets(request: Request) -> str:
         return "Noted." if request.sample.id == "check:multi-round" else sees(request)
@@ -211,6 +224,7 @@ def test_who_forgets_is_told_from_who_is_blind() -> None:
     }
 
 
+@pytest.mark.slow
 def test_no_answer_shows_nothing_and_a_refusal_does() -> None:
     def busy(request: Request) -> str:
         raise ModelError("overloaded", is_retryable=True)

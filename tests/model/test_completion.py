@@ -1,6 +1,7 @@
 import email.utils
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def test_how_long_to_wait_is_read_from_seconds_and_dates() -> None:
     assert retry_after_s("") is None
 
 
+@pytest.mark.slow
 @given(st.text() | st.from_regex(r"Mon, 0\d Jan \d{1,6} \d\d:\d\d:\d\d [+-]?\d{0,20}", fullmatch=True))
 def test_no_header_can_break_the_reader_of_waits(said: str) -> None:
     wait_s = retry_after_s(said)

@@ -51,6 +51,7 @@ def chunked(*chunks: bytes, headers: str = "", trailers: str = "", extension: st
 # -- how an answer says where it ends --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @on_both_loops
 @few
 @given(content=st.binary(max_size=300), places=places)
@@ -59,6 +60,7 @@ def test_a_length_is_kept_however_the_answer_is_cut(loop: str, content: bytes, p
     assert (response.status, response.content) == (200, content)
 
 
+@pytest.mark.slow
 @on_both_loops
 @few
 @given(chunks=st.lists(st.binary(max_size=100), max_size=5), places=places)
@@ -92,6 +94,7 @@ def test_without_a_length_the_end_of_the_connection_is_the_end_of_the_answer(loo
     assert one.content == two.content == b"hello"
 
 
+@pytest.mark.slow
 @on_both_loops
 @pytest.mark.parametrize(
     "before",
@@ -473,6 +476,7 @@ streams = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @on_both_loops
 @settings(max_examples=150, deadline=None)
 @given(stream=streams, places=places)

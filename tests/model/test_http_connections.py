@@ -44,6 +44,7 @@ def try_out(loop: str, talk: Talk, work: Callable[[Served, Http], Awaitable[None
 # -- used again ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @on_both_loops
 @pytest.mark.parametrize(("n", "at_once"), [(50, 1), (200, 8), (1024, 256)])
 def test_there_are_no_more_connections_than_requests_at_once(loop: str, n: int, at_once: int) -> None:
@@ -256,6 +257,7 @@ def test_a_host_that_nobody_knows(loop: str) -> None:
     assert reason_of(loop, "http://no-such-host.invalid/v1").startswith("the host is not known (")
 
 
+@pytest.mark.slow
 @on_both_loops
 def test_a_host_that_never_takes_the_call(loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_CONNECT_S", 0.2)
@@ -498,6 +500,7 @@ def test_a_refusal_is_heard_before_all_was_sent(
     try_out(loop, talk, work)
 
 
+@pytest.mark.slow
 @on_both_loops
 def test_bodies_wait_outside_of_the_buffers_for_a_slow_reader(loop: str) -> None:
     async def talk(wire: Wire) -> None:
@@ -533,6 +536,7 @@ def n_sockets() -> int:
     return n
 
 
+@pytest.mark.slow
 @on_both_loops
 @pytest.mark.parametrize("pieces", [[b"?"], LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "tls"])
@@ -638,6 +642,7 @@ def test_stopping_and_failing_in_the_same_moment(loop: str) -> None:
 # -- one loop after another ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @on_both_loops
 @pytest.mark.filterwarnings("ignore:unclosed")  # that is so: nobody closed them
 @pytest.mark.parametrize("is_closed_between", [True, False])

@@ -76,6 +76,7 @@ def test_an_answer_that_is_cut_or_twisted_is_broken(loop: str, said: bytes) -> N
     through(loop, saying(said, then_close=True), work)
 
 
+@pytest.mark.slow
 @on_both_loops
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_an_answer_without_end_is_left_at_the_limit(

@@ -400,6 +400,7 @@ def test_closing_ends_the_threads_and_closes_the_object() -> None:
     assert no_thread_left()
 
 
+@pytest.mark.slow
 def test_a_call_that_never_returns_does_not_keep_the_program_from_ending() -> None:
     script = """
         import asyncio, threading

@@ -215,6 +215,7 @@ def test_short_and_odd_secrets(key: Any, text: str, hidden: str) -> None:
     assert Secrets({"password": key}).hide(text) == hidden
 
 
+@pytest.mark.slow
 @given(st.text(min_size=8).filter(lambda key: len(key.strip()) >= 8), st.text(), st.text())
 def test_no_secret_is_left_however_it_is_written(key: str, before: str, after: str) -> None:
     key = key.strip()

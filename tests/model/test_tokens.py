@@ -79,6 +79,7 @@ def test_a_turned_picture_counts_the_same(width: int, height: int) -> None:
         assert rule(width, height) == rule(height, width)
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_text_has_tokens_by_its_length(text: str) -> None:
     count = text_tokens(text)

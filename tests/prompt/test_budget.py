@@ -14,6 +14,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_what_is_measured_bounds_what_is_printed(value: Any) -> None:
     elements, characters = measure(value)

@@ -38,6 +38,7 @@ def rendered(template: str) -> str:
     return turn.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "template",
     [

@@ -221,6 +221,7 @@ def test_a_text_without_tags_is_sent_as_it_stands(template: str) -> None:
         assert parts(plain) == (RED, BLUE, expected)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from(
@@ -233,6 +234,7 @@ def test_any_template_works_or_is_refused_with_a_message(tokens: list[str]) -> N
         assert parts("".join(tokens))
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30), st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3))
 def test_data_is_never_read_as_a_template(question: str, meta: dict[str, str]) -> None:
     sample = Sample(id="1", question=f"{{{{ id }}}}{question}", meta=meta)

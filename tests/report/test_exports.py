@@ -79,6 +79,7 @@ def test_csv_gives_any_text_back_or_marks_it(text: str) -> None:
     assert unguarded(row["reply"]) == expected
 
 
+@pytest.mark.slow
 @given(any_text)
 def test_json_lines_give_any_text_back(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -132,6 +133,7 @@ def test_parquet_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Monke
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
 def test_a_run_that_breaks_off_leaves_no_half_file(
     tmp_path: Path, write: Callable[[Iterable[Result], Path], None]

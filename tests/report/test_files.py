@@ -18,6 +18,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(value=VALUES, indent=st.sampled_from([2, 4]), is_ascii=st.booleans())
 def test_any_value_is_written_as_json_writes_it(
     tmp_path_factory: pytest.TempPathFactory, value: Any, indent: int, is_ascii: bool

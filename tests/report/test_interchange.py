@@ -51,6 +51,7 @@ def log_of(name: str, folder: Path, results: Sequence[Result], **manifest: Any) 
     return read_log(path, recognise(path), with_questions=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOGS)
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4))
@@ -71,6 +72,7 @@ def test_every_text_comes_back_as_it_was(name: str, texts: list[tuple[str, str, 
         assert scorers.get("default")(entry.reply, entry.sample) == expected.score
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=4))
 def test_a_spreadsheet_keeps_every_verdict(texts: list[str]) -> None:

@@ -14,6 +14,7 @@ from report.examples import export_of, result
 N_TRIALS = 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evalscope", "infochartqa", "insight-o3", "mmbench", "multi", "vlmevalkit"])
 def test_passes(tmp_path: Path, name: str) -> None:
     results = [result(position, trial=trial) for position in range(3) for trial in range(N_TRIALS)]

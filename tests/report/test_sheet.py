@@ -39,6 +39,7 @@ def test_numbers_are_numbers_and_text_is_text(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30))
 @settings(deadline=None, max_examples=25)
 def test_any_text_comes_back_as_it_is_shown(text: str) -> None:

@@ -42,6 +42,7 @@ def test_wilson_holds_the_share_and_stays_a_share(count: tuple[int, int]) -> Non
     assert low < high
 
 
+@pytest.mark.slow
 @given(counts)
 def test_wilson_is_symmetric(count: tuple[int, int]) -> None:
     successes, n = count
@@ -96,6 +97,7 @@ def test_right_and_wrong_alone_get_wilsons_interval(values: list[float]) -> None
     assert mean_interval(values) == wilson(sum(values), len(values))
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1))
 def test_the_interval_of_a_mean_is_symmetric(values: list[float]) -> None:
     found, mirrored = mean_interval(values), mean_interval([1 - value for value in values])
@@ -117,6 +119,7 @@ def test_equal_values_do_not_pretend_to_be_certain(values: list[float]) -> None:
     assert found[0] < values[0] < found[1]
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=4), min_size=1), st.integers(2, 5))
 def test_repeating_the_trials_makes_nobody_surer(samples: list[list[float]], times: int) -> None:
     once, often = trials_interval(samples), trials_interval([values * times for values in samples])
@@ -144,6 +147,7 @@ def test_a_weighted_mean_counts_points() -> None:
     assert moments([(2 / 3, 3), (1.0, 1)]).mean == pytest.approx(0.75)
 
 
+@pytest.mark.slow
 @given(weighted)
 def test_a_weighted_interval_holds_its_mean_and_stays_a_share(values: list[tuple[float, float]]) -> None:
     made = moments(values)

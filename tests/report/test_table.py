@@ -143,6 +143,7 @@ def test_the_environment_changes_nothing(summary: Summary, monkeypatch: pytest.M
     assert to_text(run_table(summary), width=100) == GOLDEN
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.text(st.characters(), max_size=20))
 def test_no_name_is_obeyed(name: str) -> None:

@@ -58,6 +58,7 @@ def test_a_cell_holds_what_excel_holds(letter: str) -> None:
     assert MAX_CHARACTERS - 1 <= units(cut.text) <= MAX_CHARACTERS
 
 
+@pytest.mark.slow
 @example("\ud800", 20_000)
 @example("\r\n", 20_000)
 @given(st.text(st.characters(), max_size=30), st.sampled_from([1, 1200, 20_000]))

@@ -106,6 +106,7 @@ def test_more_rows_than_a_sheet_holds(tmp_path: Path, monkeypatch: pytest.Monkey
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @example("\ud800_x000D_\uffff\u202e")
 @given(st.text(st.characters(), max_size=30))

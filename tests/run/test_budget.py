@@ -62,6 +62,7 @@ def test_dollars_are_spent_up_to_the_limit_and_not_beyond(
     assert "--max-cost" in done.err
 
 
+@pytest.mark.slow
 def test_the_same_limit_again_asks_nothing_and_a_higher_one_goes_on_to_the_same_report(
     questions: Path, server: Server
 ) -> None:
@@ -86,6 +87,7 @@ def test_both_limits_hold(questions: Path, server: Server) -> None:
     assert "--max-total-tokens" in done.err
 
 
+@pytest.mark.slow
 def test_the_judge_is_paid_from_the_same_purse(questions: Path, server: Server) -> None:
     server.answer = lambda asked: Answer("I cannot say" if asked.images else "A", delay_s=0.002)
     judge = ("--judge", "openai/j", "--judge-base-url", server.base_url, "--scorer", "judged")
@@ -156,6 +158,7 @@ def test_guesses_of_the_judge_count_as_well(questions: Path, server: Server) -> 
     assert len(server.asked) == n_asked
 
 
+@pytest.mark.slow
 def test_refused_requests_cost_nothing(questions: Path, server: Server) -> None:
     seen: set[str] = set()
 
@@ -194,6 +197,7 @@ def talk(folder: Path, server: Server, *flags: object, out: str) -> Outcome:
     return eyechart("run", *ROUNDS.arguments, "-m", "openai/m", *base, *flags, cwd=folder)
 
 
+@pytest.mark.slow
 def test_rounds_that_another_run_paid_for_cost_nothing(tmp_path: Path, server: Server) -> None:
     ROUNDS.make(tmp_path, 4)
     # The last round of every conversation fails, so that the cache knows the earlier ones alone.
@@ -219,6 +223,7 @@ def test_rounds_that_another_run_paid_for_cost_nothing(tmp_path: Path, server: S
     assert done.json["tokens"]["prompt"] == 8 * 10, "what the answers are worth"
 
 
+@pytest.mark.slow
 def test_rounds_count_though_the_sample_has_an_older_reply(tmp_path: Path, server: Server) -> None:
     ROUNDS.make(tmp_path, 1)
     whole = talk(tmp_path, server, "--no-cache", out="runs")

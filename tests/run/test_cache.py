@@ -55,6 +55,7 @@ def kept(cwd: Path) -> int:
 # -- what is found ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "workload", [CHOICE, TRIALS, SEPARATE, CIRCULAR, JUDGED, ROUNDS], ids=lambda workload: workload.name
 )

@@ -55,6 +55,7 @@ def test_files_follow_a_new_verdict(tmp_path: Path) -> None:
     assert "0.25" in acc.read_text()
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_written_take_nothing_away(tmp_path: Path) -> None:
     @ec.exporter("broken")
     def broken(export: ec.Export) -> Sequence[Path]:

@@ -68,6 +68,7 @@ def official(folder: Path, done: Outcome) -> Path:
     return folder / str(done.json["run"]) / "official"
 
 
+@pytest.mark.slow
 def test_the_authors_run_is_reproduced(data: Path, server: Server) -> None:
     done = run(data, server, "--parity", *judged(server))
     assert done.code == 1, done.err  # one question got no answer
@@ -95,6 +96,7 @@ def test_the_authors_run_is_reproduced(data: Path, server: Server) -> None:
     assert text["text"].endswith("\nA. one\nB. two\nC. three\nD. four")
 
 
+@pytest.mark.slow
 def test_the_same_command_again_asks_only_for_what_is_missing(data: Path, server: Server) -> None:
     first = run(data, server, "--parity", *judged(server))
     n_asked = len(server.asked)
@@ -104,6 +106,7 @@ def test_the_same_command_again_asks_only_for_what_is_missing(data: Path, server
         assert (official(data, first) / name).read_bytes() == (official(data, again) / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_judge_that_failed_is_asked_again(data: Path, server: Server) -> None:
     def without_judge(asked: Asked) -> Answer | str:
         return Answer(status=400, body=b"{}") if asked.body["model"] == "judge" else scripted_answer(asked)

@@ -294,6 +294,7 @@ def test_all_addresses_die_and_the_run_goes_on_later_in_any_order(tmp_path: Path
         assert report(again) == report(ended)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turns_at", [0, 40])
 @pytest.mark.parametrize("status", [400, 401, 404, 413, 422])
 def test_one_address_that_refuses_all_loses_no_sample(tmp_path: Path, status: int, turns_at: int) -> None:
@@ -310,6 +311,7 @@ def test_one_address_that_refuses_all_loses_no_sample(tmp_path: Path, status: in
         assert f"HTTP {status} from {wrong.base_url}: no" in note
 
 
+@pytest.mark.slow
 def test_a_wrong_model_at_all_addresses_ends_it_at_the_first_answers(tmp_path: Path) -> None:
     with served(tmp_path / "a", wrong_model=True) as one, served(tmp_path / "b", wrong_model=True) as other:
         done = run(tmp_path, 500, one, other, flags="--concurrency 8")
@@ -361,6 +363,7 @@ def test_a_run_whose_server_is_away_when_it_is_resumed_can_be_resumed_again(tmp_
         assert n_kept >= 50
 
 
+@pytest.mark.slow
 def test_that_it_has_answered_is_known_before_the_first_answered_sample_comes_by(tmp_path: Path) -> None:
     refusal = Answer(status=400, body=b'{"error": {"message": "not yet"}}')
     with Server(lambda asked: refusal if int(re.findall(r"\d+", asked.text)[0]) < 70 else "A") as server:
@@ -371,6 +374,7 @@ def test_that_it_has_answered_is_known_before_the_first_answered_sample_comes_by
     assert "3 failures in a row without an answer" in done.err
 
 
+@pytest.mark.slow
 def test_an_address_where_nobody_ever_listened_ends_it_within_seconds(tmp_path: Path) -> None:
     with served(tmp_path, dead=True) as endpoint:
         start = time.monotonic()
@@ -404,6 +408,7 @@ def test_a_restart_of_a_few_seconds_is_survived(tmp_path: Path) -> None:
         assert done.json["requests"]["retried"] < 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["--concurrency 1", "--concurrency 64"])
 @pytest.mark.parametrize(
     ("switch", "status", "hint"), [("wrong_key", 401, "key"), ("wrong_model", 404, "name")]
@@ -449,6 +454,7 @@ def test_a_storm_in_which_nobody_is_answered_is_sat_out(tmp_path: Path) -> None:
         assert endpoint.stats()["requests"] < 1000 + 300
 
 
+@pytest.mark.slow
 def test_the_first_lines_of_the_log_are_as_many_as_the_samples(tmp_path: Path) -> None:
     """What the other tests rely on: every question is asked once, whoever answers."""
     with served(tmp_path / "a") as one, served(tmp_path / "b") as other:

@@ -81,6 +81,7 @@ def test_a_run_comes_back_with_the_same_verdicts(
     assert again.by("category").keys() == finished.by("category").keys()
 
 
+@pytest.mark.slow
 def test_a_spreadsheet_comes_back_with_the_verdicts_of_its_trial(finished: ec.Run, tmp_path: Path) -> None:
     first, *_ = finished.write_files(tmp_path, "vlmevalkit")
     options = Options(out=str(tmp_path / "runs"))
@@ -152,6 +153,7 @@ def mmbench(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_number", [int, float, str])
 def test_the_circular_score_of_a_prediction_file(
     tmp_path: Path, as_number: Callable[[int], object], monkeypatch: pytest.MonkeyPatch

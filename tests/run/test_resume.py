@@ -191,6 +191,7 @@ def test_touched_but_unchanged_pictures_are_not_asked_again(tmp_path: Path) -> N
         assert len(server.asked) == 6
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_cleanly_and_the_next_start_goes_on(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", N)
     with Server(mostly_right) as server:
@@ -212,6 +213,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_start_goes_on(tmp_path: Path) -> None
         assert len(server.asked) - before == N - len(kept)
 
 
+@pytest.mark.slow
 def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 12)
     is_broken = True
@@ -259,6 +261,7 @@ def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     assert first.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 40)
     with Server(lambda asked: Answer("A", delay_s=8)) as server:
@@ -288,6 +291,7 @@ def test_an_edited_gold_is_judged_anew_without_asking(tmp_path: Path) -> None:
     assert second.json["score"] == 0.5
 
 
+@pytest.mark.slow
 def test_the_requests_of_killed_starts_are_counted(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", N)
     with Server(mostly_right) as server:

@@ -271,6 +271,7 @@ REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=20).map("".
 CHOICES = st.dictionaries(st.sampled_from("ABCDEFIZ"), st.text(max_size=12), max_size=6)
 
 
+@pytest.mark.slow
 @given(REPLIES, CHOICES)
 def test_any_reply_gives_an_option_or_nothing(reply: str, choices: dict[str, str]) -> None:
     reading = read_choice(reply, choices)
@@ -298,6 +299,7 @@ def test_rotating_the_options_keeps_the_text_that_is_read(frame: str, chosen: in
     assert rotated[letter] == texts[chosen]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["a", "A ", "B, ", "(", ")", "{", "}", "\\boxed{", "<answer>", "the answer is ", '{"answer": ', "not ", "* ", " ", "\n", "答案是", "选", "Ｂ", "dog ", "no, ", "I think ", "option ", "\\text{", "```", "<think>", "B or ", '"answer": "', "= "],

@@ -68,6 +68,7 @@ def test_a_cell_is_read_and_never_run(cell: Any, answers: list[str]) -> None:
     assert accepted(cell) == answers
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=4))
 def test_every_metric_stays_between_nothing_and_all(prediction: str, answers: list[str]) -> None:
     for metric in (anls, relaxed, vqa_accuracy, ocrbench):

@@ -148,6 +148,7 @@ _replies = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(_replies, min_size=1, max_size=30))
 def test_any_reply_comes_back_equal(replies: list[Reply]) -> None:
@@ -351,6 +352,7 @@ def putting(folder: Path, first: int, end: int, helpers: Path) -> subprocess.Pop
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_in_haste")
 def test_processes_share_the_file_from_its_first_moment(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
@@ -371,6 +373,7 @@ def test_processes_share_the_file_from_its_first_moment(tmp_path: Path) -> None:
     assert rows(folder, "PRAGMA integrity_check") == [("ok",)]
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_a_whole_file(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     fill(folder, range(20))
@@ -620,6 +623,7 @@ def test_the_least_recently_used_go_first(tmp_path: Path) -> None:
     assert rows(tmp_path, "SELECT count(*) FROM bodies") == [(len(kept),)]
 
 
+@pytest.mark.slow
 def test_the_file_does_not_grow_without_bound(tmp_path: Path) -> None:
     sizes = []
     for start in range(0, 3000, 500):

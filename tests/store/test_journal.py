@@ -821,6 +821,7 @@ def take(
     return journal
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STEPS, max_size=40))
 def test_groups_leave_the_journal_as_one_by_one_would(steps: list[tuple[str, int, int, str]]) -> None:

@@ -84,6 +84,7 @@ def contents(db: sqlite3.Connection) -> list[Any]:
     return [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("a", "b", "totals")]
 
 
+@pytest.mark.slow
 @given(groups)
 def test_a_group_ends_as_its_statements_one_by_one(groups: Sequence[Sequence[Statement]]) -> None:
     with (
@@ -230,6 +231,7 @@ def test_closing_writes_a_full_queue(path: Path, monkeypatch: pytest.MonkeyPatch
     assert no_thread_left(within_s=0)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(30)
 def test_whoever_comes_while_it_closes_is_served_or_turned_away(
     path: Path, monkeypatch: pytest.MonkeyPatch
@@ -365,6 +367,7 @@ def lost_s(path: Path, after_s: float) -> float:
     return at - min(missing) if missing else 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_s", [0.05, 0.21])
 def test_a_kill_costs_what_was_put_a_moment_before(path: Path, after_s: float) -> None:
     # Fifty milliseconds on a quiet machine; others may be busy with the disk.

@@ -111,6 +111,7 @@ def test_a_read_only_disk_is_refused_before_anything_is_asked(tmp_path: Path) ->
         run.finish()
 
 
+@pytest.mark.slow
 def test_a_file_in_place_of_the_folder(small: Case) -> None:
     run = Disturbed(small, "taken")
     run.root.write_text("mine")

@@ -72,6 +72,7 @@ def test_killed_a_few_times(tmp_path: Path, workload: Workload) -> None:
         run.finish()
 
 
+@pytest.mark.slow
 def test_killed_once(tmp_path: Path) -> None:
     with Endpoint(tmp_path, latency_s=0.02) as endpoint:
         run = Disturbed(Case(tmp_path, replace(CHOICE, n=16), endpoint), "killed")

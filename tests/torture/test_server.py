@@ -229,6 +229,7 @@ def test_a_server_that_stays_away_ends_the_run(tmp_path: Path) -> None:
         run.finish()
 
 
+@pytest.mark.slow
 def test_a_server_that_was_never_there_costs_nothing(tmp_path: Path) -> None:
     with Endpoint(tmp_path, dead=True) as endpoint:
         run = Disturbed(Case(tmp_path, SMALL, endpoint, flags=("--retries", "1")), "disturbed")

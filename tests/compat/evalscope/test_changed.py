@@ -64,6 +64,7 @@ def test_what_evaluate_returns_is_the_result(changing: User, capsys: pytest.Capt
     assert json.dumps({"Overall": 1.0, "at once": 3}, indent=2) in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_scores_alone_by_the_class(changing: User) -> None:
     CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
     assert run_task(changing.config("open", mode="infer", limit=3)) == {}
@@ -72,6 +73,7 @@ def test_scores_alone_by_the_class(changing: User) -> None:
     assert changing.n_asked() == n_asked == 3
 
 
+@pytest.mark.slow
 def test_rows_without_a_prediction_are_no_part_of_an_accuracy(
     changing: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,6 +86,7 @@ def test_rows_without_a_prediction_are_no_part_of_an_accuracy(
     assert "1 of 4 questions have no prediction" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_first_rows_alone_are_scored(changing: User, capsys: pytest.CaptureFixture[str]) -> None:
     def written(self: Any, eval_file: str, **judge_kwargs: Any) -> None:
         result = evaluate(self, eval_file, **judge_kwargs)
@@ -120,6 +123,7 @@ def test_scores_alone_of_predictions_in_other_formats(
     assert run_task(changing.config("open", mode="eval", limit=2)) == done
 
 
+@pytest.mark.slow
 def test_predictions_that_were_cut_are_not_scored(changing: User) -> None:
     CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
     changing.server.answer = lambda asked: "long " * 9_000
@@ -138,6 +142,7 @@ def test_an_evaluate_that_takes_only_a_file_is_refused_before_anything_is_asked(
     assert run_task(changing.config("open", mode="infer")) == {}
 
 
+@pytest.mark.slow
 def test_a_task_without_a_seed_has_the_usual_one(changing: User) -> None:
     import random
 
@@ -180,6 +185,7 @@ def broken(*args: Any, **kwargs: Any) -> Any:
     raise Odd("by mistake")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["load_data", "build_prompt", "evaluate"])
 def test_mistakes_of_the_class_are_named(changing: User, method: str) -> None:
     setattr(CustomVQADataset, method, broken)
@@ -195,6 +201,7 @@ def test_mistakes_of_the_class_are_named(changing: User, method: str) -> None:
         assert len(changing.folders()) == 1
 
 
+@pytest.mark.slow
 def test_failures_reach_evaluate_only_if_they_are_to_be_kept(changing: User) -> None:
     CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
     changing.server.answer = lambda asked: (
@@ -209,6 +216,7 @@ def test_failures_reach_evaluate_only_if_they_are_to_be_kept(changing: User) -> 
         run_task(changing.config("open", mode="eval"))
 
 
+@pytest.mark.slow
 def test_the_class_of_multiple_choice_can_be_changed_too(changing: User) -> None:
     CustomMCQDataset.build_prompt = build_prompt  # type: ignore[method-assign]
     changing.server.answer = lambda asked: "ABCD"[number_of(asked) % 4]
@@ -243,6 +251,7 @@ def test_nothing_returned_is_remarked_on_and_numbers_are_printed_as_such(
     assert json.dumps({"Overall": 0.5, "3": 2, "all": [1, 2]}, indent=2) in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_failed_predictions_that_are_kept_are_counted_when_only_scored(changing: User) -> None:
     CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
     changing.server.answer = lambda asked: (
@@ -254,6 +263,7 @@ def test_failed_predictions_that_are_kept_are_counted_when_only_scored(changing:
     assert again == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_there", [True, False])
 def test_replies_that_wait_for_a_judge_are_no_result(
     changing: User, is_there: bool, capsys: pytest.CaptureFixture[str]

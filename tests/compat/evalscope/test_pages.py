@@ -196,6 +196,7 @@ CHOICE_RUNS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "inline", "noisy"), CHOICE_RUNS)
 def test_multiple_choice(user: User, form: str, inline: bool, noisy: bool) -> None:
     rows = questions(N)
@@ -252,6 +253,7 @@ OPEN_RUNS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "inline", "noisy"), OPEN_RUNS)
 def test_open_questions_with_a_class(user: User, form: str, inline: bool, noisy: bool) -> None:
     pytest.importorskip("pandas")
@@ -367,6 +369,7 @@ def test_what_was_not_answered_is_no_score_and_is_asked_alone_the_next_time(user
     assert math.isclose(status(user, "custom_mcq")["metrics"]["split=none|Overall"], 1.0)
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_class_is_told_with_its_place(user: User) -> None:
     pytest.importorskip("pandas")
     write_open(user.table("colours"), questions(2), inline=True)

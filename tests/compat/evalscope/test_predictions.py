@@ -15,6 +15,7 @@ def at_length(asked: Asked) -> str:
     return ("Hm. " * 10_000 if number_of(asked) == 3 else "") + f"The answer is {right(asked)}"
 
 
+@pytest.mark.slow
 def test_a_reply_that_a_cell_cannot_hold(
     user: User, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

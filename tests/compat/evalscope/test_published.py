@@ -13,6 +13,7 @@ from support.tasks import M, User, number_of, sheet
 BRIEFLY = "\nAnswer the question using a single word or phrase."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "answers", "reply", "score", "closing"),
     [

@@ -68,6 +68,7 @@ def test_a_task_as_the_documentation_describes_it(user: User, capsys: pytest.Cap
     assert not files_with(user.desk, KEY)
 
 
+@pytest.mark.slow
 def test_the_first_rows_alone_and_n_at_once(user: User) -> None:
     user.server.answer = lambda asked: Answer(right(asked), delay_s=0.05)
     choice_tsv(user.data / "more.tsv", 40)
@@ -78,6 +79,7 @@ def test_the_first_rows_alone_and_n_at_once(user: User) -> None:
     assert len(sheet(folder / M / f"{M}_more.xlsx")) == 24
 
 
+@pytest.mark.slow
 def test_models_times_sets_of_questions(user: User, capsys: pytest.CaptureFixture[str]) -> None:
     choice_tsv(user.data / "other.tsv", 4)
     user.server.answer = lambda asked: right(asked) if asked.body["model"] == "a" else "A"
@@ -96,6 +98,7 @@ def test_models_times_sets_of_questions(user: User, capsys: pytest.CaptureFixtur
     assert {path.name for path in folder.iterdir()} >= {"a", "b", "configs"}
 
 
+@pytest.mark.slow
 def test_predictions_first_and_scores_later(user: User, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_task(user.config(mode="infer")) == {}
     (folder,) = user.folders()
@@ -154,6 +157,7 @@ def test_accuracies_as_json(
     assert user.n_asked() == n
 
 
+@pytest.mark.slow
 def test_failures_are_raised_and_asked_again_alone(user: User) -> None:
     choice_tsv(user.data / "other.tsv", 4)
     user.server.answer = lambda asked: (
@@ -196,6 +200,7 @@ def test_every_failed_pair_is_named(user: User) -> None:
     assert len(failed.value.failures) == 2
 
 
+@pytest.mark.slow
 def test_failures_that_are_kept_are_in_no_accuracy(user: User, capsys: pytest.CaptureFixture[str]) -> None:
     user.server.answer = lambda asked: (
         Answer(status=400, body=b"{}") if number_of(asked) == 5 else right(asked)
@@ -218,6 +223,7 @@ def test_a_server_that_is_not_there(user: User) -> None:
     assert failed.value.exit_code == 2  # nothing was spent
 
 
+@pytest.mark.slow
 def test_a_start_that_was_cut_off_is_taken_up_again(user: User) -> None:
     """Ctrl-C in the middle: the same task goes on in the same folder; another one has its own."""
     import os
@@ -253,6 +259,7 @@ def test_a_start_that_was_cut_off_is_taken_up_again(user: User) -> None:
     assert json.loads((folder / MARKER).read_text(encoding="utf-8"))["state"] == "done"
 
 
+@pytest.mark.slow
 def test_a_finished_task_is_asked_anew_unless_it_is_reused(user: User) -> None:
     run_task(user.config())
     run_task(user.config())
@@ -265,6 +272,7 @@ def test_a_finished_task_is_asked_anew_unless_it_is_reused(user: User) -> None:
     assert len(user.folders()) == 3  # another task
 
 
+@pytest.mark.slow
 def test_an_earlier_folder_and_one_without_a_time(user: User) -> None:
     first = run_task({**user.config(), "no_timestamp": True, "work_dir": "there"})
     assert (user.desk / "there" / M / f"{M}_mine_acc.csv").is_file()
@@ -340,6 +348,7 @@ def test_open_questions_without_a_class_are_read_by_our_own_rules(user: User) ->
     assert list(rows_kept[0]) == ["index", "question", "answer", "image_path", "prediction"]
 
 
+@pytest.mark.slow
 def test_names_that_stand_for_circular_evaluation(user: User) -> None:
     heading = ["index", "question", "A", "B", "answer", "image"]
     lines = [
@@ -399,6 +408,7 @@ def test_a_judge_reads_what_rules_cannot(user: User) -> None:
     assert not files_with(user.desk, "sk-judge-987654321")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_judge_that_gives_no_answer_leaves_replies_waiting(
     user: User, is_there: bool, capsys: pytest.CaptureFixture[str]
@@ -447,6 +457,7 @@ def test_the_newest_results_are_found_again(user: User) -> None:
     assert Summarizer.get_report_from_cfg(user.config()) == [done]
 
 
+@pytest.mark.slow
 def test_the_layout_of_vlmevalkit_asks_anew_what_is_done(user: User) -> None:
     task = replace(read_task(user.config(work_dir="kit")), is_stamped=False, asks_anew=True)
     run(task)

@@ -12,6 +12,7 @@ from support.server import Answer
 from support.tasks import M, User, number_of, right
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_ends_no_other(user: User) -> None:
     choice_tsv(user.data / "other.tsv", 4)
     user.server.answer = lambda asked: (
@@ -39,6 +40,7 @@ def test_all_could_start_before_the_first_is_paid_for(user: User) -> None:
     assert user.folders() == []
 
 
+@pytest.mark.slow
 def test_scores_of_what_an_earlier_task_asked(user: User) -> None:
     infer, scored = run_task([user.config(mode="infer"), user.config(mode="eval")])
     assert infer == {}

@@ -22,6 +22,7 @@ SECRET = "sk-unused-0123456789"
 NOBODY = Task(models=(), data=())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     [
@@ -48,6 +49,7 @@ def test_keys_that_nobody_uses_are_written_nowhere(user: User, flags: list[str])
     assert SECRET not in done.out + done.err
 
 
+@pytest.mark.slow
 def test_a_key_beside_an_entry_that_has_its_own(user: User) -> None:
     (user.desk / "two.json").write_text(
         f'{{"model": {{"m": {{"class": "GPT4V", "model": "m", "key": "sk-own-123456", "api_base": '
@@ -63,6 +65,7 @@ def test_a_key_beside_an_entry_that_has_its_own(user: User) -> None:
     assert not files_with(user.desk, SECRET)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["--key", "--judge-key", "--api_key", "--limit", "3", "-v", "--key=", "x"])))
 def test_what_follows_a_flag_for_a_key_is_hidden(before: list[str]) -> None:
     assert SECRET not in " ".join(without_keys([*before, "--judge-key", SECRET], NOBODY))
@@ -91,6 +94,7 @@ def test_two_that_write_one_file_keep_what_the_other_said(tmp_path: Path) -> Non
     assert second.is_done("a")
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     script = """
 import sys, time
@@ -110,6 +114,7 @@ for k in range(40):
     assert len(status(tmp_path)["datasets"]) == 120
 
 
+@pytest.mark.slow
 def test_two_commands_in_one_folder(user: User) -> None:
     """One model, a set of questions each, at the same time."""
     sets = ("mine", "other")

@@ -151,6 +151,7 @@ def test_a_parameter_that_no_judge_has_is_refused_by_its_name(root: Path, tmp_pa
         mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"), **judge)
 
 
+@pytest.mark.slow
 def test_replies_that_wait_for_a_judge_are_left_out_only_if_that_is_said(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ def test_what_is_done_is_kept_when_a_call_fails(tmp_path: Path) -> None:
     assert 2 not in load(tmp_path / "t.pkl")
 
 
+@pytest.mark.slow
 def test_calls_in_flight_are_kept_when_another_fails(tmp_path: Path) -> None:
     together, begun = threading.Barrier(4, timeout=10), []
 

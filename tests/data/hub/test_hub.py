@@ -315,6 +315,7 @@ def test_lint_and_a_run(tmp_path: Path, datasets: Any) -> None:
     assert (done.json["benchmark"], done.json["n"]) == ("signs-test", 3)
 
 
+@pytest.mark.slow
 def test_what_is_cached_is_read_offline_and_what_is_not_is_named(tmp_path: Path, datasets: Any) -> None:
     """A process of its own: the library reads HF_HUB_OFFLINE and HF_HOME when it is imported."""
     folder = clone(tmp_path / "signs", {"test": signs(datasets)})
@@ -342,6 +343,7 @@ def test_a_folder_does_not_take_the_place_of_a_data_set_of_the_hub(
         open_source("hf:someone/signs")
 
 
+@pytest.mark.slow
 def test_without_the_extra(tmp_path: Path) -> None:
     (tmp_path / "signs").mkdir()
     (tmp_path / "datasets.py").write_text("raise ImportError('not installed')\n", encoding="utf-8")

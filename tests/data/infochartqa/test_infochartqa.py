@@ -244,6 +244,7 @@ VALUES = (
 )
 
 
+@pytest.mark.slow
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys({**NEW, **OLD}, VALUES)))
 def test_any_row_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, row: dict[str, Any]) -> None:
     path = jsonl(tmp_path_factory.getbasetemp() / "any.jsonl", [row or {"x": 1}])
@@ -290,6 +291,7 @@ def test_empty_lists_in_a_table_are_empty(tmp_path: Path) -> None:
     assert (sample.choices, sample.choices_text) == ({}, "")
 
 
+@pytest.mark.slow
 def test_the_hubs_rows_choose_no_files_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ def test_a_line_is_cut_at_its_first_comma(tmp_path: Path) -> None:
     assert read_captions(file) == {"a.png": "later", "b.png": '"甲、乙"', "c.png": ""}
 
 
+@pytest.mark.slow
 @given(captions=st.dictionaries(PATHS, WORDS))
 def test_what_is_written_is_read(captions: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.mktemp("captions") / "c.csv"

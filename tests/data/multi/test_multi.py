@@ -360,6 +360,7 @@ JSON = st.recursive(
 FIELDS = sorted({name for problem in problems().values() for name in problem})
 
 
+@pytest.mark.slow
 @given(problem=st.dictionaries(st.sampled_from(FIELDS), JSON), rest=JSON)
 def test_whatever_a_file_holds_is_read_or_refused(
     problem: dict[str, Any], rest: Any, tmp_path_factory: pytest.TempPathFactory

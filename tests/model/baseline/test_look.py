@@ -194,6 +194,7 @@ def test_options_are_answered_by_letter(unread: Model) -> None:
     assert ask(unread, encode(disc()), "What colour is the circle?", absent).text == "cannot tell"
 
 
+@pytest.mark.slow
 def test_many_at_once_do_not_block_the_loop(unread: Model) -> None:
     image = encode(disc(size=(800, 800)))
     sample = Sample(id="1", question="What colour is the circle?")
@@ -237,6 +238,7 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
     asyncio.run(text_only.close())
 
 
+@pytest.mark.slow
 def test_easy_vqa(unread: Model) -> None:
     """Questions by other people: blind, 0.67 of them can be answered."""
     easy_vqa = pytest.importorskip("easy_vqa")

@@ -155,14 +155,17 @@ def crowd(rng: random.Random) -> Drawing:
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_scattered_shapes(unread: Look) -> None:
     assert accuracy(unread, scatter, range(20)) >= 0.85
 
 
+@pytest.mark.slow
 def test_scattered_shapes_as_jpeg(unread: Look) -> None:
     assert accuracy(unread, scatter, range(20), "JPEG") >= 0.75
 
 
+@pytest.mark.slow
 def test_counts(unread: Look) -> None:
     assert accuracy(unread, crowd, range(20)) >= 0.85
 

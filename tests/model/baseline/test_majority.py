@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,6 +108,7 @@ def test_what_was_studied_is_part_of_the_identity() -> None:
 GOLD = st.sampled_from(["red", "blue", "two", "yes"])
 
 
+@pytest.mark.slow
 @given(golds=st.lists(GOLD, min_size=2, max_size=12), new=st.text(min_size=1, max_size=5), data=st.data())
 def test_an_answer_does_not_move_with_its_own_gold(golds: list[str], new: str, data: st.DataObject) -> None:
     samples = open_samples(golds)
@@ -115,6 +117,7 @@ def test_an_answer_does_not_move_with_its_own_gold(golds: list[str], new: str, d
     assert ask(studied(samples), samples[n]).text == ask(studied(changed), samples[n]).text
 
 
+@pytest.mark.slow
 @given(golds=st.lists(GOLD, min_size=2, max_size=12))
 def test_order_of_study_does_not_matter(golds: list[str]) -> None:
     samples = open_samples(golds)

@@ -22,6 +22,7 @@ def choice(number: int) -> Sample:
     return Sample(id=str(number), question="which?", choices={"A": "a", "B": "b", "C": "c", "D": "d"})
 
 
+@pytest.mark.slow
 def test_a_guess_is_fair_and_repeatable() -> None:
     model = make("random", seed=3)
     first = [ask(model, choice(n)).text for n in range(800)]

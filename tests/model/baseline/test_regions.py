@@ -1,6 +1,7 @@
 """Connected patches: checked against a slow and simple count."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
@@ -34,6 +35,7 @@ def grids(draw: st.DrawFn) -> list[list[int]]:
     return draw(st.lists(row, min_size=1, max_size=9))
 
 
+@pytest.mark.slow
 @given(grid=grids())
 def test_label_agrees_with_flood_fill(grid: list[list[int]]) -> None:
     assert label(np.array(grid, dtype=np.int32)).tolist() == label_slowly(grid)

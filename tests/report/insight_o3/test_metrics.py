@@ -48,6 +48,7 @@ ends = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(ends)
 def test_rates_are_rates(found: list[tuple[str, End]]) -> None:
     metrics = trial_metrics(found)

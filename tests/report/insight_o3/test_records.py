@@ -45,6 +45,7 @@ rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # the first example imports pandas
 @given(rows)
 def test_the_reading_is_that_of_pandas(found: list[dict[str, Any]]) -> None:

@@ -24,6 +24,7 @@ PROBLEM = {
 ENTRY = {"question_id": "czsx_0_0", "question_image_number": 1, "prediction": "B"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1], ids=["start", "end"])
 def test_as_the_official_summary(number: int) -> None:
     given = official()

@@ -194,6 +194,7 @@ def test_half_characters_are_written_as_json_writes_them(tmp_path: Path) -> None
     assert read_json(tmp_path / "prediction.json")["czsx_0_0"]["prediction"] == "half \ud800 of it"
 
 
+@pytest.mark.slow
 def test_charts(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     plots._matplotlib.cache_clear()
@@ -207,6 +208,7 @@ def test_charts(tmp_path: Path) -> None:
         assert f"({name})" in (tmp_path / "summary.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_charts_of_nothing_scored(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     assert len(plots.write_charts([], tmp_path, "none_")) == 4

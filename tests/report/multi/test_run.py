@@ -9,6 +9,7 @@ from report.multi_examples import official, read_json
 from support.command import eyechart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1], ids=["start", "end"])
 def test_scoring_a_prediction_file(tmp_path: Path, number: int) -> None:
     given = official()

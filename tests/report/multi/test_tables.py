@@ -55,6 +55,7 @@ def row(**fields: object) -> Row:
     return Row(**(usual | fields))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @given(rows)
 def test_every_grouping_counts_every_question_once(rows: list[Row]) -> None:
     for groups in (by_level(rows), by_image(rows), by_type(rows)):
@@ -66,6 +67,7 @@ def test_every_grouping_counts_every_question_once(rows: list[Row]) -> None:
     assert len(lines) == len({(one.level, one.subject) for one in rows}) * len(TYPES) * len(IMAGES)
 
 
+@pytest.mark.slow
 @given(rows)
 def test_numbers_can_be_told_of_any_rows(rows: list[Row]) -> None:
     absolute_line(rows)

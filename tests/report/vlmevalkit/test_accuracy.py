@@ -80,6 +80,7 @@ def test_the_file_has_quotes_and_empty_cells(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -123,6 +123,7 @@ def test_a_text_is_a_type_in_data_and_none_in_a_response_file() -> None:
     assert check("A, B", "B, A", 40) == ("Vague Unordered Sequence", True)
 
 
+@pytest.mark.slow
 @given(JSON, JSON, TYPES | JSON)
 def test_any_values_have_a_verdict(answer: Any, response: Any, qtype: Any) -> None:
     method, correct = check(answer, response, qtype)
@@ -157,6 +158,7 @@ def test_the_shortcut_gives_the_verdicts_of_difflib(gold: str, other: str, thres
     assert is_similar(gold, other, threshold) == (SequenceMatcher(None, gold, other).ratio() >= threshold)
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="abc", min_size=190, max_size=230), st.integers(0, 200), st.sampled_from([0.6, 0.8]))
 def test_nor_do_long_texts_differ(text: str, cut: int, threshold: float) -> None:
     # From 200 characters on difflib leaves out frequent ones of its second text ("autojunk").

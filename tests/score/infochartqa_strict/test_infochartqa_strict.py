@@ -152,6 +152,7 @@ def test_whole_numbers_are_exact(gold: int, said: int) -> None:
     assert score(f"The answer is {said:,}.", str(gold), 72).value == float(gold == said)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from(["Japan", "China", "Italy", "Peru", "Chad", "Oman"]),

@@ -33,6 +33,7 @@ def scored(
     return scorers.get(name)(Reply(text=text, **reply), sample)
 
 
+@pytest.mark.slow
 def test_every_score_is_the_official_one() -> None:
     wrong = []
     for vector in vectors("multi_score"):
@@ -53,6 +54,7 @@ def test_every_reading_is_the_official_one() -> None:
             assert got == vector["extracted"], vector
 
 
+@pytest.mark.slow
 def test_earlier_generations_score_as_they_did() -> None:
     wrong = []
     for generation, position, vector in generations():

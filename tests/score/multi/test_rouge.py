@@ -18,6 +18,7 @@ WORDS = [
 texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=3), min_size=1, max_size=12).map("".join)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(texts, texts)
 @example("......" * 3 + "a", ".............b")
@@ -64,6 +65,7 @@ def test_jieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (score("", "光", "OP"), score("光", "", "OP"), score("B", "B", "SA")) == ((0, 1), (0, 0), (1, 1))
 
 
+@pytest.mark.slow
 def test_cutting_words_is_silent_and_leaves_nothing_behind(tmp_path: Any) -> None:
     code = "from eyechart.score.multi import score; score('光的折射', '光', 'OP')"
     done = subprocess.run(

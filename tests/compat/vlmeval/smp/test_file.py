@@ -45,6 +45,7 @@ def test_a_table_is_read_back_as_it_was(ending: str, tmp_path: Path) -> None:
             assert was == now or (was != was and now != now), name
 
 
+@pytest.mark.slow
 @given(st.lists(CELLS, min_size=1, max_size=4))
 def test_texts_are_read_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     path = tmp_path_factory.mktemp("t") / "a.tsv"

@@ -40,6 +40,7 @@ def test_what_the_system_says_goes_first() -> None:
     assert [turn["role"] for turn in asked.body["messages"]] == ["system", "user"]
 
 
+@pytest.mark.slow
 def test_it_tries_again_and_then_says_so() -> None:
     n_asked = 0
 
