@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
+from eyechart.judging import JudgeCall, Judging, conclude
 from eyechart.registry import Registry, _entry_points, near_names
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import JudgedScorer, Reply, Sample, Score
 
 
 @dataclass
@@ -152,6 +153,41 @@ def test_a_scorer_is_found_with_its_name_and_version_and_stays_a_function() -> N
     one = Reply(text="B"), Sample(id="1", question="?")
     assert (found.name, found.version) == ("always", "3")
     assert found(*one) == always(*one) == Score(outcome="correct", value=1.0)
+
+
+NO_VERDICTS: list[Any] = [
+    None,
+    True,
+    Score(outcome="right", value=1.0),  # type: ignore[arg-type]
+    Score(outcome="correct", value=2.0),
+    Score(outcome="partial", value=float("nan")),
+    Score(outcome="correct", value=True),
+    Score(outcome="correct", value="1"),  # type: ignore[arg-type]
+    Score(outcome="correct", value=1.0, read=5),  # type: ignore[arg-type]
+    Score(outcome="correct", value=1.0, route=None),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.usefixtures("empty")
+@pytest.mark.parametrize("returned", NO_VERDICTS, ids=repr)
+def test_what_is_no_verdict_is_refused_before_it_is_kept(returned: Any) -> None:
+    @registry.scorer("careless", version="1")
+    def careless(reply: Reply, sample: Sample) -> Score:
+        found: Score = returned
+        return found
+
+    @registry.judged_scorer("careless judge", version="1")
+    def careless_judge(reply: Reply, sample: Sample) -> Judging[Score]:
+        yield JudgeCall(stage="verdict", values={})
+        return returned
+
+    one = Reply(text="B"), Sample(id="1", question="?")
+    with pytest.raises((TypeError, ValueError), match="score"):
+        registry.scorers.get("careless")(*one)
+    judged = registry.scorers.get("careless judge")
+    assert isinstance(judged, JudgedScorer)
+    with pytest.raises((TypeError, ValueError), match="score"):
+        conclude(judged.steps(*one), lambda call: "CORRECT")
 
 
 @pytest.mark.usefixtures("empty")
