@@ -44,11 +44,11 @@ def test_naming_it_touches_nothing() -> None:
     made = benchmarks.get("infochartqa")()
     assert (made.name, made.scorer, made.files) == ("infochartqa", "infochartqa", "infochartqa")
     assert made.source.origin == "hf:Jietson/InfoChartQA"
-    assert made.settings == {"builder": "head"}
+    assert made.settings == {"builder": "by-row"}
     assert infochartqa(file=Path("x.jsonl"), split="info").settings == {
         "file": "x.jsonl",
         "split": "info",
-        "builder": "head",
+        "builder": "by-row",
     }
 
 
@@ -111,6 +111,21 @@ def test_the_earlier_builder_is_chosen_by_name(tmp_path: Path) -> None:
         done = eyechart("run", rows(tmp_path), "--as", "infochartqa", *asked, cwd=tmp_path)
     assert done.code == 0, done.err
     assert "Which letter?\nLetter." in {one.text for one in server.asked}
+
+
+def test_a_row_of_the_earlier_release_is_asked_with_its_options(tmp_path: Path) -> None:
+    (tmp_path / "f1.png").write_bytes(picture("red", (64, 48)))
+    earlier = {
+        "question_id": 1, "qtype": "202", "question": "Which letter?", "answer": "B", "prompt": "Look.",
+        "options": ["A) cat", "B) dog"], "instructions": "Letter.", "figure_path": "f1.png",
+    }  # fmt: skip
+    file = jsonl(tmp_path / "rows.jsonl", [earlier])
+    with Server(answer) as server:
+        run = ("run", file, "--as", "infochartqa", "-m", "openai/m", "--base-url", server.base_url, "-q")
+        assert eyechart(*run, cwd=tmp_path).code == 0
+        assert eyechart(*run, "--set", "builder=head", cwd=tmp_path).code == 0
+    asked = [one.text for one in server.asked]
+    assert asked == ["Look.\nWhich letter?\nA) cat\nB) dog\nLetter.", "Which letter?Letter."]
 
 
 @pytest.mark.parametrize("form", ["dict", "list"])

@@ -14,18 +14,18 @@ from eyechart.data.formats import origin_of
 from eyechart.data.infochartqa import HUB, open_infochartqa
 from eyechart.data.infochartqa.replies import read_model_response
 from eyechart.data.lazy import LazySource
-from eyechart.prompt.infochartqa import infochartqa_head, infochartqa_seed
+from eyechart.prompt.infochartqa import infochartqa_by_row, infochartqa_head, infochartqa_seed
 from eyechart.registry import benchmark
 from eyechart.types import Benchmark
 
-BUILDERS = {"head": infochartqa_head, "seed": infochartqa_seed}
+BUILDERS = {"by-row": infochartqa_by_row, "head": infochartqa_head, "seed": infochartqa_seed}
 
 
 @benchmark("infochartqa", hub="Jietson/InfoChartQA")
 def infochartqa(
     file: Path | None = None,
     split: str = "",
-    builder: Literal["head", "seed"] = "head",
+    builder: Literal["by-row", "head", "seed"] = "by-row",
     image_root: Path | None = None,
 ) -> Benchmark:
     """Return the hub's questions, or those of `file`; `image_root` holds charts named by `figure_id`."""

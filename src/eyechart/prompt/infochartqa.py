@@ -1,7 +1,8 @@
 """InfoChartQA's two ways to put a question: the text first, then the pictures.
 
 `head` is the authors' code today: the question, and its instructions right behind it. `seed` is that of the
-earlier release: prompt, question, options and instructions, line by line.
+earlier release: prompt, question, options and instructions, line by line. A row that holds a prompt or
+options beside its question is asked the second way, since the first would keep them from the model.
 """
 
 from __future__ import annotations
@@ -42,3 +43,9 @@ def infochartqa_seed(sample: Sample) -> list[Message]:
     options = sample.choices_text.split("\n") if sample.choices_text else []
     text = seed_text(sample.question, sample.meta.get("instructions"), sample.meta.get("prompt"), options)
     return [Message("user", (text, *sample.images))]
+
+
+def infochartqa_by_row(sample: Sample) -> list[Message]:
+    """One user turn as the release asks it that the row is of."""
+    is_earlier = bool(sample.choices_text) or "prompt" in sample.meta
+    return infochartqa_seed(sample) if is_earlier else infochartqa_head(sample)
