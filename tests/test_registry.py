@@ -170,11 +170,10 @@ NO_VERDICTS: list[Any] = [
 
 @pytest.mark.usefixtures("empty")
 @pytest.mark.parametrize("returned", NO_VERDICTS, ids=repr)
-def test_what_is_no_verdict_is_refused_before_it_is_kept(returned: Any) -> None:
+def test_what_is_no_verdict_is_refused_before_it_is_kept(returned: Score) -> None:
     @registry.scorer("careless", version="1")
     def careless(reply: Reply, sample: Sample) -> Score:
-        found: Score = returned
-        return found
+        return returned
 
     @registry.judged_scorer("careless judge", version="1")
     def careless_judge(reply: Reply, sample: Sample) -> Judging[Score]:
