@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -102,8 +102,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Answers are small: they go out at once (asyncio sets TCP_NODELAY itself)."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)  # uvloop's own is none by descent
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client went away, or we did."""

@@ -312,3 +312,10 @@ def test_what_cannot_be_switched_is_said(server: BenchServer) -> None:
     assert caught.value.code == 400
     assert b"latency" in caught.value.read()
     assert ask(server, b"{")[0].status == 400
+
+
+@pytest.mark.slow
+def test_it_serves_on_the_faster_loop_as_well() -> None:
+    pytest.importorskip("uvloop")
+    with BenchServer("--uvloop", "--latency-s", "0") as server:
+        assert text_of(answer(server)) == "A"
