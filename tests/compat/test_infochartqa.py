@@ -32,7 +32,9 @@ def test_statistics_are_written_where_asked(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
-def test_where_the_authors_code_stops_this_goes_on(tmp_path: Path) -> None:
+def test_where_the_authors_code_stops_this_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     entry = {"qtype": 72, "answer": "10-15", "question_id": 1, "response": "12"}
     (tmp_path / "in.json").write_text(
         json.dumps([entry, {**entry, "question_id": 2, "answer": "12"}]), encoding="utf-8"
@@ -40,6 +42,16 @@ def test_where_the_authors_code_stops_this_goes_on(tmp_path: Path) -> None:
     results, report = evaluate(tmp_path / "in.json", tmp_path / "out.json")
     assert [record["score"] for record in results] == [False, True]
     assert report["overall_accuracy"] == 50.0
+    assert "stops with an exception at 1 entry, e.g. 1: wrong here" in capsys.readouterr().out
+
+
+def test_entries_without_a_reply_are_spoken_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = {"qtype": 72, "answer": "12", "question_id": 1, "response": "12"}
+    silent = [{**entry, "question_id": number, "response": "Error!"} for number in (2, 3)]
+    (tmp_path / "in.json").write_text(json.dumps([entry, *silent]), encoding="utf-8")
+    evaluate(tmp_path / "in.json", tmp_path / "out.json")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["in no total: 2 entries without a reply, e.g. 2", "accuracy: 100.0 % of 1 question"]
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:

@@ -7,15 +7,15 @@ results, report = evaluate("model_response.json", "out/results.json", "out/repor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.infochartqa.replies import Entry, read_entries
+from eyechart.data.infochartqa.replies import Entry, left_out, read_entries
 from eyechart.errors import DataError, UsageError
 from eyechart.prompt.infochartqa import head_text, seed_text
 from eyechart.report.infochartqa import Record, make_report, score_entries, write_report, write_results
-from eyechart.score.infochartqa import is_known
+from eyechart.score.infochartqa import is_known, verdict_on
 
 
 def evaluate(
@@ -30,16 +30,17 @@ def evaluate(
         raise UsageError("evaluate: output_file names the file that the results go to")
     if stats_file and Path(stats_file).absolute() == Path(output_file).absolute():
         raise UsageError(f"evaluate: results and statistics cannot both go to {output_file}")
-    records = list(score_entries(_entries(input_file)))
+    entries = _entries(input_file)
+    records = list(score_entries(entries))
     report = make_report(records)
-    for remark in _remarks(records):
+    for remark in (*_remarks(records), *_oddities(entries, records)):
         print(remark)  # noqa: T201 - as theirs does
     _make_folder(output_file)
     write_results(records, output_file)
     if stats_file:
         _make_folder(stats_file)
         write_report(report, stats_file)
-    print(f"accuracy: {report['overall_accuracy']} % of {len(records)} questions")  # noqa: T201 - as theirs does
+    print(f"accuracy: {report['overall_accuracy']} % of {_counted(len(records), 'question')}")  # noqa: T201 - as theirs does
     return records, report
 
 
@@ -68,6 +69,29 @@ def _remarks(records: Iterable[Record]) -> list[str]:
         where = f"{counted[shown]} of the entries"
         remarks.append(f"type {shown[:40]} is unknown, {where}: scored as an exact value{advice}")
     return remarks
+
+
+def _oddities(entries: Sequence[Entry], records: Iterable[Record]) -> list[str]:
+    """What is in no total, and where the authors' code gives no figure at all: both move the accuracy."""
+    silent = [entry["question_id"] for entry in entries if left_out(entry)]
+    stopped = [
+        record["question_id"]
+        for record in records
+        if verdict_on(record["answer"], record["response"], record["qtype"]).oddity == "aborts"
+    ]
+    remarks = []
+    if silent:
+        remarks.append(
+            f"in no total: {_counted(len(silent), 'entry', 'entries')} without a reply, e.g. {silent[0]}"
+        )
+    if stopped:
+        at = f"{_counted(len(stopped), 'entry', 'entries')}, e.g. {stopped[0]}"
+        remarks.append(f"the authors' checker stops with an exception at {at}: wrong here")
+    return remarks
+
+
+def _counted(n: int, one: str, several: str = "") -> str:
+    return f"{n} {one if n == 1 else several or one + 's'}"
 
 
 def _make_folder(file: str | Path) -> None:
