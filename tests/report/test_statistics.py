@@ -166,6 +166,17 @@ def test_one_weight_for_all_is_no_weight(values: list[float], weight: float) -> 
     assert heavy == pytest.approx(plain, abs=1e-6)
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.1, 1 / 3])
+@pytest.mark.parametrize("n", [1000, 10_000, 60_000])
+def test_right_and_wrong_alone_get_wilsons_interval_however_many_there_are(n: int, weight: float) -> None:
+    found = moments([(float(k % 10 != 0), weight) for k in range(n)]).interval()
+    assert found == pytest.approx(wilson(0.9 * n, n), rel=1e-12)
+
+
+def test_what_weighs_nothing_is_no_part_of_the_interval() -> None:
+    assert moments([(1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.0)]).interval() == wilson(2, 3)
+
+
 def test_a_sample_of_many_points_makes_the_interval_wider() -> None:
     even = moments([(float(k % 2), 1) for k in range(40)]).interval()
     uneven = moments([(float(k % 2), 20 if k == 0 else 1) for k in range(40)]).interval()

@@ -66,9 +66,17 @@ class Moments:
     weight_2: float = 0.0
     total_2: float = 0.0
     squares_2: float = 0.0
+    first_weight: float = 0.0
+    is_even: bool = True  # every value has had the weight of the first
 
     def add(self, value: float, weight: float = 1.0) -> None:
-        """Count one value."""
+        """Count one value. What weighs nothing is no part of the mean, and makes nobody surer of it."""
+        if not weight:
+            return
+        if not self.n:
+            self.first_weight = weight
+        elif weight != self.first_weight:
+            self.is_even = False
         self.n += 1
         self.weight += weight
         self.total += weight * value
@@ -97,10 +105,9 @@ class Moments:
         mean = self.mean
         if mean is None:
             return None
-        # v * v == v holds for 0 and 1 alone, so equal sums mean that every value is one of them; and the
-        # squared sum of weights is n times the sum of their squares only if they are all the same.
-        effective_n = self.weight**2 / self.weight_2
-        is_plain = self.squares_2 == self.total_2 and effective_n > self.n - _NO_SPREAD
+        # v * v == v holds for 0 and 1 alone, so equal sums mean that every value is one of them.
+        is_plain = self.is_even and self.squares_2 == self.total_2
+        effective_n = self.n if self.is_even else self.weight**2 / self.weight_2
         deviations = self.squares_2 - 2 * mean * self.total_2 + mean * mean * self.weight_2
         if self.n == 1 or is_plain or deviations / self.weight_2 < _NO_SPREAD:
             return wilson(mean * effective_n, effective_n, confidence=confidence)
