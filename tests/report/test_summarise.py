@@ -184,6 +184,17 @@ def test_cost_is_that_of_all_replies() -> None:
     assert summarise([result(2, "failed")], benchmark="b", model="m", price=price).cost is None
 
 
+def test_what_is_not_counted_is_not_taken_for_nothing() -> None:
+    price = Price(input=10.0, output=100.0)
+    uncounted = replace(result(1), reply=Reply(text="B"))
+    assert summarise([result(0), uncounted], benchmark="b", model="m", price=price).cost is None
+    further = replace(
+        result(0), trial=1, reply=Reply(text="B")
+    )  # of the request that trial 0 was counted with
+    found = summarise([result(0), further], benchmark="b", model="m", price=price)
+    assert found.cost == summarise([result(0)], benchmark="b", model="m", price=price).cost
+
+
 def test_cached_tokens_are_told_and_cost_less() -> None:
     usage = Usage(prompt_tokens=100, completion_tokens=0, cached_tokens=60)
     one = replace(result(0), reply=Reply(text="B", usage=usage))

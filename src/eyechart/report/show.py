@@ -175,11 +175,11 @@ def _image(image: Mapping[str, Any]) -> RenderableType:
 
 
 def _judge_cost(calls: Sequence[Call], prices: Prices) -> float | None:
-    """What the judge's calls cost, in USD; None where that is not known, or none was made."""
+    """What the judge's calls cost, in USD; None where a part is not known, or none was made."""
     price = prices.get("judge")
     usages = [call.reply.usage for call in calls if call.purpose.startswith("judge:")]
     counted = [usage for usage in usages if usage]
-    return sum(map(price.cost, counted)) if price and counted else None
+    return sum(map(price.cost, counted)) if price and counted and len(counted) == len(usages) else None
 
 
 def _reply(reply: Reply, cost: float | None) -> Iterator[RenderableType]:

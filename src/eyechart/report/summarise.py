@@ -64,7 +64,7 @@ def summarise(
         run=run,
         requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
         tokens=counted.tokens(),
-        cost=price.cost(counted.usage()) if price and counted.n_usages else None,
+        cost=price.cost(counted.usage()) if price and counted.is_counted else None,
         seconds=seconds,
         trials=counted.trials(),
         scorer=scorer,
@@ -116,6 +116,8 @@ class _Asked:
     scored: int = 0
     unknown: int = 0  # failed, unparsed, truncated
     failed: int = 0
+    has_reply: bool = False
+    has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
 
 
 class _Tally:
@@ -172,14 +174,14 @@ class _Count:
         self._is_in_order = in_order
         self.sent = 0
         self.retried = 0
-        self.n_usages = 0
+        self._n_usages = 0
+        self._n_uncounted = 0  # samples whose replies came without their tokens
         self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
         self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
         self._asked: dict[tuple[int, str], _Asked] = {}
         self._by_trial: dict[int, Moments] = {}
 
     def add(self, result: Result) -> None:
-        self._add_costs(result)
         key = (result.position, result.sample.id)
         asked = self._asked.get(key)
         if asked is None:
@@ -190,6 +192,7 @@ class _Count:
             chance = chance_of(sample) ** result.n_rows  # every rotation would have to be guessed
             asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight)
             self._asked[key] = asked
+        self._add_costs(result, asked)
         outcome = result.outcome
         if outcome is None:
             for tally in asked.tallies:
@@ -219,9 +222,15 @@ class _Count:
         Added up in the benchmark's order, so that a resumed run gives the same last digit.
         """
         for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
+            self._n_uncounted += asked.has_reply and not asked.has_usage
             for tally in asked.tallies:
                 tally.close_sample(asked)
         self._asked.clear()
+
+    @property
+    def is_counted(self) -> bool:
+        """The tokens of every sample that has a reply are known: only then do they add up to a cost."""
+        return self._n_usages > 0 and not self._n_uncounted
 
     def usage(self) -> Usage:
         """All tokens together."""
@@ -239,12 +248,15 @@ class _Count:
             return None
         return Trials(k=len(self._by_trial), mean=over[0], std=over[1])
 
-    def _add_costs(self, result: Result) -> None:
+    def _add_costs(self, result: Result, asked: _Asked) -> None:
         self.sent += result.attempts
         self.retried += max(0, result.attempts - 1)
-        usage = result.reply.usage if result.reply else None
-        if usage:
-            self.n_usages += 1
+        if result.reply is None:
+            return
+        asked.has_reply = True
+        if usage := result.reply.usage:
+            asked.has_usage = True
+            self._n_usages += 1
             self._used["prompt_tokens"] += usage.prompt_tokens
             self._used["completion_tokens"] += usage.completion_tokens
             self._used["reasoning_tokens"] += usage.reasoning_tokens
