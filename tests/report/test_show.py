@@ -163,3 +163,5 @@ def test_what_a_sample_cost_is_shown() -> None:
     assert (found["cost"], found["judge_cost"]) == (pytest.approx(0.011), pytest.approx(0.002))
     assert "USD" not in to_text(show_sample(result(0), calls=[call]))
     assert show_json(result(0), calls=[call])["judge_cost"] is None
+    uncounted = replace(call, reply=Reply(text="A"))
+    assert show_json(result(0), calls=[call, uncounted], prices=prices)["judge_cost"] is None

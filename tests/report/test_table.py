@@ -74,9 +74,16 @@ def test_no_line_is_wider_than_asked(summary: Summary, random_run: Summary, widt
 
 def test_a_narrow_table_says_what_it_leaves_out(summary: Summary) -> None:
     text = to_text(run_table(summary), width=60)
-    assert "not shown here: 50.0 chance, 5 correct, 1 partial" in text
+    assert "not shown here: chance 50.0, correct 5, partial 1" in text
     assert "failed" in text.splitlines()[1]
     assert "worst–best" in text.splitlines()[1]
+
+
+def test_where_there_is_hardly_room_names_stay_and_the_interval_goes(summary: Summary) -> None:
+    lines = to_text(run_table(summary), width=30).splitlines()
+    assert lines[1].split() == ["n", "score", "%"]
+    assert lines[3].startswith("overall ")
+    assert "not shown here: 95 % interval" in "\n".join(lines).replace("\n", " ")
 
 
 def test_a_models_name_is_not_wrapped_while_columns_can_go(summary: Summary) -> None:

@@ -29,10 +29,12 @@ _STYLES = {
     "unparsed": "yellow",
     "truncated": "yellow",
 }
-# Who goes first when room is short. Right and wrong are in the score already; failures stay to the last.
+_ALWAYS_TELLING = frozenset({"n", "score %", "95 % interval"})
+# Who goes first when room is short. Right and wrong are in the score already; failures stay to the last, and
+# the interval goes only where the names beside it could no longer be read.
 _FIRST_TO_GO = (
     "correct", "wrong", "partial", "unscored", "chance", "refused", "truncated", "unparsed", "pending",
-    "worst–best", "failed",
+    "worst–best", "failed", "95 % interval",
 )  # fmt: skip
 
 
@@ -142,7 +144,7 @@ class _Fitting:
         yield self._table(columns, is_tight=self._width(columns) > options.max_width)
         left_out.sort(key=_COLUMNS.index)
         if left_out and self.is_noting and (overall := self.rows[0].group):
-            facts = ", ".join(f"{column.cell(overall) or '—'} {column.heading}" for column in left_out)
+            facts = ", ".join(f"{column.heading} {column.cell(overall) or '—'}" for column in left_out)
             yield Text(f"not shown here: {facts}", style="dim")
         elif left_out:
             yield Text("not shown here: " + ", ".join(c.heading for c in left_out), style="dim")
@@ -150,7 +152,7 @@ class _Fitting:
     def _is_telling(self, column: _Column) -> bool:
         if column.heading in self.hidden:
             return False
-        if column.heading not in _FIRST_TO_GO:
+        if column.heading in _ALWAYS_TELLING:
             return True
         return any(column.cell(row.group).strip("0.") for row in self.rows if row.group)
 
