@@ -216,6 +216,17 @@ def test_failures_that_are_kept_are_in_no_accuracy(user: User, capsys: pytest.Ca
     assert run_task(user.config(mode="eval", keep_failed=True)) == done
 
 
+def test_questions_without_an_answer_are_in_no_accuracy_and_spoken_of(
+    user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heading, *rows = (user.data / "mine.tsv").read_text(encoding="utf-8").splitlines()
+    rows[3:] = ["\t".join([*cells[:6], "", *cells[7:]]) for cells in (row.split("\t") for row in rows[3:])]
+    (user.data / "mine.tsv").write_text("\n".join([heading, *rows]) + "\n", encoding="utf-8")
+    done = run_task(user.config())
+    assert done[f"{M}_mine_acc"]["Overall"] == "1.0"
+    assert "5 of 8 questions have no answer in the file, and count nowhere" in capsys.readouterr().err
+
+
 def test_a_server_that_is_not_there(user: User) -> None:
     gone = {**user.entry(), "api_base": "http://127.0.0.1:9/v1/chat/completions"}
     with pytest.raises(TaskFailed, match=r"dataset mine: .*cannot connect") as failed:

@@ -82,6 +82,7 @@ class Outcome:
     n: int = 0
     n_failed: int = 0
     n_unjudged: int = 0
+    n_without_gold: int = 0  # nobody can say whether they are right
     lines: tuple[Row, ...] = ()  # the accuracies, as they stand in the file
     result: Any = None  # to be printed
     failure: PairFailed | None = None
@@ -98,10 +99,11 @@ def stem_for(model: str, data: str) -> str:
 
 def count(pair: Pair, done: Run) -> Outcome:
     """How many were asked and how many gave no answer, which is the end unless failures are to be kept."""
-    n = n_failed = n_left = 0
+    n = n_failed = n_left = n_without_gold = 0
     first = ""
     for result in done.samples():
         n += 1
+        n_without_gold += not result.sample.golds
         if result.reply is None:
             n_failed += 1
             n_left += result.failure is None
@@ -109,7 +111,7 @@ def count(pair: Pair, done: Run) -> Outcome:
         if pair.task.is_verbose:
             said = result.reply.text if result.reply else f"failed: {_why(result, pair)}"
             remark(f"{pair.data} {result.sample.id}: {said}")
-    found = Outcome(n=n, n_failed=n_failed)
+    found = Outcome(n=n, n_failed=n_failed, n_without_gold=n_without_gold)
     if done.trouble is not None and n_left and pair.plan is not None:  # a part is nobody's accuracy
         what = f"it ended early, and {n_failed} of {n} questions got no answer: {done.trouble.message}"
         hint = "; ".join(filter(None, (done.trouble.hint, AGAIN)))

@@ -33,18 +33,25 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     n_unjudged, why = unjudged(done)
     outcome = replace(outcome, n_unjudged=n_unjudged)
     waiting = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} of {outcome.n} replies wait"
+    reason = f" ({why})" if why else ""
     if n_unjudged and not pair.task.keep_failed:
-        said = f"{waiting} for the judge, which gave no answer{why and f' ({why})'}"
+        said = f"{waiting} for the judge, which gave no answer{reason}"
         raise pair.failed(said, hint=AGAIN, counted=outcome)
     _write_accuracies(pair, done)
     lines = pair.read_accuracies()
     if not lines and outcome.n_failed < outcome.n:
         remark(f"{pair.stem}: no answer is public; the predictions: {pair.predictions}")
+    if lines and outcome.n_without_gold:
+        _say_uncounted(pair, f"{outcome.n_without_gold} of {outcome.n} questions have no answer in the file")
     if outcome.n_failed:
-        remark(f"{pair.stem}: {outcome.n_failed} of {outcome.n} questions got no answer, and count nowhere")
+        _say_uncounted(pair, f"{outcome.n_failed} of {outcome.n} questions got no answer")
     if n_unjudged:
-        remark(f"{pair.stem}: {waiting} for the judge, and count nowhere{why and f' ({why})'}")
+        _say_uncounted(pair, f"{waiting} for the judge", reason)
     return replace(outcome, lines=lines, result=[_shown(line) for line in lines] or None)
+
+
+def _say_uncounted(pair: Pair, what: str, reason: str = "") -> None:
+    remark(f"{pair.stem}: {what}, and count nowhere{reason}")
 
 
 def _score_file(pair: Pair) -> Run:
