@@ -649,3 +649,111 @@ def test_a_constructor_that_ends_the_program_is_told(write: Callable[..., str]) 
     """
     with pytest.raises(UsageError, match="usage: mine"):
         made(write(source))
+
+
+class Panics:
+    def generate(self, text: str, images: list[str]) -> str:
+        raise BaseException("a panic in Rust")  # which extension modules raise
+
+
+class GivesUp:
+    async def generate(self, messages: list[Message]) -> str:
+        raise asyncio.CancelledError
+
+
+class RunsOut:
+    def generate(self, text: str, images: list[str]) -> str:
+        return next(iter(images))
+
+
+@pytest.mark.parametrize(
+    ("thing", "told"),
+    [(Panics(), "a panic in Rust"), (GivesUp(), "CancelledError"), (RunsOut(), "StopIteration")],
+)
+def test_what_is_no_exception_or_no_future_can_hold_is_a_failure_too(thing: Any, told: str) -> None:
+    assert told in str(error_of(thing))
+
+
+class Waits:
+    async def generate(self, messages: list[Message]) -> str:
+        await asyncio.sleep(5)
+        return "late"
+
+
+@pytest.mark.parametrize("thing", [Messages(), Waits()])
+def test_a_request_that_is_given_up_is_no_failure_of_the_model(thing: Any) -> None:
+    async def work() -> None:
+        model = adapt(thing, "python:mine")
+        asking = asyncio.create_task(model.reply(request()))
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await model.close()
+
+    asyncio.run(work())
+
+
+class NoArguments:
+    def generate(self) -> str:
+        return "A"
+
+
+class ThreeArguments:
+    def generate(self, system: str, text: str, images: list[str]) -> str:
+        return "A"
+
+
+class Keywords:
+    def generate(self, *, text: str, images: list[str]) -> str:
+        return "A"
+
+
+class TwoQuestions:
+    def generate_answer(self, question: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        return question
+
+
+@pytest.mark.parametrize("thing", [NoArguments(), ThreeArguments(), Keywords(), TwoQuestions()])
+def test_a_method_that_could_never_be_called_is_refused_at_once(thing: Any) -> None:
+    with pytest.raises(UsageError, match=r"python:mine: generate\w*\(.*\).* cannot be called: ") as caught:
+        adapt(thing, "python:mine")
+    assert "generate(text, images)" in caught.value.hint
+
+
+class Written:
+    generate = dict.fromkeys  # in C
+
+
+def test_a_method_that_does_not_say_what_it_takes_is_called() -> None:
+    assert "returned dict" in str(error_of(Written()))
+
+
+@pytest.mark.parametrize("said", ["two", float("inf"), [1]])
+def test_a_concurrency_that_is_no_number_is_told(said: Any) -> None:
+    class Odd(Messages):
+        max_concurrency = said
+
+    with pytest.raises(UsageError, match="python:mine: max_concurrency is"):
+        adapt(Odd(), "python:mine")
+
+
+def test_an_answer_is_not_lost_to_an_object_that_cannot_be_closed(capsys: pytest.CaptureFixture[str]) -> None:
+    class Stuck(Messages):
+        def close(self) -> None:
+            raise OSError("still in use")
+
+    assert answer(Stuck()).text
+    assert capsys.readouterr().err == "python:mine could not be closed: OSError: still in use\n"
+
+
+def test_a_function_that_answers_itself_is_told_that_functions_make_models(write: Callable[..., str]) -> None:
+    with pytest.raises(UsageError, match="could not be made") as caught:
+        made(write("def generate(text, images): return 'A'\n", "generate"))
+    assert "to make the model" in caught.value.hint
+
+
+def test_a_class_that_is_nearly_named_is_suggested(write: Callable[..., str]) -> None:
+    with pytest.raises(UsageError, match="has no 'Mime'") as caught:
+        made(write("import os\n" + MINE.replace("\n    ", "\n"), "Mime"))
+    assert caught.value.hint == "did you mean Mine?"

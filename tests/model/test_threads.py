@@ -68,3 +68,14 @@ def test_a_call_that_was_given_up_before_its_turn_is_never_made() -> None:
     asyncio.run(work())
     assert no_thread_left()
     assert made == []
+
+
+def test_a_call_that_raises_what_no_future_holds_keeps_nobody_waiting() -> None:
+    async def work() -> None:
+        threads = Threads(1)
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await asyncio.wait_for(threads.call(next, iter(())), timeout=5)
+        threads.close()
+
+    asyncio.run(work())
+    assert no_thread_left()

@@ -1,16 +1,9 @@
 """People's own objects as models.
 
-Three shapes are understood, told apart by their methods:
-
-- ``async generate(messages) -> Reply | str``: ours; a plain ``def`` with one argument works too
-- ``generate(text, images) -> str``: as InfoChartQA's example models; images are paths, or addresses in a run
-  that passes them on. The literal answer ``Error!``, theirs for a call that failed, is a failure here
-- ``generate_answer(question) -> dict``: as MULTI's evaluators; all rounds of a question at once
-
-Plain functions run in threads, as many at once as the run's concurrency allows; a class that is not
-safe to call from several threads says so with ``max_concurrency = 1``. MULTI's evaluators are called one
-question at a time, as there, because they keep the question they are at in themselves; one that does not
-says so with a higher number.
+Which shapes are understood stands in shapes.py. Plain functions run in threads, as many at once as the
+run's concurrency allows; a class that is not safe to call from several threads says so with
+``max_concurrency = 1``. MULTI's evaluators are called one question at a time, as there, because they keep the
+question they are at in themselves; one that does not says so with a higher number.
 """
 
 from __future__ import annotations
@@ -19,26 +12,24 @@ import asyncio
 import contextlib
 import hashlib
 import inspect
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from eyechart.errors import ModelError, UsageError
-from eyechart.model.evaluator import multi_question, multi_reply
-from eyechart.model.handover import as_unicode, files_of
+from eyechart.model.handover import as_unicode
 from eyechart.model.secrecy import Secrets, attributes_of, environment, make_discreet, secrets_in
 from eyechart.model.secrets import without_secrets
+from eyechart.model.shapes import SHAPES, Shape, shape_of
 from eyechart.model.thinking import split_thinking
 from eyechart.model.threads import Threads
-from eyechart.types import Message, Model, ModelSettings, Reply, Request
-
-FAILED = "Error!"  # what InfoChartQA's example client returns after its last attempt
-_SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
+from eyechart.types import Model, ModelSettings, Reply, Request
 
 
 def adapt(
@@ -61,40 +52,15 @@ def adapt(
         )
     said = (settings.parameters, keys or {}, {"api_key": settings.api_key})
     secrets = Secrets(*said, secrets_in(thing), environment())
-    if callable(getattr(thing, "reply", None)):
-        missing = [part for part in ("name", "identity", "close") if not hasattr(thing, part)]
-        if missing:
-            raise UsageError(
-                f"{name} has reply() but no {' and no '.join(missing)}", hint=f"or give it {_SHAPES}"
-            )
-        adapted: Model = thing
-        if not is_ready_made:
-            make_discreet(adapted, secrets)
-        return adapted
-    method = getattr(thing, "generate_answer", None)
-    if callable(method):
-        shape = _Shape(multi_question, multi_reply, takes_rounds=True, usual_concurrency=1)
+    if not callable(getattr(thing, "reply", None)):
+        method, shape = shape_of(thing, name)
         return _Adapter(thing, name, settings, method, shape, secrets, is_ready_made=is_ready_made)
-    method = getattr(thing, "generate", None)
-    if not callable(method):
-        raise UsageError(f"{name} is not a model", hint=f"it needs a method {_SHAPES}")
-    if _takes_messages(method):
-        shape = _Shape(_messages)
-    else:
-        shape = _Shape(_text_and_images, _unless_failed, takes_urls=True)
-    return _Adapter(thing, name, settings, method, shape, secrets, is_ready_made=is_ready_made)
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """What a method is called with, and how its answer is found in what it returns."""
-
-    # The path is that of a folder for pictures that lie in no file of their own.
-    argument: Callable[[Request, Path], tuple[Any, ...]]
-    answer: Callable[[Any], Any] = lambda returned: returned
-    takes_rounds: bool = False
-    takes_urls: bool = False
-    usual_concurrency: int | None = None  # where the object says nothing; None: what the run allows
+    if missing := [part for part in ("name", "identity", "close") if not hasattr(thing, part)]:
+        raise UsageError(f"{name} has reply() but no {' and no '.join(missing)}", hint=f"or give it {SHAPES}")
+    native: Model = thing
+    if not is_ready_made:
+        make_discreet(native, secrets)
+    return native
 
 
 class _Adapter:
@@ -106,7 +72,7 @@ class _Adapter:
         name: str,
         settings: ModelSettings,
         method: Callable[..., Any],
-        shape: _Shape,
+        shape: Shape,
         secrets: Secrets,
         *,
         is_ready_made: bool,
@@ -122,8 +88,7 @@ class _Adapter:
         # The engine hands over the whole conversation, the model's own turns left empty.
         self.takes_rounds = shape.takes_rounds
         self.takes_urls = shape.takes_urls
-        usual = shape.usual_concurrency or settings.concurrency
-        self.max_concurrency = max(1, int(getattr(thing, "max_concurrency", None) or usual))
+        self.max_concurrency = _concurrency_of(thing, name, shape.usual_concurrency or settings.concurrency)
         self._slots = asyncio.Semaphore(self.max_concurrency)
         self._threads = Threads(self.max_concurrency)
 
@@ -150,7 +115,9 @@ class _Adapter:
                 latency_s = time.perf_counter() - start
         except ModelError:
             raise
-        except (Exception, SystemExit) as err:  # their code: any of it is that sample's failure
+        except BaseException as err:  # their code: any of it is that sample's failure
+            if _is_meant_for_us(err):
+                raise
             raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
         if isinstance(said, str):
             text, thinking = split_thinking(as_unicode(said))
@@ -160,14 +127,18 @@ class _Adapter:
         return self._checked(said if said.latency_s else replace(said, latency_s=latency_s))
 
     async def close(self) -> None:
-        """End the threads, close the object if it can be."""
+        """End the threads, close the object if it can be: if not, its answers are as good as before."""
         self._threads.close()
         closing = getattr(self._thing, "close", None)
-        if callable(closing):
-            with self._secrets.out_of_errors(self.name):
-                result = closing()
-                if inspect.isawaitable(result):
-                    await result
+        if not callable(closing):
+            return
+        try:
+            result = closing()
+            if inspect.isawaitable(result):
+                await result
+        except (Exception, SystemExit) as err:
+            why = self._secrets.hide(f"{type(err).__name__}: {err}")
+            print(f"{self.name} could not be closed: {why}", file=sys.stderr)  # noqa: T201 - nobody else would say so
 
     async def _call(self, request: Request) -> Any:
         """What the method returns; the pictures written for it are gone afterwards."""
@@ -191,27 +162,6 @@ class _Adapter:
             raise ModelError(f"{self.name} returned a reply that cannot be kept: {err}") from err
 
 
-def _messages(request: Request, folder: Path) -> tuple[Any, ...]:
-    return (list(request.messages),)
-
-
-def _text_and_images(request: Request, folder: Path) -> tuple[Any, ...]:
-    return _as_one_text(request.messages), files_of(request.messages, folder)
-
-
-def _unless_failed(returned: Any) -> Any:
-    if returned == FAILED:
-        raise ModelError(f"the model's own client gave up: it returned {FAILED!r}")
-    return returned
-
-
-def _as_one_text(messages: Sequence[Message]) -> str:
-    """A conversation for models that take one text: a single turn as it is, several with their speakers."""
-    if len(messages) == 1:
-        return messages[0].text
-    return "\n\n".join(f"{turn.role}: {turn.text}" for turn in messages)
-
-
 def _state_sha256(thing: Any) -> str:
     """The digest of an object's attributes, which may be secret; those that JSON cannot say are left out."""
     digest = hashlib.sha256()
@@ -222,9 +172,19 @@ def _state_sha256(thing: Any) -> str:
     return digest.hexdigest()
 
 
-def _takes_messages(generate: Callable[..., Any]) -> bool:
-    """Whether the method has our shape: one argument, or the first of several by its name."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(generate).parameters.values()
-    names = [parameter.name for parameter in parameters if parameter.kind in kinds]
-    return len(names) == 1 or names[:1] == ["messages"]
+def _concurrency_of(thing: Any, name: str, usual: int) -> int:
+    said = getattr(thing, "max_concurrency", None)
+    try:
+        return max(1, int(said or usual))
+    except (TypeError, ValueError, OverflowError) as err:
+        raise UsageError(
+            f"{name}: max_concurrency is {said!r}", hint="it is how many calls it bears at once, such as 4"
+        ) from err
+
+
+def _is_meant_for_us(err: BaseException) -> bool:
+    """Whether it comes from outside: Ctrl-C, or a request that is given up. A Rust panic, say, does not."""
+    if isinstance(err, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(err, KeyboardInterrupt | GeneratorExit)

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from eyechart.errors import UsageError
+from eyechart.errors import UsageError, listed
 from eyechart.model.adapt import adapt
 from eyechart.model.secrecy import Secrets, environment
 from eyechart.model.specs import refuse_unknown
-from eyechart.registry import model
+from eyechart.registry import did_you_mean, model
 from eyechart.types import Model, ModelSettings
 
 
@@ -45,8 +45,11 @@ def find(name: str) -> Any:
     module = _load_module(place)
     found = getattr(module, attribute, None)
     if found is None:
-        public = [known for known in vars(module) if not known.startswith("_")]
-        raise UsageError(f"{place} has no {attribute!r}", hint=f"it holds: {', '.join(public)}")
+        public = [
+            name for name, held in vars(module).items() if name[0] != "_" and not inspect.ismodule(held)
+        ]
+        near = did_you_mean(attribute, public, otherwise=f"it holds: {listed(public, 10) or 'nothing'}")
+        raise UsageError(f"{place} has no {attribute!r}", hint=near)
     return found
 
 
@@ -59,7 +62,7 @@ def _load_module(place: str) -> ModuleType:
             return importlib.import_module(place)
         except ImportError as err:
             raise UsageError(f"cannot import {place!r}: {err}", hint="for a file, write its .py too") from err
-        except Exception as err:
+        except (Exception, SystemExit) as err:
             raise UsageError(f"{place} cannot be loaded: {type(err).__name__}: {err}") from err
     path = Path(place).resolve()
     if not path.is_file():
@@ -91,10 +94,10 @@ def _made(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
     try:
         return found(**parameters)
     except (Exception, SystemExit) as err:
-        raise UsageError(
-            f"{who} could not be made: {type(err).__name__}: {err}",
-            hint="give its arguments with --param NAME=VALUE",
-        ) from err
+        hint = "give its arguments with --param NAME=VALUE"
+        if inspect.isfunction(found):
+            hint += "; a function is called once, to make the model"
+        raise UsageError(f"{who} could not be made: {type(err).__name__}: {err}", hint=hint) from err
 
 
 def parameters_of(maker: Callable[..., Any]) -> list[str] | None:

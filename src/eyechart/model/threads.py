@@ -30,6 +30,8 @@ class Threads:
                 return
             try:
                 future.set_result(function(*arguments))
+            except StopIteration as err:  # none that waits can be given it, and would wait for ever
+                future.set_exception(_as_error(err))
             except BaseException as err:  # it belongs to whoever waits
                 future.set_exception(err)
 
@@ -48,3 +50,10 @@ class Threads:
     def _serve(self) -> None:
         while (work := self._calls.get()) is not None:
             work()
+
+
+def _as_error(stop: StopIteration) -> RuntimeError:
+    """As Python tells it where a generator lets one escape."""
+    error = RuntimeError("the call raised StopIteration")
+    error.__cause__ = stop
+    return error

@@ -1,0 +1,90 @@
+"""The shapes that people's own models have, told apart by their methods.
+
+- ``async generate(messages) -> Reply | str``: ours; a plain ``def`` with one argument works too
+- ``generate(text, images) -> str``: as InfoChartQA's example models; images are paths, or addresses in a run
+  that passes them on. The literal answer ``Error!``, theirs for a call that failed, is a failure here
+- ``generate_answer(question) -> dict``: as MULTI's evaluators; all rounds of a question at once
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ModelError, UsageError
+from eyechart.model.evaluator import multi_question, multi_reply
+from eyechart.model.handover import files_of
+from eyechart.types import Message, Request
+
+FAILED = "Error!"  # what InfoChartQA's example client returns after its last attempt
+SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a method is called with, and how its answer is found in what it returns."""
+
+    # The path is that of a folder for pictures that lie in no file of their own.
+    argument: Callable[[Request, Path], tuple[Any, ...]]
+    n_arguments: int
+    answer: Callable[[Any], Any] = lambda returned: returned
+    takes_rounds: bool = False
+    takes_urls: bool = False
+    usual_concurrency: int | None = None  # where the object says nothing; None: what the run allows
+
+
+def shape_of(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
+    """The method that answers, and how it is called."""
+    called = next((one for one in ("generate_answer", "generate") if callable(getattr(thing, one, None))), "")
+    if not called:
+        raise UsageError(f"{name} is not a model", hint=f"it needs a method {SHAPES}")
+    method = getattr(thing, called)
+    try:
+        signature = inspect.signature(method)
+    except (TypeError, ValueError):  # written in C: it does not say what it takes
+        signature = inspect.signature(lambda *arguments: None)
+    if called == "generate_answer":
+        shape = Shape(multi_question, 1, multi_reply, takes_rounds=True, usual_concurrency=1)
+    elif _takes_messages(signature):
+        shape = Shape(_messages, 1)
+    else:
+        shape = Shape(_text_and_images, 2, _unless_failed, takes_urls=True)
+    try:
+        signature.bind(*[None] * shape.n_arguments)
+    except TypeError as err:
+        takes = ", ".join(signature.parameters)
+        raise UsageError(
+            f"{name}: {called}({takes}) cannot be called: {err}", hint=f"give it the form {SHAPES}"
+        ) from err
+    return method, shape
+
+
+def _takes_messages(signature: inspect.Signature) -> bool:
+    """Whether the method has our shape: one argument, or the first of several by its name."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [parameter.name for parameter in signature.parameters.values() if parameter.kind in kinds]
+    return len(names) == 1 or names[:1] == ["messages"]
+
+
+def _messages(request: Request, folder: Path) -> tuple[Any, ...]:
+    return (list(request.messages),)
+
+
+def _text_and_images(request: Request, folder: Path) -> tuple[Any, ...]:
+    return _as_one_text(request.messages), files_of(request.messages, folder)
+
+
+def _unless_failed(returned: Any) -> Any:
+    if returned == FAILED:
+        raise ModelError(f"the model's own client gave up: it returned {FAILED!r}")
+    return returned
+
+
+def _as_one_text(messages: Sequence[Message]) -> str:
+    """A conversation for models that take one text: a single turn as it is, several with their speakers."""
+    if len(messages) == 1:
+        return messages[0].text
+    return "\n\n".join(f"{turn.role}: {turn.text}" for turn in messages)
