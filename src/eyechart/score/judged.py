@@ -19,6 +19,7 @@ from eyechart.score.verdict import withheld
 from eyechart.types import Outcome, Reply, Sample, Score
 
 NO_OPTION = "Z"
+UNREADABLE = "judge_unreadable"  # the reason of a sample that stays unscored because of the judge's words
 MAX_SHOWN_CHARS = 8000  # of a reply: its end, where answers stand
 _CUT = "[…] "
 _AROUND = " \t\r\n*_`\"'()[]<>.,:;"  # what may stand around one word; a question mark or a ~ would change it
@@ -119,7 +120,7 @@ def _without_answer(by_rule: Score) -> Outcome:
 
 
 def _unreadable(score: Score) -> Score:
-    return replace(score, outcome="unscored", detail={"fail_reason": "judge_unreadable", **score.detail})
+    return replace(score, outcome="unscored", detail={"fail_reason": UNREADABLE, **score.detail})
 
 
 def _shown(text: str) -> str:

@@ -287,6 +287,21 @@ def test_replies_that_wait_for_a_judge_are_no_result(
     assert "2 of 4 replies wait for the judge, and count nowhere" in capsys.readouterr().err
 
 
+def test_a_judge_whose_words_cannot_be_read_is_spoken_of(
+    changing: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    CustomVQADataset.build_prompt = build_prompt  # type: ignore[method-assign]
+    changing.server.answer = lambda asked: (
+        "Perhaps."
+        if asked.body["model"] == "judge"
+        else "who knows" if number_of(asked) == 1 else str(number_of(asked))
+    )  # fmt: skip
+    judge = {"judge": "judge", "judge_base_url": changing.server.base_url}
+    assert run_task(changing.config("open", **judge))[f"{M}_open_acc"]["Overall"] == "1.0"
+    said = "the judge's verdict on 1 reply cannot be read, and it counts nowhere (e.g. 'Perhaps.')"
+    assert said in capsys.readouterr().err
+
+
 def test_a_run_that_ended_early_reaches_no_evaluate(changing: User) -> None:
     CustomVQADataset.evaluate = evaluate  # type: ignore[method-assign]
     rows = [f"{k}\tQuestion {k}?\t{k}\t{picture_base64((k, 9, 9))}" for k in range(40)]

@@ -359,6 +359,22 @@ def test_open_questions_without_a_class_are_read_by_our_own_rules(user: User) ->
     assert list(rows_kept[0]) == ["index", "question", "answer", "image_path", "prediction"]
 
 
+def test_a_judge_whose_words_cannot_be_read_is_spoken_of(
+    user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{k}\tQuestion {k}?\tcat\t{user.data / 'p.png'}" for k in range(4)]
+    (user.data / "p.png").write_bytes(picture())
+    text = "\n".join(["index\tquestion\tanswer\timage_path", *rows]) + "\n"
+    (user.data / "open.tsv").write_text(text, encoding="utf-8")
+    user.server.answer = lambda asked: (
+        "Perhaps." if asked.body["model"] == "judge" else "a tiger" if number_of(asked) else "cat"
+    )
+    done = run_task(user.config("open", judge="judge", judge_base_url=user.server.base_url))
+    assert done[f"{M}_open_acc"]["Overall"] == "1.0"
+    said = "the judge's verdict on 3 of 4 replies cannot be read, and they count nowhere (e.g. 'Perhaps.')"
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_names_that_stand_for_circular_evaluation(user: User) -> None:
     heading = ["index", "question", "A", "B", "answer", "image"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from eyechart.compat.evalscope.outcome import AGAIN, Outcome, Pair, Row, count
 from eyechart.compat.evalscope.predictions import answered_of, drop_other_formats, write_predictions
 from eyechart.compat.evalscope.printed import remark
-from eyechart.compat.vlmeval.unjudged import unjudged
+from eyechart.compat.vlmeval.unjudged import unjudged, unreadable
 
 if TYPE_CHECKING:
     from eyechart.run.record import Run
@@ -47,6 +47,8 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
         _say_uncounted(pair, f"{outcome.n_failed} of {outcome.n} questions got no answer")
     if n_unjudged:
         _say_uncounted(pair, f"{waiting} for the judge", reason)
+    if pair.judge and (unread := unreadable(done.samples(), outcome.n)):
+        remark(f"{pair.stem}: {unread}")
     return replace(outcome, lines=lines, result=[_shown(line) for line in lines] or None)
 
 

@@ -1,14 +1,16 @@
-"""Replies whose verdict waits for a judge that gave none: no answer of anybody's, and in no accuracy."""
+"""Replies without a verdict, since a judge gave none or one that cannot be read: they are in no accuracy."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from eyechart.errors import ModelError
+from eyechart.score.judged import UNREADABLE
+from eyechart.types import Result
 
 if TYPE_CHECKING:
     from eyechart.run.record import Run
@@ -33,6 +35,21 @@ def unjudged(done: Run) -> tuple[int, str]:
     return n, why.partition("\n")[0]
 
 
+def unreadable(results: Iterable[Result], n_all: int) -> str:
+    """What to say of replies on which the judge's words cannot be read; empty if there are none.
+
+    They stay without a verdict: what a judge said is kept, and not asked for again.
+    """
+    scores = (result.score for result in results if result.score is not None)
+    said = [str(one.detail.get("judge")) for one in scores if one.detail.get("fail_reason") == UNREADABLE]
+    if not said:
+        return ""
+    which, they = (
+        ("1 reply", "it counts") if len(said) == 1 else (f"{len(said)} of {n_all} replies", "they count")
+    )
+    return f"the judge's verdict on {which} cannot be read, and {they} nowhere (e.g. {said[0][:40]!r})"
+
+
 @contextmanager
 def leaving_them_out() -> Iterator[list[int]]:
     """Inside, an `evaluate` leaves such replies out rather than to fail. Their numbers are in the list."""
@@ -46,6 +63,8 @@ def leaving_them_out() -> Iterator[list[int]]:
 
 def note_unjudged(done: Run, n_all: int, file: str) -> None:
     """Raise where replies of a file wait for the judge, unless they are to be left out."""
+    if unread := unreadable(done.samples(), n_all):
+        _note(f"{file}: {unread}")
     n, why = unjudged(done)
     if not n:
         return
@@ -56,7 +75,8 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
         said = f"{file}: {waiting} for the judge, which gave no answer{because}"
         raise ModelError(said, hint="the same call again asks it; keep_failed: true leaves them out")
     kept.append(n)
-    note = (
-        f"eyechart: {file}: {waiting} for the judge, and {'counts' if n == 1 else 'count'} nowhere{because}"
-    )
-    print(note, file=sys.stderr)  # noqa: T201 - a script's user must see it
+    _note(f"{file}: {waiting} for the judge, and {'counts' if n == 1 else 'count'} nowhere{because}")
+
+
+def _note(text: str) -> None:
+    print(f"eyechart: {text}", file=sys.stderr)  # noqa: T201 - a script's user must see it
