@@ -249,6 +249,15 @@ def test_tokens_are_counted_as_the_endpoint_reports_them() -> None:
 
 
 @pytest.mark.slow
+def test_many_at_once_do_not_send_more_tokens_than_allowed_before_the_first_long_reply_is_in() -> None:
+    model = Server(fine, latency_s=0.2)
+    model.usage = Usage(prompt_tokens=10, completion_tokens=990)
+    ask_all(model, 30, patience(concurrency=30, tpm=60 * 20_000))
+    assert most_within(model.at, 0.5) <= 0.5 * 20 + 2, "twenty a second"
+    assert model.at[-1] - model.at[0] < 2.5
+
+
+@pytest.mark.slow
 def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An endpoint that hangs for a while must not be met by all that were to be sent meanwhile."""
     hangs_until = 0.0

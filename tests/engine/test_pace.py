@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import random
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.engine.pace import Limit, Rate, Rates, Watch
+from eyechart.engine.pace import Limit, Rate, Rates, Share, Watch
+from eyechart.engine.stopping import Stop
 
 
 class Clock:
@@ -300,8 +303,84 @@ def test_tokens_that_were_not_foreseen_are_waited_for_later() -> None:
 def test_the_later_of_both_rates_counts() -> None:
     clock = Clock()
     rates = Rates(requests=Rate(60, clock=clock), tokens=Rate(6000, clock=clock))
-    assert rates.reserve(300) == 0.0
-    assert rates.reserve(10) == pytest.approx(3.0), "three seconds' worth of tokens are gone"
+    rates.settle(rates.take(300), used=300)
+    assert rates.wait_s() == pytest.approx(3.0), "three seconds' worth of tokens are gone"
     only_requests = Rates(requests=Rate(60, clock=clock))
-    assert [only_requests.reserve(10**9), only_requests.reserve(10**9)] == [0.0, 1.0]
-    assert Rates().reserve(10**9) == 0.0
+    assert only_requests.wait_s() == 0.0
+    only_requests.settle(only_requests.take(10**9), used=10**9)
+    assert only_requests.wait_s() == 1.0
+    assert Rates().wait_s() == 0.0
+
+
+def test_a_reply_of_unknown_length_is_taken_for_a_long_one_until_the_first_is_in() -> None:
+    clock = Clock()
+    rates = Rates(tokens=Rate(60_000, clock=clock))  # a thousand a second
+    first = rates.take(50)
+    assert first.reserved == 1050
+    rates.settle(first, used=60)
+    assert rates.wait_s() == pytest.approx(0.06), "the rest is given back"
+    assert rates.take(50).reserved == 60
+
+
+def test_where_nothing_came_back_no_reply_is_counted_and_nothing_learnt() -> None:
+    clock = Clock()
+    rates = Rates(tokens=Rate(60_000, clock=clock))
+    rates.settle(rates.take(50), used=None)
+    assert rates.wait_s() == pytest.approx(0.05)
+    assert rates.take(50).reserved == 1050
+
+
+@given(
+    lengths=st.lists(st.integers(0, 5000), min_size=1, max_size=300),
+    n_under_way=st.integers(1, 64),
+)
+def test_all_that_was_used_is_counted_however_it_was_guessed(lengths: list[int], n_under_way: int) -> None:
+    clock = Clock()
+    rates = Rates(tokens=Rate(60_000, clock=clock))
+    under_way: list[tuple[Share, int]] = []
+    for length in lengths:
+        under_way.append((rates.take(100), 100 + length))
+        if len(under_way) == n_under_way:
+            share, used = under_way.pop(0)
+            rates.settle(share, used)
+    for share, used in under_way:
+        rates.settle(share, used)
+    assert rates.wait_s() == pytest.approx(sum(100 + length for length in lengths) / 1000)
+    assert 100 <= rates.take(100).reserved <= 100 + max(lengths) + 1e-6
+
+
+def test_all_get_through_in_turn_and_a_stop_lets_them_go() -> None:
+    async def drive() -> tuple[list[int], int]:
+        stop, rates, through = Stop(), Rates(requests=Rate(60 * 200)), list[int]()
+
+        async def go(k: int) -> None:
+            await rates.enter(0, stop)
+            if not stop.is_set:
+                through.append(k)
+
+        async with asyncio.timeout(5):
+            waiting = [asyncio.create_task(go(k)) for k in range(2000)]
+            await asyncio.sleep(0.1)
+            stop.set()
+            await asyncio.gather(*waiting)
+        return through, len(through)
+
+    through, n = asyncio.run(drive())
+    assert through == list(range(n))
+    assert 5 <= n <= 60
+
+
+@pytest.mark.slow
+def test_whoever_waits_hears_that_less_was_used() -> None:
+    async def drive() -> float:
+        rates, stop = Rates(tokens=Rate(600)), Stop()  # ten a second: a long reply would take minutes
+        first = await rates.enter(1, stop)
+        began_at = time.monotonic()
+        second = asyncio.create_task(rates.enter(1, stop))
+        await asyncio.sleep(0.01)
+        rates.settle(first, used=2)
+        async with asyncio.timeout(5):
+            await second
+        return time.monotonic() - began_at
+
+    assert asyncio.run(drive()) < 1.0

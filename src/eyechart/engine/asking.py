@@ -16,7 +16,7 @@ from eyechart.engine.deadlines import Deadlines
 from eyechart.engine.endpoint import FIRST_REST_S, OVERLOADED, Endpoint
 from eyechart.engine.endpoints import Endpoints
 from eyechart.engine.giving_up import ODD_REQUEST, GivingUp, Tries
-from eyechart.engine.pace import Limit, Rate, Rates
+from eyechart.engine.pace import Limit, Rate, Rates, Share
 from eyechart.engine.spending import Purse
 from eyechart.engine.stopping import Stop, Stopped
 from eyechart.errors import ModelError
@@ -96,10 +96,10 @@ class Patience:
 
 
 class _Turn(msgspec.Struct, frozen=True):
-    """One request's right to be sent, and the tokens that are reserved for it."""
+    """One request's right to be sent, and its share of the tokens a minute."""
 
     request: Request
-    n_tokens: int = 0
+    share: Share = Share()
     until: float = float("inf")  # turns that nobody took must not be taken all at once later
 
 
@@ -217,14 +217,13 @@ class Asker:
             raise Stopped
         if self.rates is None:
             return _Turn(request)
-        turn = _Turn(request, n_tokens=guess_usage(self.model, request, []).total_tokens)
-        wait_s = self.rates.reserve(turn.n_tokens)
-        if wait_s > 0:
-            await self.stop.wait(wait_s)
-            if self.stop.is_set:
-                self._settle(turn, None)
-                raise Stopped
-        return msgspec.structs.replace(turn, until=time.monotonic() + _STALE_S)
+        n_guessed = guess_usage(self.model, request, []).total_tokens
+        try:
+            share = await self.rates.enter(n_guessed, self.stop)
+        except BaseException:
+            self._settle(_Turn(request), None)
+            raise
+        return _Turn(request, share, until=time.monotonic() + _STALE_S)
 
     def _settle(self, turn: _Turn, replies: list[Reply] | None) -> Usage | None:
         """Count what a try has used: nothing, where nothing came back. Returns what was paid."""
@@ -233,8 +232,8 @@ class Asker:
             usage = guess_usage(self.model, turn.request, replies)
         if self.purse is not None:
             self.purse.close(self.role, usage)
-        if self.rates is not None and self.rates.tokens is not None and usage is not None:
-            self.rates.tokens.correct(usage.total_tokens - turn.n_tokens)
+        if self.rates is not None:
+            self.rates.settle(turn.share, None if usage is None else usage.total_tokens)
         return usage if self.purse is not None else None
 
     async def _send(self, endpoint: Endpoint, call: Call) -> list[Reply]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
+
+from eyechart.engine.stopping import Stop
 
 Clock = Callable[[], float]
 
@@ -15,6 +18,9 @@ _STARVED = 0.5  # ... while less than this part of the best rate comes through
 _RELIEVED = 0.7  # a cut that brings latency below this part of what it was has helped
 _DRIFT = 0.05  # a window: what is usual follows slow changes, such as longer answers later in a file
 _BURST_S = 1.0  # of a rate that was left unused, so much may be made up for
+_FIRST_REPLY = 1000  # tokens, as long as nobody knows how long replies are
+_LATELY = 100  # requests from which that is learnt
+_LOOK_AGAIN_S = 0.2  # whoever waits for tokens may have to wait less, once others turn out to take few
 
 
 class Limit:
@@ -129,6 +135,10 @@ class Rate:
         self._clock = clock
         self._next = clock()
 
+    def wait_s(self) -> float:
+        """The seconds until the next free place."""
+        return max(0.0, self._next - self._clock())
+
     def reserve(self, amount: float = 1.0) -> float:
         """Take the next free place; the seconds until its time has come."""
         now = self._clock()
@@ -141,14 +151,51 @@ class Rate:
         self._next += by * self._s_each
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Share(NamedTuple):
+    """The tokens that are set aside for a request."""
+
+    guessed: int = 0  # for its words and pictures
+    reserved: float = 0.0  # for its reply as well
+
+
 class Rates:
-    """The rates that the user allows, for requests and for tokens."""
+    """The rates that the user allows, for requests and for tokens. Whoever waits gets through in turn.
 
-    requests: Rate | None = None
-    tokens: Rate | None = None
+    How long a reply will be, nobody can guess; it is taken to be as long as the latest were.
+    """
 
-    def reserve(self, n_tokens: int) -> float:
-        """The seconds until a request of so many tokens may be sent."""
-        wait_s = self.requests.reserve() if self.requests else 0.0
-        return max(wait_s, self.tokens.reserve(n_tokens) if self.tokens else 0.0)
+    def __init__(self, *, requests: Rate | None = None, tokens: Rate | None = None) -> None:
+        self._requests = requests
+        self._tokens = tokens
+        self._more = float(_FIRST_REPLY)  # than guessed
+        self._n_learnt = 0
+        self._door = asyncio.Lock()
+
+    async def enter(self, n_guessed: int, stop: Stop) -> Share:
+        """Wait until a request of about so many tokens may be sent, or the run stops."""
+        async with self._door:
+            while not stop.is_set and (wait_s := self.wait_s()) > 0:
+                await stop.wait(min(wait_s, _LOOK_AGAIN_S))
+            return self.take(n_guessed)
+
+    def wait_s(self) -> float:
+        """The seconds until the next one may be sent, as things stand."""
+        return max(rate.wait_s() if rate else 0.0 for rate in (self._requests, self._tokens))
+
+    def take(self, n_guessed: int) -> Share:
+        """Set aside what one takes."""
+        share = Share(n_guessed, max(0.0, n_guessed + self._more))
+        if self._requests:
+            self._requests.reserve()
+        if self._tokens:
+            self._tokens.reserve(share.reserved)
+        return share
+
+    def settle(self, share: Share, used: int | None) -> None:
+        """It took so many tokens; None: nothing came back, so there was no reply to be paid for."""
+        if self._tokens is None:
+            return
+        self._tokens.correct((share.guessed if used is None else used) - share.reserved)
+        if used is not None:
+            self._n_learnt += 1
+            self._more += (used - share.guessed - self._more) / min(self._n_learnt, _LATELY)
