@@ -10,6 +10,7 @@ import pytest
 
 from eyechart.compat.evalscope import run_task
 from eyechart.compat.evalscope.config import read_task
+from eyechart.compat.evalscope.failures import TaskFailed
 from eyechart.compat.evalscope.run import run
 from eyechart.errors import UsageError
 from support.tasks import M, User
@@ -43,6 +44,16 @@ def test_a_folder_of_somebody_else_s(user: User, said: dict[str, Any], inner: di
     with pytest.raises(UsageError, match="was not made by eyechart"):  # our verdicts on it change nothing
         run_task({**user.config(**inner), **said})
     assert path.read_bytes() == before
+
+
+def test_advice_on_missing_answers_can_be_followed(user: User) -> None:
+    """To ask in their folder would be refused, so nobody is sent there."""
+    path = theirs(user, "kit")
+    path.write_text("\n".join(path.read_text(encoding="utf-8").splitlines()[:5]) + "\n", encoding="utf-8")
+    there = {"no_timestamp": True, "work_dir": "kit"}
+    with pytest.raises(TaskFailed, match="4 of 8 questions got no answer") as failed:
+        run_task({**user.config(mode="eval"), **there})
+    assert "in a work_dir of its own if eyechart did not make the file" in failed.value.hint
 
 
 def test_the_other_door_without_reuse(user: User) -> None:

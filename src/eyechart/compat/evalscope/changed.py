@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.compat.evalscope.outcome import Outcome, Pair, count, lines_of
-from eyechart.compat.evalscope.predictions import cut_error, drop_other_formats, is_cut, is_failure
+from eyechart.compat.evalscope.predictions import (
+    ASKED_BY,
+    cut_error,
+    drop_other_formats,
+    is_cut,
+    is_failure,
+)
 from eyechart.compat.evalscope.printed import remark
 from eyechart.compat.vlmeval.unjudged import leaving_them_out
 from eyechart.errors import EyechartError, UsageError
@@ -91,7 +97,7 @@ def _check(pair: Pair) -> _Predictions:
     missing = f"{n_missing} of {len(wanted)} questions have no prediction in {name}"
     if n_missing == len(wanted) or (counted.n_failed and not pair.task.keep_failed):
         failed = f"{n_failed} of {len(wanted)} predictions in {name} are failures, not answers"
-        hint = "mode: all asks for them; keep_failed: true goes on all the same"
+        hint = f"{ASKED_BY}; keep_failed: true goes on all the same"
         raise pair.failed(missing if n_missing else failed, hint=hint, counted=counted)
     if n_missing:
         remark(f"{pair.stem}: {missing}, and count nowhere")

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from eyechart.compat.evalscope.failures import PairFailed
+from eyechart.compat.evalscope.predictions import ASKED_BY
 from eyechart.compat.evalscope.printed import frame_lines, is_frame, remark
 from eyechart.compat.evalscope.questions import Questions
 from eyechart.compat.evalscope.task import ModelEntry, Task
@@ -118,9 +119,7 @@ def count(pair: Pair, done: Run) -> Outcome:
         raise pair.failed(what, hint=hint, counted=found)
     if n_failed and not pair.task.keep_failed:
         what = f"{n_failed} of {n} questions got no answer (e.g. {first})"
-        hint = (
-            AGAIN if pair.plan is not None else "mode: all asks for them; keep_failed: true leaves them out"
-        )
+        hint = AGAIN if pair.plan is not None else f"{ASKED_BY}; keep_failed: true leaves them out"
         raise pair.failed(what, hint=hint, counted=found)
     return found
 

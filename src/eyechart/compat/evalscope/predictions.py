@@ -21,6 +21,9 @@ from eyechart.report.vlmevalkit.rows import survey
 from eyechart.run.options import Options
 from eyechart.types import Result
 
+# What to do about questions that a file of predictions has no answer to. Others' files are never replaced.
+ASKED_BY = "mode: all asks for them, in a work_dir of its own if eyechart did not make the file"
+
 _CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as report/workbook.py writes it
 _Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
 
@@ -151,7 +154,7 @@ def answered_of(path: Path, source: Any, options: Options, kept: Path) -> Path:
     if cut := next((name for name, text in said.items() if is_cut(text)), None):
         raise cut_error(path, cut)
     if not said:
-        raise DataError(f"{path.name} holds no answer", hint="mode: all asks for them")
+        raise DataError(f"{path.name} holds no answer", hint=ASKED_BY)
     kept.parent.mkdir(parents=True, exist_ok=True)
     with text_file(kept) as file:
         for name, text in said.items():
