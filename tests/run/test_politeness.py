@@ -424,6 +424,25 @@ def test_a_wrong_key_or_model_ends_it_at_the_first_answer(
         assert endpoint.stats()["requests"] <= int(flags.split()[1])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", ["--concurrency 1", "--concurrency 64"])
+def test_a_key_that_was_withdrawn_since_the_last_start_leaves_the_report_of_what_is_kept(
+    tmp_path: Path, flags: str
+) -> None:
+    with served(tmp_path) as endpoint:
+        begun = run(tmp_path, 100, endpoint, flags="--concurrency 1 --max-total-tokens 300")
+        n = 100 - begun.json["pending"]
+        assert begun.code == 1
+        assert 0 < n < 100
+        endpoint.control(wrong_key=True)
+        done = run(tmp_path, 100, endpoint, flags=flags)
+        assert done.code == 1, "nothing was spent now, but what was spent before is worth a report"
+        assert "the run was stopped: HTTP 401" in done.err
+        assert sum(done.json["outcomes"].values()) - done.json["outcomes"]["failed"] == n
+        endpoint.control(wrong_key=False)
+        assert run(tmp_path, 100, endpoint, flags=flags).code == 0
+
+
 @pytest.mark.parametrize(("flags", "n"), [("", 8), ("--give-up-after 3", 3)])
 def test_an_endpoint_that_refuses_everything_is_not_asked_everything(
     tmp_path: Path, flags: str, n: int

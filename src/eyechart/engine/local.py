@@ -91,6 +91,11 @@ class LocalExecutor:
         return self.tally.snapshot(self._asker.endpoints, self._purse.budget if self._purse else None)
 
     @property
+    def has_answered(self) -> bool:
+        """The model is known to answer, by this start of the run or an earlier one."""
+        return not self._asker.endpoints.is_new
+
+    @property
     def is_interrupted(self) -> bool:
         """Somebody ended the run."""
         return self.stop.is_interrupted

@@ -7,20 +7,17 @@ inside the functions, so that importing eyechart costs nothing.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import DataError, EyechartError, ModelError
+from eyechart.errors import DataError, EyechartError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, make_plan, make_preparer, share_requests
+from eyechart.run.plan import Plan, make_plan
 from eyechart.run.record import Run
 from eyechart.run.sources import find_benchmark
 from eyechart.types import Benchmark, Source
 
 if TYPE_CHECKING:
-    from eyechart.engine.local import LocalExecutor
-    from eyechart.store.cache import ResponseCache
     from eyechart.store.journal import Journal
 
 
@@ -51,6 +48,7 @@ def load(source: str | Path, **options: Any) -> Source:
 
 def evaluate(plan: Plan) -> Run:
     """Load, infer, score, summarise: as far as the journal does not already know."""
+    from eyechart.run.infer import infer
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
@@ -61,7 +59,7 @@ def evaluate(plan: Plan) -> Run:
         journal = Journal.create(plan.folder / FILE_NAME)
         try:
             n_samples = _load(plan, journal)
-            session = _infer(plan, journal, n_samples)
+            session = infer(plan, journal, n_samples)
         except BaseException:
             with contextlib.suppress(EyechartError):
                 journal.close()
@@ -90,99 +88,3 @@ def _load(plan: Plan, journal: Journal) -> int:
     journal.set_meta("manifest", plan.manifest())
     keep_judge_price(journal, plan.verdicts.judge, plan.prices)
     return n_samples
-
-
-@dataclass(slots=True)
-class _Session:
-    is_interrupted: bool = False
-    trouble: ModelError | None = None
-    cache_trouble: str = ""
-
-
-def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
-    """Ask for what is missing, showing how it goes."""
-    import asyncio  # 30 ms, which `--help` need not pay
-
-    from eyechart.report.live import LiveLine
-    from eyechart.run.engine import open_cache
-    from eyechart.run.loop import interruptible, run_async
-    from eyechart.types import Studious
-
-    options, model = plan.options, plan.model
-    if isinstance(model, Studious):
-        model.study(journal.samples())
-    session = _Session()
-
-    async def drive() -> None:
-        executor = _make_executor(plan, journal, responses)
-        executor.tally.total = n_samples * options.trials
-        label = f"{plan.benchmark.name} · {model.name}"
-        line = LiveLine(executor.snapshot, label=label, quiet=not options.progress)
-        executor.tell(line.say)
-        try:
-            with line, interruptible(executor, line.say):
-                try:
-                    await executor.run(journal.tasks(options.trials, together=share_requests(plan)))
-                except ModelError as err:
-                    if executor.tally.answered == 0 and err.exit_code != 1:
-                        raise
-                    session.trouble = err
-                await _score_the_rest(plan, journal, executor)
-                if session.trouble is None and isinstance(executor.stop.trouble, ModelError):
-                    session.trouble = executor.stop.trouble  # the judge's, after the last question
-        except asyncio.CancelledError:
-            if not executor.is_interrupted:
-                raise  # not by Ctrl-C, so not ours to swallow
-        finally:
-            session.is_interrupted = executor.is_interrupted
-            executor.close()
-            await model.close()
-            if plan.verdicts.judge is not None:
-                await plan.verdicts.judge.close()
-
-    journal.start_session()
-    responses = open_cache(options, model, plan.verdicts.judge)
-    try:
-        run_async(drive())
-    finally:
-        if responses is not None:
-            responses.close()
-            session.cache_trouble = responses.trouble
-    return session
-
-
-def _make_executor(plan: Plan, journal: Journal, responses: ResponseCache | None) -> LocalExecutor:
-    from eyechart.engine.cached import Cache
-    from eyechart.engine.local import LocalExecutor
-    from eyechart.engine.spending import Purse
-    from eyechart.run.bill import make_budget
-    from eyechart.run.engine import make_settings
-
-    options, model, verdicts = plan.options, plan.model, plan.verdicts
-    executor = LocalExecutor(
-        model,
-        make_preparer(plan),
-        journal,
-        verdicts.scorer,
-        make_settings(options),
-        beside=verdicts.beside,
-        bench=verdicts.bench,
-        is_circular=plan.benchmark.circular == "headline",
-        cache=Cache(responses, is_read=not options.fresh),
-        purse=Purse(make_budget(journal, options, plan.prices, verdicts.judge)),
-    )
-    executor.tally.score_sum, executor.tally.weight_sum = journal.score_so_far(plan.scorer)
-    return executor
-
-
-async def _score_the_rest(plan: Plan, journal: Journal, executor: LocalExecutor) -> None:
-    """Score replies that have no verdict yet: of an earlier start, by another scorer, of a circle."""
-    from eyechart.engine.circles import judge_circles
-
-    scoring, trials, n_at_once = executor.scoring, plan.options.trials, plan.options.concurrency
-    journal.flush()
-    for scorer in (*plan.verdicts.beside, plan.scorer):
-        left = journal.unscored(scorer, trials=trials)
-        await scoring.score_all(scorer, left, n_at_once=n_at_once)
-        if scoring.is_circular:
-            await judge_circles(journal, scoring, scorer, trials=trials, n_at_once=n_at_once)
