@@ -22,6 +22,19 @@ from eyechart.report.table import run_table, runs_table
 
 TARGET = Path(__file__).parents[1] / "docs" / "demo.svg"
 WIDTH = 96
+CELL = 12.2  # how wide rich draws a character
+_TEXT = re.compile(r'(<text [^>]*?x=")([\d.]+)("[^>]*? textLength=")([\d.]+)("[^>]*>)((?:&#160;)*)([^<]*)')
+
+
+def without_leading_blanks(drawn: str) -> str:
+    """Move texts that begin with blanks: some viewers drop these, and columns of numbers lose their edge."""
+
+    def moved(found: re.Match[str]) -> str:
+        before, x, between, length, after, blanks, text = found.groups()
+        shift = CELL * blanks.count(";")
+        return f"{before}{float(x) + shift:g}{between}{float(length) - shift:g}{after}{text}"
+
+    return _TEXT.sub(moved, drawn)
 
 
 def main() -> int:
@@ -40,6 +53,7 @@ def main() -> int:
     drawn = console.export_svg(title="eyechart", unique_id="eyechart")
     # The page must not fetch anything to be seen: the system's own fixed-width font will do.
     drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)
+    drawn = without_leading_blanks(drawn)
     TARGET.write_text("\n".join(line.rstrip() for line in drawn.splitlines()) + "\n", encoding="utf-8")
     print(f"wrote {TARGET}")
     return 0
