@@ -33,36 +33,41 @@ def plan_pair(
     from eyechart.compat.vlmeval.accuracies import accuracy_ending
     from eyechart.run.plan import make_plan
 
-    accuracy_ending()
-    is_changed = questions.dataset is not None
-    said = {**task.options_of(model), **questions.options}
-    if not questions.takes_judge:
-        said = {name: value for name, value in said.items() if not name.startswith("judge")}
-    said |= {
-        "out": str(folder.parent / RUNS),
-        "cache": task.reuse,
-        "fresh": is_fresh,
-        "progress": task.progress,
-    }
+    accuracy_ending()  # a mistake in EVAL_FORMAT must show before anything is asked
+    stem = stem_for(model.name, questions.entry.name)
     pair = Pair(
         task=task,
         model=model,
         questions=questions,
         folder=folder,
-        options=Options.of(said),
-        predictions=predictions
-        or folder / f"{stem_for(model.name, questions.entry.name)}.{prediction_ending()}",
+        options=_options(task, model, questions, folder, is_fresh=is_fresh),
+        predictions=predictions or folder / f"{stem}.{prediction_ending()}",
     )
     check_evaluate(pair)
     if predictions is not None:
         return pair
     try:
+        is_changed = questions.dataset is not None
         source = remembering(questions.source, pair.slips) if is_changed else questions.source
         pair = replace(pair, plan=make_plan(source, model.spec, pair.options))
     except EyechartError as err:
         raise type(err)(f"model {model.name} x dataset {pair.data}: {err.message}", hint=err.hint) from err
     _refuse_to_replace(pair)
     return pair
+
+
+def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, *, is_fresh: bool) -> Options:
+    """The options of the run that asks the two, in folders of eyechart's own below the task's."""
+    said = {**task.options_of(model), **questions.options}
+    if not questions.takes_judge:
+        said = {name: value for name, value in said.items() if not name.startswith("judge")}
+    ours = {
+        "out": str(folder.parent / RUNS),
+        "cache": task.reuse,
+        "fresh": is_fresh,
+        "progress": task.progress,
+    }
+    return Options.of(said | ours)
 
 
 def _refuse_to_replace(pair: Pair) -> None:

@@ -113,18 +113,8 @@ class Arguments:
 
 def check(arguments: Arguments) -> None:
     """Refuse what cannot be meant, before anything is opened."""
-    for what, (kind, names) in _KINDS.items():
-        for said in names:
-            value = getattr(arguments, said)
-            if not isinstance(value, kind) or isinstance(value, bool):
-                shown = type(value).__name__ if what in _UNSHOWN else repr(value)
-                raise UsageError(f"{said} is {shown}, but must be {what}")
-    name = Path(arguments.eval_name)
-    if not name.parts or name.is_absolute() or ".." in name.parts:
-        raise UsageError(
-            f"eval_name {arguments.eval_name!r} is no name of a folder",
-            hint="it names one below output_dir, such as my-model/vstar",
-        )
+    _check_kinds(arguments)
+    _check_name(arguments.eval_name)
     if not arguments.model:
         raise UsageError("model is empty", hint="it is the name under which the model is served")
     for flag in ("num_trials", "concurrency", "max_answer_length"):
@@ -136,15 +126,41 @@ def check(arguments: Arguments) -> None:
         raise UsageError("chat_completion_kwargs must not hold 'n'", hint="num_trials says how many")
     check_seconds("client_timeout", arguments.client_timeout)
     _check_numbers("chat_completion_kwargs", arguments.chat_completion_kwargs)
-    detail = arguments.image_url_extra_settings.get("detail", "")
+    _check_image_settings(arguments.image_url_extra_settings)
+    _check_places(arguments)
+
+
+def _check_kinds(arguments: Arguments) -> None:
+    for what, (kind, names) in _KINDS.items():
+        for said in names:
+            value = getattr(arguments, said)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                shown = type(value).__name__ if what in _UNSHOWN else repr(value)
+                raise UsageError(f"{said} is {shown}, but must be {what}")
+
+
+def _check_name(eval_name: str) -> None:
+    name = Path(eval_name)
+    if not name.parts or name.is_absolute() or ".." in name.parts:
+        raise UsageError(
+            f"eval_name {eval_name!r} is no name of a folder",
+            hint="it names one below output_dir, such as my-model/vstar",
+        )
+
+
+def _check_image_settings(settings: Mapping[str, Any]) -> None:
+    detail = settings.get("detail", "")
     if not isinstance(detail, str):
         raise UsageError(
             f"image_url_extra_settings: detail is {detail!r}, but must be a text", hint="such as high or low"
         )
-    if stray := sorted(set(arguments.image_url_extra_settings) - {"detail"}):
+    if stray := sorted(set(settings) - {"detail"}):
         raise UsageError(
             f"image_url_extra_settings: {', '.join(stray)} cannot be sent", hint='it takes {"detail": ...}'
         )
+
+
+def _check_places(arguments: Arguments) -> None:
     if not Path(arguments.ann_file).is_file():
         raise DataError(
             f"there is no annotation file {arguments.ann_file}", hint="ann_file is a JSON Lines file"

@@ -54,6 +54,30 @@ def metrics(
     if answer_position not in ("start", "end"):
         raise UsageError(f"answer_position {answer_position!r} is not possible", hint="use start or end")
     labels, predictions = Path(label_file), Path(prediction_file)
+    scored = _scored(labels, predictions, answer_position)
+    notes = _notes(scored, predictions, labels)
+    folder, prefix = _folder(output_dir, predictions), _prefix(predictions.name)
+    _spare(labels, folder, prefix)
+    files = write_scores(folder, scored.rows, scored.details, prefix)
+    if detail:
+        files += write_summary(folder, scored.rows, prefix, notes)
+    lines = (absolute_line(scored.rows), rejection_line(scored.rows))
+    return Metrics(
+        score=sum(row.score for row in scored.rows),
+        total=sum(row.total for row in scored.rows),
+        n=len(scored.rows),
+        summary=summary_object(scored.rows),
+        tables=tables(scored.rows),
+        lines=tuple(line for line in lines if line),
+        notes=tuple(notes),
+        unlabelled=scored.unlabelled,
+        unknown=scored.unknown,
+        files=tuple(files),
+    )
+
+
+def _scored(labels: Path, predictions: Path, answer_position: str) -> ScoredPredictions:
+    """The predictions with their points; `DataError`, naming the file, where there is nothing to score."""
     if predictions.is_dir():
         raise UsageError(f"{predictions} is a folder", hint=f"name the file in it: {predictions / _STANDARD}")
     problems = _read(labels, id_field="problem_id")
@@ -75,25 +99,7 @@ def metrics(
             f"{labels.name}: no label for any of the {len(scored.rows)} questions in {predictions.name}",
             hint="the release file has no answers: score with the file that has",
         )
-    notes = _notes(scored, predictions, labels)
-    folder, prefix = _folder(output_dir, predictions), _prefix(predictions.name)
-    _spare(labels, folder, prefix)
-    files = write_scores(folder, scored.rows, scored.details, prefix)
-    if detail:
-        files += write_summary(folder, scored.rows, prefix, notes)
-    lines = (absolute_line(scored.rows), rejection_line(scored.rows))
-    return Metrics(
-        score=sum(row.score for row in scored.rows),
-        total=sum(row.total for row in scored.rows),
-        n=len(scored.rows),
-        summary=summary_object(scored.rows),
-        tables=tables(scored.rows),
-        lines=tuple(line for line in lines if line),
-        notes=tuple(notes),
-        unlabelled=scored.unlabelled,
-        unknown=scored.unknown,
-        files=tuple(files),
-    )
+    return scored
 
 
 def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[str]:
