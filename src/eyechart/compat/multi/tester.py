@@ -6,14 +6,13 @@ picture beside words; in Chinese and in English.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable
 
+from eyechart.compat.multi.tester_questions import QUESTIONS, Asked
 from eyechart.data.images import ImageLoader
 from eyechart.data.multi import image_class
 from eyechart.data.multi.prepare import Wanted, place_images
-from eyechart.model.checkup import Case, Skill, plain_picture
+from eyechart.model.checkup import Case, plain_picture
 from eyechart.prompt.multi import MultiPrompt
 from eyechart.prompt.multi.words import WORDS, Language
 from eyechart.score.multi import KINDS, score
@@ -22,152 +21,12 @@ from eyechart.types import ImageRef, Message, Sample
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """One question: what it tries, its type, its words in each language, and what is right."""
-
-    ability: str
-    type: Literal["单选", "多选", "填空", "解答"]
-    words: Mapping[Language, str]
-    label: Mapping[Language, str] | str
-    colours: tuple[str, ...] = ()
-    captions: Mapping[Language, str] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the prompt
-    skill: Skill = ""
-
-    def answer(self, lang: Language) -> str:
-        return self.label if isinstance(self.label, str) else self.label[lang]
-
-
-_COLOURS: Mapping[Language, str] = {
-    "zh": "\nA. 红色\nB. 蓝色\nC. 绿色\nD. 黄色",
-    "en": "\nA. red\nB. blue\nC. green\nD. yellow",
-}
-_FIRST_OF_TWO: Mapping[Language, str] = {
-    "zh": "这是第一张图[IMAGE_1]，这是第二张图[IMAGE_2]。第一张图是什么颜色？" + _COLOURS["zh"],
-    "en": "Here is the first picture [IMAGE_1] and here the second [IMAGE_2]. "
-    "What colour is the first one?" + _COLOURS["en"],
-}
-
-_QUESTIONS = (
-    _Asked(
-        ability="single choice in words",
-        type="单选",
-        words={
-            "zh": "三角形有几条边？\nA. 2\nB. 3\nC. 4\nD. 5",
-            "en": "How many sides has a triangle?\nA. 2\nB. 3\nC. 4\nD. 5",
-        },
-        label="B",
-    ),
-    _Asked(
-        ability="multiple choice in words",
-        type="多选",
-        words={
-            "zh": "下列东西中可以吃的有\nA. 苹果\nB. 石头\nC. 面包\nD. 玻璃",
-            "en": "Which of these can be eaten?\nA. an apple\nB. a stone\nC. bread\nD. glass",
-        },
-        label="AC",
-    ),
-    _Asked(
-        ability="blanks in words",
-        type="填空",
-        words={
-            "zh": "用阿拉伯数字填写：狗有[MASK]条腿，人有[MASK]只眼睛。",
-            "en": "Fill in digits: a dog has [MASK] legs, a human being has [MASK] eyes.",
-        },
-        label="4\n2",
-    ),
-    _Asked(
-        ability="words beside a black picture",
-        type="单选",
-        words={
-            "zh": "一加一等于几？\nA. 1\nB. 3\nC. 2\nD. 4",
-            "en": "What is one and one?\nA. 1\nB. 3\nC. 2\nD. 4",
-        },
-        label="C",
-        options={"input_type": 2, "blank_image": True},
-    ),
-    _Asked(
-        ability="caption for a picture",
-        type="单选",
-        words={
-            "zh": "图[IMAGE_1]中的气球是什么颜色？" + _COLOURS["zh"],
-            "en": "What colour is the balloon in [IMAGE_1]?" + _COLOURS["en"],
-        },
-        label="D",
-        colours=("yellow",),
-        captions={"zh": "一只黄色的气球", "en": "a yellow balloon"},
-        options={"input_type": 1},
-    ),
-    _Asked(
-        ability="single choice on a picture",
-        type="单选",
-        words={
-            "zh": "[IMAGE_1]\n这张图是什么颜色？" + _COLOURS["zh"],
-            "en": "[IMAGE_1]\nWhat colour is this picture?" + _COLOURS["en"],
-        },
-        label="C",
-        colours=("green",),
-        options={"input_type": 2},
-        skill="sees pictures",
-    ),
-    _Asked(
-        ability="blank on a picture",
-        type="填空",
-        words={
-            "zh": "用一个汉字填写：图[IMAGE_1]是[MASK]色的。",
-            "en": "Fill in one word in lower case: the picture [IMAGE_1] is [MASK].",
-        },
-        label={"zh": "红或红色", "en": "red"},
-        colours=("red",),
-        options={"input_type": 2},
-        skill="sees pictures",
-    ),
-    _Asked(
-        ability="open question on a picture",
-        type="解答",
-        words={"zh": "说说这张图的颜色。[IMAGE_1]", "en": "Describe the colour of this picture. [IMAGE_1]"},
-        label={"zh": "蓝", "en": "blue"},
-        colours=("blue",),
-        options={"input_type": 2},
-        skill="sees pictures",
-    ),
-    _Asked(
-        ability="two pictures at once",
-        type="单选",
-        words=_FIRST_OF_TWO,
-        label="B",
-        colours=("blue", "red"),
-        options={"input_type": 2},
-        skill="tells several pictures apart",
-    ),
-    _Asked(
-        ability="two pictures in rounds",
-        type="单选",
-        words=_FIRST_OF_TWO,
-        label="C",
-        colours=("green", "blue"),
-        options={"input_type": 2, "in_turn": True},
-        skill="remembers earlier rounds",
-    ),
-    _Asked(
-        ability="rounds with reasoning",
-        type="单选",
-        words=_FIRST_OF_TWO,
-        label="A",
-        colours=("red", "green"),
-        options={"input_type": 2, "in_turn": True, "cot": True},
-        skill="remembers earlier rounds",
-    ),
-)
-
-
 def multi_cases(lang: Language, *, split_sys: bool = False) -> list[Case]:
     """The cases in one language; with `split_sys`, what comes before a question is a system message."""
-    return [_case(asked, lang, split_sys=split_sys) for asked in _QUESTIONS]
+    return [_case(asked, lang, split_sys=split_sys) for asked in QUESTIONS]
 
 
-def _case(asked: _Asked, lang: Language, *, split_sys: bool) -> Case:
+def _case(asked: Asked, lang: Language, *, split_sys: bool) -> Case:
     pictures = [plain_picture(colour) for colour in asked.colours]
     refs = tuple(ImageRef(kind="data", location=one.base64.decode()) for one in pictures)
     captions = {str(k): asked.captions[lang] for k, _ in enumerate(refs)} if asked.captions else None
