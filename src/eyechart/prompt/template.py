@@ -19,6 +19,8 @@ from eyechart.registry import did_you_mean
 from eyechart.types import ImageRef, Message, Prompt, Sample
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from eyechart.prompt.sandbox import Sandbox
 
 FIELDS = (
@@ -80,24 +82,11 @@ def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
     >>> turn.text
     'Which? (A/B)'
     """
-    from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
-
     from eyechart.prompt.sandbox import Sandbox
 
     sandbox = Sandbox()
     extra = {name for name in columns if name.isidentifier() and name not in _GOLDS} - {*FIELDS}
-    try:
-        tree = sandbox.parse(template)
-        named = meta.find_undeclared_variables(tree) | _own(tree)
-        _refuse_unknown(tree, named, {*FIELDS, *extra, *_GLOBALS})
-        code = sandbox.compile(sandbox.checked(tree))
-    except TemplateSyntaxError as err:
-        raise UsageError(
-            f"the template, line {err.lineno}: {err.message}", hint=_advice(sandbox, err.message or "")
-        ) from err
-    except (RecursionError, ValueError, TemplateError) as err:  # ValueError: a number of 5000 digits
-        raise UsageError(f"the template cannot be read: {type(err).__name__}: {err}") from err
-    compiled = Template.from_code(sandbox, code, dict(sandbox.globals))
+    compiled, named = _compiled(template, sandbox, {*FIELDS, *extra, *_GLOBALS})
     places_pictures = any(name in ("image", "images") or _IMAGE.fullmatch(name) for name in named)
     blanks = dict.fromkeys((name for name in extra if not _IMAGE.fullmatch(name)), "")
 
@@ -116,6 +105,24 @@ def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
         return [Message("user", tuple(part for part in parts if part != ""))]
 
     return prompted
+
+
+def _compiled(template: str, sandbox: Sandbox, known: set[str]) -> tuple[Template, set[str]]:
+    """The template, and the names in it; `UsageError` for what cannot be read and for names nobody knows."""
+    from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
+
+    try:
+        tree = sandbox.parse(template)
+        named = meta.find_undeclared_variables(tree) | _own(tree)
+        _refuse_unknown(tree, named, known)
+        code = sandbox.compile(sandbox.checked(tree))
+    except TemplateSyntaxError as err:
+        raise UsageError(
+            f"the template, line {err.lineno}: {err.message}", hint=_advice(sandbox, err.message or "")
+        ) from err
+    except (RecursionError, ValueError, TemplateError) as err:  # ValueError: a number of 5000 digits
+        raise UsageError(f"the template cannot be read: {type(err).__name__}: {err}") from err
+    return Template.from_code(sandbox, code, dict(sandbox.globals)), named
 
 
 def _own(tree: Any) -> set[str]:
