@@ -24,11 +24,12 @@ import re
 from collections.abc import Mapping
 
 from eyechart.score.abstain import abstains
+from eyechart.score.choice_lead import read_lead
 from eyechart.score.fold import fold
-from eyechart.score.letters import letter_after, other_letter, strong, weak
-from eyechart.score.options import ARTICLE, Options, options_of
+from eyechart.score.letters import letter_after, strong, weak
+from eyechart.score.options import Options, options_of
 from eyechart.score.statement import Statement, answer_start, bare_span, containers, stated, whole_json
-from eyechart.score.verdict import Reading
+from eyechart.score.verdict import Reading, chosen, unread
 
 MAX_MENTION_CHARS = 400  # a longer reply may speak of an option without choosing it
 
@@ -37,20 +38,8 @@ _BARE = re.compile(
     r"[\s\"'*`$(\[=>→•✅✔-]*([A-Za-z])[)\]\"'*`$\s✅✔]*(?:选项|项)?",
     re.IGNORECASE,
 )
-_LEAD = re.compile(
-    r"(?:(?:option|choice|answer)\s{1,3}|选项)?[(\[\"'*`$]{0,4}([A-Za-z])"
-    r"([)\]\"'*`$]{0,4}(?:[.:,;、。，：；)\]-]|\s{1,2}-)[)\]\"'*`$.]{0,4}|[)\]\"'*`$]{0,4}\s{0,4}\n|[*`\"'$)\]]{1,4}\s|"
-    r"\s+(?:because|since|as|due to|based on|given that|for the)\b)",
-    re.IGNORECASE,
-)
-_LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
 _JOINED = re.compile(r"\b(?:or|and)\b|[或和与]", re.IGNORECASE)
-_OPTION_WORD = re.compile(
-    r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
-)
 _LETTER_BESIDE = re.compile(r"[\s\"'*]{0,4}[(\[]([A-Za-z])[)\]]")
-_KEY_LETTER = re.compile(r"[\"']([A-Za-z])[\"']\s{0,3}:")
-_NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
 
 
 def read_choice(text: str, choices: Mapping[str, str]) -> Reading:
@@ -86,17 +75,15 @@ def _by_whole(text: str, start: int, end: int, options: Options) -> Reading | No
     named = options.named(words) if len(words) <= options.n_chars + 8 else None
     if label := options.label(words):
         is_text_too = named not in (None, label) and words not in options.labels
-        return (
-            _unread("ambiguous", span) if is_text_too else _letter(label, "bare-letter", span, is_whole=True)
-        )
+        return unread("ambiguous", span) if is_text_too else chosen(label, "bare-letter", span, is_whole=True)
     if named:
-        return _letter(named, "option-text", span)
+        return chosen(named, "option-text", span)
     if len(words) > 40 or not (found := _BARE.fullmatch(words)):
         return None
     if label := options.label(found.group(1)):
         at = (start + found.start(1), start + found.end(1))
-        return _letter(label, "bare-letter", at, is_whole=True)
-    return _unread("not-an-option", span)
+        return chosen(label, "bare-letter", at, is_whole=True)
+    return unread("not-an-option", span)
 
 
 def _by_whole_json(text: str, begin: int, options: Options) -> Reading | None:
@@ -125,7 +112,7 @@ def _contained(text: str, start: int, options: Options) -> list[Reading]:
             rule = f"choice:{place.kind}" if inner.letter else inner.rule
             readings.append(Reading(inner.letter, rule, (place.start, place.end)))
     if len(readings) > 1 and _offers_both(text, *readings[-2:]):
-        readings.append(_unread("ambiguous", readings[-1].span))
+        readings.append(unread("ambiguous", readings[-1].span))
     return readings
 
 
@@ -154,12 +141,12 @@ def _option_in(text: str, place: Statement, options: Options) -> Reading | None:
     if not mentions:
         return None
     if len({mention.letter for mention in mentions}) > 1:
-        return _unread("ambiguous", mentions[0].span)
+        return unread("ambiguous", mentions[0].span)
     letter = mentions[0].letter
     beside = _LETTER_BESIDE.match(text, mentions[-1].span[1])
     if beside and options.label(beside.group(1)) not in (None, letter):
-        return _unread("contradiction", (mentions[0].span[0], beside.end()))
-    return _letter(letter, "stated", mentions[0].span) if letter else _unread("ambiguous", mentions[0].span)
+        return unread("contradiction", (mentions[0].span[0], beside.end()))
+    return chosen(letter, "stated", mentions[0].span) if letter else unread("ambiguous", mentions[0].span)
 
 
 def _last_line(text: str, start: int, end: int, options: Options) -> Reading | None:
@@ -173,81 +160,11 @@ def _last_line(text: str, start: int, end: int, options: Options) -> Reading | N
 
 def _by_prose(text: str, start: int, end: int, options: Options) -> Reading:
     return (
-        _by_lead(text, start, end, options)
+        read_lead(text, start, options)
         or _by_implication(text, start, options)
         or _by_mention(text, start, end, options)
         or Reading(None, "choice:unread")
     )
-
-
-def _by_lead(text: str, start: int, end: int, options: Options) -> Reading | None:
-    """A letter at the very beginning, then a mark, a line end or a reason."""
-    lead = _LEAD.match(text, start)
-    letter = options.label(lead.group(1)) if lead else None
-    if lead is None:
-        return _letter_then_words(text, start, options)
-    span = lead.span(1)
-    if lead.group(1) in "Ii" and lead.group(2).strip()[:1] not in tuple(".):"):
-        return None  # "I, for one, ..."
-    if letter is None:
-        return _unread("not-an-option", span) if lead.group(1).isupper() else None
-    if _lists_options(text, lead, letter, options) or other_letter(text, lead.end(1), letter, options):
-        return _unread("ambiguous", span)
-    named = _named_at(text, lead.end(), options)
-    if named is None:
-        return _letter(letter, "lettered", span)
-    if named[0] != letter:
-        return _unread("contradiction", (span[0], named[1]))
-    after = _NEXT_LETTER.match(text, named[1])
-    if after and options.label(after.group(1)) not in (None, letter):
-        return _unread("ambiguous", span)
-    return _letter(letter, "lettered", (span[0], named[1]))
-
-
-def _letter_then_words(text: str, start: int, options: Options) -> Reading | None:
-    """A letter and its option's own words with nothing between ("B dog"). An A before words is an article."""
-    letter = options.label(text[start : start + 1])
-    if letter and other_letter(text, start + 1, letter, options):
-        return _unread("ambiguous", (start, start + 1))
-    if letter is None or text[start] in "AaIi" or not text[start + 1 : start + 2].isspace():
-        return None
-    named = _named_at(text, start + 1, options)
-    if named is None:
-        return None
-    if named[0] != letter:
-        return _unread("contradiction", (start, named[1]))
-    return _letter(letter, "lettered", (start, named[1]))
-
-
-def _named_at(text: str, position: int, options: Options) -> tuple[str | None, int] | None:
-    """The option whose words begin at `position` (wrapping and an article aside), and where they end."""
-    begin, _ = bare_span(text, position, min(len(text), position + 40))
-    article = ARTICLE.match(text, begin)
-    begins = {begin, article.end() if article else begin}
-    stop = min(len(text), begin + options.n_chars + 40)
-    for mention in options.mentions(text, begin, stop)[:1]:
-        if mention.span[0] in begins:
-            return mention.letter, mention.span[1]
-    return None
-
-
-def _lists_options(text: str, lead: re.Match[str], letter: str, options: Options) -> bool:
-    """Whether the reply repeats the options line by line, which chooses none: after the first, the second.
-
-    The keys of an object ({"A": 0.1, "B": 0.9}) are such a list too.
-    """
-    keys = (options.label(found.group(1)) for found in _KEY_LETTER.finditer(text, lead.end()))
-    if any(key not in (None, letter) for key in keys):
-        return True
-    labels = list(options.labels.values())
-    following = labels[labels.index(letter) + 1 :][:1]
-    if not lead.group().startswith(lead.group(1)) and _OPTION_WORD.match(text, lead.start()):
-        others = (found.group(1) or found.group(2) for found in _OPTION_WORD.finditer(text, lead.end()))
-        if any(options.label(other) not in (None, letter) for other in others):
-            return True
-    line = _LINE_LETTER.search(text, lead.end())
-    is_alone = "\n" in lead.group(2)  # a letter on a line of its own is an answer, whatever follows
-    return line is not None and not is_alone and [options.label(line.group(1))] == following
 
 
 def _by_implication(text: str, start: int, options: Options) -> Reading | None:
@@ -255,10 +172,10 @@ def _by_implication(text: str, start: int, options: Options) -> Reading | None:
     if not found:
         return None
     if len({(place.kind, place.letter) for place in found}) > 1:
-        return _unread("ambiguous", found[0].span)
+        return unread("ambiguous", found[0].span)
     last = found[-1]
     if options.by_case.get(last.letter or "") not in (None, last.letter):
-        return _unread("ambiguous", last.span)  # "the blood type is A", and A is what option B says
+        return unread("ambiguous", last.span)  # "the blood type is A", and A is what option B says
     return Reading(last.letter, "choice:implied" if last.letter else f"choice:{last.kind}", last.span)
 
 
@@ -272,8 +189,8 @@ def _by_mention(text: str, start: int, end: int, options: Options) -> Reading | 
         return None
     letter = mentions[0].letter
     if letter is None or len({mention.letter for mention in mentions}) > 1:
-        return _unread("ambiguous", mentions[0].span)
-    return _letter(letter, "option-text", mentions[0].span)
+        return unread("ambiguous", mentions[0].span)
+    return chosen(letter, "option-text", mentions[0].span)
 
 
 def _read_content(content: str, options: Options) -> Reading:
@@ -289,11 +206,3 @@ def _read_content(content: str, options: Options) -> Reading:
         return Reading(found.letter, f"choice:{found.kind}", found.span)
     stated_here = _stated(content, start, options)
     return stated_here[-1] if stated_here else _by_prose(content, start, end, options)
-
-
-def _letter(letter: str, rule: str, span: tuple[int, int], *, is_whole: bool = False) -> Reading:
-    return Reading(letter, f"choice:{rule}", span, is_whole)
-
-
-def _unread(rule: str, span: tuple[int, int]) -> Reading:
-    return Reading(None, f"choice:{rule}", span)

@@ -33,6 +33,16 @@ class Reading:
         return text[slice(*self.span)]
 
 
+def chosen(letter: str, rule: str, span: tuple[int, int], *, is_whole: bool = False) -> Reading:
+    """The option that a rule of our own reader of choices found."""
+    return Reading(letter, f"choice:{rule}", span, is_whole)
+
+
+def unread(rule: str, span: tuple[int, int]) -> Reading:
+    """No option, and why: there are several, it is none of them, or the reply contradicts itself."""
+    return Reading(None, f"choice:{rule}", span)
+
+
 def verdict(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
     """The score of one of our own scorers.
 
