@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from eyechart.model.prices import Price
 from eyechart.report.statistics import wilson
-from eyechart.report.summarise import MAX_VALUES, NO_VALUE, OTHER_VALUES, chance_of, summarise
+from eyechart.report.summarise import MAX_VALUES, NO_VALUE, OTHER_VALUES, summarise
 from eyechart.report.summary import Summary
-from eyechart.types import OUTCOMES, Outcome, Reply, Result, Sample, Usage
+from eyechart.types import OUTCOMES, Outcome, Reply, Result, Usage
 from report.examples import result
 
 
@@ -57,20 +57,6 @@ def test_all_failed_has_bounds_and_no_headline() -> None:
     overall = summary_of([result(0, "failed"), result(1, "failed")]).overall
     assert (overall.score, overall.bounds) == (None, (0.0, 1.0))
     assert overall.is_bounded_apart
-
-
-@pytest.mark.parametrize(
-    ("choices", "golds", "chance"),
-    [
-        ({"A": "1", "B": "2", "C": "3", "D": "4"}, ("A",), 0.25),
-        ({}, ("Yes", "no "), 0.5),
-        ({}, ("yes", "maybe"), 0.0),
-        ({}, (), 0.0),
-        ({}, ("42",), 0.0),
-    ],
-)
-def test_chance(choices: dict[str, str], golds: tuple[str, ...], chance: float) -> None:
-    assert chance_of(Sample(id="1", question="?", choices=choices, golds=golds)) == chance
 
 
 def test_chance_is_a_mean_over_samples() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyechart.model.prices import Price
+from eyechart.report.chance import chance_of
 from eyechart.report.statistics import Moments, spread
 from eyechart.report.summary import Group, Summary, Trials
 from eyechart.types import OUTCOMES, Outcome, Result, Sample, Usage
@@ -91,18 +92,6 @@ def credit(result: Result) -> float | None:
     if result.score is None or result.score.outcome not in _SCORED:
         return None
     return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
-
-
-def chance_of(sample: Sample) -> float:
-    """What guessing gets on one sample.
-
-    >>> chance_of(Sample(id="1", question="Which?", golds=("B",), choices={"A": "cat", "B": "dog"}))
-    0.5
-    """
-    if sample.choices:
-        return 1 / len(sample.choices)
-    is_yes_no = bool(sample.golds) and all(gold.strip().lower() in {"yes", "no"} for gold in sample.golds)
-    return 0.5 if is_yes_no else 0.0
 
 
 @dataclass(slots=True)
