@@ -190,6 +190,16 @@ def test_what_is_no_verdict_is_refused_before_it_is_kept(returned: Score) -> Non
 
 
 @pytest.mark.usefixtures("empty")
+def test_a_judged_scorer_that_is_no_generator_is_told_so() -> None:
+    def plain(reply: Reply, sample: Sample) -> Any:
+        return Score(outcome="correct", value=1.0)
+
+    registry.judged_scorer("plain", version="1")(plain)
+    with pytest.raises(TypeError, match="is a generator"):
+        registry.scorers.get("plain")(Reply(text="B"), Sample(id="1", question="?"))
+
+
+@pytest.mark.usefixtures("empty")
 def test_decorators_only_record() -> None:
     def never(*args: object) -> Any:
         raise AssertionError("called")

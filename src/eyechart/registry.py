@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
@@ -131,7 +131,10 @@ class _NamedJudgedScorer:
     needs_judge: bool
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
-        return _sound((yield from self.function(reply, sample)))
+        judging = self.function(reply, sample)
+        if not isinstance(judging, Generator):
+            raise TypeError(f"a judged scorer is a generator that returns a score; it gave {judging!r}")
+        return _sound((yield from judging))
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return conclude(self.steps(reply, sample), nobody)
@@ -168,7 +171,7 @@ _published: dict[str, str] = {}  # a data set of the hub or the stem of a file, 
 
 
 def benchmark(name: str, *, hub: str = "", file: str = "") -> Callable[[BenchmarkFactory], BenchmarkFactory]:
-    """Declare a benchmark: the function returns its `Benchmark`.
+    """Declare a benchmark: the function returns its `Benchmark`, and its parameters are its own options.
 
     `hub` is the data set (``ORG/NAME``) and `file` the published file (without its ending) that it reads as
     its own: whoever names one of them means this benchmark.
@@ -187,7 +190,10 @@ def benchmark_of(published: str) -> str | None:
 
 
 def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
-    """Declare a provider: ``provider/name`` calls the function with ``name`` and the run's settings."""
+    """Declare a provider: ``provider/name`` calls the function with ``name`` and the run's settings.
+
+    The function returns a `Model`. Settings are base_url, api_key, parameters, timeout_s and concurrency.
+    """
     return lambda factory: models.record(provider, factory)
 
 
@@ -195,7 +201,7 @@ _for_own_runs: set[str] = set()  # exporters whose files mean nothing for runs o
 
 
 def exporter(name: str, *, only_own: bool = False) -> Callable[[Exporter], Exporter]:
-    """Declare a writer of a pipeline's own result files.
+    """Declare a writer of a pipeline's own result files: a function of an `Export` that returns their paths.
 
     `only_own`: they can be made of runs of a benchmark that names this exporter, and of no other.
     """
@@ -213,7 +219,11 @@ def exporters_of_any_run() -> list[str]:
 
 
 def scorer(name: str, *, version: str, parity: str = "") -> Callable[[ScoreFunction], ScoreFunction]:
-    """Declare a scorer. The function itself stays callable as it is."""
+    """Declare a scorer: a function of a `Reply` and a `Sample` that returns a `Score`, and nothing else.
+
+    `version` is kept beside each score and must move whenever a score could; `parity` is ``"official"`` where
+    the verdicts are those of a benchmark's own code. The function itself stays callable as it is.
+    """
 
     def record(function: ScoreFunction) -> ScoreFunction:
         scorers.record(name, _NamedScorer(name, version, parity, function))
@@ -227,8 +237,9 @@ def judged_scorer(
 ) -> Callable[[JudgingFunction], JudgingFunction]:
     """Declare a scorer that can ask a judge: a generator that yields `JudgeCall`s and returns a `Score`.
 
-    In a run without a judge, `NoJudge` is raised at its first `yield`; with `needs_judge`, no such run
-    starts, because its numbers would mean nothing.
+    It is sent the judge's reply at each `yield`; where there is none, `JudgeFailed` is raised there. With
+    `needs_judge`, no run without a judge starts, because its numbers would mean nothing.
+    `version` and `parity` are as in `scorer`.
     """
 
     def record(steps: JudgingFunction) -> JudgingFunction:
