@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -281,8 +280,7 @@ def test_a_circle_is_judged_as_far_as_it_is_not_lost(
 
     async def drive() -> None:
         model = ScriptedModel(lambda request: said[request.sample.id])
-        made = executor(journal, model, bench=bench, scorer=scorer)
-        made.scoring = replace(made.scoring, is_circular=True)
+        made = executor(journal, model, bench=bench, scorer=scorer, is_circular=True)
         await made.run(journal.tasks())
         assert judge.asked == [], "not before the whole circle is answered"
         await judge_circles(journal, made.scoring, scorer, trials=1, n_at_once=2)
@@ -301,8 +299,7 @@ def test_an_interrupt_while_circles_are_judged_is_no_mistake(journal: Journal) -
         journal.replace_samples(one for one, _ in rows)
         bench, scorer = bench_of(ScriptedModel(lambda _: "CORRECT"))
         model = ScriptedModel(lambda request: said[request.sample.id])
-        made = executor(journal, model, bench=bench, scorer=scorer)
-        made.scoring = replace(made.scoring, is_circular=True)
+        made = executor(journal, model, bench=bench, scorer=scorer, is_circular=True)
         await made.run(journal.tasks())
         asked: list[str] = []
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,3 +123,12 @@ def test_a_failed_request_for_several_fails_each_of_them(journal: Journal) -> No
 
     run(journal, Generous(busy), of=samples(1), trials=3, together=True)
     assert [result.outcome for result in results(journal)] == ["failed"] * 3
+
+
+@pytest.mark.parametrize("said", [[], [None], None])
+def test_an_endpoint_that_gives_no_reply_at_all_has_failed(journal: Journal, said: Any) -> None:
+    model = Generous(lambda request, n: said)
+    made = run(journal, model, of=samples(2), trials=3, together=True)
+    assert [result.outcome for result in results(journal)] == ["failed"] * 6
+    assert made.tally.answered == 0
+    assert len(model.sizes) == 2, "whatever it is, it is no accident"

@@ -124,13 +124,16 @@ def executor(
     scorer: Any = None,
     prompt: Prompt = ask_plainly,
     bench: Bench | None = None,
+    is_circular: bool = False,
     **settings: Any,
 ) -> LocalExecutor:
     preparer = Preparer(prompt, pictures or Pictures(), {"model": model.name, **model.identity})
     usual: dict[str, Any] = {"concurrency": 4, "backoff": FAST, "grace_s": 5.0}
     usual |= {"first_rest_s": 0.001, "give_up_after": 50}
     chosen = Settings(**(usual | settings))
-    return LocalExecutor(model, preparer, journal, scorer or SameText(), chosen, bench=bench)
+    return LocalExecutor(
+        model, preparer, journal, scorer or SameText(), chosen, bench=bench, is_circular=is_circular
+    )
 
 
 def run(

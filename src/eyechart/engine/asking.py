@@ -253,4 +253,8 @@ class Asker:
             raise ModelError(f"{self.model.name} raised {type(err).__name__}: {err}") from err
         finally:
             self.deadlines.end(wait)
-        return [said] if isinstance(said, Reply) else said
+        if isinstance(said, Reply):
+            return [said]
+        if not said or not all(isinstance(one, Reply) for one in said):  # a model may be anybody's
+            raise ModelError(f"{self.model.name} returned something else than replies")
+        return said
