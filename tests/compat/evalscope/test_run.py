@@ -373,6 +373,9 @@ def test_a_judge_whose_words_cannot_be_read_is_spoken_of(
     assert done[f"{M}_open_acc"]["Overall"] == "1.0"
     said = "the judge's verdict on 3 of 4 replies cannot be read, and they count nowhere (e.g. 'Perhaps.')"
     assert said in capsys.readouterr().err
+    user.server.answer = lambda asked: "Perhaps." if asked.body["model"] == "judge" else "a tiger"
+    assert run_task(user.config("open", judge="judge", judge_base_url=user.server.base_url)) == {}
+    assert f"{M}_open: no reply has a verdict; the predictions: " in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -65,6 +65,15 @@ def test_failures_are_no_wrong_answers(
         mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"))
 
 
+def test_rows_without_an_answer_are_spoken_of(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump(choices("A", "B", "A").assign(answer=["A", "A", None]), tmp_path / "m_mine.xlsx")
+    assert mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"))["Overall"].tolist() == [0.5]
+    said = "1 of 3 rows have no answer to compare with; they are in no accuracy"
+    assert said in capsys.readouterr().err
+
+
 def test_rotations_count_as_one_question(root: Path, tmp_path: Path) -> None:
     frame = choices("A", "A", "A", "B", index=[1, 1_000_001, 2, 1_000_002], category=["c"] * 4)
     dump(frame, tmp_path / "m_my_mmbench.xlsx")
@@ -88,6 +97,19 @@ def test_open_questions_are_read_by_our_own_rules(root: Path, tmp_path: Path) ->
     dump(frame, tmp_path / "m_mine.xlsx")
     found = CustomVQADataset("mine").evaluate(str(tmp_path / "m_mine.xlsx"))
     assert found["Overall"].round(2).tolist() == [0.67]
+
+
+def test_a_judge_that_says_nothing_of_use_is_the_one_to_blame(root: Path, tmp_path: Path) -> None:
+    write_tsv(root / "mine.tsv", ["index", "question"], [1, "?"])
+    frame = {"index": [1], "question": ["Which?"], "answer": ["red"], "prediction": ["a warm tone"]}
+    dump(pd.DataFrame(frame), tmp_path / "m_mine.xlsx")
+    with (
+        Server(lambda asked: "Perhaps.") as server,
+        pytest.raises(DataError, match="no reply has a verdict"),
+    ):
+        CustomVQADataset("mine").evaluate(
+            str(tmp_path / "m_mine.xlsx"), model="some-judge", api_base=server.base_url
+        )
 
 
 def test_a_judge_reads_what_the_rules_leave_open(root: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,21 +39,25 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
         raise pair.failed(said, hint=AGAIN, counted=outcome)
     _write_accuracies(pair, done)
     lines = pair.read_accuracies()
-    if not lines and outcome.n_failed < outcome.n:
-        remark(f"{pair.stem}: no answer is public; the predictions: {pair.predictions}")
-    if lines and outcome.n_without_gold:
-        _say_uncounted(pair, f"{outcome.n_without_gold} of {outcome.n} questions have no answer in the file")
-    if outcome.n_failed:
-        _say_uncounted(pair, f"{outcome.n_failed} of {outcome.n} questions got no answer")
+    for said in _uncounted(pair, done, outcome, is_scored=bool(lines)):
+        remark(f"{pair.stem}: {said}")
     if n_unjudged:
-        _say_uncounted(pair, f"{waiting} for the judge", reason)
-    if pair.judge and (unread := unreadable(done.samples(), outcome.n)):
-        remark(f"{pair.stem}: {unread}")
+        remark(f"{pair.stem}: {waiting} for the judge, and count nowhere{reason}")
     return replace(outcome, lines=lines, result=[_shown(line) for line in lines] or None)
 
 
-def _say_uncounted(pair: Pair, what: str, reason: str = "") -> None:
-    remark(f"{pair.stem}: {what}, and count nowhere{reason}")
+def _uncounted(pair: Pair, done: Run, outcome: Outcome, *, is_scored: bool) -> Iterator[str]:
+    """What the accuracy is without, a line each: VLMEvalKit counts all of these as wrong, or by chance."""
+    n, n_without_gold = outcome.n, outcome.n_without_gold
+    if not is_scored and outcome.n_failed < n:
+        why = "no answer is public" if n_without_gold == n else "no reply has a verdict"
+        yield f"{why}; the predictions: {pair.predictions}"
+    if is_scored and n_without_gold:
+        yield f"{n_without_gold} of {n} questions have no answer in the file, and count nowhere"
+    if outcome.n_failed:
+        yield f"{outcome.n_failed} of {n} questions got no answer, and count nowhere"
+    if pair.judge and (unread := unreadable(done.samples(), n)):
+        yield unread
 
 
 def _score_file(pair: Pair) -> Run:

@@ -63,14 +63,16 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     said = _Said(samples=samples, replies=_replies(frame), name=name, is_choice=is_choice)
     results = _by_rules(said) if _judge_name(judge) == NO_JUDGE else _by_judge(said, judge)
     found = survey(results)
-    _say_failed(results, path.name)
+    _say_uncounted(results, path.name)
     hits = [found.verdicts.of(result) if found.verdicts.has(result) else None for result in results]
     table = rows_where(frame, [verdict is not None for verdict in hits]).copy()
     table["hit"] = [verdict[0] for verdict in hits if verdict is not None]
     table["log"] = [verdict[1] for verdict in hits if verdict is not None]
     dump(table, path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx"))
-    if not found.accuracies:
+    if not found.accuracies and not any(said.replies):
         raise DataError(f"{path.name}: no row has a reply", hint="ask again; failed requests are no answers")
+    if not found.accuracies:
+        raise DataError(f"{path.name}: no reply has a verdict", hint="another judge may say more")
     write_accuracies(found.accuracies, path.parent, path.stem)
     return pandas().DataFrame(found.accuracies)
 
@@ -125,8 +127,12 @@ def _judge_name(judge: Mapping[str, Any]) -> str:
     return name if name == NO_JUDGE else model_name(name)
 
 
-def _say_failed(results: Sequence[Result], file: str) -> None:
-    n_failed = sum(result.reply is None for result in results)
-    if n_failed:
-        note = f"{file}: {n_failed:,} of {len(results):,} rows have no reply; they are in no accuracy"
-        print(f"eyechart: {note}", file=sys.stderr)  # noqa: T201 - a script's user must see it
+def _say_uncounted(results: Sequence[Result], file: str) -> None:
+    counts = {
+        "have no reply": sum(result.reply is None for result in results),
+        "have no answer to compare with": sum(not result.sample.golds for result in results),
+    }
+    for what, n in counts.items():
+        if n:
+            note = f"{file}: {n:,} of {len(results):,} rows {what}; they are in no accuracy"
+            print(f"eyechart: {note}", file=sys.stderr)  # noqa: T201 - a script's user must see it
