@@ -25,32 +25,20 @@ from typing import IO, Any
 
 import msgspec
 
-from eyechart.exchange import MARK, TRIAL
 from eyechart.registry import exporter
+from eyechart.report.evalscope_lines import METRIC, prediction_line, review_line
 from eyechart.report.files import text_file, write_json
-from eyechart.report.interchange import (
-    Numbers,
-    failure_text,
-    json_text,
-    messages_of,
-    numbers_of,
-    output_of,
-    plain_meta,
-    reply_message,
-    sample_record,
-    trials_of,
-)
+from eyechart.report.interchange import Numbers, json_text, numbers_of, trials_of
 from eyechart.report.summarise import OTHER_VALUES, credit
 from eyechart.report.vlmevalkit.names import model_name
 from eyechart.store.folder import file_safe, make
 from eyechart.types import Export, Result
 
 DEFAULT = "default"
-METRIC = "accuracy"
 
 _SUBSET_KEYS = ("category", "l2-category", "split")  # the first that the run is grouped by
 _MAX_SUBSETS = 100  # each takes two files, which are open at once; further ones share a subset
-_IDENTITY = {"name": "accuracy", "aggregation": "mean", "dimensions": {}}
+_IDENTITY = {"name": METRIC, "aggregation": "mean", "dimensions": {}}
 _SEMANTICS = {
     "semantic_id": "quality.accuracy.ratio",
     "metric_name": "Accuracy",
@@ -118,8 +106,8 @@ class _Subset:
             self.counts["requested"] += 1
             self.counts["errored" if result.failure else "succeeded"] += 1
             index = result.position * len(trials) + result.trial
-            self.predictions.write(json_text(_prediction(result, index, model)) + "\n")
-            self.reviews.write(json_text(_review(result, index)) + "\n")
+            self.predictions.write(json_text(prediction_line(result, index, model)) + "\n")
+            self.reviews.write(json_text(review_line(result, index)) + "\n")
 
 
 def _write_lines(
@@ -158,78 +146,10 @@ def _file_part(name: str) -> str:
     return re.sub(r"[^\w .-]+", "_", name).strip(" .")[:80]
 
 
-def _prediction(result: Result, index: int, model: str) -> dict[str, Any]:
-    output = output_of(result.reply, model)
-    if result.reply is None:
-        output["error"] = failure_text(result)
-    return {
-        "index": index,
-        "model": model,
-        "model_output": output,
-        "messages": _conversation(result),
-        "metadata": _metadata(result),
-    }
-
-
-def _review(result: Result, index: int) -> dict[str, Any]:
-    value, score = credit(result), result.score
-    failed = failure_text(result)
-    return {
-        "index": index,
-        "target": [gold for gold in result.sample.golds if gold.strip()] or None,
-        "messages": _conversation(result),
-        "sample_score": {
-            "score": {
-                "value": {} if value is None else {METRIC: value},
-                "status": "transport_error" if failed else "success",
-                "extracted_prediction": score.read if score else None,
-                "prediction": result.reply.text if result.reply else None,
-                "explanation": failed or (f"{score.outcome} ({score.route})" if score else None),
-                "metadata": {"outcome": result.outcome},
-                "main_score_name": METRIC,
-            },
-            "sample_id": index,
-            "group_id": result.position,
-            "generation_index": result.trial,
-            "sample_metadata": _metadata(result),
-        },
-    }
-
-
-def _conversation(result: Result) -> list[dict[str, Any]]:
-    said = [reply_message(result.reply)] if result.reply else []
-    return [*messages_of(result), *said]
-
-
-def _metadata(result: Result) -> dict[str, Any]:
-    sample = result.sample
-    return {**plain_meta(sample), TRIAL: result.trial, MARK: sample_record(sample)}
-
-
 def _report(
     manifest: Mapping[str, Any], numbers: Numbers, dataset: str, model: str, subsets: Mapping[str, _Subset]
 ) -> dict[str, Any]:
-    parts: list[dict[str, Any]] = [
-        {"name": name, "score": _round(subset.total / subset.n_scored), "num": subset.n_scored}
-        | {"metadata": None, "is_aggregate": False}
-        for name, subset in subsets.items()
-        if subset.n_scored
-    ]
-    n = sum(part["num"] for part in parts)
-    # As there, of the rounded numbers: the report says the same once it was read and written again.
-    mean = _round(sum(part["score"] * part["num"] for part in parts) / n if n else 0.0)
-    macro = _round(sum(part["score"] for part in parts) / len(parts) if parts else 0.0)
-    category = {"name": [DEFAULT], "num": n, "score": mean, "macro_score": macro, "subsets": parts}
-    metric = {
-        "identity": _IDENTITY,
-        "legacy_name": None,
-        "num": n,
-        "score": _round(numbers.score or 0.0),
-        "macro_score": mean,
-        "categories": [category],
-        "semantics": _SEMANTICS,
-    }
-    metrics = [metric] if parts else []
+    scored = {name: subset for name, subset in subsets.items() if subset.n_scored}
     return {
         "schema_version": 2,
         "name": f"{model}@{dataset}",
@@ -237,14 +157,45 @@ def _report(
         "dataset_pretty_name": str(manifest.get("benchmark", "")),
         "dataset_description": str(manifest.get("about", "")),
         "model_name": model,
-        "metrics": metrics,
+        "metrics": [_metric(numbers, scored)] if scored else [],
         "analysis": "N/A",
         "perf_metrics": None,
-        "primary_metric_identity": _IDENTITY if metrics else None,
-        "primary_metric_unavailable_reason": None if metrics else "nothing could be scored",
+        "primary_metric_identity": _IDENTITY if scored else None,
+        "primary_metric_unavailable_reason": None if scored else "nothing could be scored",
         "judge_summary": None,
         "execution_summary": _execution(subsets, numbers),
+        "num": sum(subset.n_scored for subset in scored.values()),
+    }
+
+
+def _metric(numbers: Numbers, scored: Mapping[str, _Subset]) -> dict[str, Any]:
+    """The headline, and below it the subsets in one category.
+
+    Their means are, as there, of the rounded numbers: the report says the same once it was read and written
+    again.
+    """
+    parts: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "score": _round(subset.total / subset.n_scored),
+            "num": subset.n_scored,
+            "metadata": None,
+            "is_aggregate": False,
+        }
+        for name, subset in scored.items()
+    ]
+    n = sum(part["num"] for part in parts)
+    mean = _round(sum(part["score"] * part["num"] for part in parts) / n)
+    macro = _round(sum(part["score"] for part in parts) / len(parts))
+    category = {"name": [DEFAULT], "num": n, "score": mean, "macro_score": macro, "subsets": parts}
+    return {
+        "identity": _IDENTITY,
+        "legacy_name": None,
         "num": n,
+        "score": _round(numbers.score or 0.0),
+        "macro_score": mean,
+        "categories": [category],
+        "semantics": _SEMANTICS,
     }
 
 

@@ -94,28 +94,17 @@ def _why_missing(result: Result) -> str | None:
 
 def _results(manifest: Mapping[str, Any], numbers: Numbers, task: str, now: datetime) -> dict[str, Any]:
     model = str(manifest.get("model") or "model")
-    scorer = str(manifest.get("scorer") or "")
-    versions: Mapping[str, Any] = manifest.get("versions") or {}
-    config = {
-        "task": task,
-        "dataset_path": str(manifest.get("origin", "")),
-        "output_type": "generate_until",
-        "repeats": int(manifest.get("trials") or 1),
-        "num_fewshot": 0,
-        "metric_list": [{"metric": METRIC, "aggregation": "mean", "higher_is_better": True}],
-        "metadata": {"scorer": scorer, "version": versions.get(scorer, "")},
+    config = _task_config(manifest, task)
+    values = {
+        "alias": task,
+        f"{METRIC},none": numbers.score,
+        f"{METRIC}_stderr,none": "N/A" if numbers.stderr is None else numbers.stderr,
     }
     return {
-        "results": {
-            task: {
-                "alias": task,
-                f"{METRIC},none": numbers.score,
-                f"{METRIC}_stderr,none": "N/A" if numbers.stderr is None else numbers.stderr,
-            }
-        },
+        "results": {task: values},
         "group_subtasks": {task: []},
         "configs": {task: config},
-        "versions": {task: versions.get(scorer, "")},
+        "versions": {task: config["metadata"]["version"]},
         "n-shot": {task: 0},
         "higher_is_better": {task: {METRIC: True}},
         "n-samples": {task: {"original": numbers.summary.n, "effective": numbers.n_scored}},
@@ -130,6 +119,20 @@ def _results(manifest: Mapping[str, Any], numbers: Numbers, task: str, now: date
         "model_source": model.partition("/")[0],
         "model_name": model,
         "eyechart_version": str(manifest.get("eyechart", "")),
+    }
+
+
+def _task_config(manifest: Mapping[str, Any], task: str) -> dict[str, Any]:
+    scorer = str(manifest.get("scorer") or "")
+    versions: Mapping[str, Any] = manifest.get("versions") or {}
+    return {
+        "task": task,
+        "dataset_path": str(manifest.get("origin", "")),
+        "output_type": "generate_until",
+        "repeats": int(manifest.get("trials") or 1),
+        "num_fewshot": 0,
+        "metric_list": [{"metric": METRIC, "aggregation": "mean", "higher_is_better": True}],
+        "metadata": {"scorer": scorer, "version": versions.get(scorer, "")},
     }
 
 

@@ -49,38 +49,42 @@ def summarise_predictions(
             continue
         entry = _entry(name, predictions[name])
         label = _label(name, problem_id, index, problems[problem_id])
-        said, n_images = entry.get("prediction") or "", _image_number(name, entry)
-        earned: float = 0
-        total: float = 0
         if label.answer is None:
             unlabelled.append(name)
-        else:
-            earned, total = score(said, label.answer, label.type, answer_position)
-        rows.append(
-            Row(
-                question_id=name,
-                score=earned,
-                total=total,
-                kind=KINDS[label.type],
-                level=level_of(label.education, label.subject),
-                subject=label.subject,
-                n_images=n_images,
-                is_rejected=label.answer is not None and is_refusal(clean(said)),
-            )
-        )
-        details[name] = detail_of(
-            entry,
-            analysis=label.analysis,
-            answer=label.answer or "",
-            score=earned,
-            total=total,
-            type=label.type,
-            education=label.education,
-            subject=label.subject,
-        )
+        row, details[name] = _scored(name, entry, label, answer_position)
+        rows.append(row)
     return ScoredPredictions(
         rows=tuple(rows), details=details, unlabelled=tuple(unlabelled), unknown=tuple(unknown)
     )
+
+
+def _scored(
+    name: str, entry: Mapping[str, Any], label: _Label, answer_position: str
+) -> tuple[Row, dict[str, Any]]:
+    """One prediction as a row of the tables and as an entry of detail.json."""
+    said, n_images = entry.get("prediction") or "", _image_number(name, entry)
+    earned, total = (0, 0) if label.answer is None else score(said, label.answer, label.type, answer_position)
+    row = Row(
+        question_id=name,
+        score=earned,
+        total=total,
+        kind=KINDS[label.type],
+        level=level_of(label.education, label.subject),
+        subject=label.subject,
+        n_images=n_images,
+        is_rejected=label.answer is not None and is_refusal(clean(said)),
+    )
+    detail = detail_of(
+        entry,
+        analysis=label.analysis,
+        answer=label.answer or "",
+        score=earned,
+        total=total,
+        type=label.type,
+        education=label.education,
+        subject=label.subject,
+    )
+    return row, detail
 
 
 def detail_of(
