@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eyechart.data.logs.recognise import read_log, recognise
 from eyechart.data.replies import read_replies
 from eyechart.registry import exporters, scorers
-from eyechart.report.interchange import failure_of, failure_text, json_text, messages_of, numbers_of
+from eyechart.report.interchange import failure_of, failure_text, json_text, messages_of
 from eyechart.types import Failure, ImageRef, Reply, Result, Usage
 from report.examples import export_of, result
 
@@ -155,32 +155,6 @@ def test_pictures_are_named_and_never_copied() -> None:
     assert [part.get("image") for part in user["content"][:2]] == ["/data/a.png", "https://example.org/b.png"]
     assert user["content"][2]["text"] == f"[image: inline base64, 4x3, image/png, sha256 {'ab' * 32}]"
     assert len(json_text(user)) < 1000
-
-
-def test_numbers_are_those_of_the_run(tmp_path: Path) -> None:
-    results = [
-        result(0),
-        result(1, "wrong"),
-        result(2, "partial"),
-        result(3, "failed"),
-        result(4, "unparsed"),
-    ]
-    numbers = numbers_of(export_of(tmp_path, results))
-    assert (numbers.score, numbers.n_scored) == (0.375, 4)
-    assert numbers.stderr == pytest.approx(0.2393567769)
-    assert numbers_of(export_of(tmp_path, [result(0)])).stderr is None
-    assert numbers_of(export_of(tmp_path, [result(0, weight=2.0), result(1)])).stderr is None
-
-
-def test_a_circle_counts_once_and_its_rows_beside(tmp_path: Path) -> None:
-    rows = [
-        result(0, "correct", circle="q0"),
-        result(1, "wrong", circle="q0"),
-        result(2, "correct", circle="q2"),
-    ]
-    numbers = numbers_of(export_of(tmp_path, rows, circular="headline"))
-    assert (numbers.score, numbers.n_scored) == (0.5, 2)
-    assert numbers.plain.score == pytest.approx(2 / 3)
 
 
 @given(st.sampled_from(["load", "render", "generate"]), st.text(max_size=20))

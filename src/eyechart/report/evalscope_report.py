@@ -28,7 +28,8 @@ import msgspec
 from eyechart.registry import exporter
 from eyechart.report.evalscope_lines import METRIC, prediction_line, review_line
 from eyechart.report.files import text_file, write_json
-from eyechart.report.interchange import Numbers, json_text, numbers_of, trials_of
+from eyechart.report.headline import Numbers, numbers_of, trials_of
+from eyechart.report.interchange import json_text
 from eyechart.report.summarise import OTHER_VALUES, credit
 from eyechart.report.vlmevalkit.names import model_name
 from eyechart.store.folder import file_safe, make

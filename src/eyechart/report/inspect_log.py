@@ -23,18 +23,16 @@ from typing import IO, Any
 from eyechart.exchange import MARK
 from eyechart.registry import exporter
 from eyechart.report.files import text_file
+from eyechart.report.headline import Numbers, numbers_of, trials_of
 from eyechart.report.interchange import (
-    Numbers,
     failure_text,
     identity_of,
     json_text,
     messages_of,
-    numbers_of,
     output_of,
     plain_meta,
     reply_message,
     sample_record,
-    trials_of,
     usage_of,
 )
 from eyechart.report.summarise import credit

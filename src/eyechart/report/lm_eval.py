@@ -16,16 +16,8 @@ from typing import Any
 from eyechart.exchange import MARK
 from eyechart.registry import exporter
 from eyechart.report.files import text_file
-from eyechart.report.interchange import (
-    Numbers,
-    failure_text,
-    json_text,
-    numbers_of,
-    prompt_text,
-    reply_record,
-    sample_record,
-    trials_of,
-)
+from eyechart.report.headline import Numbers, numbers_of, trials_of
+from eyechart.report.interchange import failure_text, json_text, prompt_text, reply_record, sample_record
 from eyechart.report.summarise import credit
 from eyechart.store.folder import file_safe
 from eyechart.types import Export, Result
