@@ -49,6 +49,13 @@ def test_names_in_another_case_are_understood_and_said() -> None:
     assert "column Question is taken for question" in found.reasons
 
 
+def test_blanks_around_a_name_do_not_hide_it() -> None:
+    found = detected({" question": "?", " A ": "x", "B ": "y", "image": "a.jpg"})
+    assert found.fields["question"] == (" question",)
+    assert found.letters == {"A": " A ", "B": "B "}
+    assert detected({" A": "x", "A": "y", "B": "z", "question": "?"}).letters == {"A": "A", "B": "B"}
+
+
 def test_overrides_that_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match="did you mean question"):
         detected({"question": "?"}, qestion="question")
@@ -65,3 +72,12 @@ def test_no_question() -> None:
         DataError, match=r"no column 'question' \(found: id, questions\)\n.*--field question=questions"
     ):
         detected({"id": "1", "questions": "?"})
+    with pytest.raises(DataError, match=r"--field question='the question'"):
+        detected({"id": "1", "the question": "?"})
+    with pytest.raises(DataError, match="--field question=COLUMN"):
+        detected({"id": "1", "truth": "?"})
+
+
+def test_pandas_own_way_to_write_json_is_told() -> None:
+    with pytest.raises(DataError, match=r"column by column; pandas: df\.to_json\(\.\.\., orient='records'\)"):
+        detected({"id": "question", "0": "?", "1": "?"}, format="json")

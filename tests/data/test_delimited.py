@@ -1,77 +1,20 @@
-import csv
-import io
-import string
+import shlex
+import subprocess
+import sys
 import time
 import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from eyechart.data import delimited
-from eyechart.data.delimited import DelimitedReader, scan
+from eyechart.data import scan
+from eyechart.data.delimited import DelimitedReader
 from eyechart.errors import DataError
-
-CELL = st.text(alphabet=string.ascii_letters + " \t\n\r\",;'|éß中🙂\\", max_size=12)
-
-
-def tables(min_columns: int = 1) -> st.SearchStrategy[list[list[str]]]:
-    def of_width(width: int) -> st.SearchStrategy[list[list[str]]]:
-        return st.lists(st.lists(CELL, min_size=width, max_size=width), min_size=1, max_size=6)
-
-    return st.integers(min_columns, 5).flatmap(of_width)
-
-
-def cells_of(data: bytes, separator: bytes = b"\t") -> list[list[str]]:
-    rows = scan(io.BytesIO(data), separator, Path("x.tsv"))
-    return [[cell.decode() for cell in row.cells] for row in rows]
 
 
 def reader(path: Path, data: bytes, *, as_pandas: bool = False) -> DelimitedReader:
     path.write_bytes(data)
     return DelimitedReader(path, path.suffix[1:], as_pandas=as_pandas)
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(table=tables(), separator=st.sampled_from("\t,"), newline=st.sampled_from(["\r\n", "\n"]))
-def test_what_the_csv_module_writes_is_read_back(
-    table: list[list[str]], separator: str, newline: str
-) -> None:
-    out = io.StringIO()
-    # QUOTE_ALL where the writer of this Python would leave a lone carriage return unquoted.
-    quoting = csv.QUOTE_ALL if newline == "\n" else csv.QUOTE_MINIMAL
-    csv.writer(out, delimiter=separator, lineterminator=newline, quoting=quoting).writerows(table)  # type: ignore[arg-type]
-    assert cells_of(out.getvalue().encode(), separator.encode()) == table
-
-
-@settings(deadline=None)
-@given(text=st.text(alphabet='ab"\t\n', max_size=30))
-def test_any_text_is_read_as_the_csv_module_reads_it(text: str) -> None:
-    expected = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter="\t") if row]
-    try:
-        found = cells_of(text.encode())
-    except DataError:
-        # csv takes the rest of the file for the cell; we say that a quote is open.
-        assert '"' in text
-        return
-    assert found == expected
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(table=tables(), quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), with_bom=st.booleans())
-def test_offsets_point_at_the_cell(table: list[list[str]], quoting: int, with_bom: bool) -> None:
-    out = io.StringIO()
-    csv.writer(out, delimiter="\t", quoting=quoting).writerows(table)  # type: ignore[arg-type]
-    data = (b"\xef\xbb\xbf" if with_bom else b"") + out.getvalue().encode()
-    for row in scan(io.BytesIO(data), b"\t", Path("x.tsv")):
-        for index, cell in enumerate(row.cells):
-            blob = row.blob(index)
-            raw = blob.raw or blob.data
-            assert data[blob.offset : blob.offset + len(raw)] == raw
-            assert raw.replace(b'""', b'"') == cell
 
 
 def test_crlf_bom_and_a_missing_last_newline(tmp_path: Path) -> None:
@@ -124,13 +67,49 @@ def test_a_line_of_blanks_is_no_row(tmp_path: Path) -> None:
     assert len(list(reader(tmp_path / "a.tsv", b"id\tq\n1\tx\n   \n").rows(()))) == 1
 
 
+@pytest.mark.parametrize("blank", [b"\t\t", b'""\t""\t""'])
+def test_a_row_of_empty_cells_is_no_row_but_is_counted(tmp_path: Path, blank: bytes) -> None:
+    data = b"id\tq\tA\n1\tx\ty\n" + blank + b"\n3\tx\ty\n" + blank + b"\n"
+    assert [row.number for row in reader(tmp_path / "a.tsv", data).rows(())] == [1, 3]
+    as_pandas = reader(tmp_path / "a.tsv", data, as_pandas=True)  # which keeps them, as all that read with it
+    assert len(list(as_pandas.rows(()))) == 4
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        (b"id\tquestion", "by tabs: --format tsv"),
+        (b"sep=;", "take it out"),
+        (b"id;question", "convert it: python -c"),
+    ],
+)
+def test_a_header_with_another_separator_is_told_apart(tmp_path: Path, header: bytes, hint: str) -> None:
+    with pytest.raises(DataError, match=r"a\.csv: read as csv it has a single column") as caught:
+        reader(tmp_path / "a.csv", header + b"\n1\tq, and more\n").columns()
+    assert hint in caught.value.hint
+    with pytest.raises(DataError, match="by commas: --format csv"):
+        reader(tmp_path / "a.tsv", b"id,question\n").columns()
+
+
+@pytest.mark.slow
+def test_the_hint_for_semicolons_is_a_command_that_works(tmp_path: Path) -> None:
+    path = tmp_path / "my data.csv"
+    with pytest.raises(DataError) as caught:
+        reader(path, b'id;question;image\n1;"a; b, c";' + b"QUJD" * 50_000 + b"\n").columns()
+    command = caught.value.hint.replace("convert it: python", shlex.quote(sys.executable))
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    (row,) = DelimitedReader(tmp_path / "new-my data.csv", "csv").rows(())
+    assert row.values == {"id": "1", "question": "a; b, c", "image": "QUJD" * 50_000}
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"", "the file is empty"),
         (b"id\tq\tid\n", "the header names 'id' more than once"),
         (b"id\rq\r1\r", "lone carriage return"),
-        (b"i\0d\tq\n", "holds a NUL byte"),
+        (b"id\tq\r1\tq\r", "lone carriage return"),
+        (b"i\0d\tq\n", r"header \(line 1\): holds a NUL byte"),
         ("id\tq\n".encode("utf-16"), "UTF-16LE"),
         ("id\tq\n".encode("utf-32"), "UTF-32LE"),
         (b"id\t\xff\n", "header"),
@@ -168,7 +147,7 @@ def test_a_text_cell_of_ten_megabytes(tmp_path: Path) -> None:
 
 
 def test_an_open_quote_does_not_swallow_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "MAX_ROW_BYTES", 1000)
+    monkeypatch.setattr(scan, "MAX_ROW_BYTES", 1000)
     with pytest.raises(DataError, match="never closed"):
         list(reader(tmp_path / "a.tsv", b'id\tq\n1\t"x\n' + b"2\ty\n" * 1000).rows(()))
     with pytest.raises(DataError, match="no line break"):

@@ -46,6 +46,15 @@ def test_options(options: Any, choices: dict[str, str], block: str) -> None:
     assert (found.choices, found.choices_text) == (choices, block)
 
 
+@pytest.mark.parametrize(
+    "options", [[{"label": "A", "text": "x"}], {"label": ["A", "B"], "text": ["x", "y"]}]
+)
+def test_options_that_are_no_texts_are_refused(options: Any) -> None:
+    with pytest.raises(DataError, match="a: row 1: an option that is no text: ") as caught:
+        parts({"question": "?", "options": options}, "jsonl")
+    assert "letter to text" in caught.value.hint
+
+
 def test_too_many_options() -> None:
     with pytest.raises(DataError, match="a: row 1: 30 options"):
         parts({"question": "?", "options": ["x"] * 30})

@@ -43,6 +43,42 @@ def test_unknown_content(tmp_path: Path, data: bytes, message: str) -> None:
         guess_format(tmp_path / "a.bin")
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "told", "hint"),
+    [
+        ("my data.csv.gz", b"\x1f\x8b\x08\0", "compressed", "gunzip -k 'my data.csv.gz'"),
+        ("a.xlsx", b"PK\x03\x04......[Content_Types].xml", "a workbook", "as CSV"),
+        ("a.csv", b"PK\x03\x04......[Content_Types].xml", "a workbook", "as CSV"),
+        ("a.zip", b"PK\x03\x04......a.csv", "a zip archive", "unpack"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old workbook", "as CSV"),
+        ("a.pkl", b"\x80\x05\x95\0", "a pickle", "to_parquet"),
+        ("a.tsv", b"\n<!DOCTYPE html><html>", "a web page", "login"),
+        ("a.parquet", b"version https://git-lfs.github.com/spec/v1\n", "Git LFS", "git lfs pull"),
+        ("a.png", b"\x89PNG\r\n\x1a\n", "a picture", "column image"),
+    ],
+)
+def test_files_without_rows_are_called_what_they_are(
+    tmp_path: Path, name: str, data: bytes, told: str, hint: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match=f"{name}: this is .*{told}.*, not a data file") as caught:
+        guess_format(tmp_path / name)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["my data.txt", "my data.csv", "my data.json"])
+def test_wide_text_is_told_under_any_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes("index\tquestion\n".encode("utf-16"))
+    with pytest.raises(DataError, match=f"iconv -f UTF-16 -t UTF-8 '{name}' > 'utf8-{name}'"):
+        guess_format(tmp_path / name)
+
+
+def test_what_a_mac_leaves_beside_a_file_is_no_second_one(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").touch()
+    (tmp_path / "._data.csv").touch()
+    assert find_file(tmp_path).path == tmp_path / "data.csv"
+
+
 def test_folders(tmp_path: Path) -> None:
     folder = tmp_path / "bench"
     folder.mkdir()

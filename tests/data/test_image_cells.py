@@ -71,6 +71,11 @@ def test_text_without_a_place_is_kept() -> None:
     assert read(Blob(b"data:image/png;base64," + BASE64))[0].location == BASE64.decode()
 
 
+@pytest.mark.parametrize("odd", [b"!", b"-", b"_"])
+def test_broken_base64_of_a_picture_is_not_taken_for_a_path(odd: bytes) -> None:
+    assert kinds(Blob(b"iVBORw0KGgo" + b"A" * 40 + odd + b"A" * 60, 0)) == ["cell"]
+
+
 def test_objects_and_numbers() -> None:
     assert kinds({"path": "a.jpg", "bytes": None}) == ["file"]
     assert kinds({"url": "http://example.org/x"}) == ["url"]

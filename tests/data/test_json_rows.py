@@ -172,6 +172,15 @@ def test_malformed_files_are_named(tmp_path: Path, text: str, message: str) -> N
     assert message in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"), [('[{"a": 1},]', "a comma too many"), ("[[1, 2]]", "orient='records'")]
+)
+def test_what_to_do_about_a_malformed_file(tmp_path: Path, text: str, hint: str) -> None:
+    with pytest.raises(DataError) as caught:
+        list(listed(tmp_path / "a.json", text).rows(()))
+    assert hint in caught.value.hint
+
+
 def test_an_endless_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_window, "MAX_ROW_BYTES", 1000)
     monkeypatch.setattr(json_window, "_CHUNK_BYTES", 100)

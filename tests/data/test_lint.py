@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 
 from eyechart.data import lint
+from eyechart.data.findings import Report
 from eyechart.data.images import ImageLoader
-from eyechart.data.lint import Report, check
+from eyechart.data.lint import check
 from eyechart.data.source import open_source
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
@@ -67,6 +68,15 @@ def test_everything_that_can_be_wrong(tmp_path: Path) -> None:
     assert report.letters["AC"] == 1
     text = "\n".join(report.lines())
     assert "error: rows whose id was used before: 1; rows 2 [duplicate-id]" in text
+
+
+def test_findings_say_what_to_do_and_name_the_rows_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,question,answer\n1,x,y\n,,\n,,\n4,caf\xe9,y\n5,x\n")
+    report = looked_over(path)
+    (finding,) = report.findings
+    assert (finding.code, finding.rows, len(finding.hints)) == ("malformed-row", [4, 5], 2)
+    assert report.lines()[-2].startswith("    hint: it may be Western text: --encoding cp1252")
 
 
 def test_all_pictures_absent_is_one_finding(tmp_path: Path) -> None:

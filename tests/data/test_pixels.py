@@ -37,7 +37,9 @@ def test_bytes_behind_the_end_are_tolerated(kind: str) -> None:
     [
         (b"", "0 bytes"),
         (b"root:x:0:0:root:/root:/bin/sh\n", "not a picture"),
-        (b"<svg></svg>", "not a picture"),
+        (b"<?xml version='1.0'?>\n<SVG></SVG>", "not a picture we can read .it is SVG"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "it is HEIC"),
+        (b"<!DOCTYPE html>", "it is a web page"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n", "not a picture"),
         (b"\x89PNG\r\n\x1a\n", "broken PNG"),
         (b"\xff\xd8\xff", "broken JPEG"),

@@ -6,6 +6,7 @@ to the user before anything is spent.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,7 +81,7 @@ def map_columns(
                 f"--field {name}={column}: {path.name} has no column {column!r}",
                 hint=f"{near} It has: {', '.join(columns)}".strip(),
             )
-    folded = {column.lower(): column for column in reversed(columns)}
+    folded = {column.strip().lower(): column for column in reversed(columns)}
     taken = set(by_user.values())
     fields: dict[str, tuple[str, ...]] = {}
     for target, aliases in ALIASES.items():
@@ -88,13 +89,14 @@ def map_columns(
             fields[target] = (by_user[target],)
             continue
         found = tuple(name for name in aliases if name in columns and name not in taken)
-        if not found:  # `Question` is meant to be `question`
+        if not found:  # `Question` is meant to be `question`, and so is ` question` after a comma
             found = tuple(folded[name] for name in aliases if name in folded and folded[name] not in taken)[
                 :1
             ]
         if found:
             fields[target] = found
-    letters = {name: name for name in LETTERS if name in columns and name not in taken}
+    stripped = {column.strip(): column for column in columns} | {column: column for column in columns}
+    letters = {name: stripped[name] for name in LETTERS if name in stripped and stripped[name] not in taken}
     letters |= {name: column for name, column in by_user.items() if name in LETTERS}
     letters = dict(sorted(letters.items())) if {"A", "B"} <= set(letters) else {}
     return fields, letters
@@ -112,14 +114,12 @@ def detect(
     fields, letters = map_columns(path, columns, overrides)
     if "question" not in fields:
         near = near_names("question", list(columns), at_most=1)
-        if len(columns) == 1 and any(mark in columns[0] for mark in "\t,;"):
-            raise DataError(
-                f"{path.name}: read as {format} it has a single column ({columns[0][:60]!r})",
-                hint="columns are separated by tabs (--format tsv) or commas (--format csv)",
-            )
+        hint = f"name the column that holds it: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
+        if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
+            hint = "it seems to be written column by column; pandas: df.to_json(..., orient='records')"
         raise DataError(
             f"{path.name}: no column 'question' (found: {', '.join(columns)})",
-            hint=f"name the column that holds it: --field question={near[0] if near else columns[0]}",
+            hint=hint,
         )
     shape, reasons = _shape(format, fields, letters, list(rows))
     used = {column for names in fields.values() for column in names[:1]} | set(letters.values())

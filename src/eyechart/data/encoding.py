@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import shlex
 from pathlib import Path
 
 from eyechart.errors import DataError, UsageError
@@ -25,9 +26,10 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
     """Refuse UTF-16 and UTF-32, which spreadsheets write as "Unicode text"; say how to convert."""
     for mark, name in _WIDE:
         if head.startswith(mark):
+            old, new = shlex.quote(path.name), shlex.quote(f"utf8-{path.name}")
             raise DataError(
                 f"{path.name}: the text is {name}, which cannot be read row by row",
-                hint=f"iconv -f {name[:6]} -t UTF-8 {path.name} > utf8-{path.name}",
+                hint=f"iconv -f {name[:6]} -t UTF-8 {old} > {new}",
             )
 
 

@@ -109,7 +109,8 @@ class Fetcher:
         """The body, or the address that a redirect points to."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ImageError(f"{url}: only http and https addresses are fetched")
+            hint = "write the path alone" if parts.scheme == "file" else ""
+            raise ImageError(f"{url}: only http and https addresses are fetched", hint=hint)
         try:
             port = parts.port or (443 if parts.scheme == "https" else 80)
             host = parts.hostname.encode("idna").decode()

@@ -92,8 +92,19 @@ def _choices(
             return _block_choices(value, where)
         value = literal
     if isinstance(value, list):
-        return _list_choices([as_text(item) for item in value], where), ""
-    return (choices_from_dict(value, as_text) if isinstance(value, dict) else {}), ""
+        return _list_choices([_option(item, where) for item in value], where), ""
+    if isinstance(value, dict):
+        return choices_from_dict(value, lambda item: _option(item, where)), ""
+    return {}, ""
+
+
+def _option(value: Any, where: str) -> str:
+    if isinstance(value, list | dict):
+        raise DataError(
+            f"{where}: an option that is no text: {as_text(value)[:60]}",
+            hint='options are a list of texts, or an object of letter to text: {"A": "left", "B": "right"}',
+        )
+    return as_text(value)
 
 
 def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:

@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from eyechart.data.encoding import BOM
+from eyechart.data.encoding import BOM, refuse_wide_text
+from eyechart.data.foreign import refuse_foreign
 from eyechart.data.hub.spec import PREFIX
 from eyechart.data.paths import lmu_roots
 from eyechart.errors import DataError, listed
@@ -90,10 +91,11 @@ def _in_folder(folder: Path) -> Path:
         if (folder / name).is_file():
             return folder / name
     entries = sorted(folder.iterdir())
-    readable = [entry for entry in entries if entry.is_file() and entry.suffix.lower() in SUFFIXES]
+    visible = [entry for entry in entries if not entry.name.startswith(".")]  # a Mac leaves ._data.csv
+    readable = [entry for entry in visible if entry.is_file() and entry.suffix.lower() in SUFFIXES]
     if len(readable) == 1:
         return readable[0]
-    names = [entry.name + ("/" if entry.is_dir() else "") for entry in (readable or entries)]
+    names = [entry.name + ("/" if entry.is_dir() else "") for entry in (readable or visible)]
     shown = listed(names, 10)
     if readable:
         hint = f"name one of them, e.g. {folder / readable[0].name}"
@@ -113,6 +115,8 @@ def guess_format(path: Path) -> tuple[str, str]:
         raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
     if not head:
         raise DataError(f"{path.name}: the file is empty", hint="was the download or export cut off?")
+    refuse_wide_text(path, head)
+    refuse_foreign(path, head)
     text = head.removeprefix(BOM).lstrip()
     named = SUFFIXES.get(path.suffix.lower())
     if named in ("json", "jsonl"):

@@ -8,8 +8,8 @@ The rules, in this order, for a cell without its outer blanks:
 3. An ending such as ``.jpg`` makes it a path: base64 has no dot.
 4. Up to 64 characters is the index of another row, as in MMBench's files, unless it begins like an encoded
    picture (a one-pixel GIF fits) or holds a character no index would, such as a slash.
-5. Anything longer is base64 if its first characters are of that alphabet or if it is longer than any path
-   can be, else a path.
+5. Anything longer is base64 if it begins like an encoded picture, if its first characters are of that
+   alphabet or if it is longer than any path can be, else a path.
 
 A column that can only hold paths (`image_path`, `file_name`) skips rules 4 and 5.
 """
@@ -103,7 +103,11 @@ class ImageCells:
         if only_paths or data[-5:].lower().endswith(PICTURE_SUFFIXES):
             return self.to_file(self._decoded(data))
         if len(data) > REFERENCE_CHARS or data.startswith(_PICTURE_HEADS):
-            is_base64 = len(data) > _MAX_PATH_BYTES or _BASE64_HEAD.fullmatch(data, 0, _HEAD_BYTES)
+            is_base64 = (
+                len(data) > _MAX_PATH_BYTES
+                or data.startswith(_PICTURE_HEADS)
+                or _BASE64_HEAD.fullmatch(data, 0, _HEAD_BYTES)
+            )
             return self._base64(blob, data, row) if is_base64 else self.to_file(self._decoded(data))
         if not in_list and not set(b"/\\").intersection(data):
             return RowReference(self._decoded(data))

@@ -182,7 +182,8 @@ def _read_row(
     except UnicodeDecodeError:
         on_problem(undecodable(where, _broken_column(text), text, reader.encoding))
     except msgspec.ValidationError as err:
-        on_problem(DataError(f'{where}: a row must be an object like {{"question": ...}} ({err})'))
+        hint = "each row names its own values; pandas: df.to_json(..., orient='records')"
+        on_problem(DataError(f'{where}: a row must be an object like {{"question": ...}} ({err})', hint=hint))
     except (msgspec.DecodeError, RecursionError) as err:
         if not _is_text(text):
             on_problem(undecodable(where, "?", text, reader.encoding))
@@ -191,6 +192,8 @@ def _read_row(
         hint = (
             "one object per line, closed on the same line" if row.line else "check the file with a JSON tool"
         )
+        if not begin:
+            hint = "there is a comma too many before it"
         on_problem(DataError(f"{where}: not JSON: {err} (it begins {begin!r})", hint=hint))
     return None
 

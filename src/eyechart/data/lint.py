@@ -9,127 +9,21 @@ import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
 
 from eyechart.data.columns import REPEATING_IDS
+from eyechart.data.findings import ABOUT, SEVERITY, Finding, Report
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.reading import DuplicateId
-from eyechart.data.rows import OnProblem
+from eyechart.data.rows import OnProblem, row_of
 from eyechart.data.source import FileSource, reasons_of
 from eyechart.errors import DataError, ImageError
 from eyechart.types import ImageRef, Sample, Source
 
-Severity = Literal["error", "warning", "note"]
 Progress = Callable[[int], None]
 
 LARGE_BYTES = 20_000_000  # endpoints commonly refuse request bodies above this
 LARGE_PIXELS = 50_000_000
-_EXAMPLES = 5
 _BALANCE_MIN_GOLDS = 20  # below, a lopsided count of letters says nothing
-
-_SEVERITY: dict[str, Severity] = {
-    "stopped": "error",
-    "malformed-row": "error",
-    "duplicate-id": "error",
-    "no-images": "warning",  # the annotations alone are a usual thing to have
-    "missing-image": "error",
-    "bad-image": "error",
-    "answer-not-an-option": "error",
-    "empty-question": "error",
-    "answer-case": "warning",
-    "no-answer": "note",
-    "one-option": "warning",
-    "repeated-option": "warning",
-    "unread-options": "warning",
-    "no-image": "warning",
-    "large-image": "warning",
-    "letter-balance": "note",
-    "repeated-id": "note",
-}
-_ABOUT = {
-    "stopped": "the file cannot be read further",
-    "malformed-row": "rows that cannot be read",
-    "duplicate-id": "rows whose id was used before",
-    "no-images": "none of the pictures is there (if they lie elsewhere: --image-root)",
-    "missing-image": "pictures that are not there",
-    "bad-image": "pictures that cannot be sent",
-    "answer-not-an-option": "answers that are none of the options",
-    "empty-question": "rows without a question",
-    "answer-case": "answers in small letters where the options are capital",
-    "no-answer": "rows without an answer; they will be asked but not scored",
-    "one-option": "rows with a single option",
-    "repeated-option": "rows with two options of the same text",
-    "unread-options": "option texts in which no letters were found",
-    "no-image": "rows without a picture, asked as text only",
-    "large-image": "pictures over 20 MB or 50 million pixels",
-    "letter-balance": "one letter is the answer unusually often",
-    "repeated-id": "repeated ids, told apart by a number",
-}
-
-
-@dataclass(slots=True)
-class Finding:
-    """One kind of trouble: how often, and where first."""
-
-    severity: Severity
-    code: str
-    about: str
-    count: int = 0
-    rows: list[int] = field(default_factory=list)  # the first few
-    examples: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Report:
-    """What a look through a file found."""
-
-    name: str
-    origin: str
-    n_rows: int = 0
-    n_images: int = 0
-    presence: Counter[str] = field(default_factory=Counter)  # rows that have a question, answer, ...
-    letters: Counter[str] = field(default_factory=Counter)  # gold letters
-    findings: list[Finding] = field(default_factory=list)
-    reasons: tuple[str, ...] = ()  # why the file was taken for what it is
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether nothing needs to be mended before a run."""
-        return all(finding.severity != "error" for finding in self.findings)
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as plain values."""
-        return {
-            "name": self.name,
-            "origin": self.origin,
-            "n_rows": self.n_rows,
-            "n_images": self.n_images,
-            "is_clean": self.is_clean,
-            "presence": dict(self.presence),
-            "letters": dict(self.letters),
-            "findings": [asdict(finding) for finding in self.findings],
-            "reasons": list(self.reasons),
-        }
-
-    def lines(self) -> list[str]:
-        """The report as plain text."""
-        lines = [f"{self.name}: {self.n_rows} rows, {self.n_images} pictures ({self.origin})"]
-        lines += [f"  {reason}" for reason in self.reasons]
-        lines += [f"  {name}: {count} of {self.n_rows}" for name, count in self.presence.items()]
-        if self.letters:
-            total = self.letters.total()
-            counts = ", ".join(f"{letter} {count}" for letter, count in sorted(self.letters.items()))
-            top, most = self.letters.most_common(1)[0]
-            lines.append(f"  answers by letter: {counts} (always {top}: {most / total:.1%})")
-        for finding in self.findings:
-            where = f"; rows {', '.join(map(str, finding.rows))}" if finding.rows else ""
-            more = ", ..." if finding.count > len(finding.rows) > 0 else ""
-            lines.append(
-                f"{finding.severity}: {finding.about}: {finding.count}{where}{more} [{finding.code}]"
-            )
-            lines += [f"    {example}" for example in finding.examples]
-        return lines if self.findings else [*lines, "nothing to complain about"]
 
 
 def check(
@@ -162,13 +56,8 @@ class _Lint:
         self.ids_may_repeat = fields.get("id", ("",))[0].lower() in REPEATING_IDS
         self.by_chance = 0.0  # expected hits of a random letter, over the rows counted in `letters`
 
-    def add(self, code: str, row: int, example: str = "") -> None:
-        finding = self.found.setdefault(code, Finding(_SEVERITY[code], code, _ABOUT[code]))
-        finding.count += 1
-        if len(finding.rows) < _EXAMPLES and row:
-            finding.rows.append(row)
-        if len(finding.examples) < _EXAMPLES and example:
-            finding.examples.append(example)
+    def add(self, code: str, row: int, example: str = "", hint: str = "") -> None:
+        self.found.setdefault(code, Finding(SEVERITY[code], code, ABOUT[code])).add(row, example, hint)
 
     def samples(self) -> Iterator[Sample]:
         """All samples that can be read; what cannot becomes a finding."""
@@ -177,12 +66,12 @@ class _Lint:
                 self.report.n_rows += 1
                 yield sample
         except DataError as stop:
-            self.add("stopped", 0, stop.message)
+            self.add("stopped", 0, stop.message, stop.hint)
 
     def _problem(self, problem: DataError) -> None:
         self.report.n_rows += 1
         code = "duplicate-id" if isinstance(problem, DuplicateId) else "malformed-row"
-        self.add(code, self.report.n_rows, problem.message)
+        self.add(code, row_of(problem.message), problem.message, problem.hint)
 
     def look_at(self, sample: Sample) -> None:
         presence = {
@@ -237,11 +126,11 @@ class _Lint:
         missing = self.found.get("missing-image")
         if missing is not None and missing.count == report.n_images:
             self.found.pop("missing-image")
-            missing.code, missing.about = "no-images", _ABOUT["no-images"]
-            missing.severity = _SEVERITY["no-images"]
+            missing.code, missing.about = "no-images", ABOUT["no-images"]
+            missing.severity = SEVERITY["no-images"]
             missing.examples = missing.examples[:1]
             self.found["no-images"] = missing
-        order = list(_SEVERITY)
+        order = list(SEVERITY)
         report.findings = sorted(
             self.found.values(),
             key=lambda finding: (
@@ -297,4 +186,4 @@ class _Pictures:
         error_before = self.results[ref]
         if error_before is not None:
             code = "missing-image" if isinstance(error_before, MissingImage) else "bad-image"
-            self.lint.add(code, row, error_before.message)
+            self.lint.add(code, row, error_before.message, error_before.hint)

@@ -51,6 +51,13 @@ _FORMATS: tuple[tuple[str, Callable[[bytes], bool], str], ...] = (
 )
 
 
+# What people take for pictures, by what stands near the beginning in small letters.
+_OTHERS = (
+    (b"ftyphei", "HEIC"), (b"ftypmif1", "HEIC"), (b"%pdf-", "a PDF document"), (b"<svg", "SVG, a drawing"),
+    (b"<html", "a web page"), (b"<!doctype html", "a web page"), (b"https://git-lfs", "a pointer of Git LFS"),
+)  # fmt: skip
+
+
 def _sniff(data: bytes, what: str) -> tuple[str, str]:
     head = data[:32]
     for name, fits, stem in _FORMATS:
@@ -59,9 +66,9 @@ def _sniff(data: bytes, what: str) -> tuple[str, str]:
     if not data:
         raise ImageError(f"{what}: 0 bytes", hint="the picture is empty; fetch or export it again")
     known = ", ".join(name for name, _, _ in _FORMATS)
-    raise ImageError(
-        f"{what}: not a picture we can read (it begins {bytes(head[:12])!r})", hint=f"readable: {known}"
-    )
+    kind = next((kind for mark, kind in _OTHERS if mark in data[:256].lower()), "")
+    is_what = f"it is {kind}" if kind else f"it begins {bytes(head[:12])!r}"
+    raise ImageError(f"{what}: not a picture we can read ({is_what})", hint=f"readable: {known}")
 
 
 def _pillow_class(stem: str) -> Callable[[BytesIO], Any]:

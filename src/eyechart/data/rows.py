@@ -6,6 +6,7 @@ that know where they lie in the file, so that a picture can be left there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -75,10 +76,24 @@ class Reader(Protocol):
         ...
 
 
-def place(path: Path, number: int, line: int = 0) -> str:
-    """How messages name a row.
+_ROW = re.compile(r": row (\d+)")
 
-    >>> place(Path("demo.tsv"), 3, 4)
-    'demo.tsv: row 3 (line 4)'
+
+def row_of(message: str) -> int:
+    """The row that a message names with `place`; 0 when it names none.
+
+    >>> row_of("demo.tsv: row 3 (line 4): 2 cells"), row_of("demo.tsv: the file is empty")
+    (3, 0)
     """
-    return f"{path.name}: row {number}" + (f" (line {line})" if line else "")
+    found = _ROW.search(message)
+    return int(found[1]) if found else 0
+
+
+def place(path: Path, number: int, line: int = 0) -> str:
+    """How messages name a row; the header is row 0.
+
+    >>> place(Path("demo.tsv"), 3, 4), place(Path("demo.tsv"), 0, 1)
+    ('demo.tsv: row 3 (line 4)', 'demo.tsv: header (line 1)')
+    """
+    row = f"row {number}" if number else "header"
+    return f"{path.name}: {row}" + (f" (line {line})" if line else "")
