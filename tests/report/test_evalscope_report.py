@@ -109,6 +109,25 @@ def test_a_column_of_identifiers_makes_no_thousand_files(tmp_path: Path) -> None
     assert report["num"] == 150
 
 
+def test_values_that_look_alike_in_a_file_name_are_not_mixed(tmp_path: Path) -> None:
+    values = ["a/b", "a_b", "A_B", "a/b", "?"]
+    results = [
+        result(n, "wrong" if n == 1 else "correct", meta={"category": value})
+        for n, value in enumerate(values)
+    ]
+    report, lines = write(tmp_path, results)
+    [category] = report["metrics"][0]["categories"]
+    assert [(part["name"], part["num"], part["score"]) for part in category["subsets"]] == [
+        ("a_b", 2, 1.0),
+        ("a_b_2", 1, 0.0),
+        ("A_B_3", 1, 1.0),
+        ("_", 1, 1.0),
+    ]
+    assert len(lines) == 2 * 4
+    log = read_report(tmp_path / "reports" / MODEL / "zoo.json", with_questions=True)
+    assert sorted(entry.id for entry in log.entries) == ["q0", "q1", "q2", "q3", "q4"]
+
+
 def test_files_of_subsets_that_are_gone_go(tmp_path: Path) -> None:
     write(tmp_path, [result(0, meta={"category": "apes"}), result(1, meta={"category": "cats"})])
     other = tmp_path / "reviews" / MODEL / "zoo_hard_cats.jsonl"

@@ -68,7 +68,9 @@ def write_evalscope_report(export: Export) -> Sequence[Path]:
     report = export.folder / "reports" / model / f"{dataset}.json"
     before = _subsets_before(report)
     subsets = _write_lines(export, folders[0], folders[1], dataset, key)
-    for folder, name in itertools.product(folders[:2], before - subsets.keys()):
+    kept = {name.casefold() for name in subsets}
+    gone = [name for name in before if name.casefold() not in kept]
+    for folder, name in itertools.product(folders[:2], gone):
         (folder / f"{dataset}_{name}.jsonl").unlink(missing_ok=True)
     write_json(report, _report(export.manifest, numbers, dataset, model, subsets), indent=4)
     config = export.folder / "configs" / "task_config.yaml"
@@ -115,27 +117,42 @@ def _write_lines(
     export: Export, predictions: Path, reviews: Path, dataset: str, key: str
 ) -> dict[str, _Subset]:
     """Both files of every subset, which stand there when all are whole."""
-    subsets: dict[str, _Subset] = {}
+    by_value: dict[str, _Subset] = {}
+    names: dict[
+        str, str
+    ] = {}  # of the subsets in files, where capitals may not count, to what they are called
     with ExitStack() as stack:
         for trials in trials_of(export.results()):
             if all(result.outcome is None for result in trials):
                 continue
-            name = _subset_name(trials[0], key)
-            if name not in subsets and len(subsets) >= _MAX_SUBSETS:
-                name = _file_part(OTHER_VALUES)
-            if name not in subsets:
+            value = _value_of(trials[0], key)
+            if value not in by_value and len(by_value) >= _MAX_SUBSETS:
+                value = OTHER_VALUES
+            if value not in by_value:
+                name = _new_name(_file_part(value) or DEFAULT, names)
                 said, scored = (
                     stack.enter_context(text_file(folder / f"{dataset}_{name}.jsonl"))
                     for folder in (predictions, reviews)
                 )
-                subsets[name] = _Subset(said, scored)
-            subsets[name].add(trials, str(export.manifest.get("model") or "model"))
-    return subsets
+                by_value[value] = _Subset(said, scored)
+            by_value[value].add(trials, str(export.manifest.get("model") or "model"))
+    return dict(zip(names.values(), by_value.values(), strict=True))
 
 
-def _subset_name(result: Result, key: str) -> str:
+def _value_of(result: Result, key: str) -> str:
     value = result.sample.meta.get(key) if key else None
-    return _file_part("" if value is None else str(value)) or DEFAULT
+    return "" if value is None else str(value).strip()
+
+
+def _new_name(wanted: str, names: dict[str, str]) -> str:
+    """A name that no other value has: `maps/charts` and `maps_charts` are two subsets, in four files."""
+    name = next(
+        name
+        for name in itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
+        if name.casefold() not in names
+    )
+    names[name.casefold()] = name
+    return name
 
 
 def _file_part(name: str) -> str:
