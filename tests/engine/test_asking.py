@@ -397,7 +397,8 @@ def test_an_endpoint_that_dies_is_noticed_early(concurrency: int, error: ModelEr
 
 
 @pytest.mark.slow
-def test_the_first_request_that_is_answered_again_brings_all_back() -> None:
+@pytest.mark.parametrize("concurrency", [1, 2, 16])
+def test_the_first_request_that_is_answered_again_brings_all_back(concurrency: int) -> None:
     """As when a server is restarted: nothing fails, though nobody is answered for a while."""
     returns_at = 0.0
 
@@ -408,10 +409,10 @@ def test_the_first_request_that_is_answered_again_brings_all_back() -> None:
         return GONE if time.monotonic() < returns_at else None
 
     model = Server(fate)
-    tries = Backoff(first_s=0.05)
-    outcomes, asker = ask_all(model, 1500, patience(concurrency=16, first_rest_s=0.05, backoff=tries))
-    assert kinds(outcomes) == {Answer: 1500}
-    assert asker.endpoints.limit == 16
+    settings = patience(concurrency=concurrency, first_rest_s=0.05, backoff=Backoff(attempts=3, first_s=0.05))
+    outcomes, asker = ask_all(model, 300, settings)
+    assert kinds(outcomes) == {Answer: 300}
+    assert asker.endpoints.limit == concurrency
     assert asker.retried < 100, "it is tried with one request at a time"
 
 

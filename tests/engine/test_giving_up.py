@@ -109,10 +109,29 @@ def test_the_refusal_of_one_that_is_left_out_waits_for_another() -> None:
     tries = play.tries()
     play.fail(WRONG_KEY, tries)
     assert tries.may_go_on
-    play.fail(GONE, tries, at=1)
+    play.fail(BROKEN, tries, at=1)
     assert tries.may_go_on
-    play.fail(GONE, tries, at=1)
+    play.fail(BROKEN, tries, at=1)
     assert not tries.may_go_on, "as many tries as are allowed, and no more"
+
+
+def test_that_nobody_listens_where_somebody_did_is_not_the_samples_fault() -> None:
+    play = Play(attempts=2, is_proven=True)
+    tries = play.tries()
+    for _ in range(20):
+        play.fail(GONE, tries)
+        assert tries.may_go_on
+    play.fail(GONE, tries)
+    play.fail(GONE, tries)
+    assert not tries.may_go_on, "but nobody waits for ever"
+
+
+def test_where_nobody_ever_listened_every_try_counts() -> None:
+    play = Play(attempts=2)
+    tries = play.tries()
+    play.fail(GONE, tries)
+    play.fail(GONE, tries)
+    assert not tries.may_go_on
 
 
 def test_being_told_to_wait_while_others_are_answered_is_not_counted() -> None:

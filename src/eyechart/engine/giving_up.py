@@ -31,7 +31,7 @@ class Tries:
     request: Request
     n_wanted: int = 1  # replies
     n: int = 0
-    n_patient: int = 0  # of these: refused for now, while others were answered
+    n_patient: int = 0  # of these: refused for now, while others were answered; or nobody was there
     sent_at: float = 0.0
     began_at: float = 0.0  # when the first one failed
     may_go_on: bool = True
@@ -61,8 +61,10 @@ class Tries:
         now = time.monotonic()
         self.began_at = self.began_at or now
         self.endpoint = endpoint
-        # To be told to wait, while others get their answers, is no reason to lose hope.
-        is_patient = error.status == TOO_MANY and endpoints.answered_at > min(self.sent_at, now - _LATELY_S)
+        # To be told to wait, while others get their answers, is no reason to lose hope. Neither is it that
+        # nobody listens where somebody did: that is not the sample's fault, and the endpoint's own count.
+        is_told = error.status == TOO_MANY and endpoints.answered_at > min(self.sent_at, now - _LATELY_S)
+        is_patient = is_told or (error.is_unreachable and not endpoints.is_new)
         if is_patient and self.n_patient < _PATIENT_TIMES * backoff.attempts:
             self.n_patient += 1
         self.may_go_on = backoff.may_retry(self.n_counted, error)
