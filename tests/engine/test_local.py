@@ -17,7 +17,7 @@ from eyechart.engine.backoff import Backoff
 from eyechart.engine.local import LocalExecutor
 from eyechart.errors import ModelError, StoreError
 from eyechart.store.journal import Journal
-from eyechart.store.reader import Task
+from eyechart.store.tasks import Task
 from eyechart.store.writer import Statement
 from eyechart.types import ImageRef, Reply, Request, Result, Sample, Score
 from support.parts import (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from eyechart.engine import prefetch as prefetching
 from eyechart.engine.prefetch import Prefetch
 from eyechart.engine.prepare import Prepared, Preparer
-from eyechart.store.reader import Task
+from eyechart.store.tasks import Task
 from eyechart.types import ImageRef
 from support.parts import no_thread_left, sample
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from eyechart.errors import DataError, StoreError
 from eyechart.store import database, pages, writer
 from eyechart.store.journal import Ask, Journal
-from eyechart.store.reader import Task
+from eyechart.store.tasks import Task
 from eyechart.types import Failure, Reply, Result, Sample, Score
 from support.parts import SameText, do_not_wait_for_the_disk, no_thread_left, sample, samples
 

@@ -13,7 +13,7 @@ from eyechart.engine.rounds import as_asked, converse, has_rounds
 from eyechart.engine.scoring import Scoring
 from eyechart.engine.tally import Tally
 from eyechart.store.journal import Ask, Journal
-from eyechart.store.reader import Task
+from eyechart.store.tasks import Task
 from eyechart.types import Failure, Reply, Usage
 
 

@@ -22,7 +22,7 @@ from eyechart.engine.stopping import Stop, Stopped
 from eyechart.engine.tally import Tally
 from eyechart.errors import StoreError
 from eyechart.store.journal import Journal
-from eyechart.store.reader import Task
+from eyechart.store.tasks import Task
 from eyechart.types import Model, Scorer, Snapshot
 
 

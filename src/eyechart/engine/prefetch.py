@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
 from eyechart.engine.prepare import Prepare, Prepared
-from eyechart.store.reader import Task
+from eyechart.store.tasks import Task
 
 _QUICK_S = 0.002  # ten times what a quick task takes; more means a slow disk, or decoding
 _SLOW_ONES = (

@@ -10,7 +10,7 @@ import msgspec
 
 from eyechart.errors import EyechartError
 from eyechart.store.journal import Ask
-from eyechart.store.reader import Task
+from eyechart.store.tasks import Task
 from eyechart.types import Failure, Image, ImageRef, Message, Part, Prompt, Request, Sample, Stage
 
 _NEAR = frozenset({"file", "cell", "data"})

@@ -132,17 +132,13 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
     """The trials of one sample after the other, those together that would share a request."""
     from eyechart.store.journal import FILE_NAME
     from eyechart.store.kept import KeptReplies
-    from eyechart.store.reader import as_one
 
     options = plan.options
     together = share_requests(plan)
     n = 0
     with contextlib.closing(KeptReplies(None if options.fresh else plan.folder / FILE_NAME)) as kept:
         for n, sample in enumerate(_shown(plan), start=1):
-            tasks = kept.tasks(n - 1, sample, options.trials)
-            if together:
-                tasks = [as_one(tasks)]
-            for task in tasks:
+            for task in kept.tasks(n - 1, sample, options.trials, together=together):
                 # Only what was asked once before can be recognised by its pictures' content.
                 is_known = any(one.keys for one in (task, *task.siblings))
                 item = (prepare_exactly if is_known else prepare)(task)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eyechart.store import schema
 from eyechart.store.database import connect_to_read, store_errors
-from eyechart.store.reader import Task
+from eyechart.store.tasks import Replied, Task, tasks_of
 from eyechart.types import Sample
 
 
@@ -21,21 +21,11 @@ class KeptReplies:
                 self._db = connect_to_read(path)
                 schema.check_version(self._db, str(path))
 
-    def tasks(self, position: int, sample: Sample, trials: int) -> list[Task]:
+    def tasks(self, position: int, sample: Sample, trials: int, *, together: bool = False) -> list[Task]:
         """Every trial of a sample, saying which have a reply, as the journal's own tasks do."""
-        rows = self._rows(sample.id, trials)
-        return [
-            Task(
-                position=position,
-                sample=sample,
-                trial=trial,
-                recipe=next((recipe for n, _, recipe in rows if n == trial and recipe is not None), None),
-                keys=frozenset(key for n, key, _ in rows if n == trial),
-            )
-            for trial in range(trials)
-        ]
+        return tasks_of(position, sample, self._rows(sample.id, trials), trials, together=together)
 
-    def _rows(self, sample: str, trials: int) -> list[tuple[int, str, str | None]]:
+    def _rows(self, sample: str, trials: int) -> list[Replied]:
         if self._db is None:
             return []
         sql = """

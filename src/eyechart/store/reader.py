@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,32 +13,13 @@ import msgspec
 from eyechart.store import schema
 from eyechart.store.counts import PROVISIONAL, Counts
 from eyechart.store.database import connect_to_read, store_errors
+from eyechart.store.tasks import Task, tasks_of
 from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer
 
 _sample = msgspec.json.Decoder(Sample)
 _reply = msgspec.json.Decoder(Reply)
 _failure = msgspec.json.Decoder(Failure)
 _score = msgspec.json.Decoder(Score)
-
-
-class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One trial of one sample, with the keys of every reply to it that is already in the journal.
-
-    `recipe` is that of what was asked last, if it has a reply. `siblings` are the sample's further trials,
-    where all are to be asked in one request.
-    """
-
-    position: int
-    sample: Sample
-    trial: int
-    recipe: str | None = None
-    keys: frozenset[str] = frozenset()
-    siblings: tuple[Task, ...] = ()
-
-
-def as_one(trials: Sequence[Task]) -> Task:
-    """All trials of a sample as one task, to be asked in one request."""
-    return msgspec.structs.replace(trials[0], siblings=tuple(trials[1:]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +97,9 @@ class JournalReader(Counts):
             ORDER BY s.position"""
         for _, replies in itertools.groupby(self._pages(sql, trials), key=lambda row: row[0]):
             rows = list(replies)
-            sample = _sample.decode(rows[0][1])
-            each = [_task(sample, trial, rows) for trial in range(trials)]
-            if together and trials > 1:
-                yield as_one(each)
-            else:
-                yield from each
+            position, body = rows[0][:2]
+            replied = [row[2:] for row in rows]
+            yield from tasks_of(position, _sample.decode(body), replied, trials, together=together)
 
     def results(
         self,
@@ -211,14 +189,3 @@ class JournalReader(Counts):
             )
             for key, purpose, asked, body in rows
         ]
-
-
-def _task(sample: Sample, trial: int, rows: Sequence[tuple[Any, ...]]) -> Task:
-    mine = [row for row in rows if row[2] == trial]
-    return Task(
-        position=rows[0][0],
-        sample=sample,
-        trial=trial,
-        recipe=next((row[4] for row in mine if row[4] is not None), None),
-        keys=frozenset(row[3] for row in mine),
-    )
