@@ -21,7 +21,7 @@ overall   10     61.1      29.4–92.9   55.0–75.0    50.0        5        1  
 category
   [red]    5     80.0      37.6–96.4                50.0        4        0      1         0       0
   图表     5     37.5       0.0–84.4   30.0–70.0    50.0        1        1      1         1       1
-coverage 90.0 %: the rest failed, has no public answer or no verdict, or is pending
+coverage 90.0 %: the score leaves out 1 failed
 scorer choice, parity: official
 10 requests · 900 tokens in, 90 out · 1m30s"""
 
@@ -110,6 +110,12 @@ def test_nothing_scored_is_a_dash() -> None:
     overall = next(line for line in text.splitlines() if line.startswith("overall"))
     assert overall.split() == ["overall", "2", "—", "0.0–100.0", "50.0", "1", "1"]
     assert "pending" in text
+
+
+def test_what_the_score_leaves_out_is_counted() -> None:
+    text = to_text(run_table(summary_of(results_of("correct", "failed", "unscored", None, None))))
+    assert "coverage 20.0 %: the score leaves out 1 failed, 1 unscored, 2 pending" in text
+    assert "coverage" not in to_text(run_table(summary_of(results_of("correct", "wrong"))))
 
 
 def test_a_run_of_nothing() -> None:

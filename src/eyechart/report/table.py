@@ -10,10 +10,12 @@ from eyechart.report.columns import FittingTable, Row, percent
 from eyechart.report.live import duration
 from eyechart.report.summary import Summary
 from eyechart.report.visible import one_line
+from eyechart.types import Outcome
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_NO_PART: tuple[Outcome, ...] = ("failed", "unscored")
 _MIN_NAME = 22  # a group's name is wrapped to this before a column is left out
 
 
@@ -93,8 +95,9 @@ def _notes(summary: Summary) -> Iterator[str]:
     """What the table cannot show, a line each."""
     overall = summary.overall
     if overall.coverage is not None and overall.coverage < 1:
-        rest = "the rest failed, has no public answer or no verdict, or is pending"
-        yield f"coverage {percent(overall.coverage)} %: {rest}"
+        left = {name: overall.outcomes[name] for name in _NO_PART} | {"pending": overall.pending}
+        told = ", ".join(f"{n:,} {name}" for name, n in left.items() if n)
+        yield f"coverage {percent(overall.coverage)} %: the score leaves out {told}"
     if trials := summary.trials:
         over = f"{percent(trials.mean)} ± {percent(trials.std)} over {trials.k} trials"
         yield f"score {over}; outcomes count sample-trials"
