@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -96,28 +97,31 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     _open_closed_streams()
-    args, unknown = build_parser().parse_known_args(arguments)
-    if unknown:
-        args.parser.unrecognized(unknown)
     try:
+        args, unknown = build_parser().parse_known_args(arguments)
+        if unknown:
+            args.parser.unrecognized(unknown)
         return int(args.execute(args))
     except EyechartError as err:
-        print(f"eyechart: {err}", file=sys.stderr)
-        return err.exit_code
+        return _ended(f"{err}", err.exit_code)
     except KeyboardInterrupt:
-        print("eyechart: interrupted", file=sys.stderr)
-        return 130
+        return _ended("interrupted", 130)
+    except BrokenPipeError:
+        return _leave_quietly()
     except OSError as err:
-        if isinstance(err, BrokenPipeError):
-            return _leave_quietly()
-        print(f"eyechart: {err.filename or 'the system'}: {err.strerror or err}", file=sys.stderr)
-        return 2
+        return _ended(f"{err.filename or 'the system'}: {err.strerror or err}", 2)
     except Exception as err:
         if os.environ.get("EYECHART_TRACEBACK"):
             raise
-        print(f"eyechart: a mistake of ours: {type(err).__name__}: {err}", file=sys.stderr)
-        print("  hint: EYECHART_TRACEBACK=1 shows where; please report it", file=sys.stderr)
-        return 2
+        hint = "EYECHART_TRACEBACK=1 shows where; please report it"
+        return _ended(f"a mistake of ours: {type(err).__name__}: {err}\n  hint: {hint}", 2)
+
+
+def _ended(why: str, code: int) -> int:
+    """Say why, if anybody listens; the exit code says it anyhow."""
+    with contextlib.suppress(OSError):
+        print(f"eyechart: {why}", file=sys.stderr, flush=True)
+    return code
 
 
 def _open_closed_streams() -> None:

@@ -7,7 +7,7 @@ import io
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from eyechart.errors import listed
 
@@ -39,10 +39,15 @@ def print_rich(*renderables: RenderableType) -> None:
     """Tables and panels, as wide as the terminal."""
     from rich.console import Console
 
+    class Tables(Console):
+        def on_broken_pipe(self) -> NoReturn:
+            """Rich would end the program with code 1, which means failed samples here."""
+            raise BrokenPipeError
+
     if not _speaks_unicode() and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a dash that cannot be shown is no reason to fail
     # Into a file or a pipe: wide enough for any table of ours, no colours.
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Tables(width=None if sys.stdout.isatty() else 120)
     for renderable in renderables:
         console.print(renderable)
 

@@ -115,7 +115,8 @@ def _score_file(args: argparse.Namespace) -> int:
             hint="--replies FILE names the replies; eyechart run asks a model",
         )
     if args.run is not None:
-        raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint="leave one out")
+        hint = f"if it holds the questions: --benchmark {args.run}" if not args.benchmark else "leave one out"
+        raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint=hint)
     load_dotenv()
     done = score_replies(args.benchmark, args.replies, Options.of(options_of(args)))
     tell([done], as_json=args.json)

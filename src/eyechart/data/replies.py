@@ -65,7 +65,9 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
         if not name:
             raise DataError(f"{where}, column {id_column!r}: no id", hint="a row needs an id and a reply")
         if name in first:
-            raise DataError(f"{where}: a reply to {name!r} stands there already: {first[name]}")
+            raise DataError(
+                f"{where}: a reply to {name!r} stands there already: {first[name]}", hint="keep one of them"
+            )
         first[name] = where
         text = row.values[said_column]
         is_kit = (id_column, said_column) == ("index", "prediction")
