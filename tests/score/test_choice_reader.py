@@ -14,6 +14,7 @@ ANIMALS = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 COLOURS = {"A": "red", "B": "dark red", "C": "blue", "D": "light blue"}
 MANY = {letter: f"item {number}" for number, letter in enumerate("ABCDEFGHIJ", start=1)}
 COUNTS = {"A": "1", "B": "2", "C": "12", "D": "2.5"}
+REPEATED = {"A": "red", "B": "white", "C": "pink", "D": "red."}  # as some published questions are
 CHINESE = {"A": "猫", "B": "狗", "C": "红色", "D": "深红色"}
 YES = {"A": "Yes", "B": "No"}
 UNCERTAIN = {"A": "left", "B": "right", "C": "Cannot be determined"}
@@ -188,6 +189,8 @@ READ = [(reply, ANIMALS, "B") for reply in [*BARE, *EXPLICIT, *LED, *IMPLIED, *N
     ("The answer is A because it purrs", ANIMALS, "A"), ("A. cat", ANIMALS, "A"), ("A", ANIMALS, "A"), ("a", ANIMALS, "A"),
     ("The answer is A", ANIMALS, "A"), ("Answer: a", ANIMALS, "A"), ("A, since it purrs", ANIMALS, "A"),
     ("The answer is B. cat", ANIMALS, "B"),  # an explicit letter stands, whatever words follow
+    ("D. red", REPEATED, "D"), ("(A) Red", REPEATED, "A"), ("D red", REPEATED, "D"), ("**D: Red.**", REPEATED, "D"),
+    ("The answer is red (D).", REPEATED, "D"), ("B. white", REPEATED, "B"), ("D. red\nIt glows.", REPEATED, "D"),
 ]  # fmt: skip
 
 UNREAD = [
@@ -216,6 +219,8 @@ UNREAD = [
     ("same", {"A": "same", "B": "same"}, None), ("Plan B-side", ANIMALS, "unread"), ("看不清", CHINESE, "unread"),
     ("It might be A. It might be B.", ANIMALS, "unread"), ("I think A. I think B.", ANIMALS, "ambiguous"),
     (r"\boxed{A} or \boxed{B}", ANIMALS, "ambiguous"), ("I don't think the answer is B.", ANIMALS, "unread"), ("选项A：左边。选项C：右边。", ANIMALS, "ambiguous"),
+    ("red", REPEATED, "ambiguous"), ("The answer is red.", REPEATED, "ambiguous"), ("B. red", REPEATED, "contradiction"),
+    ("B red", REPEATED, "contradiction"), ("The answer is red (B)", REPEATED, "contradiction"), ("D. white", REPEATED, "contradiction"),
     ("AB", ANIMALS, "unread"), ("BAD", ANIMALS, "unread"), ("The answer is fish (B)", ANIMALS, "contradiction"),
     ("The blood type is A.", {"A": "O", "B": "A"}, "ambiguous"), ("不应该选B", ANIMALS, "unread"), ("不能选B", ANIMALS, "unread"),
     ("Incorrect answer: A", ANIMALS, "unread"), ("A wrong answer would be A.", ANIMALS, "unread"), ("The least likely answer is A.", ANIMALS, "unread"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from eyechart.score.letters import other_letter
-from eyechart.score.options import ARTICLE, Options
+from eyechart.score.options import ARTICLE, Mention, Options
 from eyechart.score.statement import bare_span
 from eyechart.score.verdict import Reading, chosen, unread
 
@@ -43,12 +43,13 @@ def read_lead(text: str, start: int, options: Options) -> Reading | None:
     named = _named_at(text, lead.end(), options)
     if named is None:
         return chosen(letter, "lettered", span)
-    if named[0] != letter:
-        return unread("contradiction", (span[0], named[1]))
-    after = _NEXT_LETTER.match(text, named[1])
+    end = named.span[1]
+    if letter not in named.letters:
+        return unread("contradiction", (span[0], end))
+    after = _NEXT_LETTER.match(text, end)
     if after and options.label(after.group(1)) not in (None, letter):
         return unread("ambiguous", span)
-    return chosen(letter, "lettered", (span[0], named[1]))
+    return chosen(letter, "lettered", (span[0], end))
 
 
 def _letter_then_words(text: str, start: int, options: Options) -> Reading | None:
@@ -61,20 +62,20 @@ def _letter_then_words(text: str, start: int, options: Options) -> Reading | Non
     named = _named_at(text, start + 1, options)
     if named is None:
         return None
-    if named[0] != letter:
-        return unread("contradiction", (start, named[1]))
-    return chosen(letter, "lettered", (start, named[1]))
+    if letter not in named.letters:
+        return unread("contradiction", (start, named.span[1]))
+    return chosen(letter, "lettered", (start, named.span[1]))
 
 
-def _named_at(text: str, position: int, options: Options) -> tuple[str | None, int] | None:
-    """The option whose words begin at `position` (wrapping and an article aside), and where they end."""
+def _named_at(text: str, position: int, options: Options) -> Mention | None:
+    """The option or options whose words begin at `position`, wrapping and an article aside."""
     begin, _ = bare_span(text, position, min(len(text), position + 40))
     article = ARTICLE.match(text, begin)
     begins = {begin, article.end() if article else begin}
     stop = min(len(text), begin + options.n_chars + 40)
     for mention in options.mentions(text, begin, stop)[:1]:
         if mention.span[0] in begins:
-            return mention.letter, mention.span[1]
+            return mention
     return None
 
 

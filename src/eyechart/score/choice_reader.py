@@ -140,13 +140,15 @@ def _option_in(text: str, place: Statement, options: Options) -> Reading | None:
     mentions = options.mentions(text, place.start, place.end)
     if not mentions:
         return None
-    if len({mention.letter for mention in mentions}) > 1:
+    if len({(mention.letter, mention.letters) for mention in mentions}) > 1:
         return unread("ambiguous", mentions[0].span)
-    letter = mentions[0].letter
+    named = mentions[0]
     beside = _LETTER_BESIDE.match(text, mentions[-1].span[1])
-    if beside and options.label(beside.group(1)) not in (None, letter):
-        return unread("contradiction", (mentions[0].span[0], beside.end()))
-    return chosen(letter, "stated", mentions[0].span) if letter else unread("ambiguous", mentions[0].span)
+    lettered = options.label(beside.group(1)) if beside else None
+    if beside and lettered and lettered not in named.letters:
+        return unread("contradiction", (named.span[0], beside.end()))
+    letter = lettered or named.letter
+    return chosen(letter, "stated", named.span) if letter else unread("ambiguous", named.span)
 
 
 def _last_line(text: str, start: int, end: int, options: Options) -> Reading | None:
@@ -174,7 +176,7 @@ def _by_implication(text: str, start: int, options: Options) -> Reading | None:
     if len({(place.kind, place.letter) for place in found}) > 1:
         return unread("ambiguous", found[0].span)
     last = found[-1]
-    if options.by_case.get(last.letter or "") not in (None, last.letter):
+    if options.by_case.get(last.letter or "", ()) not in ((), (last.letter,)):
         return unread("ambiguous", last.span)  # "the blood type is A", and A is what option B says
     return Reading(last.letter, "choice:implied" if last.letter else f"choice:{last.kind}", last.span)
 

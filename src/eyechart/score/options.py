@@ -26,9 +26,10 @@ _NEGATED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place where an option stands in a text by its own words; no `letter` when two options share them."""
+    """A place where an option stands in a text by its own words, which several options may share."""
 
-    letter: str | None
+    letter: str | None  # the one that is meant; none when two options share the words
+    letters: tuple[str, ...]  # all that share them, in any case
     span: tuple[int, int]
 
 
@@ -37,8 +38,8 @@ class Options:
     """Letters and texts, prepared once for many replies."""
 
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
-    by_case: Mapping[str, str | None]  # text as written -> letter; None when two options share it
-    by_text: Mapping[str, str | None]  # the same without case
+    by_case: Mapping[str, tuple[str, ...]]  # text as written -> letters, for files repeat options
+    by_text: Mapping[str, tuple[str, ...]]  # the same without case
     findable: tuple[str, ...]  # texts that can be found inside a sentence
     n_chars: int
 
@@ -52,8 +53,15 @@ class Options:
         >>> options_of({"A": "red", "B": "dark red"}).named("**Dark red.**")
         'B'
         """
-        words = _words(fold(text))
-        return self.by_case.get(words) or self.by_text.get(words.lower())
+        return self._letter_of(_words(fold(text)))
+
+    def all_named(self, text: str) -> tuple[str, ...]:
+        """All options whose own text this is, in any case.
+
+        >>> options_of({"A": "red", "B": "white", "C": "Red"}).all_named("red")
+        ('A', 'C')
+        """
+        return self.by_text.get(_words(fold(text)).lower(), ())
 
     def mentions(self, text: str, start: int = 0, end: int | None = None) -> list[Mention]:
         """Where `text` (already folded) names options: whole words, the longest first, denied ones left out.
@@ -71,12 +79,13 @@ class Options:
             if begin >= free_from:  # the longest of those that begin there: "dark red", not "red"
                 free_from = stop
                 if not is_negated(text, begin):
-                    mentions.append(Mention(self._letter_of(text[begin:stop]), (begin, stop)))
+                    words = " ".join(text[begin:stop].split())
+                    letters = self.by_text.get(words.lower(), ())
+                    mentions.append(Mention(self._letter_of(words), letters, (begin, stop)))
         return mentions
 
     def _letter_of(self, words: str) -> str | None:
-        words = " ".join(words.split())
-        return self.by_case.get(words) or self.by_text.get(words.lower())
+        return _only(self.by_case.get(words, ())) or _only(self.by_text.get(words.lower(), ()))
 
 
 def is_negated(text: str, position: int) -> bool:
@@ -95,13 +104,13 @@ def options_of(choices: Mapping[str, str]) -> Options:
 
 @lru_cache(maxsize=4096)
 def _prepared(choices: tuple[tuple[str, str], ...]) -> Options:
-    by_case: dict[str, str | None] = {}
-    by_text: dict[str, str | None] = {}
+    by_case: dict[str, tuple[str, ...]] = {}
+    by_text: dict[str, tuple[str, ...]] = {}
     for letter, text in choices:
         words = _words(fold(text))
         if words:
-            by_case[words] = None if words in by_case else letter
-            by_text[words.lower()] = None if words.lower() in by_text else letter
+            by_case[words] = (*by_case.get(words, ()), letter)
+            by_text[words.lower()] = (*by_text.get(words.lower(), ()), letter)
     return Options(
         labels={letter.strip().upper(): letter for letter, _ in choices},
         by_case=by_case,
@@ -110,6 +119,10 @@ def _prepared(choices: tuple[tuple[str, str], ...]) -> Options:
         findable=tuple(words for words in by_case if any(map(str.isalnum, words))),
         n_chars=sum(len(text) for text in by_case),
     )
+
+
+def _only(letters: tuple[str, ...]) -> str | None:
+    return letters[0] if len(letters) == 1 else None
 
 
 def _words(text: str) -> str:

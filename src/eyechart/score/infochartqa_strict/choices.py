@@ -60,6 +60,6 @@ def _named(text: str, options: Options) -> frozenset[str]:
 
 def _letter(part: str, options: Options) -> str | None:
     if found := _LABELLED.fullmatch(part):
-        named = options.named(found[2]) if bare(found[2]) else None
-        return found[1].upper() if not bare(found[2]) or named == found[1].upper() else None
+        letter = found[1].upper()
+        return letter if not bare(found[2]) or letter in options.all_named(found[2]) else None
     return part.upper() if part.upper() in tuple(LETTERS) else options.named(part)
