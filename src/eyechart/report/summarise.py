@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -198,9 +199,9 @@ class _Count:
             self._by_trial.setdefault(result.trial, Moments()).add(value, result.sample.weight)
 
     def groups(self) -> dict[str, dict[str, Group]]:
-        """The groups of every key that some sample has: values in the order of text, catch-alls last."""
+        """The groups of every key that some sample has: numbers by size, then texts, catch-alls last."""
         return {
-            key: {value: tallies[value].group() for value in sorted(tallies, key=_last_if_catch_all)}
+            key: {value: tallies[value].group() for value in sorted(tallies, key=_place)}
             for key, tallies in self._by.items()
             if tallies.keys() - {NO_VALUE}
         }
@@ -270,5 +271,15 @@ def _as_text(value: Any) -> str:
     return str(value).strip() or NO_VALUE
 
 
-def _last_if_catch_all(value: str) -> tuple[bool, str]:
-    return value in {NO_VALUE, OTHER_VALUES}, value
+def _place(value: str) -> tuple[bool, bool, float, str]:
+    """Where a group stands among the others.
+
+    >>> sorted(["10", "(none)", "b", "9", "a"], key=_place)
+    ['9', '10', 'a', 'b', '(none)']
+    """
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    is_number = math.isfinite(number)
+    return value in {NO_VALUE, OTHER_VALUES}, not is_number, number if is_number else 0.0, value
