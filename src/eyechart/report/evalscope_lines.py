@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eyechart.exchange import MARK, TRIAL
+from eyechart.report.credit import credit
 from eyechart.report.interchange import (
     failure_text,
     messages_of,
@@ -13,7 +14,6 @@ from eyechart.report.interchange import (
     reply_message,
     sample_record,
 )
-from eyechart.report.summarise import credit
 from eyechart.types import Result
 
 METRIC = "accuracy"

@@ -26,11 +26,12 @@ from typing import IO, Any
 import msgspec
 
 from eyechart.registry import exporter
+from eyechart.report.counting import OTHER_VALUES
+from eyechart.report.credit import credit
 from eyechart.report.evalscope_lines import METRIC, prediction_line, review_line
 from eyechart.report.files import text_file, write_json
 from eyechart.report.headline import Numbers, numbers_of, trials_of
 from eyechart.report.interchange import json_text
-from eyechart.report.summarise import OTHER_VALUES, credit
 from eyechart.report.vlmevalkit.names import model_name
 from eyechart.store.folder import file_safe, make
 from eyechart.types import Export, Result

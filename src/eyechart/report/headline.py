@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyechart.report.circles import fold
+from eyechart.report.credit import credit
 from eyechart.report.statistics import Moments
-from eyechart.report.summarise import credit, summarise
+from eyechart.report.summarise import summarise
 from eyechart.report.summary import Summary
 from eyechart.types import Export, Result
 

@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from eyechart.exchange import MARK
 from eyechart.registry import exporter
+from eyechart.report.credit import credit
 from eyechart.report.files import text_file
 from eyechart.report.headline import Numbers, numbers_of, trials_of
 from eyechart.report.interchange import (
@@ -35,7 +36,6 @@ from eyechart.report.interchange import (
     sample_record,
     usage_of,
 )
-from eyechart.report.summarise import credit
 from eyechart.store.folder import file_safe
 from eyechart.types import Export, Result, Usage
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from eyechart.exchange import MARK
 from eyechart.registry import exporter
+from eyechart.report.credit import credit
 from eyechart.report.files import text_file
 from eyechart.report.headline import Numbers, numbers_of, trials_of
 from eyechart.report.interchange import failure_text, json_text, prompt_text, reply_record, sample_record
-from eyechart.report.summarise import credit
 from eyechart.store.folder import file_safe
 from eyechart.types import Export, Result
 

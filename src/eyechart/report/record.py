@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from eyechart.model.prices import Price
-from eyechart.report.summarise import credit
+from eyechart.report.credit import credit
 from eyechart.types import Result, Sample
 
 Cell: TypeAlias = str | int | float | None

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from eyechart.report.credit import credit
 from eyechart.report.exports import guarded
 from eyechart.report.files import text_file
-from eyechart.report.summarise import credit
 from eyechart.types import Result
 
 GROUPS = ("l2-category", "category")

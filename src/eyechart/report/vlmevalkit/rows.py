@@ -12,8 +12,8 @@ from typing import Any
 
 from eyechart.exchange import NO_ANSWER
 from eyechart.report.circles import fold
+from eyechart.report.credit import credit
 from eyechart.report.record import MAX_META, Cell, to_json_text
-from eyechart.report.summarise import credit
 from eyechart.report.vlmevalkit.accuracy import Line, accuracy
 from eyechart.types import Result
 
