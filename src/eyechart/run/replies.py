@@ -44,14 +44,7 @@ def score_replies(
     samples = said.source or benchmark.source
     said = named_as(said, samples, f"{replies}", benchmark.name)
     model = said.model or _model_in_name(file, benchmark) or f"replies/{file.stem}"
-    identity = {
-        "origin": samples.origin,
-        "replies": str(file.resolve()),
-        "settings": dict(benchmark.settings),
-        "circular": options.circular,
-        "selection": options.selection(),
-    }
-    folder = folders.folder_for(Path(options.out), benchmark.name, model, identity)
+    folder = _folder(benchmark, samples, file, model, options)
     folders.make(folder)
     with folders.hold(folder):
         journal = Journal.create(folder / FILE_NAME)
@@ -69,6 +62,20 @@ def score_replies(
         if benchmark.files:
             done.try_to_write_files()
     return done
+
+
+def _folder(benchmark: Benchmark, samples: Source, file: Path, model: str, options: Options) -> Path:
+    """The same file of replies to the same questions is the same run."""
+    from eyechart.store.folder import folder_for
+
+    identity = {
+        "origin": samples.origin,
+        "replies": str(file.resolve()),
+        "settings": dict(benchmark.settings),
+        "circular": options.circular,
+        "selection": options.selection(),
+    }
+    return folder_for(Path(options.out), benchmark.name, model, identity)
 
 
 def _read_log(path: Path, *, with_questions: bool) -> Log | None:
