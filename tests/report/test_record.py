@@ -1,6 +1,7 @@
 import json
 from collections import UserDict
 from datetime import date
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -94,3 +95,8 @@ def test_a_record_and_a_row_say_what_the_reply_cost() -> None:
     column = rows.columns.index("cost")
     assert [cells[column] for cells in rows.cells] == [pytest.approx(cost), None, None]
     assert to_record(result(0))["cost"] is None, "without a price nothing is known, which is not nothing"
+
+
+def test_every_column_is_on_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    assert not {name for name in to_rows([]).columns if f"`{name}`" not in page}
