@@ -22,9 +22,7 @@ from eyechart.engine.prepare import Prepare, Prepared
 from eyechart.store.tasks import Task
 
 _QUICK_S = 0.002  # ten times what a quick task takes; more means a slow disk, or decoding
-_SLOW_ONES = (
-    8  # so many slow ones among the last 32 are no accident, such as the first, which imports decoders
-)
+_SLOW_ONES = 8  # of the last 32 are no accident, such as the first one, which imports decoders
 _QUICK_BYTES = 512 * 1024
 # Made one right after the other, tasks take half as long as one by one between requests: the processor's
 # caches then hold what one kind of work needs. Those who wait for the loop must not feel it.

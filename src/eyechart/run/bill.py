@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import UsageError
@@ -13,6 +13,7 @@ from eyechart.types import Model
 if TYPE_CHECKING:
     from eyechart.engine.budget import Budget
     from eyechart.run.plan import Plan
+    from eyechart.store.counts import Judged
     from eyechart.store.journal import Journal
 
 _JUDGES = "judge_prices"  # among the journal's facts
@@ -80,6 +81,25 @@ def keep_judge_price(journal: Journal, judge: Model | None, prices: Mapping[str,
 def judge_prices(journal: Journal) -> dict[str, Price | None]:
     """The prices of all judges that a run has had, by name."""
     return {name: Price.of(kept) for name, kept in (journal.meta(_JUDGES) or {}).items()}
+
+
+def judges_cost(journal: Journal, judged: Sequence[Judged], *, otherwise: Price | None) -> float | None:
+    """What all judges of a run have taken, each at its own price; None where a part is not known."""
+    prices, total = judge_prices(journal), 0.0
+    for one in judged:
+        price = prices.get(one.model, otherwise)
+        if price is None or one.n_counted < one.n_asked + one.n_cached:
+            return None
+        total += price.cost(one.usage)
+    return total
+
+
+def judge_requests(judged: Sequence[Judged]) -> dict[str, int]:
+    """Calls to judges, and those that other runs had made before."""
+    if not judged:
+        return {}
+    cached = sum(one.n_cached for one in judged)
+    return {"judge": sum(one.n_asked for one in judged), **({"judge_cached": cached} if cached else {})}
 
 
 def make_budget(

@@ -44,6 +44,7 @@ class Run:
     def _plain(self) -> Summary:
         """Every row for itself, whether or not some are rotations of one question."""
         from eyechart.report.summarise import summarise
+        from eyechart.run.bill import judge_requests
 
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
@@ -56,7 +57,7 @@ class Run:
             run=str(self.folder),
             requests={
                 **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
-                **_judge_requests(judged),
+                **judge_requests(judged),
             },
             price=self.price(),
             seconds=totals["seconds"],
@@ -78,19 +79,13 @@ class Run:
         return Price.of(kept.get(who)) if isinstance(kept, Mapping) else None
 
     def _with_judge(self, cost: float | None, judged: Sequence[Judged]) -> float | None:
-        """The model's cost and that of every judge, each at its own price; None where a part is not known."""
-        from eyechart.run.bill import judge_prices
+        """The model's cost and that of every judge; None where a part is not known."""
+        from eyechart.run.bill import judges_cost
 
         if not judged or (cost is None and "replies" not in self.manifest):
             return cost
-        prices, latest = judge_prices(self.journal), self.price("judge")
-        total = cost or 0.0
-        for one in judged:
-            price = prices.get(one.model, latest)
-            if price is None or one.n_counted < one.n_asked + one.n_cached:
-                return None
-            total += price.cost(one.usage)
-        return total
+        theirs = judges_cost(self.journal, judged, otherwise=self.price("judge"))
+        return None if theirs is None else (cost or 0.0) + theirs
 
     @cached_property
     def summary(self) -> Summary:
@@ -255,14 +250,6 @@ class Run:
         if self.is_interrupted:
             return 130
         return 1 if self.n_failed or self.n_unjudged or self.trouble else 0
-
-
-def _judge_requests(judged: Sequence[Judged]) -> dict[str, int]:
-    """Calls to judges, and those that other runs had made before."""
-    if not judged:
-        return {}
-    cached = sum(one.n_cached for one in judged)
-    return {"judge": sum(one.n_asked for one in judged), **({"judge_cached": cached} if cached else {})}
 
 
 def _near_samples(name: str, results: Iterable[Result]) -> str:
