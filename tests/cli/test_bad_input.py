@@ -105,6 +105,14 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "a limit of nothing": (["q.tsv", "-m", "baseline/random", "--limit", "0"], ["limit", "at least 1"]),
     "no time at all": (["q.tsv", "-m", "baseline/random", "--timeout", "nan"], ["timeout", "more than 0"]),
     "a class that is not there": (["q.tsv", "-m", "python:nowhere.py:M"], ["nowhere.py"]),
+    "a folder of pictures that is not there": (
+        ["q.tsv", "-m", "baseline/random", "--image-root", "pictrues"],
+        ["there is no folder pictrues"],
+    ),
+    "a parameter inside a number": (
+        ["q.tsv", "-m", "openai/m", "--param", "extra_body=1", "--param", "extra_body.skip=1"],
+        ["--param extra_body.skip", "has a value already"],
+    ),
     "a pair that is none": (["q.tsv", "-m", "baseline/random", "--where", "odd"], ["--where", "NAME=VALUE"]),
 }
 

@@ -57,12 +57,14 @@ def test_blanks_around_a_name_do_not_hide_it() -> None:
 
 
 def test_overrides_that_cannot_be_meant() -> None:
-    with pytest.raises(UsageError, match="did you mean question"):
+    with pytest.raises(UsageError, match=r"did you mean question or question_id\?"):
         detected({"question": "?"}, qestion="question")
     with pytest.raises(
         UsageError, match=r"has no column 'catagory'\n  hint: did you mean category\? It has: question"
     ):
         detected({"question": "?", "category": "x"}, category="catagory")
+    with pytest.raises(UsageError, match=r"has no column 'zzz'\n  hint: it has: question"):
+        detected({"question": "?"}, category="zzz")
     with pytest.raises(UsageError, match="known: id, question"):
         detected({"question": "?"}, zzz="question")
 

@@ -94,6 +94,8 @@ def parameters(given: Sequence[str], flag: str = "--param") -> dict[str, Any]:
         place = found
         for step in path:
             place = place.setdefault(step, {})
+            if not isinstance(place, dict):
+                raise UsageError(f"{flag} {name}=...: {step} has a value already, which holds no names")
         place[last] = value
     return found
 

@@ -63,7 +63,7 @@ def resolve_target(name: str) -> str:
     for target, aliases in ALIASES.items():
         if name in aliases:
             return target
-    known = [*ALIASES, *(alias for names in ALIASES.values() for alias in names)]
+    known = list(dict.fromkeys([*ALIASES, *(alias for names in ALIASES.values() for alias in names)]))
     targets = f"known: {', '.join(ALIASES)}, A to Z"
     hint = f"{did_you_mean(name, known)} {targets}".strip()
     raise UsageError(f"--field {name}=...: a sample has no {name!r}", hint=hint)
@@ -77,9 +77,10 @@ def map_columns(
     for name, column in by_user.items():
         if column not in columns:
             near = did_you_mean(column, list(columns))
+            has = f"has: {', '.join(columns)}"
             raise UsageError(
                 f"--field {name}={column}: {path.name} has no column {column!r}",
-                hint=f"{near} It has: {', '.join(columns)}".strip(),
+                hint=f"{near} It {has}" if near else f"it {has}",
             )
     folded = {column.strip().lower(): column for column in reversed(columns)}
     taken = set(by_user.values())

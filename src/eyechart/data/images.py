@@ -195,7 +195,7 @@ def _status(ref: ImageRef) -> os.stat_result:
     except FileNotFoundError as err:
         hint = "pictures are looked for beside the data file, then in --image-root"
         if "\\" in path and os.sep == "/":
-            hint = "the path is one of Windows: write it with /, relative to the data file or to --image-root"
+            hint = "the path is one of Windows: write / in it; where pictures lie elsewhere: --image-root"
         if len(path) > _LONGEST_SHOWN:  # hardly a path: more likely base64 that went wrong
             shown = f"{path[:_LONGEST_SHOWN]}…"
             raise MissingImage(f"{shown}: neither base64 nor the path of a file", hint=hint) from err

@@ -87,6 +87,8 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     Looks at the first rows only. What was understood is in the result's `detection`.
     """
     options = options or SourceOptions()
+    if options.image_root and not Path(options.image_root).is_dir():
+        raise UsageError(f"image_root: there is no folder {options.image_root}", hint="check the path")
     if is_hub(spec):
         return _open_hub(str(spec), options)
     found = find_file(spec)
