@@ -56,6 +56,24 @@ def test_blanks_around_a_name_do_not_hide_it() -> None:
     assert detected({" A": "x", "A": "y", "B": "z", "question": "?"}).letters == {"A": "A", "B": "B"}
 
 
+@pytest.mark.parametrize(
+    ("columns", "alike"),
+    [
+        (["option_a", "Option B"], 2),
+        (["choice1", "choice2", "choice3"], 3),
+        (["a", "b"], 2),
+        (["b", "c"], 0),
+        (["a"], 0),
+        (["optional", "choices made"], 0),
+    ],
+)
+def test_columns_that_look_like_options_are_seen(columns: list[str], alike: int) -> None:
+    values = {"question": "?", **dict.fromkeys(columns, "x")}
+    assert detected(values).like_options == tuple(columns[:alike])
+    assert detected(values | {"A": "x", "B": "y"}).like_options == ()
+    assert detected(values | {"options": "[]"}).like_options == ()
+
+
 def test_overrides_that_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match=r"did you mean question or question_id\?"):
         detected({"question": "?"}, qestion="question")

@@ -55,6 +55,12 @@ def test_options_that_are_no_texts_are_refused(options: Any) -> None:
     assert "letter to text" in caught.value.hint
 
 
+@pytest.mark.parametrize("question", [["a", "b"], {"text": "a"}])
+def test_a_question_that_is_no_text_is_refused(question: Any) -> None:
+    with pytest.raises(DataError, match="a: row 1: a question that is no text: "):
+        parts({"question": question}, "jsonl")
+
+
 def test_too_many_options() -> None:
     with pytest.raises(DataError, match="a: row 1: 30 options"):
         parts({"question": "?", "options": ["x"] * 30})

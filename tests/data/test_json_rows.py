@@ -173,7 +173,12 @@ def test_malformed_files_are_named(tmp_path: Path, text: str, message: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"), [('[{"a": 1},]', "a comma too many"), ("[[1, 2]]", "orient='records'")]
+    ("text", "hint"),
+    [
+        ('[{"a": 1},]', "a comma too many"),
+        ("[[1, 2]]", "orient='records'"),
+        ('[{"a": 1e400}]', "as a text"),
+    ],
 )
 def test_what_to_do_about_a_malformed_file(tmp_path: Path, text: str, hint: str) -> None:
     with pytest.raises(DataError) as caught:

@@ -7,7 +7,7 @@ from eyechart.data import lint
 from eyechart.data.findings import Report
 from eyechart.data.images import ImageLoader
 from eyechart.data.lint import check
-from eyechart.data.source import open_source
+from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
 from support.files import choice_tsv, jsonl, picture, picture_base64
@@ -111,6 +111,16 @@ def test_balance_and_repeats(tmp_path: Path) -> None:
 def test_options_without_letters(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "a.jsonl", [{"question": "?", "options": "whatever you like", "answer": "x"}])
     assert counts(looked_over(path)) == {"unread-options": 1}
+
+
+def test_columns_that_nobody_named_as_options(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("question,Option A,Option B,answer\n?,x,y,A\n")
+    (finding,) = looked_over(path).findings
+    assert (finding.code, finding.examples) == ("unused-options", ["Option A, Option B"])
+    assert finding.hints == ["if they are: --field A='Option A' --field B='Option B'"]
+    named = SourceOptions(fields={"A": "Option A", "B": "Option B"})
+    assert check(open_source(path, named), ImageLoader()).findings == []
 
 
 def test_a_file_that_breaks_off(tmp_path: Path) -> None:

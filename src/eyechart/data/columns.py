@@ -6,6 +6,7 @@ to the user before anything is spent.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,10 @@ ONLY_PATHS = ("image_path", "file_name")
 REPEATING_IDS = ("question_id",)
 
 
+# How people call columns of options, besides by their letters alone.
+_LIKE_OPTIONS = re.compile(r"(?:(?:option|choice|opt)[ _.-]*([a-h1-8])|([a-h]))", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
     """What a file was taken for, and why."""
@@ -49,6 +54,7 @@ class Detection:
     tried: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # as `fields`, and what may come later
     columns: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  # columns that mean nothing to us; they stay in the sample's meta
+    like_options: tuple[str, ...] = ()  # of those: columns that look like options
     reasons: tuple[str, ...] = ()
 
 
@@ -125,6 +131,7 @@ def detect(
     shape, reasons = _shape(format, fields, letters, list(rows))
     used = {column for names in fields.values() for column in names[:1]} | set(letters.values())
     used |= set(fields.get("image", ()))
+    kept = tuple(column for column in columns if column not in used)
     return Detection(
         format=format,
         shape=shape,
@@ -133,9 +140,20 @@ def detect(
         letters=letters,
         tried=_tried(fields, {resolve_target(name) for name in overrides}) if is_json(format) else fields,
         columns=tuple(columns),
-        kept=tuple(column for column in columns if column not in used),
+        kept=kept,
+        like_options=() if letters or "options" in fields else _like_options(kept),
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields)),
     )
+
+
+def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns that look like options, two at least, the first of them A or 1."""
+    found = {
+        column: (match[1] or match[2]).lower()
+        for column in columns
+        if (match := _LIKE_OPTIONS.fullmatch(column.strip()))
+    }
+    return tuple(found) if len(found) > 1 and {"a", "1"} & set(found.values()) else ()
 
 
 def is_json(format: str) -> bool:

@@ -55,7 +55,7 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
     choices, choices_text = _choices(letters, values, take, where)
     parts = Fields(
         id=sample_id,
-        question=as_text(take("question")),
+        question=_question(take("question"), where),
         golds=_as_letters(_golds(take("answer")), choices),
         choices=choices,
         choices_text=choices_text,
@@ -67,6 +67,15 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
     pictures = set(fields.get("image", ())) - ({*ONLY_PATHS} - {image_column})
     parts.meta.update(_rest(values, used | pictures | set(parts.meta)))
     return parts
+
+
+def _question(value: Any, where: str) -> str:
+    if isinstance(value, list | dict):
+        raise DataError(
+            f"{where}: a question that is no text: {as_text(value)[:60]}",
+            hint="--field question=COLUMN names a column of texts",
+        )
+    return as_text(value)
 
 
 def _rest(values: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:

@@ -182,8 +182,12 @@ def _read_row(
     except UnicodeDecodeError:
         on_problem(undecodable(where, _broken_column(text), text, reader.encoding))
     except msgspec.ValidationError as err:
-        hint = "each row names its own values; pandas: df.to_json(..., orient='records')"
-        on_problem(DataError(f'{where}: a row must be an object like {{"question": ...}} ({err})', hint=hint))
+        if "`object`" in str(err):
+            hint = "each row names its own values; pandas: df.to_json(..., orient='records')"
+            what = f'a row must be an object like {{"question": ...}} ({err})'
+        else:
+            what, hint = f"a value that cannot be read: {err}", "write it as a text, in quotes"
+        on_problem(DataError(f"{where}: {what}", hint=hint))
     except (msgspec.DecodeError, RecursionError) as err:
         if not _is_text(text):
             on_problem(undecodable(where, "?", text, reader.encoding))

@@ -6,10 +6,12 @@ One pass, row by row; only ids and the references of pictures already looked at 
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from eyechart.data.choices import LETTERS
 from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.findings import ABOUT, SEVERITY, Finding, Report
 from eyechart.data.images import ImageLoader, MissingImage
@@ -54,6 +56,10 @@ class _Lint:
         fields = source.detection.fields if isinstance(source, FileSource) else {}
         self.expects_images = "image" in fields
         self.ids_may_repeat = fields.get("id", ("",))[0].lower() in REPEATING_IDS
+        if isinstance(source, FileSource) and (columns := source.detection.like_options):
+            named = zip(LETTERS, map(shlex.quote, columns), strict=False)
+            hint = " ".join(f"--field {letter}={column}" for letter, column in named)
+            self.add("unused-options", 0, ", ".join(columns), f"if they are: {hint}")
         self.by_chance = 0.0  # expected hits of a random letter, over the rows counted in `letters`
 
     def add(self, code: str, row: int, example: str = "", hint: str = "") -> None:
