@@ -1,4 +1,4 @@
-"""A choice that a reply begins with: "B. ...", "(B) ...", "B, because ...", "B dog".
+"""A choice that a reply, or its last line, begins with: "B. ...", "(B) ...", "B, because ...", "B dog".
 
 The words after the letter may be those of its option. Where they are another's, the reply contradicts itself;
 where the other letters follow, it repeats the options and chooses none.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from eyechart.score.letters import other_letter
-from eyechart.score.options import ARTICLE, Mention, Options
+from eyechart.score.options import ARTICLE, Mention, Options, is_negated
 from eyechart.score.statement import bare_span
 from eyechart.score.verdict import Reading, chosen, unread
 
@@ -41,6 +41,8 @@ def read_lead(text: str, start: int, options: Options) -> Reading | None:
     if _lists_options(text, lead, letter, options) or other_letter(text, lead.end(1), letter, options):
         return unread("ambiguous", span)
     named = _named_at(text, lead.end(), options)
+    if named and letter not in named.letters and (dash := lead.group(2).find("-")) >= 0:
+        named = _named_at(text, lead.start(2) + dash, options) or named  # "(C) -$5": it is a minus
     if named is None:
         return chosen(letter, "lettered", span)
     end = named.span[1]
@@ -50,6 +52,33 @@ def read_lead(text: str, start: int, options: Options) -> Reading | None:
     if after and options.label(after.group(1)) not in (None, letter):
         return unread("ambiguous", span)
     return chosen(letter, "lettered", (span[0], end))
+
+
+def read_last_line(text: str, start: int, end: int, options: Options) -> Reading | None:
+    r"""A last line that is a letter and its option's own words and nothing else, behind any reasoning.
+
+    Not where another line begins with another option's letter: such lines list the options.
+
+    >>> from eyechart.score.options import options_of
+    >>> options, text = options_of({"A": "cat", "B": "dog"}), "Unlike a cat, it barks.\n\n**B. dog**"
+    >>> read_last_line(text, 0, len(text), options)
+    Reading(answer='B', rule='choice:last-line', span=(27, 33), is_whole=False)
+    """
+    newline = text.rfind("\n", start, end)
+    if newline < 0 or end - newline > options.n_chars + 60:
+        return None
+    first, last = bare_span(text, newline, end)
+    lead = _LEAD.match(text, first, last)
+    letter = options.label(lead.group(1)) if lead else None
+    named = _named_at(text, lead.end(), options) if lead and letter else None
+    if letter is None or named is None or letter not in named.letters or named.span[1] < last:
+        return None
+    if is_negated(text, first):
+        return None
+    others = (options.label(found.group(1)) for found in _LINE_LETTER.finditer(text, start, newline))
+    if any(other not in (None, letter) for other in others):
+        return None
+    return chosen(letter, "last-line", (first, last))
 
 
 def _letter_then_words(text: str, start: int, options: Options) -> Reading | None:

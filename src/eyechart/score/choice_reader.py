@@ -10,8 +10,9 @@ How `read_choice` decides, first rule that finds something:
    statement stands even if the words after it are another option's.
 4. `choice:lettered`: the reply begins "B. ...", "(B) ...", "B, because ...". Where the words after the
    letter are another option's ("B. cat", and cat is A), it contradicts itself: `choice:contradiction`.
-5. `choice:implied`: "it is B", "so B", "option B", if all such places agree.
-6. `choice:option-text`: a short reply names exactly one option in its own words, whole words, longest
+5. `choice:last-line`: the last line is "B. dog", the letter and the words of one option.
+6. `choice:implied`: "it is B", "so B", "option B", if all such places agree.
+7. `choice:option-text`: a short reply names exactly one option in its own words, whole words, longest
    option first, denied ones aside.
 
 Else nothing was read, and the rule says why: `choice:ambiguous` (several), `choice:not-an-option`,
@@ -24,7 +25,7 @@ import re
 from collections.abc import Mapping
 
 from eyechart.score.abstain import abstains
-from eyechart.score.choice_lead import read_lead
+from eyechart.score.choice_lead import read_last_line, read_lead
 from eyechart.score.fold import fold
 from eyechart.score.letters import letter_after, strong, weak
 from eyechart.score.options import Options, options_of
@@ -163,10 +164,16 @@ def _last_line(text: str, start: int, end: int, options: Options) -> Reading | N
 def _by_prose(text: str, start: int, end: int, options: Options) -> Reading:
     return (
         read_lead(text, start, options)
+        or _by_last_line(text, start, end, options)
         or _by_implication(text, start, options)
         or _by_mention(text, start, end, options)
         or Reading(None, "choice:unread")
     )
+
+
+def _by_last_line(text: str, start: int, end: int, options: Options) -> Reading | None:
+    """Reasoning that speaks of several options, and at its end the one that is meant: "... B. dog"."""
+    return None if abstains(text[start:end]) else read_last_line(text, start, end, options)
 
 
 def _by_implication(text: str, start: int, options: Options) -> Reading | None:
