@@ -19,6 +19,7 @@ _LEAD = re.compile(
     r"\s+(?:because|since|as|due to|based on|given that|for the)\b)",
     re.IGNORECASE,
 )
+_MARKS = re.compile(r"[\s>#→•*-]{0,12}")  # of a list or a heading, before what the line says
 _LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
 _OPTION_WORD = re.compile(
     r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
@@ -67,7 +68,8 @@ def read_last_line(text: str, start: int, end: int, options: Options) -> Reading
     newline = text.rfind("\n", start, end)
     if newline < 0 or end - newline > options.n_chars + 60:
         return None
-    first, last = bare_span(text, newline, end)
+    marks = _MARKS.match(text, newline, end)
+    first, last = bare_span(text, marks.end() if marks else newline, end)
     lead = _LEAD.match(text, first, last)
     letter = options.label(lead.group(1)) if lead else None
     named = _named_at(text, lead.end(), options) if lead and letter else None
