@@ -15,6 +15,8 @@ from eyechart.errors import EyechartError, UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from eyechart.types import Benchmark, Sample
+
 
 def add_parser(verbs: Verbs) -> None:
     """Declare the verb and its actions."""
@@ -66,25 +68,15 @@ def execute_list(args: argparse.Namespace) -> int:
 
 def execute_show(args: argparse.Namespace) -> int:
     """Describe a source by what it was detected as and by one sample."""
-    from eyechart.data.source import reasons_of
     from eyechart.run.options import Options
     from eyechart.run.plan import asked_benchmark, choose_prompt
-    from eyechart.run.sources import settings_of
 
     benchmark, options = asked_benchmark(args.source, Options.of(options_of(args)))
-    settings = {**settings_of(benchmark.name), **benchmark.settings}
-    about = {
-        "name": benchmark.name,
-        "from": benchmark.source.origin,
-        "scorer": benchmark.scorer,
-        **{f"set {name}": str(value) for name, value in settings.items()},
-    }
+    about = _about(benchmark)
     try:
         sample = next((one for one in benchmark.source if args.sample in (None, one.id)), None)
     except EyechartError:
-        print_rich(
-            _two_columns(about.items())
-        )  # its options are worth knowing although its files are not here
+        print_rich(_two_columns(about.items()))  # worth knowing, although its files are not here
         raise
     if sample is None:
         first = next(iter(benchmark.source)).id
@@ -93,10 +85,32 @@ def execute_show(args: argparse.Namespace) -> int:
         prompt = choose_prompt(benchmark, options)
         turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in prompt(sample.without_golds())]
         print_rich(_two_columns((role, text or "(here the model speaks)") for role, text in turns))
-        return 0
-    facts = {
-        **about,
-        **{f"why ({n})": reason for n, reason in enumerate(reasons_of(benchmark.source), start=1)},
+    else:
+        print_rich(_two_columns([*about.items(), *_why(benchmark), *_facts(sample).items()]))
+    return 0
+
+
+def _about(benchmark: Benchmark) -> dict[str, str]:
+    from eyechart.run.sources import settings_of
+
+    settings = {**settings_of(benchmark.name), **benchmark.settings}
+    return {
+        "name": benchmark.name,
+        "from": benchmark.source.origin,
+        "scorer": benchmark.scorer,
+        **{f"set {name}": str(value) for name, value in settings.items()},
+    }
+
+
+def _why(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """Why the source was taken for what it is."""
+    from eyechart.data.source import reasons_of
+
+    return [(f"why ({n})", reason) for n, reason in enumerate(reasons_of(benchmark.source), start=1)]
+
+
+def _facts(sample: Sample) -> dict[str, str]:
+    return {
         "sample": sample.id,
         "question": sample.question,
         **{f"option {letter}": text for letter, text in sample.choices.items()},
@@ -104,8 +118,6 @@ def execute_show(args: argparse.Namespace) -> int:
         "pictures": "\n".join(str(image) for image in sample.images) or "(none)",
         **{str(name): str(value) for name, value in sample.meta.items()},
     }
-    print_rich(_two_columns(facts.items()))
-    return 0
 
 
 def execute_check(args: argparse.Namespace) -> int:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.arguments import Verbs, add_verb
 from eyechart.cli.output import note, print_json
 from eyechart.errors import UsageError, listed
+
+if TYPE_CHECKING:
+    from eyechart.compat.multi.scoring import Metrics
 
 DESCRIPTION = """\
 MULTI's own metrics step: scores a prediction file against the problem file with answers, and writes
@@ -68,21 +72,8 @@ def execute(args: argparse.Namespace) -> int:
         answer_position=args.answer_position,
         output_dir=args.output_dir,
     )
-    files = [str(path) for path in found.files]
     if args.json:
-        print_json(
-            {
-                "score": found.score / found.total if found.total else None,
-                "points": found.score,
-                "total": found.total,
-                "n": found.n,
-                "answer_position": args.answer_position,
-                "summary": found.summary,
-                "unscored": list(found.unlabelled),
-                "left_out": list(found.unknown),
-                "files": files,
-            }
-        )
+        print_json(_as_json(found, args.answer_position))
     else:
         print("\n".join(found.lines))
         if args.detail:
@@ -93,3 +84,17 @@ def execute(args: argparse.Namespace) -> int:
         names = [path.name for path in found.files]
         note(f"result files: {found.files[0].parent} ({listed(names, len(names))})")
     return 0
+
+
+def _as_json(found: Metrics, answer_position: str) -> dict[str, Any]:
+    return {
+        "score": found.score / found.total if found.total else None,
+        "points": found.score,
+        "total": found.total,
+        "n": found.n,
+        "answer_position": answer_position,
+        "summary": found.summary,
+        "unscored": list(found.unlabelled),
+        "left_out": list(found.unknown),
+        "files": [str(path) for path in found.files],
+    }

@@ -72,6 +72,16 @@ def add_parser(verbs: Verbs) -> None:
     add_model_flags(parser)
     add_benchmark_flags(parser)
     add_data_flags(parser)
+    _add_selection_flags(parser)
+    add_prompt_flags(parser)
+    _add_picture_flags(parser)
+    add_verdict_flags(parser)
+    add_pace_flags(parser)
+    add_bill_flags(parser)
+    _add_run_flags(parser)
+
+
+def _add_selection_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which questions, and how often")
     group.add_argument("--limit", type=int, metavar="N", help="the first N samples")
     group.add_argument("--ids", action="append", default=[], metavar="ID,…", help="these samples, or @file")
@@ -89,7 +99,9 @@ def add_parser(verbs: Verbs) -> None:
         default=None,
         help="one request a trial (default: one for all trials, where the endpoint gives several answers)",
     )
-    add_prompt_flags(parser)
+
+
+def _add_picture_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the pictures")
     group.add_argument(
         "--max-pixels", type=int, metavar="N", help="shrink larger pictures (default: as they are)"
@@ -107,9 +119,9 @@ def add_parser(verbs: Verbs) -> None:
         default=None,
         help="hand addresses of pictures to the model, which fetches them itself",
     )
-    add_verdict_flags(parser)
-    add_pace_flags(parser)
-    add_bill_flags(parser)
+
+
+def _add_run_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the run")
     group.add_argument(
         "--out", "--work-dir", "--log-dir", metavar="DIR", help="where run folders are kept (default: runs)"
