@@ -191,6 +191,7 @@ READ = [(reply, ANIMALS, "B") for reply in [*BARE, *EXPLICIT, *LED, *IMPLIED, *N
     ("The answer is B. cat", ANIMALS, "B"),  # an explicit letter stands, whatever words follow
     ("The cat is not visible here, while the dog is.\n\nB. dog", ANIMALS, "B"), ("I see a cat and a dog.\n**(B) dog.**", ANIMALS, "B"),
     ("Option A is a cat. Option C is a bird.\n\nB: dog", ANIMALS, "B"), ("A cat? A dog!\n\n- **B. dog**", ANIMALS, "B"), ("A cat? A dog!\n→ B. dog", ANIMALS, "B"), ("It is red.\n\nD. red", REPEATED, "D"),
+    ("It is small, so I cannot be sure that it is no cat.\n\nB. dog", ANIMALS, "B"), ("A cat or a dog\n\nB. dog", ANIMALS, "B"), ("A cat or a dog.\n### Answer\nB. dog", ANIMALS, "B"),
     ("(C) -$10'000", {"A": "-$11'000", "B": "$10'000", "C": "-$10'000"}, "C"), ("C) -$5", {"B": "$5", "C": "-$5"}, "C"),
     ("D. red", REPEATED, "D"), ("(A) Red", REPEATED, "A"), ("D red", REPEATED, "D"), ("**D: Red.**", REPEATED, "D"),
     ("The answer is red (D).", REPEATED, "D"), ("B. white", REPEATED, "B"), ("D. red\nIt glows.", REPEATED, "D"),
@@ -222,7 +223,7 @@ UNREAD = [
     ("same", {"A": "same", "B": "same"}, None), ("Plan B-side", ANIMALS, "unread"), ("看不清", CHINESE, "unread"),
     ("It might be A. It might be B.", ANIMALS, "unread"), ("I think A. I think B.", ANIMALS, "ambiguous"),
     (r"\boxed{A} or \boxed{B}", ANIMALS, "ambiguous"), ("I don't think the answer is B.", ANIMALS, "unread"), ("选项A：左边。选项C：右边。", ANIMALS, "ambiguous"),
-    ("Options:\nA. cat\nB. dog", ANIMALS, "ambiguous"), ("I see:\n- A. cat\n- B. dog", ANIMALS, "ambiguous"), ("I cannot tell whether it is a cat or\nB. dog", ANIMALS, "unread"),
+    ("Options:\nA. cat\nB. dog", ANIMALS, "ambiguous"), ("I see:\n- A. cat\n- B. dog", ANIMALS, "ambiguous"), ("I cannot tell whether it is a cat or\nB. dog", ANIMALS, "unread"), ("It may be a cat,\nB. dog", ANIMALS, "ambiguous"),
     ("A cat, a dog.\nB. cat", ANIMALS, "ambiguous"),
     ("C. $5", {"B": "$5", "C": "-$5"}, "contradiction"),
     ("red", REPEATED, "ambiguous"), ("The answer is red.", REPEATED, "ambiguous"), ("B. red", REPEATED, "contradiction"),

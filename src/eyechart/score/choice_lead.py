@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from eyechart.score.letters import other_letter
-from eyechart.score.options import ARTICLE, Mention, Options, is_negated
+from eyechart.score.options import ARTICLE, Mention, Options
 from eyechart.score.statement import bare_span
 from eyechart.score.verdict import Reading, chosen, unread
 
@@ -20,6 +20,8 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _MARKS = re.compile(r"[\s>#→•*-]{0,12}")  # of a list or a heading, before what the line says
+# What stands before a line that goes on with nothing: an empty line, a heading, or the end of a sentence.
+_NEW_SENTENCE = re.compile(r"(?:\n[ \t]{0,8}|\n#[^\n]{0,80}|[^\w\s,，、][ \t]{0,8})\n\Z")
 _LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
 _OPTION_WORD = re.compile(
     r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
@@ -75,7 +77,7 @@ def read_last_line(text: str, start: int, end: int, options: Options) -> Reading
     named = _named_at(text, lead.end(), options) if lead and letter else None
     if letter is None or named is None or letter not in named.letters or named.span[1] < last:
         return None
-    if is_negated(text, first):
+    if not _NEW_SENTENCE.search(text, max(start, newline - 100), newline + 1):
         return None
     others = (options.label(found.group(1)) for found in _LINE_LETTER.finditer(text, start, newline))
     if any(other not in (None, letter) for other in others):

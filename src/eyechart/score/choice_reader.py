@@ -164,16 +164,11 @@ def _last_line(text: str, start: int, end: int, options: Options) -> Reading | N
 def _by_prose(text: str, start: int, end: int, options: Options) -> Reading:
     return (
         read_lead(text, start, options)
-        or _by_last_line(text, start, end, options)
+        or read_last_line(text, start, end, options)
         or _by_implication(text, start, options)
         or _by_mention(text, start, end, options)
         or Reading(None, "choice:unread")
     )
-
-
-def _by_last_line(text: str, start: int, end: int, options: Options) -> Reading | None:
-    """Reasoning that speaks of several options, and at its end the one that is meant: "... B. dog"."""
-    return None if abstains(text[start:end]) else read_last_line(text, start, end, options)
 
 
 def _by_implication(text: str, start: int, options: Options) -> Reading | None:
