@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,28 @@ def test_large_pictures_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.M
     path = jsonl(tmp_path / "a.jsonl", [{"question": "?", "image": "a.png", "answer": "x"}] * 40)
     report = looked_over(path)
     assert (report.n_images, counts(report)) == (40, {"large-image": 1})
+
+
+def test_pictures_that_wait_their_turn_are_left_after_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[ImageRef] = []
+    may_go_on = threading.Event()
+
+    def slow(loader: ImageLoader, ref: ImageRef) -> tuple[int, int, int]:
+        looked_at.append(ref)
+        may_go_on.wait(5)
+        return 1, 1, 1
+
+    def interrupted(n_rows: int) -> None:
+        if n_rows == 25:
+            threading.Timer(0.01, may_go_on.set).start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ImageLoader, "check", slow)
+    with pytest.raises(KeyboardInterrupt):
+        looked_over(choice_tsv(tmp_path / "a.tsv", 30), progress=interrupted)
+    assert len(looked_at) <= 8
 
 
 def test_balance_and_repeats(tmp_path: Path) -> None:

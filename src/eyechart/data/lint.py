@@ -33,8 +33,9 @@ def check(
 ) -> Report:
     """Read all of a source, decode all of its pictures, and say what was found."""
     lint = _Lint(source)
-    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
-        pictures = _Pictures(loader, pool, lint) if look_at_images else None
+    pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
+    pictures = _Pictures(loader, pool, lint) if look_at_images else None
+    try:
         for sample in lint.samples():
             lint.look_at(sample)
             if pictures is not None:
@@ -43,6 +44,8 @@ def check(
                 progress(lint.report.n_rows)
         if pictures is not None:
             pictures.finish()
+    finally:
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody wants the pictures that wait their turn
     return lint.finished()
 
 
