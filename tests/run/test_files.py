@@ -23,6 +23,7 @@ def run(tmp_path: Path) -> ec.Run:
 def forget_what_tests_declare() -> Iterator[None]:
     yield
     exporters._parts.pop("broken", None)
+    exporters._parts.pop("odd", None)
 
 
 def test_a_run_without_files_of_its_own_says_whose_it_can_have(run: ec.Run) -> None:
@@ -80,3 +81,18 @@ def test_a_reader_without_its_text_reader_says_so(tmp_path: Path, monkeypatch: p
     choice_tsv(tmp_path / "q.tsv", 2)
     done = eyechart("run", "q.tsv", "-m", "baseline/look", "-q", cwd=tmp_path)
     assert "baseline/look reads no text here: pip install 'eyechart[ocr]'" in done.err
+
+
+@pytest.mark.parametrize("returned", ["results.txt", None])
+def test_an_exporter_that_returns_no_list_of_paths_is_told_so(
+    run: ec.Run, tmp_path: Path, returned: object
+) -> None:
+    exporters.record("odd", lambda export: returned)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ec.UsageError, match=f"the exporter 'odd' returned {type(returned).__name__}"):
+        run.write_files(tmp_path / "files", "odd")
+    assert run.files == []
+
+
+def test_paths_may_be_texts(run: ec.Run, tmp_path: Path) -> None:
+    exporters.record("odd", lambda export: ["a.txt"])  # type: ignore[list-item]
+    assert run.write_files(tmp_path / "files", "odd") == [Path("a.txt")]

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
+import eyechart as ec
 from eyechart.data.lazy import HeldSource
 from eyechart.data.select import select_circles
 from eyechart.data.source import open_source
@@ -155,3 +156,39 @@ def test_a_file_that_holds_rotations_is_not_cut_between_them(tmp_path: Path) -> 
     assert [sample.id for sample in plain.source] == ["a0"]
     circular, _ = asked_benchmark(benchmark, Options(limit=1, circular=True))
     assert [sample.id for sample in circular.source] == ["a0", "b0"]
+
+
+def needs_more(folder: str) -> Benchmark:
+    raise AssertionError(folder)
+
+
+def raises() -> Benchmark:
+    raise LookupError("no such split")
+
+
+def returns_its_source() -> list[Sample]:
+    return []
+
+
+@pytest.mark.parametrize(
+    ("factory", "said"),
+    [
+        (needs_more, "TypeError: needs_more() missing 1 required positional argument: 'folder'"),
+        (raises, "LookupError: no such split"),
+        (returns_its_source, "its function returns list"),
+    ],
+)
+def test_a_benchmark_of_ones_own_that_cannot_be_made_is_named(factory: Any, said: str) -> None:
+    benchmarks.record("mine", factory)
+    try:
+        with pytest.raises(UsageError) as caught:
+            make_benchmark("mine", {})
+    finally:
+        del benchmarks._parts["mine"]
+    assert str(caught.value).startswith(f"the benchmark 'mine' cannot be made: {said}")
+
+
+def test_load_gives_what_is_chosen(file: Path) -> None:
+    everything = [sample.id for sample in ec.load(file)]
+    assert [sample.id for sample in ec.load(file, limit=2)] == everything[:2]
+    assert [sample.id for sample in ec.load(file, ids=[everything[-1]])] == everything[-1:]

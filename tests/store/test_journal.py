@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tempfile
 import textwrap
 import threading
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +231,24 @@ def test_replacing_is_all_or_nothing(journal: Journal) -> None:
     with pytest.raises(DataError, match="row 2"):
         journal.replace_samples(broken())
     assert [one.id for one in journal.samples()] == ["q0", "q1", "q2"]
+
+
+@pytest.mark.parametrize(
+    ("strange", "said"),
+    [
+        (Sample(id="q7", question="?", meta={"size": Decimal}), "the sample 'q7': it cannot be kept"),
+        (Sample(id="q7", question="?", meta={"size": {1, 2j}}, row=9), "row 9: it cannot be kept"),
+        (Sample(id="q7", question="\ud800"), "the sample 'q7': the text is not valid Unicode"),
+        ({"id": "q7"}, "the source yields dict as number 2, not a Sample"),
+        (Sample(id="q0", question="?"), "the sample 'q0': the id 'q0' stands twice"),
+    ],
+)
+def test_what_a_source_of_ones_own_yields_by_mistake_is_named(
+    journal: Journal, strange: Any, said: str
+) -> None:
+    with pytest.raises(DataError, match=re.escape(said)):
+        journal.replace_samples([sample(0), strange])
+    assert journal.count_samples() == 0
 
 
 def test_an_id_that_stands_twice_is_refused_with_its_row(journal: Journal) -> None:

@@ -71,8 +71,10 @@ class LiveLine:
         self._stop.set()
         self._thread.join(timeout=2.0)  # a stream that blocks must not hold up the run's end
         self._thread = None
-        if (state := self._look()) is not None:
-            self._write(self._line(state) + "\n", erase=True)
+        state = self._look()
+        if state is None or self._is_told(state):
+            return
+        self._write(self._line(state) + "\n", erase=True)
 
     def say(self, text: str) -> None:
         """Print a line of its own, above the live one. Said even when quiet: it is meant to be read."""
@@ -103,6 +105,10 @@ class LiveLine:
             return False
         self._said_at_s, self._said = now_s, state
         return True
+
+    def _is_told(self, state: Snapshot) -> bool:
+        """Whether a log holds the end already: it was news a moment ago."""
+        return not self._is_terminal and 0 < state.total <= state.done == self._said.done
 
     def _line(self, state: Snapshot) -> str:
         width = _width_of(self._stream) - 1 if self._is_terminal else None
@@ -152,7 +158,7 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
         (5, f"{state.requests_per_s:.1f} req/s" if state.requests_per_s else ""),
         (8, _crowd(state)),
         (9, _latency(state)),
-        (6, f"429: {100 * state.throttled:.0f}%" if state.throttled else ""),
+        (6, _throttled(state.throttled)),
         (7, f"{state.retried:,} retried" if state.retried else ""),
         (2, f"{state.failed:,} failed" if state.failed else ""),
         (11, f"{state.resumed:,} resumed" if state.resumed else ""),
@@ -188,6 +194,17 @@ def _crowd(state: Snapshot) -> str:
         return ""
     of = f" of {state.limit:,}" if state.limit else ""
     return f"{state.in_flight:,}{of} in flight"
+
+
+def _throttled(share: float) -> str:
+    """Refusals among the latest requests; a few are not none.
+
+    >>> _throttled(0.05), _throttled(0.004), _throttled(0.0)
+    ('429: 5%', '429: <1%', '')
+    """
+    if not share:
+        return ""
+    return f"429: {100 * share:.0f}%" if share >= 0.005 else "429: <1%"
 
 
 def _latency(state: Snapshot) -> str:

@@ -14,7 +14,7 @@ from eyechart.errors import DataError, EyechartError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_plan
 from eyechart.run.record import Run
-from eyechart.run.sources import find_benchmark
+from eyechart.run.sources import find_benchmark, selected
 from eyechart.types import Benchmark, Source
 
 if TYPE_CHECKING:
@@ -38,12 +38,15 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
 
 
 def load(source: str | Path, **options: Any) -> Source:
-    """The samples of a file, a folder or a benchmark, read lazily.
+    """The samples of a file, a folder or a benchmark, read lazily; all of them, or those that are chosen.
 
     >>> next(iter(load("demo"))).question
     'Which drink was sold most?'
+    >>> len(list(load("demo", limit=3)))
+    3
     """
-    return find_benchmark(source, Options.of(options)).source
+    chosen = Options.of(options)
+    return selected(find_benchmark(source, chosen), chosen).source
 
 
 def evaluate(plan: Plan) -> Run:

@@ -215,7 +215,14 @@ class Run:
             raise UsageError(f"the files of {name} are made of its own runs alone", hint=hint)
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
         make(where)
-        self.files = list(write(Export(folder=where, manifest=self.manifest, results=self.samples)))
+        written: object = write(Export(folder=where, manifest=self.manifest, results=self.samples))
+        # An exporter may be anybody's; a lone text would fall apart into letters.
+        if isinstance(written, str) or not isinstance(written, Iterable):
+            raise UsageError(
+                f"the exporter {name!r} returned {type(written).__name__}",
+                hint="it must return the paths of the files it wrote, as a list",
+            )
+        self.files = [Path(path) for path in written]
         return self.files
 
     def try_to_write_files(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from eyechart.errors import UnknownName, UsageError
+from eyechart.errors import EyechartError, UnknownName, UsageError
 from eyechart.registry import benchmark_of, benchmarks, did_you_mean
 from eyechart.run.options import Options
 from eyechart.types import Benchmark, Sample, Source
@@ -82,7 +82,18 @@ def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
             kind = known[option].annotation
             hint = f"one of: {', '.join(map(str, get_args(kind)))}" if get_origin(kind) is Literal else ""
             raise UsageError(f"{name}: {option}={value!r} is not possible: {err}", hint=hint) from err
-    return factory(**values)
+    try:
+        made = factory(**values)
+    except EyechartError:
+        raise
+    except Exception as err:  # a benchmark may be anybody's
+        raise UsageError(f"the benchmark {name!r} cannot be made: {type(err).__name__}: {err}") from err
+    if not isinstance(made, Benchmark):
+        raise UsageError(
+            f"the benchmark {name!r} cannot be made: its function returns {type(made).__name__}",
+            hint="it must return an eyechart.Benchmark",
+        )
+    return made
 
 
 def settings_of(name: str) -> dict[str, str]:

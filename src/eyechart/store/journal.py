@@ -98,13 +98,12 @@ class Journal(JournalReader):
             db.execute("CREATE TEMP TABLE before AS SELECT id, body FROM samples")
             db.execute("DELETE FROM samples")
             for count, sample in enumerate(samples, start=1):
+                body = _body_of(sample, count)
                 try:
-                    db.execute(insert, (count - 1, sample.id, _encode(sample)))
-                except UnicodeEncodeError as err:  # half of a surrogate pair, as JSON can hold
-                    raise DataError(f"row {sample.row}: the text is not valid Unicode: {err.reason}") from err
+                    db.execute(insert, (count - 1, sample.id, body))
                 except sqlite3.IntegrityError:
                     raise DataError(
-                        f"row {sample.row}: the id {sample.id!r} stands twice",
+                        f"{_place(sample)}: the id {sample.id!r} stands twice",
                         hint="ids must be unique: they name the sample in the run and on resume",
                     ) from None
             db.execute(_FORGET_OLD_VERDICTS)
@@ -241,3 +240,22 @@ class Journal(JournalReader):
 
 def _paid(usage: Usage | None) -> str | None:
     return None if usage is None else _encode(usage).decode()
+
+
+def _body_of(sample: Sample, number: int) -> bytes:
+    """A sample as it is kept; a source may be anybody's, and so may what it yields."""
+    if not isinstance(sample, Sample):
+        raise DataError(f"the source yields {type(sample).__name__} as number {number}, not a Sample")
+    try:
+        return _encode(sample)
+    except UnicodeEncodeError as err:  # half of a surrogate pair, as JSON can hold
+        raise DataError(f"{_place(sample)}: the text is not valid Unicode: {err.reason}") from err
+    except (TypeError, ValueError, RecursionError) as err:
+        raise DataError(
+            f"{_place(sample)}: it cannot be kept: {err}",
+            hint="`meta` may hold what JSON can: texts, numbers, true and false, lists and dicts of these",
+        ) from err
+
+
+def _place(sample: Sample) -> str:
+    return f"row {sample.row}" if sample.row else f"the sample {sample.id!r}"
