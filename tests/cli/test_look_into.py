@@ -54,6 +54,20 @@ def test_scorers_are_listed(tmp_path: Path) -> None:
     }
 
 
+def test_a_broken_plug_in_does_not_hide_the_other_scorers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "theirs-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[eyechart.scorers]\ntheirs = theirs_that_is_not_there\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    done = eyechart("score", "--list", cwd=tmp_path)
+    assert done.code == 0
+    assert "the scorer 'theirs' could not be loaded from theirs_that_is_not_there" in done.err
+    assert "anls  (version" in done.out
+
+
 def test_replies_of_another_tool(tmp_path: Path) -> None:
     choice_tsv(tmp_path / "q.tsv", 4)
     jsonl(tmp_path / "r.jsonl", [{"index": n, "prediction": "A"} for n in range(3)])

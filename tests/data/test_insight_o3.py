@@ -64,6 +64,12 @@ def test_the_group_is_the_category_or_the_subset(tmp_path: Path, fields: dict[st
     assert sample.meta["category"] == group
 
 
+@pytest.mark.parametrize("category", [None, "", "map", 3])
+def test_the_row_comes_back_with_its_category_as_written(tmp_path: Path, category: Any) -> None:
+    [sample] = samples(tmp_path, {**ROW, "category": category})
+    assert annotation_row(sample)["category"] == category
+
+
 def test_ids_that_repeat_are_told_apart_by_their_place(tmp_path: Path) -> None:
     ids = ["p/7", "p/8", "p/7", "p/7#2", "p/7"]
     found = samples(tmp_path, *({**ROW, "question_id": name} for name in ids))

@@ -590,3 +590,35 @@ def test_what_failed_is_not_paid_for() -> None:
     mine = purse(10_000)
     outcomes, _ = ask_all(model, 60, patience(), purse=mine)
     assert mine.budget.tokens == 10 * kinds(outcomes)[Answer]
+
+
+class Panic(BaseException):
+    """As a library in another language raises it."""
+
+
+@pytest.mark.parametrize("error", [Panic("at the disco"), asyncio.CancelledError("of its own accord")])
+def test_a_model_that_panics_or_ends_itself_fails_its_sample_alone(error: BaseException) -> None:
+    def script(request: Request) -> str:
+        if request.sample.id == "q3":
+            raise error
+        return "fine"
+
+    outcomes, _ = ask_all(ScriptedModel(script), 8, patience(concurrency=2))
+    assert kinds(outcomes) == {Answer: 7, Unanswered: 1}
+    assert f"raised {type(error).__name__}" in str(outcomes[3])
+
+
+def test_a_worker_that_is_ended_from_outside_is_no_failure_of_the_model() -> None:
+    async def wait(request: Request) -> str:
+        await asyncio.sleep(60)
+        return "late"
+
+    async def drive() -> None:
+        asker = patience().asker(ScriptedModel(wait), Stop())
+        task = asyncio.create_task(asker.ask(question(0)))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(drive())

@@ -5,6 +5,7 @@ import pytest
 from eyechart.errors import UnknownName, UsageError
 from eyechart.model.specs import make_model, refuse_unknown, split_spec
 from eyechart.model.spread import Spread
+from eyechart.registry import models
 from eyechart.types import ModelSettings
 
 
@@ -65,3 +66,18 @@ def test_a_model_that_runs_here_does_not_mind_several_addresses() -> None:
     made = make_model("baseline/random", settings)
     assert made.identity == make_model("baseline/random").identity
     assert not isinstance(made, Spread)
+
+
+def test_a_provider_that_returns_no_model_is_told_what_it_lacks() -> None:
+    class Mine:
+        def generate(self, text: str, images: list[str]) -> str:
+            return "A"
+
+    models.record("mine", lambda name, settings: Mine())  # type: ignore[arg-type, return-value]
+    try:
+        with pytest.raises(
+            UsageError, match="'mine' returned Mine, which lacks name, identity, reply, close"
+        ):
+            make_model("mine/x")
+    finally:
+        del models._parts["mine"]

@@ -14,8 +14,8 @@ from eyechart.cli.flags import (
     add_pace_flags,
     add_verdict_flags,
 )
-from eyechart.cli.output import changes_table, print_json, print_rich, remark, tell
-from eyechart.errors import UsageError
+from eyechart.cli.output import changes_table, note, print_json, print_rich, remark, tell
+from eyechart.errors import EyechartError, UsageError
 from eyechart.run.options import VERDICT_OPTIONS
 from eyechart.types import JudgedScorer
 
@@ -126,7 +126,12 @@ def _score_file(args: argparse.Namespace) -> int:
 def _list(*, as_json: bool) -> int:
     from eyechart.registry import scorers
 
-    known = [scorers.get(name) for name in scorers.names()]
+    known = []
+    for name in scorers.names():
+        try:
+            known.append(scorers.get(name))
+        except EyechartError as err:  # somebody's plug-in: the others are there all the same
+            note(f"eyechart: {err}")
     if as_json:
         print_json({scorer.name: scorer.version for scorer in known})
         return 0

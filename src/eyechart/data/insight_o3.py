@@ -118,7 +118,7 @@ def _to_sample(row: Row, cells: ImageCells, where: str) -> Sample:
         choices=parse_choices(options),
         choices_text=options,
         meta=_meta(values),
-        withheld={name: value for name, value in values.items() if name not in _KNOWN},
+        withheld=_withheld(values),
         row=row.number,
     )
 
@@ -164,6 +164,14 @@ def _meta(values: Mapping[str, Any]) -> dict[str, Any]:
     }
     group = as_text(values.get("category")) or as_text(values.get("subset")) or NO_GROUP
     return {**kept, "category": group, AS_WRITTEN: list(values)}
+
+
+def _withheld(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model may not see; and a category that says nothing, since the records repeat it as written."""
+    kept = {name: value for name, value in values.items() if name not in _KNOWN}
+    if "category" in values and not as_text(values["category"]):
+        kept["category"] = values["category"]
+    return kept
 
 
 def _unique(name: str, uses: dict[str, int]) -> str:

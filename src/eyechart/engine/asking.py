@@ -241,16 +241,18 @@ class Asker:
         wait = self.deadlines.begin()
         try:
             said = await call(endpoint.model)
-        except asyncio.CancelledError:
-            if not wait.was_ended():
+        except asyncio.CancelledError as err:
+            if wait.was_ended():
+                message = f"no answer within {self.patience.timeout_s:g} s"
+                hint = "--timeout allows more"
+                raise ModelError(message, hint=hint, is_retryable=True, was_silent=True) from None
+            if wait.task.cancelling():
                 raise
-            message = f"no answer within {self.patience.timeout_s:g} s"
-            hint = "--timeout allows more"
-            raise ModelError(message, hint=hint, is_retryable=True, was_silent=True) from None
-        except ModelError:
+            raise self._slip(err) from err  # nobody ended it but the model itself
+        except (ModelError, KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
-        except Exception as err:  # a model may be anybody's: its slip is this sample's failure
-            raise ModelError(f"{self.model.name} raised {type(err).__name__}: {err}") from err
+        except BaseException as err:  # a panic in a compiled library is no Exception
+            raise self._slip(err) from err
         finally:
             self.deadlines.end(wait)
         if isinstance(said, Reply):
@@ -258,3 +260,7 @@ class Asker:
         if not said or not all(isinstance(one, Reply) for one in said):  # a model may be anybody's
             raise ModelError(f"{self.model.name} returned something else than replies")
         return said
+
+    def _slip(self, err: BaseException) -> ModelError:
+        """What went wrong in a model, which may be anybody's: it is this sample's failure."""
+        return ModelError(f"{self.model.name} raised {type(err).__name__}: {err}")

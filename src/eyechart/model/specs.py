@@ -12,7 +12,11 @@ from eyechart.types import Model, ModelSettings
 def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     """Make the model that `spec` names: ``provider/name`` or ``python:file.py:Class``."""
     provider, name = split_spec(spec)
-    make, settings = models.get(provider), settings or ModelSettings()
+    factory, settings = models.get(provider), settings or ModelSettings()
+
+    def make(name: str, settings: ModelSettings) -> Model:
+        return _checked(factory(name, settings), provider)
+
     if not isinstance(settings.base_url, tuple):
         return make(name, settings)
     from eyechart.model.spread import Spread
@@ -22,6 +26,17 @@ def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     if "endpoint" not in members[0].identity:  # it runs here: an address means nothing to it
         return members[0]
     return Spread([*members, *(make(name, replace(settings, base_url=address)) for address in others)])
+
+
+def _checked(made: Model, provider: str) -> Model:
+    """What a provider made, which may be anybody's."""
+    missing = [part for part in ("name", "identity", "reply", "close") if not hasattr(made, part)]
+    if missing:
+        raise UsageError(
+            f"the provider {provider!r} returned {type(made).__name__}, which lacks {', '.join(missing)}",
+            hint="it must return a model: eyechart.Model says what one has",
+        )
+    return made
 
 
 def split_spec(spec: str) -> tuple[str, str]:
