@@ -162,16 +162,19 @@ def _meta(values: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in values.items()
         if name in _SEEN or (name in _KNOWN and value in (None, ""))
     }
-    group = as_text(values.get("category")) or as_text(values.get("subset")) or NO_GROUP
-    return {**kept, "category": group, AS_WRITTEN: list(values)}
+    return {**kept, "category": _group(values), AS_WRITTEN: list(values)}
 
 
 def _withheld(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model may not see; and a category that says nothing, since the records repeat it as written."""
+    """What a model may not see; and a category that is no text, since the records repeat it as written."""
     kept = {name: value for name, value in values.items() if name not in _KNOWN}
-    if "category" in values and not as_text(values["category"]):
+    if "category" in values and values["category"] != _group(values):
         kept["category"] = values["category"]
     return kept
+
+
+def _group(values: Mapping[str, Any]) -> str:
+    return as_text(values.get("category")) or as_text(values.get("subset")) or NO_GROUP
 
 
 def _unique(name: str, uses: dict[str, int]) -> str:
