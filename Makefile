@@ -15,7 +15,7 @@ demo: $(VENV)/.demo   ## install, then run the first evaluation offline
 	$(BIN)/eyechart demo
 
 test: $(VENV)/.dev    ## the whole suite: core and small extras
-	$(BIN)/python -m pytest -n 2 -m "not torture"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not torture"
 
 fast: $(VENV)/.dev    ## the tests to run while you work, about a minute
 	$(BIN)/python -m pytest -n 2 -m "not slow and not ocr and not torture"
