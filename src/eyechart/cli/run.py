@@ -135,13 +135,14 @@ def _add_run_flags(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run every source with every model."""
     from eyechart.cli.config import find_config
-    from eyechart.cli.evalscope_task import run_evalscope
 
     load_dotenv()
     runs: list[Run] = []
     with stdout_kept_for(is_json=args.json):
         config = find_config([*args.sources, *args.data])
     if config is not None and config.is_task:
+        from eyechart.cli.evalscope_task import run_evalscope
+
         return run_evalscope(config, args)
     if args.dry_run:
         return _estimate(args, config)
