@@ -188,7 +188,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", default=[], choices=names, metavar="CASE", help=", ".join(names)
     )
-    parser.add_argument("--repeat", type=int, default=3, metavar="K", help="turns a case (default: 3)")
+    parser.add_argument("--repeat", type=int, default=5, metavar="K", help="turns a case (default: 5)")
     parser.add_argument("--rows", type=int, metavar="N", help="a short form: workloads of N rows")
     parser.add_argument("--full", action="store_true", help="the long cases, too")
     parser.add_argument("--huge", action="store_true", help="the 5 GB file, too")
