@@ -70,11 +70,14 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
 
 
 def _question(value: Any, where: str) -> str:
+    hint = "--field question=COLUMN names a column of texts"
+    return _plain(value, f"{where}: a question", hint)
+
+
+def _plain(value: Any, what: str, hint: str) -> str:
+    """A value that people are to read: lists and objects have no business there."""
     if isinstance(value, list | dict):
-        raise DataError(
-            f"{where}: a question that is no text: {as_text(value)[:60]}",
-            hint="--field question=COLUMN names a column of texts",
-        )
+        raise DataError(f"{what} that is no text: {as_text(value)[:60]}", hint=hint)
     return as_text(value)
 
 
@@ -108,12 +111,8 @@ def _choices(
 
 
 def _option(value: Any, where: str) -> str:
-    if isinstance(value, list | dict):
-        raise DataError(
-            f"{where}: an option that is no text: {as_text(value)[:60]}",
-            hint='options are a list of texts, or an object of letter to text: {"A": "left", "B": "right"}',
-        )
-    return as_text(value)
+    hint = 'options are a list of texts, or an object of letter to text: {"A": "left", "B": "right"}'
+    return _plain(value, f"{where}: an option", hint)
 
 
 def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
