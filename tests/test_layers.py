@@ -19,6 +19,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"data", "prompt", "model", "score", "store"}),
     frozenset({"wordings"}),
     frozenset({"registry"}),
+    frozenset({"checks"}),
     frozenset({"types"}),
     frozenset({"judging"}),
     frozenset({"replacing"}),

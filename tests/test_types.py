@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import UsageError
 from eyechart.types import (
     OUTCOMES,
     Benchmark,
@@ -144,28 +144,6 @@ def test_a_question_without_its_golds_is_otherwise_the_same() -> None:
     ]
     assert told == [], "give the new field a value above"
     assert full.without_golds() == dataclasses.replace(full, golds=(), withheld={})
-
-
-SLIPS: list[dict[str, Any]] = [
-    {"id": 7},
-    {"question": None},
-    {"images": ["a.png"]},
-    {"golds": "A"},
-    {"golds": ("A", 3)},
-    {"choices": ["cat", "dog"]},
-    {"meta": None},
-    {"weight": -1.0},
-    {"weight": float("nan")},
-    {"weight": float("inf")},
-    {"weight": "2"},
-]
-
-
-@pytest.mark.parametrize("slip", SLIPS, ids=str)
-def test_a_slip_in_a_sample_is_named_where_it_is_made(slip: dict[str, Any]) -> None:
-    [name] = slip
-    with pytest.raises(DataError, match=f": {name} is "):
-        Sample(**{"id": "1", "question": "?", **slip})
 
 
 @pytest.mark.parametrize(

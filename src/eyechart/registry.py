@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from eyechart.checks import sound_score
 from eyechart.errors import EyechartError, UnknownName
 from eyechart.judging import Judging, conclude, nobody
-from eyechart.types import OUTCOMES, Benchmark, Exporter, Model, ModelSettings, Reply, Sample, Score, Scorer
+from eyechart.types import Benchmark, Exporter, Model, ModelSettings, Reply, Sample, Score, Scorer
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -119,7 +120,7 @@ class _NamedScorer:
     function: ScoreFunction
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return _sound(self.function(reply, sample))
+        return sound_score(self.function(reply, sample))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,31 +135,10 @@ class _NamedJudgedScorer:
         judging = self.function(reply, sample)
         if not isinstance(judging, Generator):
             raise TypeError(f"a judged scorer is a generator that returns a score; it gave {judging!r}")
-        return _sound((yield from judging))
+        return sound_score((yield from judging))
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return conclude(self.steps(reply, sample), nobody)
-
-
-def _sound(score: Score) -> Score:
-    """A verdict as it came, if it is one: scorers may be anybody's, and what is kept is read again later.
-
-    >>> _sound(Score(outcome="partial", value=2))
-    Traceback (most recent call last):
-    ValueError: a score's value is a number from 0 to 1, not 2
-    """
-    if not isinstance(score, Score):
-        raise TypeError(f"a scorer returns a Score, not {score!r}")
-    if score.outcome not in OUTCOMES:
-        raise ValueError(f"a score's outcome is one of {', '.join(OUTCOMES)}, not {score.outcome!r}")
-    value: object = score.value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"a score's value is a number from 0 to 1, not {value!r}")
-    if not isinstance(score.read, str | None):
-        raise TypeError(f"what a score has read is a text or None, not {score.read!r}")
-    if not isinstance(score.route, str):
-        raise TypeError(f"a score's route is a text, not {score.route!r}")
-    return score
 
 
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import UsageError
 from eyechart.judging import Judging
 
 Outcome = Literal["correct", "wrong", "partial", "unparsed", "refused", "truncated", "failed", "unscored"]
 OUTCOMES: tuple[Outcome, ...] = (
     "correct", "partial", "wrong", "unparsed", "refused", "truncated", "failed", "unscored",
 )  # fmt: skip
-
-_INFINITE = float("inf")
 
 Role = Literal["system", "user", "assistant"]
 Stage = Literal["load", "render", "generate", "score"]  # where a sample can fail
@@ -137,10 +135,6 @@ class Sample:
     circle: str = ""  # of a rotated question: the id that all its rotations share (CircularEval)
     withheld: Mapping[str, Any] = field(default_factory=dict)  # what gives the answer away; for reports alone
 
-    def __post_init__(self) -> None:
-        """A sample may be made by anybody's code, whose slips would come to light far from where they are."""
-        _check_sample(self)
-
     def without_golds(self) -> Sample:
         """The question as a model may see it."""
         return Sample(  # written out, since `replace` takes twice as long and this is done for every request
@@ -155,46 +149,6 @@ class Sample:
             weight=self.weight,
             circle=self.circle,
         )
-
-
-def _check_sample(sample: Any) -> None:
-    """Refuse a sample that is none; quick with those that are, because each is made several times a run."""
-    if (
-        isinstance(sample.id, str)
-        and isinstance(sample.question, str)
-        and isinstance(sample.images, tuple)
-        and isinstance(sample.golds, tuple)
-        and (type(sample.choices) is dict or isinstance(sample.choices, Mapping))
-        and (type(sample.meta) is dict or isinstance(sample.meta, Mapping))
-        and (type(sample.weight) is float or isinstance(sample.weight, int))
-        and 0 <= sample.weight < _INFINITE
-    ):
-        for gold in sample.golds:
-            if not isinstance(gold, str):
-                break
-        else:
-            return
-    name, wanted = _slip_in(sample)
-    found = repr(getattr(sample, name))
-    found = found if len(found) < 80 else found[:79] + "…"
-    hint = "mend it where the Sample is made"
-    raise DataError(f"sample {sample.id!r}: {name} is {wanted}, not {found}", hint=hint)
-
-
-def _slip_in(sample: Any) -> tuple[str, str]:
-    """The first field that is not what it should be, and what it should be."""
-    texts = [name for name in ("id", "question") if not isinstance(getattr(sample, name), str)]
-    if texts:
-        return texts[0], "a text"
-    if not isinstance(sample.images, tuple):
-        return "images", "a tuple of ImageRef"
-    if not isinstance(sample.golds, tuple) or not all(isinstance(gold, str) for gold in sample.golds):
-        return "golds", "a tuple of texts"
-    if not isinstance(sample.choices, Mapping):
-        return "choices", "a mapping of letters to texts"
-    if not isinstance(sample.meta, Mapping):
-        return "meta", "a mapping of names to values"
-    return "weight", "a number, 0 or more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

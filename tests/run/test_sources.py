@@ -192,3 +192,13 @@ def test_load_gives_what_is_chosen(file: Path) -> None:
     everything = [sample.id for sample in ec.load(file)]
     assert [sample.id for sample in ec.load(file, limit=2)] == everything[:2]
     assert [sample.id for sample in ec.load(file, ids=[everything[-1]])] == everything[-1:]
+
+
+@pytest.mark.parametrize(
+    "options", [Options(where={"split": "dev"}), Options(circular=True)], ids=["where", "circular"]
+)
+def test_a_slip_in_ones_own_samples_is_named_before_they_are_chosen_or_rotated(options: Options) -> None:
+    slip = Sample(id="7", question="?", meta=None, choices=["cat", "dog"])  # type: ignore[arg-type]
+    chosen, _ = asked_benchmark(HeldSource("mine", "memory", (slip,)), options)
+    with pytest.raises(DataError, match="sample '7': choices is a mapping of letters to texts"):
+        list(chosen.source)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from eyechart.checks import sound_samples
 from eyechart.errors import EyechartError, UnknownName, UsageError
 from eyechart.registry import benchmark_of, benchmarks, did_you_mean
 from eyechart.run.options import Options
@@ -134,10 +135,11 @@ def rotated(benchmark: Benchmark) -> Benchmark:
 
     A benchmark whose file holds the rotations already is asked as it is.
     """
+    if benchmark.circular:
+        return replace(benchmark, circular="headline")
     from eyechart.data.circular import circular
 
-    source = benchmark.source if benchmark.circular else circular(benchmark.source)
-    return replace(benchmark, source=source, circular="headline")
+    return replace(benchmark, source=circular(_sound(benchmark.source)), circular="headline")
 
 
 def selected(benchmark: Benchmark, options: Options) -> Benchmark:
@@ -153,4 +155,11 @@ def selected(benchmark: Benchmark, options: Options) -> Benchmark:
     def chosen(samples: Iterable[Sample]) -> Iterator[Sample]:
         return choose(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)
 
-    return replace(benchmark, source=ChangedSource(benchmark.source, chosen))
+    return replace(benchmark, source=ChangedSource(_sound(benchmark.source), chosen))
+
+
+def _sound(source: Source) -> Source:
+    """Its samples, looked at before we choose among them or change them."""
+    from eyechart.data.lazy import ChangedSource
+
+    return ChangedSource(source, sound_samples)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from eyechart.checks import sound_samples
 from eyechart.errors import DataError, StoreError
 from eyechart.store import schema
 from eyechart.store.counts import PROVISIONAL
@@ -97,8 +98,8 @@ class Journal(JournalReader):
             db.execute("BEGIN IMMEDIATE")
             db.execute("CREATE TEMP TABLE before AS SELECT id, body FROM samples")
             db.execute("DELETE FROM samples")
-            for count, sample in enumerate(samples, start=1):
-                body = _body_of(sample, count)
+            for count, sample in enumerate(sound_samples(samples), start=1):
+                body = _body_of(sample)
                 try:
                     db.execute(insert, (count - 1, sample.id, body))
                 except sqlite3.IntegrityError:
@@ -242,10 +243,8 @@ def _paid(usage: Usage | None) -> str | None:
     return None if usage is None else _encode(usage).decode()
 
 
-def _body_of(sample: Sample, number: int) -> bytes:
-    """A sample as it is kept; a source may be anybody's, and so may what it yields."""
-    if not isinstance(sample, Sample):
-        raise DataError(f"the source yields {type(sample).__name__} as number {number}, not a Sample")
+def _body_of(sample: Sample) -> bytes:
+    """A sample as it is kept."""
     try:
         return _encode(sample)
     except UnicodeEncodeError as err:  # half of a surrogate pair, as JSON can hold
