@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.data.source import open_source
-from eyechart.prompt.custom import custom_prompt
 from eyechart.registry import benchmark
 from eyechart.types import Benchmark
 
@@ -21,6 +19,9 @@ QUESTIONS = Path(__file__).parent / "demo_data" / "questions.jsonl"
 @benchmark("demo")
 def demo() -> Benchmark:
     """Return the questions that come with the package."""
+    from eyechart.data.source import open_source
+    from eyechart.prompt.custom import custom_prompt
+
     return Benchmark(
         name="demo",
         source=replace(open_source(QUESTIONS), name="demo"),

@@ -10,15 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.formats import origin_of
-from eyechart.data.infochartqa import HUB, open_infochartqa
-from eyechart.data.infochartqa.replies import read_model_response
-from eyechart.data.lazy import LazySource
-from eyechart.prompt.infochartqa import infochartqa_by_row, infochartqa_head, infochartqa_seed
 from eyechart.registry import benchmark
 from eyechart.types import Benchmark
-
-BUILDERS = {"by-row": infochartqa_by_row, "head": infochartqa_head, "seed": infochartqa_seed}
 
 
 @benchmark("infochartqa", hub="Jietson/InfoChartQA")
@@ -29,6 +22,12 @@ def infochartqa(
     image_root: Path | None = None,
 ) -> Benchmark:
     """Return the hub's questions, or those of `file`; `image_root` holds charts named by `figure_id`."""
+    from eyechart.data.formats import origin_of
+    from eyechart.data.infochartqa import HUB, open_infochartqa
+    from eyechart.data.infochartqa.replies import read_model_response
+    from eyechart.data.lazy import LazySource
+    from eyechart.prompt.infochartqa import BUILDERS
+
     settings = {"file": file, "split": split, "builder": builder, "image_root": image_root}
     origin = origin_of(file) if file else f"{HUB}:{split}" if split else HUB
     return Benchmark(

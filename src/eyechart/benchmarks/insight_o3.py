@@ -11,12 +11,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from eyechart.data.insight_o3 import AnnotationSource
-from eyechart.data.lazy import LazySource
 from eyechart.errors import DataError
-from eyechart.prompt.insight_o3 import insight_o3_prompt, think_prompt
 from eyechart.registry import BenchmarkFactory, benchmark
-from eyechart.types import Benchmark
+from eyechart.types import Benchmark, Source
 
 # As the authors ask and score: pictures of at most 3500 x 3500 pixels, always encoded anew.
 OFFICIAL = {
@@ -116,6 +113,9 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         think: bool = False,
     ) -> Benchmark:
         """`file` and `image_root` stand in for the places below `root`; `think` asks for tags."""
+        from eyechart.data.lazy import LazySource
+        from eyechart.prompt.insight_o3 import insight_o3_prompt, think_prompt
+
         folder = (root or data_folder()).expanduser()
         path = file.expanduser() if file else folder / dataset.annotations
         given = {"file": file, "root": root, "image_root": image_root}
@@ -143,7 +143,9 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
     return benchmark(dataset.name)(declare)
 
 
-def _opened(dataset: Dataset, path: Path, roots: tuple[Path, ...], *, is_own: bool) -> AnnotationSource:
+def _opened(dataset: Dataset, path: Path, roots: tuple[Path, ...], *, is_own: bool) -> Source:
+    from eyechart.data.insight_o3 import AnnotationSource
+
     if not path.is_file():
         hint = (
             f"download {dataset.hub} from the hub and run eyechart data convert {dataset.name}; "

@@ -12,11 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.formats import origin_of
-from eyechart.data.lazy import LazySource
-from eyechart.data.mmbench import open_mmbench
 from eyechart.errors import DataError
-from eyechart.prompt.mmbench import mmbench_prompt
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, Source
 
@@ -44,6 +40,10 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         cells: Literal["text", "pandas"] = "pandas",
     ) -> Benchmark:
         """Return the set; `cells` are read as the official loader reads them unless asked otherwise."""
+        from eyechart.data.formats import origin_of
+        from eyechart.data.lazy import LazySource
+        from eyechart.data.mmbench import open_mmbench
+        from eyechart.prompt.mmbench import mmbench_prompt
 
         def opened() -> Source:
             if not (file or published):

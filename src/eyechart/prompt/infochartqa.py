@@ -49,3 +49,7 @@ def infochartqa_by_row(sample: Sample) -> list[Message]:
     """One user turn as the release asks it that the row is of."""
     is_earlier = bool(sample.choices_text) or "prompt" in sample.meta
     return infochartqa_seed(sample) if is_earlier else infochartqa_head(sample)
+
+
+# By the name that the option `builder` knows them by.
+BUILDERS = {"by-row": infochartqa_by_row, "head": infochartqa_head, "seed": infochartqa_seed}
