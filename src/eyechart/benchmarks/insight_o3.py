@@ -8,8 +8,9 @@ replies are scored by our own rules, and by ``judged`` where there is a judge.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from eyechart.errors import DataError
 from eyechart.registry import BenchmarkFactory, benchmark
@@ -25,8 +26,7 @@ OFFICIAL = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dataset:
+class Dataset(msgspec.Struct, frozen=True, kw_only=True):
     """Where a benchmark lies below the data folder, and what it holds."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
@@ -32,8 +33,7 @@ ALIASES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What a file asks for."""
 
     sources: tuple[str, ...]
@@ -41,8 +41,7 @@ class Config:
     options: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """A configuration as it stands in its file."""
 
     path: str

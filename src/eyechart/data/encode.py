@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from eyechart.data.pixels import Header, decode, fitted, inspect, open_picture, reason
 from eyechart.errors import ImageError
@@ -20,8 +21,7 @@ _JPEG_MODES = frozenset({"L", "RGB", "CMYK"})
 _Limits: TypeAlias = tuple[int | None, int | None]  # of pixels, and of the longer side
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(msgspec.Struct, frozen=True):
     """A picture that was encoded anew."""
 
     data: bytes

@@ -18,9 +18,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
+
+import msgspec
 
 from eyechart.errors import ImageError
 
@@ -40,8 +41,7 @@ class _Transient(Exception):
     """May go better on the next try."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetcher:
+class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
     """Downloads pictures and keeps them in a folder, if it has one."""
 
     cache_dir: Path | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from eyechart.data.encoding import BOM, refuse_wide_text
 from eyechart.data.foreign import refuse_foreign
@@ -22,8 +23,7 @@ _METADATA = ("metadata.jsonl", "metadata.csv", "metadata.tsv", "metadata.parquet
 _LOOKED_UP = (".tsv", ".jsonl", ".csv", ".json", ".parquet")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A data file and the name its samples go by."""
 
     path: Path

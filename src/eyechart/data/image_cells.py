@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from eyechart.data.literals import read_list_items
 from eyechart.data.paths import URLS
@@ -42,15 +43,13 @@ _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
 _DATA_URL = re.compile(rb"data:[^,]{0,200};base64,", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class RowReference:
+class RowReference(msgspec.Struct, frozen=True):
     """The picture is another row's: the one whose index is `id`."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ImageCells:
+class ImageCells(msgspec.Struct, frozen=True):
     """Reads image cells of one file. `to_file` turns a path as written into a reference."""
 
     location: str  # the file the cells lie in

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -81,8 +80,7 @@ def _located(whole: Blob, item: str) -> Blob:
     return Blob(data, whole.find(data) if len(data) > _LONG else -1)
 
 
-@dataclass(slots=True)
-class JsonLinesReader:
+class JsonLinesReader(msgspec.Struct):
     """Rows of a JSON Lines file."""
 
     path: Path
@@ -111,8 +109,7 @@ class JsonLinesReader:
                     yield row
 
 
-@dataclass(slots=True)
-class JsonReader:
+class JsonReader(msgspec.Struct):
     """Rows of a JSON file that holds a list, or an object of rows."""
 
     path: Path

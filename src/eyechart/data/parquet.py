@@ -11,9 +11,10 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from eyechart.data.rows import Blob, OnProblem, Row, raise_problem
 from eyechart.errors import DataError, ImageError, MissingExtra
@@ -37,8 +38,7 @@ def _parquet_file(path: Path) -> Any:
         raise DataError(f"{path.name}: not a Parquet file ({err})", hint="was the download cut off?") from err
 
 
-@dataclass(slots=True)
-class ParquetReader:
+class ParquetReader(msgspec.Struct):
     """Rows of a Parquet file."""
 
     path: Path

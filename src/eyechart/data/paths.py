@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from eyechart.types import ImageRef
 
@@ -31,8 +32,7 @@ REFUSALS: Mapping[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PathRules:
+class PathRules(msgspec.Struct, frozen=True):
     """Turns a path as a file writes it into a reference."""
 
     roots: Sequence[str]

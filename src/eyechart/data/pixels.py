@@ -7,11 +7,12 @@ would try every format Pillow knows (some start other programs) and warn about l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from math import floor, sqrt
 from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from eyechart.data.headers import size_of
 from eyechart.errors import ImageError
@@ -27,8 +28,7 @@ MAX_DECODED_PIXELS = 178_956_970
 MIME = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp", "GIF": "image/gif"}
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(msgspec.Struct, frozen=True):
     """What the first bytes say."""
 
     format: str

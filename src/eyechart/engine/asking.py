@@ -48,8 +48,7 @@ class Answer(msgspec.Struct, frozen=True):
     paid: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
     """How long to wait for one try, how many there may be, how many at once, and when to give up."""
 
     concurrency: int = 64

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+
+import msgspec
 
 from eyechart.errors import ModelError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     """Exponential waits with full jitter, so that many clients do not come back at the same moment.
 
     >>> Backoff(first_s=1, longest_s=30).delay_s(4, None, random.Random(0)) <= 8

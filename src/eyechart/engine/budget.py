@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from eyechart.model.prices import Price, usd
 from eyechart.types import Usage
@@ -14,8 +15,7 @@ Role = Literal["model", "judge"]
 _UNKNOWING = 4  # requests under way while nobody knows yet what one takes
 
 
-@dataclass(slots=True)
-class _Spent:
+class _Spent(msgspec.Struct):
     """What one model has taken. Its mean is kept apart: a judge's short questions say nothing of pictures."""
 
     n: int = 0

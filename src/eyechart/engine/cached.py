@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from eyechart.store.cache import ResponseCache
 from eyechart.types import ImageRef, Model, Reply, Request
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(msgspec.Struct, frozen=True):
     """The response cache as one run uses it: endpoints only, for a user's own class may change overnight.
 
     What this run itself has put there is not found by it: two samples that ask the same are two questions.
@@ -18,7 +17,7 @@ class Cache:
 
     responses: ResponseCache | None = None
     is_read: bool = True
-    _own: set[int] = field(default_factory=set)  # of each key the first half, as a number
+    _own: set[int] = msgspec.field(default_factory=set)  # of each key the first half, as a number
 
     def find(self, model: Model, key: str, request: Request) -> Reply | None:
         """What `model` said to it."""

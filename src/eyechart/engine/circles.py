@@ -7,7 +7,8 @@ the others say, so nobody is asked about them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from eyechart.engine.scoring import Scoring, at_once
 from eyechart.store.journal import Journal
@@ -15,11 +16,10 @@ from eyechart.store.reader import Answered
 from eyechart.types import JudgedScorer, Result, Scorer
 
 
-@dataclass(slots=True)
-class _Circle:
+class _Circle(msgspec.Struct):
     trial: int
     is_lost: bool = False
-    open: list[str] = field(default_factory=list)  # rotations that no rule could read, in order
+    open: list[str] = msgspec.field(default_factory=list)  # rotations that no rule could read, in order
 
 
 async def judge_circles(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+
+import msgspec
 
 from eyechart.engine.pace import Limit
 from eyechart.errors import ModelError
@@ -22,8 +23,7 @@ _FATAL_IN_A_ROW = 3  # after an answer, one may concern one sample alone; so man
 NEVER = float("-inf")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """A try that failed: whose it was, when it was sent, and when the first of its tries failed."""
 
     who: Hashable
@@ -31,8 +31,7 @@ class Trouble:
     began_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """What an endpoint did not want, though another one might."""
 
     endpoint: Endpoint

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+
+import msgspec
 
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.endpoint import TOO_MANY, Endpoint, Refusal, Trouble
@@ -24,8 +25,7 @@ class DeadEndpoint(ModelError):
     exit_code = 1
 
 
-@dataclass(slots=True)
-class Tries:
+class Tries(msgspec.Struct):
     """How often one request has been tried, and with what success."""
 
     request: Request
@@ -37,7 +37,7 @@ class Tries:
     may_go_on: bool = True
     endpoint: Endpoint | None = None  # where the last one failed
     refusals: tuple[Refusal, ...] = ()  # by endpoints that need not be asked again
-    replies: list[Reply] = field(default_factory=list)
+    replies: list[Reply] = msgspec.field(default_factory=list)
     paid: Usage | None = None  # for the last one
     _n_elsewhere: int = 0
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from eyechart.engine.asking import Asker, Unanswered
 from eyechart.engine.calls import Calls, key_of
@@ -13,12 +14,11 @@ from eyechart.score.judge_prompts import wording
 from eyechart.types import JudgedScorer, Message, Model, Reply, Request, Sample, Score
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(msgspec.Struct, frozen=True):
     """Who judges, and in which words."""
 
     model: Model
-    prompts: Mapping[str, str] = field(default_factory=dict)
+    prompts: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def identity(self) -> Mapping[str, object]:
@@ -26,8 +26,7 @@ class Bench:
         return {"judge": self.model.name, **self.model.identity, "prompts": dict(self.prompts)}
 
 
-@dataclass(frozen=True, slots=True)
-class BenchScorer:
+class BenchScorer(msgspec.Struct, frozen=True):
     """A scorer before a bench: its version names the bench, so that another judge scores again."""
 
     scorer: JudgedScorer
@@ -57,8 +56,7 @@ class BenchScorer:
         return self.scorer.steps(reply, sample)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """A score; a provisional one lacks a reply of the judge, which is asked again on the next start."""
 
     score: Score

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from eyechart.engine.asking import Patience
 from eyechart.engine.cached import Cache
@@ -26,8 +25,7 @@ from eyechart.store.tasks import Task
 from eyechart.types import Model, Scorer, Snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(Patience):
+class Settings(Patience, frozen=True, kw_only=True):
     """How hard to push, and when to give up."""
 
     prefetch_threads: int = 2

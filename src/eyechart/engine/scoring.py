@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+import msgspec
 
 from eyechart.engine.judge import Judge
 from eyechart.engine.stopping import Stopped
@@ -34,8 +35,7 @@ def score_reply(
     return score
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
+class Scoring(msgspec.Struct, frozen=True):
     """All verdicts on a reply: that of the run's scorer, then those shown beside it."""
 
     journal: Journal
@@ -44,7 +44,7 @@ class Scoring:
     judge: Judge | None = None
     is_circular: bool = False  # rotations go to the judge as a circle, when all of them are answered
     # What the judge has failed to answer in this start: it was asked with patience, and is left alone now.
-    in_vain: set[tuple[str, str, int]] = field(default_factory=set)
+    in_vain: set[tuple[str, str, int]] = msgspec.field(default_factory=set)
 
     async def score(self, sample: Sample, trial: int, key: str, reply: Reply) -> Score | None:
         """The run's verdict, kept with the others; None when the scorer failed."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from eyechart.engine.budget import Budget
 from eyechart.engine.endpoints import Endpoints
@@ -14,8 +15,7 @@ from eyechart.types import Score, Snapshot
 _WINDOW_S = 10.0  # the rate shown is that of the last seconds, so that it follows the endpoint
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(msgspec.Struct):
     """Counted by the engine, in the event loop only; read anywhere."""
 
     total: int = 0
@@ -28,8 +28,8 @@ class Tally:
     retried: int = 0
     score_sum: float = 0.0
     weight_sum: float = 0.0
-    started_at: float = field(default_factory=time.monotonic)
-    _recent: deque[float] = field(default_factory=deque)
+    started_at: float = msgspec.field(default_factory=time.monotonic)
+    _recent: deque[float] = msgspec.field(default_factory=deque)
 
     @property
     def done(self) -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from eyechart.types import Usage
 
@@ -24,8 +25,7 @@ AMOUNTS = ("input", "cached", "output")
 _VERSION = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{3,4}|latest|preview|exp))+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+class Price(msgspec.Struct, frozen=True, kw_only=True):
     """USD per million tokens, when that was so, and who says it."""
 
     input: float
@@ -48,7 +48,7 @@ class Price:
 
     def to_json(self) -> dict[str, Any]:
         """As a manifest keeps it."""
-        return asdict(self)
+        return msgspec.structs.asdict(self)
 
     @classmethod
     def of(cls, kept: Any) -> Price | None:
@@ -68,8 +68,7 @@ class Price:
         return cls(input=amounts["input"], output=amounts["output"], cached=amounts["cached"], **words)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a table: the models it means, where, and what they cost."""
 
     pattern: str
@@ -92,8 +91,7 @@ class Entry:
         return name.startswith(pattern) and (not rest or _VERSION.fullmatch(rest) is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceBook:
+class PriceBook(msgspec.Struct, frozen=True, kw_only=True):
     """The user's prices before the table's. `own` is that of the run's model, whatever it is called."""
 
     entries: tuple[Entry, ...] = ()

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.evaluator import multi_question, multi_reply
@@ -23,8 +24,7 @@ FAILED = "Error!"  # what InfoChartQA's example client returns after its last at
 SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """What a method is called with, and how its answer is found in what it returns."""
 
     # The path is that of a folder for pictures that lie in no file of their own.

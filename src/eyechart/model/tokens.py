@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
+
+import msgspec
 
 from eyechart.types import ImageRef, Model, Part, Reply, Request, Usage
 
@@ -47,8 +48,7 @@ def _part_tokens(part: Part, rule: ImageRule, detail: str) -> int:
     return rule.tokens(*size, detail)
 
 
-@dataclass(frozen=True, slots=True)
-class ImageRule:
+class ImageRule(msgspec.Struct, frozen=True):
     """How one family of models counts a picture."""
 
     name: str  # for people

@@ -7,7 +7,9 @@ numbers and the question, without its pictures and its replies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from eyechart.types import Failure, Outcome, Result, Sample, Score
 
@@ -49,8 +51,7 @@ def fold(results: Iterable[Result]) -> Iterator[Result]:
         yield circle.result()
 
 
-@dataclass(slots=True)
-class _Circle:
+class _Circle(msgspec.Struct):
     """What is known of one circle so far."""
 
     sample: Sample

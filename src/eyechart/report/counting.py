@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from eyechart.report.chance import chance_of
 from eyechart.report.credit import SCORED, UNKNOWN, credit
@@ -18,8 +19,7 @@ OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
 MAX_VALUES = 200  # per key: a column of identifiers makes no table
 
 
-@dataclass(slots=True)
-class _Asked:
+class _Asked(msgspec.Struct):
     """One sample's trials so far, and the tallies it belongs to."""
 
     tallies: list[_Tally]

@@ -9,8 +9,10 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, TypeAlias
+
+import msgspec
 
 from eyechart.model.prices import Price
 from eyechart.report.credit import credit
@@ -101,8 +103,7 @@ def to_json_text(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """A table to be: the columns, and the rows as they come."""
 
     columns: tuple[str, ...]

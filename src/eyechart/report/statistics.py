@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypeAlias
+
+import msgspec
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -49,8 +50,7 @@ def wilson(successes: float, n: float, *, confidence: float = 0.95) -> Interval 
     return max(0.0, min(centre - half, share)), min(1.0, max(centre + half, share))
 
 
-@dataclass(slots=True)
-class Moments:
+class Moments(msgspec.Struct):
     """What an interval needs to know of values from 0 to 1, each with its weight: a few sums.
 
     >>> m = Moments()

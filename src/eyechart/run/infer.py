@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+
+import msgspec
 
 from eyechart.engine.cached import Cache
 from eyechart.engine.circles import judge_circles
@@ -20,8 +21,7 @@ from eyechart.store.journal import Journal
 from eyechart.types import Studious
 
 
-@dataclass(slots=True)
-class Session:
+class Session(msgspec.Struct):
     """How one start of a run went."""
 
     is_interrupted: bool = False

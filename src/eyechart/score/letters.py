@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from eyechart.score.cues import CLOSERS, LETTER, WRAPPING, strong_cues, strong_predicates, weak_cues
 from eyechart.score.options import Options, is_negated
@@ -53,8 +54,7 @@ _PAIRED_BEFORE = Pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What was found at one place: a letter of an option, several at once, or one that is no option."""
 
     kind: Kind

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from eyechart.score.fold import fold
 from eyechart.score.statement import bare
@@ -24,8 +25,7 @@ _NEGATED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(msgspec.Struct, frozen=True):
     """A place where an option stands in a text by its own words, which several options may share."""
 
     letter: str | None  # the one that is meant; none when two options share the words
@@ -33,8 +33,7 @@ class Mention:
     span: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """Letters and texts, prepared once for many replies."""
 
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it

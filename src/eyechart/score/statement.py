@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from eyechart.score.fold import fold, lower
 
@@ -58,8 +59,7 @@ _HYPOTHETICAL = re.compile(
 _END_OF_SENTENCE = re.compile(r"[。！？!?\n]|\.(?=\s|$|\*|\"|')")
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """A place where an answer is stated: `kind` names how, start and end delimit what is said there."""
 
     kind: str

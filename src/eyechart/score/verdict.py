@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from eyechart.score.abstain import abstains
 from eyechart.types import Outcome, Reply, Sample, Score
@@ -11,8 +11,7 @@ WITHHELD = frozenset({"content_filter", "refusal"})
 CUT_OFF = "length"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """An answer found in a reply, the rule that found it, and where it stands (a slice of the reply).
 
     `is_whole`: the reply is this answer and nothing else, so that a length limit cannot have cut it.

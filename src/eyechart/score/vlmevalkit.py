@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from eyechart.exchange import API_FAILURE
 
@@ -34,8 +35,7 @@ _MARKS_TO_SPACES = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
 _ANSWER_IS = re.compile(r"answer\s+is\s+\**([A-D])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """What distinguishes one historical form from another."""
 
     last_tokens: int | None  # how near the end a lone letter must first stand; None: anywhere

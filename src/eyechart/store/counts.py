@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from eyechart.store.pages import Pages
 from eyechart.types import Scorer, Usage
@@ -15,16 +16,14 @@ _FIELDS = tuple(Usage.__dataclass_fields__)
 _SUMS = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in _FIELDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paid:
+class Paid(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that this run paid for, and their tokens, guessed where the endpoint did not count them."""
 
     n: int
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """What one judge said, and the tokens of what was counted, whoever paid for it."""
 
     model: str  # empty where an earlier eyechart did not keep it

@@ -13,10 +13,11 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from eyechart.errors import StoreError
 from eyechart.store.database import connect, store_errors
@@ -37,8 +38,7 @@ class Statement(NamedTuple):
     row: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Flush:
+class _Flush(msgspec.Struct, frozen=True):
     done: threading.Event
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from eyechart.data.hub.load import Loaded, load_hub, opened
 from eyechart.data.paths import PathRules
@@ -28,8 +29,7 @@ def open_hub(spec: str) -> HubReader:
     return HubReader(load_hub(spec))
 
 
-@dataclass(frozen=True, slots=True)
-class HubReader:
+class HubReader(msgspec.Struct, frozen=True):
     """Rows of one split."""
 
     loaded: Loaded

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from eyechart.data.hub.library import calm, explain, first_line, library
 from eyechart.data.hub.parts import builder_of, pick, resolved, splits_of, wrong_part
@@ -22,8 +24,7 @@ from eyechart.errors import EyechartError, UsageError
 _KEPT = 8  # open data sets; a benchmark of several splits has one each
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """One split, ready to read. `roots` are the folders below which its files lie; the first is its own."""
 
     spec: HubSpec
