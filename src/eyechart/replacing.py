@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +25,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         if place.exists() and not place.is_file():
             yield place
             return
-        draft = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")
+        draft = place.with_name(f".{place.name[:100]}.{os.urandom(4).hex()}.part")
         try:
             draft.open("xb").close()  # fails now, not after a minute of writing
             yield draft

@@ -6,7 +6,6 @@ import argparse
 import builtins
 import runpy
 import sys
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -121,6 +120,8 @@ def _provide(is_quiet: bool) -> None:
 def _show(err: BaseException) -> None:
     """The traceback as Python prints it for the script alone."""
     sys.stdout.flush()
+    import traceback
+
     shown = traceback.TracebackException.from_exception(err)
     shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if not _is_ours(one.filename)])
     shown.print(file=sys.stderr)

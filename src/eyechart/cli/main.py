@@ -7,8 +7,9 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 from eyechart import __version__
@@ -45,6 +46,24 @@ examples:
 exit codes: 0 all is well, 1 some samples failed, 2 wrong usage or bad input, 130 interrupted (resumable)
 """
 
+# In the order of the help.
+VERBS: Mapping[str, ModuleType] = {
+    "run": run,
+    "eval": run,
+    "score": score,
+    "report": report,
+    "show": show,
+    "data": data,
+    "model": model,
+    "cache": cache,
+    "demo": demo,
+    "exec": exec,
+    "insight": insight,
+    "multi": multi,
+    "multi-metrics": multi_metrics,
+    "vlmeval": vlmeval,
+}
+
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line and a hint; of dozens of flags, usage would show all before that."""
@@ -64,8 +83,8 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"eyechart: unrecognized arguments: {' '.join(unknown)}\n  hint: {hint}\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line; `--help` of each verb teaches it."""
+def build_parser(verb: str = "") -> argparse.ArgumentParser:
+    """The whole command line, or as much of it as one verb needs; `--help` of each verb teaches it."""
     parser = Parser(
         prog="eyechart",
         description=ABOUT,
@@ -74,23 +93,9 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"eyechart {__version__}")
-    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for verb in (
-        run,
-        score,
-        report,
-        show,
-        data,
-        model,
-        cache,
-        demo,
-        exec,
-        insight,
-        multi,
-        multi_metrics,
-        vlmeval,
-    ):
-        verb.add_parser(verbs)
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
+    for module in [VERBS[verb]] if verb in VERBS else dict.fromkeys(VERBS.values()):
+        module.add_parser(verbs)
     return parser
 
 
@@ -98,7 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     _open_closed_streams()
     try:
-        args, unknown = build_parser().parse_known_args(arguments)
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        args, unknown = build_parser(*words[:1]).parse_known_args(words)
         if unknown:
             args.parser.unrecognized(unknown)
         return int(args.execute(args))

@@ -17,8 +17,8 @@ from typing import Any
 from eyechart.data.convert_rows import Entry
 from eyechart.data.converters import CONVERTERS, Converter
 from eyechart.data.formats import guess_format
-from eyechart.data.hub import open_hub
 from eyechart.data.hub.load import fetch_repository
+from eyechart.data.hub.rows import open_hub
 from eyechart.data.hub.spec import is_hub
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.rows import Blob, Row, place

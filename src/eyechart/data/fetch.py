@@ -23,10 +23,8 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
 
+from eyechart.data.limits import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES
 from eyechart.errors import ImageError
-
-DEFAULT_DOWNLOAD_BYTES = 64 * 1024 * 1024
-DEFAULT_TIMEOUT_S = 30.0
 
 _MAX_REDIRECTS = 5
 _ATTEMPTS = 3
@@ -46,8 +44,8 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
 
     cache_dir: Path | None = None
     allow_private: bool = False
-    max_bytes: int = DEFAULT_DOWNLOAD_BYTES
-    timeout_s: float = DEFAULT_TIMEOUT_S
+    max_bytes: int = MAX_DOWNLOAD_BYTES
+    timeout_s: float = DOWNLOAD_TIMEOUT_S
 
     def kept(self, url: str) -> bytes | None:
         """The bytes kept from an earlier download."""

@@ -16,20 +16,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from eyechart.data.cells import Cells
 from eyechart.data.encode import reencode
-from eyechart.data.fetch import DEFAULT_DOWNLOAD_BYTES, DEFAULT_TIMEOUT_S, Fetcher, alone
-from eyechart.data.hub import identity_of, read_picture
+from eyechart.data.limits import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES, MAX_FILE_BYTES
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.paths import REFUSALS
 from eyechart.data.pixels import MIME, decode_fully, fitted, inspect
 from eyechart.errors import ImageError, UsageError
 from eyechart.types import Image, ImageRef
 
-MAX_FILE_BYTES = 512 * 1024 * 1024
+if TYPE_CHECKING:
+    from eyechart.data.fetch import Fetcher
 
 _LONGEST_SHOWN = 200  # characters of a path in a message
 _BLANKS = b" \t\r\n\v\f"
@@ -59,8 +60,8 @@ class ImageLoader:
     allow_urls: bool = True
     allow_private_urls: bool = False
     cache_dir: Path | str | None = None
-    max_download_bytes: int = DEFAULT_DOWNLOAD_BYTES
-    timeout_s: float = DEFAULT_TIMEOUT_S
+    max_download_bytes: int = MAX_DOWNLOAD_BYTES
+    timeout_s: float = DOWNLOAD_TIMEOUT_S
     _cells: Cells = field(default_factory=Cells, repr=False, compare=False)
     _parquet: ParquetCells = field(default_factory=ParquetCells, repr=False, compare=False)
 
@@ -113,6 +114,8 @@ class ImageLoader:
 
     def _fetched(self, ref: ImageRef) -> _Raw:
         """A picture from the web, kept for the next run if it is one; many may want it, one fetches it."""
+        from eyechart.data.fetch import alone
+
         with alone(ref.location) if self.cache_dir else nullcontext():
             raw = self._read(ref)
             if raw.is_fetched:
@@ -141,6 +144,8 @@ class ImageLoader:
             status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
         if ref.kind == "hub":
+            from eyechart.data.hub.rows import identity_of
+
             parts.append(identity_of(ref))
         if self.max_side is not None:
             parts.append(f"side {self.max_side}")
@@ -149,6 +154,8 @@ class ImageLoader:
         return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def _fetcher(self) -> Fetcher:
+        from eyechart.data.fetch import Fetcher
+
         return Fetcher(
             cache_dir=Path(self.cache_dir) if self.cache_dir else None,
             allow_private=self.allow_private_urls,
@@ -163,7 +170,7 @@ class ImageLoader:
         if ref.kind == "data":
             return _from_base64(ref.location.encode("ascii", "replace"), str(ref))
         if ref.kind in ("parquet", "hub"):
-            value = read_picture(ref) if ref.kind == "hub" else self._parquet_cell(ref)
+            value = _read_hub(ref) if ref.kind == "hub" else self._parquet_cell(ref)
             return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
         if ref.kind == "url":
             return self._download(ref.location)
@@ -179,6 +186,12 @@ class ImageLoader:
         fetcher = self._fetcher()
         kept = fetcher.kept(url)
         return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
+
+
+def _read_hub(ref: ImageRef) -> bytes | str:
+    from eyechart.data.hub.rows import read_picture
+
+    return read_picture(ref)
 
 
 def _refuse(ref: ImageRef) -> None:

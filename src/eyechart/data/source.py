@@ -12,7 +12,6 @@ from eyechart.data.columns import ALIASES, Detection, detect, resolve_target
 from eyechart.data.delimited import DelimitedReader
 from eyechart.data.encoding import checked_encoding
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
-from eyechart.data.hub import HubReader, open_hub
 from eyechart.data.hub.spec import is_hub, parse_hub
 from eyechart.data.image_cells import ImageCells
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
@@ -70,13 +69,12 @@ class FileSource:
         return self._reading(raise_problem).rows()
 
     def _reading(self, on_problem: OnProblem) -> Reading:
-        is_hub = isinstance(self._reader, HubReader)
         cells = ImageCells(
             str(self.path),
             _path_rules(self).to_ref,
             self.options.allow_urls,
             self.detection.encoding,
-            "hub" if is_hub else "parquet",
+            "hub" if self.detection.format == "hub" else "parquet",
         )
         return Reading(self.path, self._reader, self.detection, cells, on_problem)
 
@@ -107,6 +105,8 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     """One split. Strangers wrote it: it may not point to files of this machine."""
     if options.format or options.encoding or options.cells != "text":
         raise UsageError(f"{spec}: --format, --encoding and --cells are for files, not for a hub's data set")
+    from eyechart.data.hub.rows import open_hub
+
     reader = open_hub(spec)
     pictures = reader.picture_columns()
     fields = dict(options.fields)
@@ -161,7 +161,10 @@ def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) 
 
 def _path_rules(source: FileSource) -> PathRules:
     options = source.options
-    if isinstance(source._reader, HubReader):
+    if source.detection.format == "hub":
+        from eyechart.data.hub.rows import HubReader
+
+        assert isinstance(source._reader, HubReader)
         return source._reader.path_rules(options.image_root)
     lmu = next((root for root in lmu_roots() if root.is_dir()), None)
     roots = [source.path.parent]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.hub import open_hub
 from eyechart.data.hub.load import split_names
+from eyechart.data.hub.rows import open_hub
 from eyechart.data.images import ImageLoader
 from eyechart.data.lint import check
 from eyechart.data.source import SourceOptions, open_source

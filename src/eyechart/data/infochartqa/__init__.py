@@ -110,7 +110,7 @@ def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASo
 
 def _hub_opener(spec: str, image_root: Path | None) -> Callable[[], tuple[Reader, Pictures]]:
     def opened() -> tuple[Reader, Pictures]:
-        from eyechart.data.hub import open_hub
+        from eyechart.data.hub.rows import open_hub
 
         reader = open_hub(spec)
         return reader, Pictures(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
