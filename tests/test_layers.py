@@ -23,7 +23,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"types"}),
     frozenset({"judging"}),
     frozenset({"replacing"}),
-    frozenset({"errors", "exchange", "quiet"}),
+    frozenset({"errors", "exchange", "plugins", "quiet"}),
 )
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +13,13 @@ from hypothesis import strategies as st
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
 from eyechart.judging import JudgeCall, Judging, conclude
-from eyechart.registry import Registry, _entry_points, near_names
+from eyechart.registry import Registry, near_names
 from eyechart.types import JudgedScorer, Reply, Sample, Score
 
 
 @dataclass
 class Entry:
-    """An entry point of a package that is not installed."""
+    """What a package that is not installed announces."""
 
     name: str
     load: Callable[[], object]
@@ -34,21 +33,19 @@ class Announced:
     entries: list[Entry] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
-    def __call__(self) -> Announced:
+    def __call__(self, path: tuple[str, ...]) -> Announced:
         return self
 
-    def select(self, *, group: str) -> list[Entry]:
+    def get(self, group: str, default: object) -> dict[str, Entry]:
         self.asked.append(group)
-        return self.entries
+        return {entry.name: entry for entry in self.entries}
 
 
 @pytest.fixture
-def announced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Announced]:
+def announced(monkeypatch: pytest.MonkeyPatch) -> Announced:
     made = Announced()
-    monkeypatch.setattr(importlib.metadata, "entry_points", made)
-    _entry_points.cache_clear()
-    yield made
-    _entry_points.cache_clear()
+    monkeypatch.setattr(registry, "announcements", made)
+    return made
 
 
 @pytest.fixture

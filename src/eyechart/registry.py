@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from eyechart.checks import sound_score
 from eyechart.errors import EyechartError, UnknownName
 from eyechart.judging import Judging, conclude, nobody
+from eyechart.plugins import Announcement, announcements
 from eyechart.types import Benchmark, Exporter, Model, ModelSettings, Reply, Sample, Score, Scorer
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
 
 T = TypeVar("T")
 
@@ -57,7 +54,7 @@ class Registry(Generic[T]):
         """All names, recorded or announced."""
         return sorted({*self._parts, *self._announced()})
 
-    def _load(self, entry: EntryPoint) -> None:
+    def _load(self, entry: Announcement) -> None:
         before = dict(self._parts)
         try:
             entry.load()
@@ -74,17 +71,8 @@ class Registry(Generic[T]):
                 hint=f"its module must declare it with @{self.kind}({entry.name!r})",
             )
 
-    def _announced(self) -> dict[str, EntryPoint]:
-        announced = _entry_points(tuple(sys.path)).select(group=f"eyechart.{self.kind}s")
-        return {entry.name: entry for entry in announced}
-
-
-@lru_cache(maxsize=1)
-def _entry_points(path: tuple[str, ...]) -> EntryPoints:
-    """What the packages on the path announce. To look through all of them takes as long as many requests."""
-    from importlib import metadata
-
-    return cast("EntryPoints", metadata.entry_points())  # in 3.11 of an older class that can do the same
+    def _announced(self) -> Mapping[str, Announcement]:
+        return announcements(tuple(sys.path)).get(f"eyechart.{self.kind}s", {})
 
 
 def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
