@@ -155,7 +155,10 @@ def test_what_a_sample_cost_is_shown() -> None:
     call = Call(
         sample="q0", trial=0, key="k", purpose="judge:mcqa", messages=[], reply=Reply(text="A", usage=usage)
     )
-    prices = {"model": Price(input=100.0, output=100.0), "judge": Price(input=1.0, output=2.0)}
+    prices: dict[str, Price | None] = {
+        "model": Price(input=100.0, output=100.0),
+        "judge": Price(input=1.0, output=2.0),
+    }
     said = to_text(show_sample(result(0), calls=[call], prices=prices))
     assert "0.011 USD" in said
     assert "the judge: 0.0020 USD" in said
@@ -163,5 +166,11 @@ def test_what_a_sample_cost_is_shown() -> None:
     assert (found["cost"], found["judge_cost"]) == (pytest.approx(0.011), pytest.approx(0.002))
     assert "USD" not in to_text(show_sample(result(0), calls=[call]))
     assert show_json(result(0), calls=[call])["judge_cost"] is None
+    other = replace(call, model="openai/other")
+    prices["judge:openai/other"] = Price(input=10.0, output=20.0)
+    found = show_json(result(0), calls=[call, other], prices=prices)
+    assert found["judge_cost"] == pytest.approx(0.022), "each judge at its own price"
+    prices["judge:openai/other"] = None
+    assert show_json(result(0), calls=[call, other], prices=prices)["judge_cost"] is None
     uncounted = replace(call, reply=Reply(text="A"))
     assert show_json(result(0), calls=[call, uncounted], prices=prices)["judge_cost"] is None

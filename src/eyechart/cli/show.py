@@ -27,6 +27,7 @@ def add_parser(verbs: Verbs) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Show it."""
     from eyechart.report.show import show_json, show_sample
+    from eyechart.run.bill import judge_prices
     from eyechart.run.record import Run
 
     done = Run(find_run(args.run))
@@ -34,6 +35,7 @@ def execute(args: argparse.Namespace) -> int:
     asked = done.journal.asked(result.sample.id, args.trial)
     calls = done.journal.calls(result.sample.id, args.trial)
     prices = {who: done.price(who) for who in ("model", "judge")}
+    prices |= {f"judge:{name}": price for name, price in judge_prices(done.journal).items()}
     if args.json:
         print_json(show_json(result, asked, calls, prices))
     else:

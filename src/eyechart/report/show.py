@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Asked = Sequence[Mapping[str, Any]]
-Prices = Mapping[str, Price | None]  # of the "model" and the "judge"
+Prices = Mapping[str, Price | None]  # of the "model", the "judge", and every "judge:NAME" of the run
 NO_PRICES: Prices = MappingProxyType({})
 
 _OUTCOME_STYLES = {
@@ -176,10 +176,15 @@ def _image(image: Mapping[str, Any]) -> RenderableType:
 
 def _judge_cost(calls: Sequence[Call], prices: Prices) -> float | None:
     """What the judge's calls cost, in USD; None where a part is not known, or none was made."""
-    price = prices.get("judge")
-    usages = [call.reply.usage for call in calls if call.purpose.startswith("judge:")]
-    counted = [usage for usage in usages if usage]
-    return sum(map(price.cost, counted)) if price and counted and len(counted) == len(usages) else None
+    total = None
+    for call in calls:
+        if not call.purpose.startswith("judge:"):
+            continue
+        price = prices.get(f"judge:{call.model}", prices.get("judge"))
+        if price is None or call.reply.usage is None:
+            return None
+        total = (total or 0.0) + price.cost(call.reply.usage)
+    return total
 
 
 def _reply(reply: Reply, cost: float | None) -> Iterator[RenderableType]:

@@ -32,6 +32,7 @@ class Call:
     purpose: str  # "round:0", "judge:mcqa"
     messages: list[dict[str, Any]]
     reply: Reply
+    model: str = ""  # who was asked, where a run may have had several: a judge
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,7 +175,7 @@ class JournalReader(Counts):
 
     def calls(self, sample: str, trial: int) -> list[Call]:
         """What was asked for one trial of one sample besides the reply itself, in order."""
-        sql = """SELECT key, purpose, asked, body FROM calls WHERE sample = ? AND trial = ?
+        sql = """SELECT key, purpose, asked, body, model FROM calls WHERE sample = ? AND trial = ?
                  ORDER BY at, purpose"""
         with self._reading() as db:
             rows = db.execute(sql, (sample, trial)).fetchall()
@@ -186,6 +187,7 @@ class JournalReader(Counts):
                 purpose=purpose,
                 messages=msgspec.json.decode(asked, type=list[dict[str, Any]]),
                 reply=_reply.decode(body),
+                model=model,
             )
-            for key, purpose, asked, body in rows
+            for key, purpose, asked, body, model in rows
         ]
