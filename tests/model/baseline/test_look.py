@@ -5,7 +5,9 @@ import base64
 import hashlib
 import io
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from eyechart.errors import MissingExtra, ModelError
 from eyechart.model.baseline import eyes, make_baseline
 from eyechart.model.baseline.box import Word
 from eyechart.model.baseline.look import Look
-from eyechart.model.baseline.picture import Picture
+from eyechart.model.baseline.picture import Picture, decode
 from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
 
 QUESTIONS = (
@@ -236,6 +238,37 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
     assert len(readings) == 1
     assert ask(text_only, encode(disc()), "What colour is the circle?").text == "cannot tell"
     asyncio.run(text_only.close())
+
+
+def test_a_picture_is_read_once_however_many_ask_for_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
+    readings: list[Picture] = []
+
+    def read(picture: Picture) -> tuple[Word, ...]:
+        readings.append(picture)
+        time.sleep(0.05)
+        return (Word(0.0, 0.0, 9.0, 9.0, "GATE"),)
+
+    monkeypatch.setattr(eyes, "_read_page", read)
+    monkeypatch.setattr(eyes, "_read", OrderedDict())
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(eyes.read_words, [page] * 8))
+    assert {words[0].text for words in found} == {"GATE"}
+    assert len(readings) == 1
+
+
+def test_a_picture_that_could_not_be_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
+    monkeypatch.setattr(eyes, "_read", OrderedDict())
+
+    def read(picture: Picture) -> tuple[Word, ...]:
+        raise MemoryError("the picture is too large")
+
+    monkeypatch.setattr(eyes, "_read_page", read)
+    with pytest.raises(MemoryError):
+        eyes.read_words(page)
+    monkeypatch.setattr(eyes, "_read_page", lambda picture: ())
+    assert eyes.read_words(page) == ()
 
 
 @pytest.mark.slow

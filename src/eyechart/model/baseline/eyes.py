@@ -1,15 +1,19 @@
 """Reading the text in a picture, by RapidOCR (the `ocr` extra).
 
-One reader a process, one thread; a picture that several questions ask about is read once.
+Two readers a process where there are two cores, each on one thread, so that what is read does not depend on
+how many there are. A picture that several questions ask about is read once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import threading
 from collections import OrderedDict
+from concurrent.futures import Future
 from functools import cache
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import MissingExtra
@@ -23,8 +27,9 @@ SURE = 0.6  # below, the reader mostly sees letters in marks and dots
 MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip until memory ends
 REMEMBERED = 256  # pictures whose words are kept, a few kB each
 
-_lock = threading.Lock()  # the reader keeps state while it reads
-_read: OrderedDict[str, tuple[Word, ...]] = OrderedDict()
+_READERS = 2  # each takes up to half a gigabyte while it reads
+_lock = threading.Lock()
+_read: OrderedDict[str, Future[tuple[Word, ...]]] = OrderedDict()
 
 
 def can_read() -> bool:
@@ -47,17 +52,22 @@ def reader_version() -> str:
 
 
 @cache
-def _reader() -> Any:
+def _readers() -> SimpleQueue[Any]:
+    """Readers to take and to give back: one keeps state while it reads."""
+    readers: SimpleQueue[Any] = SimpleQueue()
     with quiet():  # libraries we do not own, while they load
         from rapidocr import RapidOCR
 
-        return RapidOCR(
-            params={
-                "Global.log_level": "critical",  # its own logger only
-                "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-            }
-        )
+        for _ in range(min(_READERS, os.cpu_count() or 1)):
+            reader = RapidOCR(
+                params={
+                    "Global.log_level": "critical",  # its own logger only
+                    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+                    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+                }
+            )
+            readers.put(reader)
+    return readers
 
 
 def read_words(picture: Picture) -> tuple[Word, ...]:
@@ -67,16 +77,28 @@ def read_words(picture: Picture) -> tuple[Word, ...]:
         return ()
     key = hashlib.sha256(repr(picture.page.shape).encode() + picture.page.tobytes()).hexdigest()
     with _lock:
-        if key not in _read:
-            _read[key] = _read_page(picture)
-            while len(_read) > REMEMBERED:
-                _read.popitem(last=False)
+        is_first = key not in _read
+        words = _read.setdefault(key, Future())
         _read.move_to_end(key)
-        return _read[key]
+        while len(_read) > REMEMBERED:
+            _read.popitem(last=False)
+    if is_first:
+        try:
+            words.set_result(_read_page(picture))
+        except BaseException as err:
+            words.set_exception(err)  # for those who wait; whoever comes later tries again
+            with _lock:
+                _read.pop(key, None)
+    return words.result()
 
 
 def _read_page(picture: Picture) -> tuple[Word, ...]:
-    out = _reader()(picture.page[:, :, ::-1])  # it takes blue first
+    readers = _readers()
+    reader = readers.get()
+    try:
+        out = reader(picture.page[:, :, ::-1])  # it takes blue first
+    finally:
+        readers.put(reader)
     if out.boxes is None or out.txts is None:
         return ()
     words = []

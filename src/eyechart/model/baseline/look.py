@@ -8,7 +8,6 @@ they show that a benchmark can be answered by looking, and how far plain means g
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import threading
 import time
@@ -31,6 +30,7 @@ from eyechart.model.baseline.writing import answer_from_writing
 from eyechart.types import Image, Reply, Request
 
 Rule = Callable[[Question, Sight, Mapping[str, str]], Answer | None]
+_THREADS = 4  # more than cores: questions on one picture wait for each other
 REMEMBERED = 8  # pictures kept measured: questions on one picture mostly come one after another
 
 
@@ -49,9 +49,7 @@ class Look(Baseline):
     def __init__(self, seed: int = 0, *, reads: bool = True) -> None:
         super().__init__(seed)
         self.reads = reads and eyes.can_read()
-        self._pool = ThreadPoolExecutor(
-            min(4, os.cpu_count() or 1), thread_name_prefix=f"baseline-{self.kind}"
-        )
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"baseline-{self.kind}")
         self._seen: OrderedDict[str, Sight] = OrderedDict()
         self._lock = threading.Lock()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import Generic, TypeVar, overload
 
 from eyechart.model.baseline import eyes
 from eyechart.model.baseline.box import Word
@@ -12,9 +13,29 @@ from eyechart.model.baseline.picture import Picture
 from eyechart.model.baseline.regions import Patch, Patches, find_patches
 from eyechart.model.baseline.shapes import Outline, fill_holes, name_outline
 
+T = TypeVar("T")
+
 FLAT = 0.8  # of the picture in a few colours: a drawing. Photographs and noise have less
 MIN_READABLE = 80  # pixels of the longer side; in a smaller picture there is no text to be read
 MIN_THING = 0.0004  # of the picture's area
+
+
+class seen_once(Generic[T]):  # noqa: N801  (used as `property` is)
+    """`functools.cached_property` without the one lock for all pictures that it has in Python 3.11."""
+
+    def __init__(self, look: Callable[[Sight], T]) -> None:
+        self._look = look
+        self.__doc__ = look.__doc__
+
+    @overload
+    def __get__(self, sight: None, owner: type[Sight]) -> seen_once[T]: ...
+    @overload
+    def __get__(self, sight: Sight, owner: type[Sight]) -> T: ...
+    def __get__(self, sight: Sight | None, owner: type[Sight]) -> seen_once[T] | T:
+        if sight is None:
+            return self
+        seen = vars(sight)[self._look.__name__] = self._look(sight)
+        return seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +70,14 @@ class Sight:
         self.reads = reads
         self.measures = measures
 
-    @cached_property
+    @seen_once
     def words(self) -> tuple[Word, ...]:
         """Text in the picture; none where it is too small or nobody reads."""
         if not self.reads or max(self.picture.width, self.picture.height) < MIN_READABLE:
             return ()
         return eyes.read_words(self.picture)
 
-    @cached_property
+    @seen_once
     def patches(self) -> Patches:
         """Patches of one colour."""
         return find_patches(self.picture.pixels)
@@ -71,7 +92,7 @@ class Sight:
         """Colour of the ground."""
         return self.patches.background
 
-    @cached_property
+    @seen_once
     def figures(self) -> tuple[Patch, ...]:
         """Patches that are not ground, not scenery at the rim and not too small."""
         if not self.is_drawing:
@@ -90,7 +111,7 @@ class Sight:
         )  # fmt: skip
         return sides >= 3
 
-    @cached_property
+    @seen_once
     def things(self) -> tuple[Thing, ...]:
         """Figures with a shape and a colour; letters, lines and outlines around others are left out."""
         found = [self._thing(patch) for patch in self.figures]
