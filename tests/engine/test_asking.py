@@ -245,7 +245,7 @@ def test_tokens_are_counted_as_the_endpoint_reports_them() -> None:
     model = Server(fine, latency_s=0.0)
     model.usage = Usage(prompt_tokens=500, completion_tokens=500)
     ask_all(model, 5, patience(concurrency=1, tpm=60 * 10_000))
-    assert model.at[-1] - model.at[0] == pytest.approx(0.4, abs=0.15), "the guess was some five tokens each"
+    assert 0.3 < model.at[-1] - model.at[0] < 3, "the guess was some five tokens each"
 
 
 @pytest.mark.slow
