@@ -208,12 +208,12 @@ def test_a_judge_that_takes_few_at_once_is_not_hurried(journal: Journal) -> None
     """Time spent in its queue is not its silence."""
 
     async def slow(request: Request) -> str:
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
         return "CORRECT"
 
     judge = ScriptedModel(slow)
     judge.max_concurrency = 1  # type: ignore[attr-defined]
-    options = {"of": samples(12), "concurrency": 12, "timeout_s": 0.3}
+    options = {"of": samples(12), "concurrency": 12, "timeout_s": 0.9}
     judged_run(journal, ScriptedModel(lambda _: "?"), judge, **options)
     assert {result.outcome for result in results(journal)} == {"correct"}
     assert len(judge.asked) == 12
