@@ -218,12 +218,17 @@ def most_within(times: list[float], window_s: float) -> int:
     return max(sum(start <= at < start + window_s for at in times) for start in times)
 
 
+def most_ahead(times: list[float], per_s: float) -> float:
+    """By how many requests it was ahead of so many a second; a moment that was missed may be made up for."""
+    return max(n - per_s * (at - times[0]) for n, at in enumerate(times))
+
+
 @pytest.mark.slow
 def test_no_more_requests_are_sent_than_allowed() -> None:
     model = Server(fine)
     ask_all(model, 30, patience(rpm=60 * 100))
-    assert most_within(model.at, 0.1) <= 0.1 * 100 + 3
-    assert 0.27 < model.at[-1] - model.at[0] < 1.0
+    assert most_ahead(model.at, 100) <= 3
+    assert 0.27 < model.at[-1] - model.at[0] < 3
 
 
 @pytest.mark.slow
@@ -253,8 +258,8 @@ def test_many_at_once_do_not_send_more_tokens_than_allowed_before_the_first_long
     model = Server(fine, latency_s=0.2)
     model.usage = Usage(prompt_tokens=10, completion_tokens=990)
     ask_all(model, 30, patience(concurrency=30, tpm=60 * 20_000))
-    assert most_within(model.at, 0.5) <= 0.5 * 20 + 2, "twenty a second"
-    assert model.at[-1] - model.at[0] < 2.5
+    assert most_ahead(model.at, 20) <= 2, "twenty a second"
+    assert model.at[-1] - model.at[0] < 5
 
 
 @pytest.mark.slow

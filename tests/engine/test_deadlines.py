@@ -25,7 +25,7 @@ async def wait_for(deadlines: Deadlines, seconds: float) -> str:
 
 def test_who_waits_too_long_is_ended_and_goes_on() -> None:
     async def work() -> list[str]:
-        deadlines = Deadlines(0.05)
+        deadlines = Deadlines(0.09)
         found = await asyncio.gather(*(wait_for(deadlines, seconds) for seconds in (5, 0.01, 5, 0)))
         return [*found, await wait_for(deadlines, 5), await wait_for(deadlines, 0.01)]
 
@@ -34,10 +34,10 @@ def test_who_waits_too_long_is_ended_and_goes_on() -> None:
 
 def test_one_after_the_other_each_has_its_whole_time() -> None:
     async def work() -> list[str]:
-        deadlines = Deadlines(0.08)
+        deadlines = Deadlines(0.16)
         first = asyncio.create_task(wait_for(deadlines, 5))
-        await asyncio.sleep(0.05)
-        second = asyncio.create_task(wait_for(deadlines, 0.06))  # due when the first one is ended, and later
+        await asyncio.sleep(0.1)
+        second = asyncio.create_task(wait_for(deadlines, 0.08))  # due when the first one is ended, and later
         return [await first, await second]
 
     assert asyncio.run(work()) == ["too long", "in time"]
