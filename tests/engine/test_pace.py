@@ -352,17 +352,19 @@ def test_all_that_was_used_is_counted_however_it_was_guessed(lengths: list[int],
 def test_all_get_through_in_turn_and_a_stop_lets_them_go() -> None:
     async def drive() -> tuple[list[int], float]:
         stop, rates, through = Stop(), Rates(requests=Rate(60 * 200)), list[int]()
+        some_are_through = asyncio.Event()
 
         async def go(k: int) -> None:
             await rates.enter(0, stop)
             if not stop.is_set:
                 through.append(k)
+            if len(through) == 20:
+                some_are_through.set()
 
         began_at = time.monotonic()
         async with asyncio.timeout(5):
             waiting = [asyncio.create_task(go(k)) for k in range(2000)]
-            while len(through) < 20:
-                await asyncio.sleep(0.005)
+            await some_are_through.wait()
             stop.set()
             seconds = time.monotonic() - began_at  # a busy machine sleeps longer
             await asyncio.gather(*waiting)
