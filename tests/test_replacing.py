@@ -42,8 +42,12 @@ def test_a_place_that_cannot_be_written_to(tmp_path: Path, name: str, hint: str)
 
 
 def test_a_full_disk_is_said_plainly(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="No space left"), replacing(tmp_path / "out.csv"):
+    with (
+        pytest.raises(StoreError, match="No space left") as caught,
+        replacing(tmp_path / "out.csv"),
+    ):
         raise OSError(28, "No space left on device")
+    assert caught.value.hint.startswith("the disk is full")
     assert not any(tmp_path.iterdir())
 
 

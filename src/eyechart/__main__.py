@@ -4,7 +4,7 @@ import gc
 import sys
 from typing import NoReturn
 
-_OBJECTS = 20_000
+_OBJECTS = 20_000  # as many as run/loop.py lets gather, which must not be imported for a number
 
 
 def command() -> NoReturn:

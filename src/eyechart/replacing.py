@@ -41,7 +41,7 @@ def _hint(error: OSError, path: Path) -> str:
     if isinstance(error, FileNotFoundError):
         return f"the folder {path.parent} does not exist: make it, or write elsewhere"
     if error.errno == errno.ENOSPC:
-        return "free some space"
+        return "the disk is full: free some space, then the same command again"
     if isinstance(error, IsADirectoryError):
         return "name a file inside it"
     return "choose a place where you may write and that has room"
