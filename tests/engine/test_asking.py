@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine import asking, giving_up
+from eyechart.engine import asking, giving_up, pace
 from eyechart.engine.asking import Answer, Asker, Patience, Unanswered
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.budget import Budget
@@ -276,13 +276,14 @@ def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pyt
     model = Hanging(fine)
     settings = patience(concurrency=40, rpm=60 * 100, is_adaptive=False)
     monkeypatch.setattr(asking, "_STALE_S", 0.1)
+    monkeypatch.setattr(pace, "_BURST_S", 0.05)
 
     async def drive() -> None:
         asker = settings.asker(model, Stop())
         [endpoint] = asker.endpoints.members
         endpoint.limit.value = 1  # as after many refusals
         asks = [asyncio.create_task(asker.ask(question(k))) for k in range(40)]
-        await asyncio.sleep(0.45)
+        await asyncio.sleep(1.2)  # the last of forty turns was to be taken 0.8 s ago
         assert len(model.at) == 1
         endpoint.limit.value = 40
         comes_back.set()

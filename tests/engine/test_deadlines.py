@@ -32,12 +32,13 @@ def test_who_waits_too_long_is_ended_and_goes_on() -> None:
     assert asyncio.run(work()) == ["too long", "in time", "too long", "in time", "too long", "in time"]
 
 
+@pytest.mark.slow
 def test_one_after_the_other_each_has_its_whole_time() -> None:
     async def work() -> list[str]:
-        deadlines = Deadlines(0.16)
+        deadlines = Deadlines(0.8)
         first = asyncio.create_task(wait_for(deadlines, 5))
-        await asyncio.sleep(0.1)
-        second = asyncio.create_task(wait_for(deadlines, 0.08))  # due when the first one is ended, and later
+        await asyncio.sleep(0.7)
+        second = asyncio.create_task(wait_for(deadlines, 0.12))  # goes on when the first one is ended
         return [await first, await second]
 
     assert asyncio.run(work()) == ["too long", "in time"]
