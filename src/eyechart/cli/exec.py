@@ -119,9 +119,9 @@ def _provide(is_quiet: bool) -> None:
 
 def _show(err: BaseException) -> None:
     """The traceback as Python prints it for the script alone."""
-    sys.stdout.flush()
     import traceback
 
+    sys.stdout.flush()
     shown = traceback.TracebackException.from_exception(err)
     shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if not _is_ours(one.filename)])
     shown.print(file=sys.stderr)

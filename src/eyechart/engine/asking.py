@@ -56,7 +56,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = 600.0
     give_up_after: int = 8
     first_rest_s: float = FIRST_REST_S  # of an endpoint that may be dead; doubled with every further failure
-    backoff: Backoff = field(default_factory=Backoff)
+    backoff: Backoff = Backoff()
     rpm: float | None = None
     tpm: float | None = None
 

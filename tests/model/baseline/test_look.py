@@ -4,11 +4,15 @@ import asyncio
 import base64
 import hashlib
 import io
+import os
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -255,6 +259,23 @@ def test_a_picture_is_read_once_however_many_ask_for_it_at_once(monkeypatch: pyt
         found = list(pool.map(eyes.read_words, [page] * 8))
     assert {words[0].text for words in found} == {"GATE"}
     assert len(readings) == 1
+
+
+def test_readers_are_made_once_however_many_begin_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+
+    def reader(params: object) -> object:
+        made.append(params)
+        time.sleep(0.02)
+        return lambda page: SimpleNamespace(boxes=None, txts=None)
+
+    pages = [decode(encode(Pillow.new("RGB", (90, 60), (n, 0, 0))).data()) for n in range(4)]
+    monkeypatch.setitem(sys.modules, "rapidocr", SimpleNamespace(RapidOCR=reader))
+    monkeypatch.setattr(eyes, "_readers", cache(eyes._readers.__wrapped__))
+    monkeypatch.setattr(eyes, "_read", OrderedDict())
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(eyes.read_words, pages)) == [(), (), (), ()]
+    assert len(made) == min(2, os.cpu_count() or 1)
 
 
 def test_a_picture_that_could_not_be_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,8 +174,8 @@ def test_order_matters_where_it_should(names: list[str], rng: Any) -> None:
     "piece", ["1", "1,", "a,", "a ", "1-", "10^", "\n1.", "<", "A and ", "万", "in 2020 "]
 )
 def test_long_replies_take_linear_time(qtype: int, piece: str) -> None:
-    long = piece * (30_000 // len(piece))
     began = time.process_time()
-    for gold in ("Japan, 1,234 and China", "1234", "2010-2012"):
-        score(long, gold, qtype)
-    assert time.process_time() - began < 1.2, "a square would take far longer"
+    score(piece * (100_000 // len(piece)), "Japan, 1,234 and China", qtype)
+    score(piece * (100_000 // len(piece)), "1234", qtype)
+    score(piece * (100_000 // len(piece)), "2010-2012", qtype)
+    assert time.process_time() - began < 4.0

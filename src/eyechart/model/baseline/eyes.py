@@ -93,7 +93,8 @@ def read_words(picture: Picture) -> tuple[Word, ...]:
 
 
 def _read_page(picture: Picture) -> tuple[Word, ...]:
-    readers = _readers()
+    with _lock:  # lest two threads make readers
+        readers = _readers()
     reader = readers.get()
     try:
         out = reader(picture.page[:, :, ::-1])  # it takes blue first
