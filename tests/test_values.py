@@ -12,7 +12,7 @@ import pytest
 
 import eyechart
 
-FIELDS = (dataclasses.Field, type(msgspec.field(default_factory=list)))
+FIELDS: tuple[type, ...] = (dataclasses.Field, type(msgspec.field(default_factory=list)))
 
 
 @pytest.mark.slow
