@@ -12,6 +12,7 @@ from eyechart.score.choice import infer, read_choice
 
 ANIMALS = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 COLOURS = {"A": "red", "B": "dark red", "C": "blue", "D": "light blue"}
+SIGNS = {"A": "=", "B": ">=", "C": "<", "D": "<>"}
 MANY = {letter: f"item {number}" for number, letter in enumerate("ABCDEFGHIJ", start=1)}
 COUNTS = {"A": "1", "B": "2", "C": "12", "D": "2.5"}
 REPEATED = {"A": "red", "B": "white", "C": "pink", "D": "red."}  # as some published questions are
@@ -172,6 +173,7 @@ READ = [(reply, ANIMALS, "B") for reply in [*BARE, *EXPLICIT, *LED, *IMPLIED, *N
     ("dark red", COLOURS, "B"), ("It is dark red.", COLOURS, "B"), ("The car is red.", COLOURS, "A"),
     ("The answer is light  blue", COLOURS, "D"), ("not blue but light blue", COLOURS, "D"), ("B. dark red", COLOURS, "B"),
     ("not dark red, but red", COLOURS, "A"), ("A. red", COLOURS, "A"), ("Blue, definitely.", COLOURS, "C"),
+    ("=", SIGNS, "A"), (">=", SIGNS, "B"), ("**>=**", SIGNS, "B"), ("(<)", SIGNS, "C"), ("$<$", SIGNS, "C"), ("\\(>=\\).", SIGNS, "B"),
     ("J", MANY, "J"), ("The answer is I.", MANY, "I"), ("I", MANY, "I"), ("I. item 9", MANY, "I"), ("(i)", MANY, "I"),
     ("I think the answer is H", MANY, "H"), ("I choose E", MANY, "E"), ("I believe item 10", MANY, "J"),
     ("item 1", MANY, "A"), ("It is item 10.", MANY, "J"), ("Z", {"A": "x", "Z": "none of these"}, "Z"),

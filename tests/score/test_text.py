@@ -17,10 +17,12 @@ MATCH = [
     (r"\boxed{\text{Paris}}", "Paris"), ('{"answer": "Paris"}', "Paris"), ('```json\n{"answer": "Paris"}\n```', "Paris"),
     ("It is Paris.", "Paris"), ("The sign says STOP.", "stop"), ("答案是巴黎。", "巴黎"), ("巴黎。", "巴黎"), ("这是巴黎", "巴黎"), ("<think>Rome</think>Paris", "Paris"),
     ("007", "007"), ("f(x)", "f(x)"), (r"\boxed{x^{2}}", "x^{2}"), ("3.5 m", "3.5 m"), ("rock and roll", "rock and roll"), ("A", "a"),
+    ("It is <.", "<"), ('The sign is "=".', "="), ("It is C++.", "C++"), ("Disney+", "disney+"),
     ("Final answer: the red bus", "red bus"), ("The answer is the word Paris", "Paris"),
 ]  # fmt: skip
 MISS = [
     ("cart", "car"), ("Not Paris", "Paris"), ("It is not Paris.", "Paris"), ("Paris or Rome", "Paris"), ("Paris, Rome", "Paris"), ("7", "007"),
+    ("Disney+", "Disney"), ("It is C++.", "C"), ("<>", "<"), (">=", "="), ("It is >=.", ">"),
     ("Rome", "Paris"), ("Parisian", "Paris"), ("2.5", "2"), ("The answer is Rome, although Paris is near.", "Paris"), ("12-34", "34"),
     ("I walked for a long time through many streets of Paris and saw a red bus there", "red"), ("", "Paris"), ("不是巴黎", "巴黎"),
 ]  # fmt: skip

@@ -49,7 +49,7 @@ def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> 
     return infer_official(reply, options, RULES[rules])
 
 
-@scorer("choice", version="2")
+@scorer("choice", version="3")
 def score_choice(reply: Reply, sample: Sample) -> Score:
     """Our own reader against the gold, which may be given as the letter or as the option's text.
 

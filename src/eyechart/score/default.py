@@ -15,7 +15,7 @@ _MAX_PLAIN_DIGITS = 10  # a longer row of digits names something: a phone, a car
 _OPTION_LINE = re.compile(r"(?:^|\n)[ \t]*[(（]?([A-Z])[).:、．）][ \t]*([^\n]{1,500})")
 
 
-@scorer("default", version="2")
+@scorer("default", version="3")
 def score_default(reply: Reply, sample: Sample) -> Score:
     """Options: a choice. Gold yes or no: that. Gold a number: the number. Any other gold: text.
 

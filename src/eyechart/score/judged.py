@@ -25,7 +25,7 @@ _CUT = "[…] "
 _AROUND = " \t\r\n*_`\"'()[]<>.,:;"  # what may stand around one word; a question mark or a ~ would change it
 
 
-@judged_scorer("judged", version="3")
+@judged_scorer("judged", version="4")
 def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules' stands."""
     choices = sample.choices or written_choices(sample)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from eyechart.score.fold import fold
-from eyechart.score.statement import bare
+from eyechart.score.statement import SIGNS, bare
 
 # Letters that need a space between words; in Chinese, Japanese and Korean a word ends without one.
 # A case to ignore there is none in these ranges, and looking for one letter by letter takes 50 ms to compile.
@@ -23,6 +23,8 @@ _NEGATED = re.compile(
     r"|(?:不是|并非|而非|不选|不能选|不应选|排除|没有|没|不|非)[\"'*(\s]*(?:选项)?$",
     re.IGNORECASE,
 )
+_JOINS_BEFORE = frozenset("&")  # "R&D"
+_JOINS_AFTER = frozenset("+#&")  # "Disney+", "C#", "AT&T"
 
 
 class Mention(msgspec.Struct, frozen=True):
@@ -90,6 +92,20 @@ class Options(msgspec.Struct, frozen=True):
 def is_negated(text: str, position: int) -> bool:
     """Whether what stands at `position` is denied: "not the cat", "rather than B", "不是B"."""
     return _NEGATED.search(text[max(0, position - 48) : position]) is not None
+
+
+def is_part_of_more(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is a part of something else: the C of "C++", the "=" of ">=".
+
+    >>> is_part_of_more("C++", 0, 1), is_part_of_more(">=", 1, 2), is_part_of_more('It is "<".', 7, 8)
+    (True, True, False)
+    """
+    found = text[start:end]
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    if any(map(str.isalnum, found)):
+        return before in _JOINS_BEFORE or after in _JOINS_AFTER
+    signs = SIGNS.union(found)
+    return before in signs or after in signs
 
 
 def options_of(choices: Mapping[str, str]) -> Options:

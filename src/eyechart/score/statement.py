@@ -137,8 +137,8 @@ def sentence_end(text: str, start: int, limit: int = MAX_SLOT_CHARS) -> int:
 def bare(text: str) -> str:
     r"""The text without what people wrap an answer in: quotes, brackets, Markdown, dollars, LaTeX.
 
-    >>> bare("**(B).**"), bare(r"$\text{B}$"), bare("`12.5`")
-    ('B', 'B', '12.5')
+    >>> bare("**(B).**"), bare(r"$\text{B}$"), bare("`12.5`"), bare("(>=)")
+    ('B', 'B', '12.5', '>=')
     """
     start, end = bare_span(text)
     return text[start:end]
@@ -147,6 +147,7 @@ def bare(text: str) -> str:
 def bare_span(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
     """The slice that `bare` keeps of ``text[start:end]``."""
     end = len(text) if end is None else end
+    whole = (start, end)
     while True:
         before = (start, end)
         while start < end and (text[start].isspace() or text[start] in _OPENING):
@@ -159,7 +160,17 @@ def bare_span(text: str, start: int = 0, end: int | None = None) -> tuple[int, i
         if wrapper:
             start = wrapper.end()
         if (start, end) == before:
-            return start, end
+            break
+    if end - start <= _MAX_SIGN_CHARS and not any(map(str.isalnum, text[start:end])):
+        return _sign_span(text, *whole) or (start, end)
+    return start, end
+
+
+def _sign_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The slice of an answer that is a sign: to ">=" belongs what would wrap a word."""
+    sign = text[start:end].lstrip(_AROUND_SIGNS)
+    first, sign = end - len(sign), sign.rstrip(_AROUND_SIGNS)
+    return (first, first + len(sign)) if not SIGNS.isdisjoint(sign) else None
 
 
 def _is_wrapping_end(text: str, start: int, end: int) -> bool:
@@ -171,6 +182,9 @@ def _is_wrapping_end(text: str, start: int, end: int) -> bool:
     return last.isspace() or last in _CLOSING
 
 
+SIGNS = frozenset("<>=+-/^%≤≥≠±×÷")
+_MAX_SIGN_CHARS = 8
+_AROUND_SIGNS = " \t\r\n\"'`*_~$|\\()[]{}.,;:!?。，、；：！？"
 _MATHS = ("\\(", "\\[")
 _PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _OPENING = frozenset("\"'`*_~$([{<#>|,;:!?。，、；：！？")

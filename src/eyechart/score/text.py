@@ -11,7 +11,7 @@ from eyechart.score.abstain import abstains
 from eyechart.score.anls import anls
 from eyechart.score.fold import fold
 from eyechart.score.ocrbench import ocrbench
-from eyechart.score.options import is_negated
+from eyechart.score.options import is_negated, is_part_of_more
 from eyechart.score.relaxed import relaxed
 from eyechart.score.statement import answer_start, bare, statements, whole_json
 from eyechart.score.verdict import Reading, verdict
@@ -92,7 +92,7 @@ def score_exact(reply: Reply, sample: Sample) -> Score:
     return verdict(reply, sample, Reading(None, "exact") if is_declined else reading, value)
 
 
-@scorer("text", version="1")
+@scorer("text", version="2")
 def score_text(reply: Reply, sample: Sample) -> Score:
     """The answer the reply states, compared with each gold after normalising both."""
     reading = read_text(reply.text)
@@ -125,7 +125,7 @@ def _is_within(gold: str, answer: str) -> bool:
         return False
     bounded = re.escape(gold) if is_unspaced else rf"(?<![\w.,/-]){re.escape(gold)}(?![\w/-]|[.,:]\w)"
     found = list(re.finditer(bounded, answer))
-    if len(found) != 1 or is_negated(answer, found[0].start()):
+    if len(found) != 1 or is_negated(answer, found[0].start()) or is_part_of_more(answer, *found[0].span()):
         return False
     around = answer[: found[0].start()] + " " + answer[found[0].end() :]
     return _SEVERAL.search(around) is None and not re.search(r"[.!?。！？]\s*\w", around)

@@ -11,7 +11,7 @@ import unicodedata
 from itertools import pairwise
 
 from eyechart.score.fold import fold
-from eyechart.score.options import ARTICLE, is_negated
+from eyechart.score.options import ARTICLE, is_negated, is_part_of_more
 from eyechart.score.statement import bare
 
 _MIN_SLIP_CHARS = 5  # in a shorter word, another letter makes another word
@@ -42,7 +42,7 @@ def same_words(gold: str, said: str) -> bool:
     (False, False, False)
     """
     one, other = _words(gold), _words(said)
-    if not one or not other:
+    if not all(any(word[0].isalnum() for word in words) for words in (one, other)):  # signs, or nothing
         return bool(_plain(gold)) and _plain(gold) == _plain(said)
     if "".join(one) == "".join(other):
         return True
@@ -112,7 +112,12 @@ def holds_words(gold: str, said: str) -> bool:
     found = list(re.finditer(rf"(?<![\w.,])(?<!\w-){re.escape(wanted)}(?!\w|[.,]\d|\s?%|-\w)", text))
     if not found and _UNSPACED.search(wanted):
         found = list(re.finditer(re.escape(wanted), text))
-    return any(not is_negated(text, match.start()) and not _is_beside(text, *match.span()) for match in found)
+    return any(
+        not is_negated(text, match.start())
+        and not is_part_of_more(text, *match.span())
+        and not _is_beside(text, *match.span())
+        for match in found
+    )
 
 
 def _is_beside(text: str, start: int, end: int) -> bool:
