@@ -173,6 +173,12 @@ def test_right_and_wrong_alone_get_wilsons_interval_however_many_there_are(n: in
     assert found == pytest.approx(wilson(0.9 * n, n), rel=1e-12)
 
 
+def test_almost_right_is_partial_credit_whatever_it_weighs() -> None:
+    almost = [0.0, 1 - 2**-53]
+    assert mean_interval(almost) != wilson(1, 2)
+    assert moments([(value, 3.0) for value in almost]).interval() == pytest.approx(mean_interval(almost))
+
+
 def test_what_weighs_nothing_is_no_part_of_the_interval() -> None:
     assert moments([(1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.0)]).interval() == wilson(2, 3)
 

@@ -15,6 +15,7 @@ import msgspec
 
 Interval: TypeAlias = tuple[float, float]
 
+_BINARY = (0.0, 1.0)
 _NO_SPREAD = 1e-12  # a variance below this is rounding, not spread
 
 
@@ -68,6 +69,7 @@ class Moments(msgspec.Struct):
     squares_2: float = 0.0
     first_weight: float = 0.0
     is_even: bool = True  # every value has had the weight of the first
+    is_binary: bool = True  # every value has been 0 or 1
 
     def add(self, value: float, weight: float = 1.0) -> None:
         """Count one value. What weighs nothing is no part of the mean, and makes nobody surer of it."""
@@ -77,6 +79,8 @@ class Moments(msgspec.Struct):
             self.first_weight = weight
         elif weight != self.first_weight:
             self.is_even = False
+        if value not in _BINARY:
+            self.is_binary = False
         self.n += 1
         self.weight += weight
         self.total += weight * value
@@ -105,8 +109,7 @@ class Moments(msgspec.Struct):
         mean = self.mean
         if mean is None:
             return None
-        # v * v == v holds for 0 and 1 alone, so equal sums mean that every value is one of them.
-        is_plain = self.is_even and self.squares_2 == self.total_2
+        is_plain = self.is_even and self.is_binary
         effective_n = self.n if self.is_even else self.weight**2 / self.weight_2
         deviations = self.squares_2 - 2 * mean * self.total_2 + mean * mean * self.weight_2
         if self.n == 1 or is_plain or deviations / self.weight_2 < _NO_SPREAD:
