@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eyechart.terminal import visible
+
 
 class EyechartError(Exception):
     """Base of all errors a user can act on. Shown as one message, never as a traceback.
@@ -21,7 +23,8 @@ class EyechartError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
+        # Visible, since Python itself prints it where a script does not catch it.
+        return visible(f"{self.message}\n  hint: {self.hint}" if self.hint else self.message)
 
 
 class UsageError(EyechartError):

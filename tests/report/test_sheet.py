@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eyechart.errors import StoreError
 from eyechart.report import sheet
 from eyechart.report.sheet import write_sheet
-from eyechart.report.visible import visible
+from eyechart.terminal import visible
 from report.test_xlsx import as_excel_shows
 
 

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
-from eyechart.report.visible import visible
 from eyechart.report.workbook import MAX_CHARACTERS, MAX_EXACT, Workbook, fit, new_workbook
+from eyechart.terminal import visible
 
 
 def units(text: str) -> int:

@@ -11,9 +11,9 @@ from openpyxl.utils.escape import unescape
 
 from eyechart.report import xlsx
 from eyechart.report.summarise import summarise
-from eyechart.report.visible import visible
 from eyechart.report.workbook import MAX_CHARACTERS
 from eyechart.report.xlsx import write_xlsx
+from eyechart.terminal import visible
 from eyechart.types import OUTCOMES, Result
 from report.examples import result
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.cli.arguments import Verbs, add_verb
 from eyechart.cli.output import note, print_json, print_rich
 from eyechart.errors import UsageError
+from eyechart.terminal import print_note, print_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -88,10 +89,10 @@ def execute_clear(args: argparse.Namespace) -> int:
         note("nothing was removed")
         return 0
     freed = clear(model=args.model, unused_days=args.older_than)
-    print(f"removed {_counted(freed.count, 'reply', 'replies')}: {size_text(freed.bytes)} freed")
+    print_text(f"removed {_counted(freed.count, 'reply', 'replies')}: {size_text(freed.bytes)} freed")
     if args.images:
         freed = clear_images(older_days=args.older_than)
-        print(f"removed {_counted(freed.count, 'picture', 'pictures')}: {size_text(freed.bytes)} freed")
+        print_text(f"removed {_counted(freed.count, 'picture', 'pictures')}: {size_text(freed.bytes)} freed")
     return 0
 
 
@@ -115,7 +116,7 @@ def _is_sure(args: argparse.Namespace) -> bool:
         f" not used for {args.older_than} days" if args.older_than is not None else "",
     ]
     what = f"{'' if any(chosen) else 'all '}replies{''.join(chosen)}{' and fetched pictures' * args.images}"
-    print(f"remove {what} from the cache? [y/N] ", end="", file=sys.stderr, flush=True)
+    print_note(f"remove {what} from the cache? [y/N] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -123,9 +124,9 @@ def _facts(info: CacheInfo, limit: int, images: Amount) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.report.visible import visible
     from eyechart.store.cache_admin import images_home
     from eyechart.store.cache_size import size_text
+    from eyechart.terminal import visible
 
     facts = {
         "replies": str(info.path),
@@ -152,8 +153,8 @@ def _models(info: CacheInfo) -> list[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.report.visible import one_line
     from eyechart.store.cache_size import size_text
+    from eyechart.terminal import one_line
 
     table = Table(box=None, pad_edge=False)
     table.add_column("model", overflow="fold")

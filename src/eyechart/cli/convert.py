@@ -7,6 +7,7 @@ from pathlib import Path
 
 from eyechart.cli.arguments import Verbs, add_verb
 from eyechart.cli.output import counting, note
+from eyechart.terminal import print_text
 
 NAMES = "vstar, hr-bench-4k, hr-bench-8k, treebench, visual-probe-hard, mme-realworld-lite, o3-bench"
 
@@ -35,6 +36,6 @@ def execute(args: argparse.Namespace) -> int:
     done = convert(
         args.name, args.source, Path(args.out), force=args.force, progress=counting("rows converted")
     )
-    print(f"{done.annotations}: {done.n_rows:,} rows, {done.n_pictures:,} pictures")
+    print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_pictures:,} pictures")
     note(f"run it with: eyechart run {args.name} --set root={args.out} -m MODEL")
     return 0

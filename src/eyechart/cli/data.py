@@ -137,7 +137,7 @@ def execute_check(args: argparse.Namespace) -> int:
     else:
         from rich.text import Text
 
-        from eyechart.report.visible import visible
+        from eyechart.terminal import visible
 
         print_rich(Text(visible("\n".join(report.lines()))))
     return 0 if report.is_clean else 1
@@ -147,7 +147,7 @@ def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.report.visible import visible
+    from eyechart.terminal import visible
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)

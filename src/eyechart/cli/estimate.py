@@ -26,7 +26,7 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.report.visible import one_line
+    from eyechart.terminal import one_line
 
     yield Text(one_line(f"{estimate.benchmark} · {estimate.model} (nothing was sent)"), style="bold")
     table = Table(box=None, pad_edge=False, show_header=False)

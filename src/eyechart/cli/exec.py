@@ -14,6 +14,7 @@ from types import ModuleType
 
 from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
 from eyechart.errors import EyechartError, UsageError
+from eyechart.terminal import print_note
 
 DESCRIPTION = """\
 Run a Python script as `python SCRIPT` would, with the import names evalscope and vlmeval provided by
@@ -114,7 +115,7 @@ def _provide(is_quiet: bool) -> None:
 
     for name, provider in activate().items():
         if not is_quiet:
-            print(f"eyechart: {name}: {NOTES[provider]}", file=sys.stderr)
+            print_note(f"eyechart: {name}: {NOTES[provider]}")
 
 
 def _show(err: BaseException) -> None:
@@ -124,7 +125,7 @@ def _show(err: BaseException) -> None:
     sys.stdout.flush()
     shown = traceback.TracebackException.from_exception(err)
     shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if not _is_ours(one.filename)])
-    shown.print(file=sys.stderr)
+    print_note("".join(shown.format()), end="")
 
 
 def _is_ours(filename: str) -> bool:

@@ -192,7 +192,7 @@ def _table(summary: Mapping[str, Any]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.report.visible import one_line
+    from eyechart.terminal import one_line
 
     rates = ("accuracy", "success_rate", "completion_rate")
     table = Table(box=None, pad_edge=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import re
 import sys
@@ -29,6 +28,7 @@ from eyechart.cli import (
     vlmeval,
 )
 from eyechart.errors import EyechartError
+from eyechart.terminal import print_error, visible
 
 ABOUT = """\
 An eye exam for vision-language models: point it at a benchmark file and a model, get a number you can
@@ -67,6 +67,10 @@ VERBS: Mapping[str, ModuleType] = {
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line and a hint; of dozens of flags, usage would show all before that."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Leave, with a message that repeats what was typed and may hold anything."""
+        super().exit(status, None if message is None else visible(message))
 
     def error(self, message: str) -> NoReturn:
         """Leave with code 2."""
@@ -125,8 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _ended(why: str, code: int) -> int:
     """Say why, if anybody listens; the exit code says it anyhow."""
-    with contextlib.suppress(OSError):
-        print(f"eyechart: {why}", file=sys.stderr, flush=True)
+    print_error(f"eyechart: {why}")
     return code
 
 

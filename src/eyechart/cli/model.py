@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, options_of
 from eyechart.cli.flags import add_model_flags
 from eyechart.cli.output import print_json, print_rich, stdout_kept_for
 from eyechart.errors import UsageError
+from eyechart.terminal import show_status
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -105,8 +105,7 @@ def _shown(asked: Sequence[Case]) -> Iterator[Case]:
 
 def _show(text: str) -> None:
     """On a terminal only, in one line that goes again."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+    show_status(text)
 
 
 def _as_json(name: str, findings: Sequence[Finding]) -> dict[str, Any]:

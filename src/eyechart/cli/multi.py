@@ -10,6 +10,7 @@ from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
 from eyechart.cli.multi_flags import add_flags, flag_names, given
 from eyechart.cli.output import note, print_json, print_rich, stdout_kept_for
 from eyechart.errors import EyechartError, ModelError, StoreError
+from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
     from eyechart.compat.multi.inference import Finished
@@ -74,7 +75,7 @@ def _execute(args: argparse.Namespace) -> int:
 
     said = given(args)
     if said.get("model_list"):
-        print_json({"models": model_names()}) if args.json else print("\n".join(model_lines()))
+        print_json({"models": model_names()}) if args.json else print_text("\n".join(model_lines()))
         return 0
     load_dotenv()
     with stdout_kept_for(is_json=args.json):
@@ -104,7 +105,7 @@ def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
     else:
         questions = f"{n_questions} question{'s' * (n_questions != 1)}"
         pictures = f"{n_images} picture{'s' * (n_images != 1)}"
-        print(f"{questions} with {pictures} to send; nothing was asked")
+        print_text(f"{questions} with {pictures} to send; nothing was asked")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.cli.arguments import Verbs, add_verb
 from eyechart.cli.output import note, print_json
 from eyechart.errors import UsageError, listed
+from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
     from eyechart.compat.multi.scoring import Metrics
@@ -75,9 +76,9 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_as_json(found, args.answer_position))
     else:
-        print("\n".join(found.lines))
+        print_text("\n".join(found.lines))
         if args.detail:
-            print("\n" + "\n\n".join("\n".join(lines) for lines in found.tables.values()))
+            print_text("\n" + "\n\n".join("\n".join(lines) for lines in found.tables.values()))
     for text in found.notes:
         note(text)
     if not args.json:

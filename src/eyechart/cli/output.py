@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from eyechart.errors import listed
+from eyechart.terminal import UNSAFE, print_note, show_status, visible, write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,8 +25,8 @@ def print_json(value: Any) -> None:
 
     from eyechart.report.record import to_json_text
 
-    print(json.dumps(json.loads(to_json_text(value)), indent=2, ensure_ascii=not _speaks_unicode()))
-    sys.stdout.flush()
+    text = json.dumps(json.loads(to_json_text(value)), indent=2, ensure_ascii=not _speaks_unicode())
+    write(sys.stdout, UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
 
 
 @contextlib.contextmanager
@@ -38,11 +39,17 @@ def stdout_kept_for(*, is_json: bool) -> Iterator[None]:
 def print_rich(*renderables: RenderableType) -> None:
     """Tables and panels, as wide as the terminal."""
     from rich.console import Console
+    from rich.segment import Segment
 
     class Tables(Console):
         def on_broken_pipe(self) -> NoReturn:
             """Rich would end the program with code 1, which means failed samples here."""
             raise BrokenPipeError
+
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            """What a cell holds is shown and never obeyed, even where a table forgot to see to it."""
+            for part in super().render(renderable, options):
+                yield part if part.control else Segment(visible(part.text), part.style)
 
     if not _speaks_unicode() and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a dash that cannot be shown is no reason to fail
@@ -54,7 +61,7 @@ def print_rich(*renderables: RenderableType) -> None:
 
 def note(text: str) -> None:
     """A remark for people, on stderr."""
-    print(text, file=sys.stderr)
+    print_note(text)
 
 
 def tell(runs: Sequence[Run], *, as_json: bool) -> None:
@@ -105,7 +112,7 @@ def changes_table(changes: Sequence[Change], *, heading: str, columns: tuple[str
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.report.visible import one_line
+    from eyechart.terminal import one_line
 
     shown = 20
     rest = f", the first {shown}" if len(changes) > shown else ""
@@ -149,7 +156,7 @@ def counting(what: str) -> Callable[[int], None] | None:
         nonlocal shown_at_s
         if time.monotonic() - shown_at_s > 0.2:
             shown_at_s = time.monotonic()
-            print(f"\r{count:,} {what}", end="\r", file=sys.stderr, flush=True)
+            show_status(f"{count:,} {what}")
 
     return show
 

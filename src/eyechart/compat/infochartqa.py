@@ -16,6 +16,7 @@ from eyechart.errors import DataError, UsageError
 from eyechart.prompt.infochartqa import head_text, seed_text
 from eyechart.report.infochartqa import Record, make_report, score_entries, write_report, write_results
 from eyechart.score.infochartqa import is_known, verdict_on
+from eyechart.terminal import print_text
 
 
 def evaluate(
@@ -34,13 +35,13 @@ def evaluate(
     records = list(score_entries(entries))
     report = make_report(records)
     for remark in (*_remarks(records), *_oddities(entries, records)):
-        print(remark)  # noqa: T201 - as theirs does
+        print_text(remark)
     _make_folder(output_file)
     write_results(records, output_file)
     if stats_file:
         _make_folder(stats_file)
         write_report(report, stats_file)
-    print(f"accuracy: {report['overall_accuracy']} % of {_counted(len(records), 'question')}")  # noqa: T201 - as theirs does
+    print_text(f"accuracy: {report['overall_accuracy']} % of {_counted(len(records), 'question')}")
     return records, report
 
 

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import hashlib
 import inspect
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +28,7 @@ from eyechart.model.secrets import without_secrets
 from eyechart.model.shapes import SHAPES, Shape, shape_of
 from eyechart.model.thinking import split_thinking
 from eyechart.model.threads import Threads
+from eyechart.terminal import print_note
 from eyechart.types import Model, ModelSettings, Reply, Request
 
 
@@ -138,7 +138,7 @@ class _Adapter:
                 await result
         except (Exception, SystemExit) as err:
             why = self._secrets.hide(f"{type(err).__name__}: {err}")
-            print(f"{self.name} could not be closed: {why}", file=sys.stderr)  # noqa: T201 - nobody else would say so
+            print_note(f"{self.name} could not be closed: {why}")
 
     async def _call(self, request: Request) -> Any:
         """What the method returns; the pictures written for it are gone afterwards."""

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from eyechart.registry import exporter
 from eyechart.report.files import text_file
-from eyechart.report.visible import one_line
 from eyechart.report.vlmevalkit import write_trials
 from eyechart.report.vlmevalkit.accuracy import Line
+from eyechart.terminal import one_line
 from eyechart.types import Export
 
 

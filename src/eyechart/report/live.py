@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TextIO
 from unicodedata import combining, east_asian_width
 
-from eyechart.report.visible import one_line
+from eyechart.terminal import one_line, visible, write
 from eyechart.types import Snapshot
 
 REFRESH_S = 0.2
@@ -115,12 +115,9 @@ class LiveLine:
         return status_line(state, label=self._label, width=width)
 
     def _write(self, text: str, *, erase: bool = False) -> None:
-        encoding = getattr(self._stream, "encoding", None) or "utf-8"
-        text = text.encode(encoding, "replace").decode(encoding)
         # OSError: the terminal is gone. ValueError: the stream was closed.
         with self._lock, contextlib.suppress(OSError, ValueError):
-            self._stream.write((_ERASE_LINE if erase and self._is_terminal else "") + text)
-            self._stream.flush()
+            write(self._stream, (_ERASE_LINE if erase and self._is_terminal else "") + visible(text))
 
 
 def status_line(state: Snapshot, *, label: str = "", width: int | None = None) -> str:

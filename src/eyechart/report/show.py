@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.model.prices import Price, usd
 from eyechart.report.record import cost_of, to_json_text, to_record
-from eyechart.report.visible import one_line, visible
 from eyechart.store.reader import Call
+from eyechart.terminal import one_line, visible
 from eyechart.types import Failure, Reply, Result, Sample
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from eyechart.model.prices import usd
 from eyechart.report.columns import FittingTable, Row, percent
 from eyechart.report.live import duration
 from eyechart.report.summary import Summary
-from eyechart.report.visible import one_line
+from eyechart.terminal import one_line
 from eyechart.types import Outcome
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any
 
 from eyechart.replacing import replacing
 from eyechart.report.record import Cell
-from eyechart.report.visible import visible
+from eyechart.terminal import visible
 
 MAX_ROWS = 1_048_576  # of a sheet, its heading included
 MAX_CHARACTERS = 32_767  # of a cell, counted as Excel does: in UTF-16 units

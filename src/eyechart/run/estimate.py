@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.errors import DataError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_loader, make_plan, make_preparer, share_requests
+from eyechart.terminal import show_status
 from eyechart.types import Benchmark, Sample, Source
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _shown(plan: Plan) -> Iterator[Sample]:
         yield sample
         if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
             shown_at_s = time.monotonic()
-            print(f"\r{n:,} samples looked at", end="\r", file=sys.stderr, flush=True)  # noqa: T201
+            show_status(f"{n:,} samples looked at")
 
 
 def _estimate(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.report.visible import one_line, visible
+from eyechart.terminal import one_line, print_note, print_text
 
 if TYPE_CHECKING:
     from eyechart.report.vlmevalkit.accuracy import Line
@@ -22,13 +21,12 @@ _WIDEST = 120  # the error that is raised says it in full
 
 def say(text: str) -> None:
     """A line on stdout, at once: results are for whoever started the task."""
-    sys.stdout.write(f"{visible(text)}\n")
-    sys.stdout.flush()
+    print_text(text)
 
 
 def remark(text: str) -> None:
     """A line on stderr. What models say is shown, and nothing in it is obeyed."""
-    sys.stderr.write(f"{visible(text)}\n")
+    print_note(text)
 
 
 def print_done(model: str, data: str, result: Any) -> None:

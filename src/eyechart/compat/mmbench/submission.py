@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,14 +120,14 @@ def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -
 
 
 def _tell_of_cut(place: Path, cut: list[str]) -> None:
-    from eyechart.report.visible import one_line
     from eyechart.report.workbook import MAX_CHARACTERS
+    from eyechart.terminal import one_line, print_note
 
     what = "a cell of 1 row was" if len(cut) == 1 else f"cells of {len(cut):,} rows were"
     note = f"{place.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a sheet takes"
     hint = "hand in answers without their reasoning"
     where = one_line(listed([index[:40] for index in cut]))
-    print(f"eyechart: {note} (index {where})\n  hint: {hint}", file=sys.stderr)  # noqa: T201 - a script's user must see it
+    print_note(f"eyechart: {note} (index {where})\n  hint: {hint}")
 
 
 def _columns(named: Iterable[str]) -> list[str]:

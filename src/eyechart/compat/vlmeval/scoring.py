@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from eyechart.prompt.custom import custom_prompt
 from eyechart.registry import scorers
 from eyechart.report.vlmevalkit.names import NO_JUDGE, model_name
 from eyechart.report.vlmevalkit.rows import survey
+from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Failure, Reply, Result, Sample
 
 CHOICE = "choice-vlmevalkit"
@@ -135,4 +135,4 @@ def _say_uncounted(results: Sequence[Result], file: str) -> None:
     for what, n in counts.items():
         if n:
             note = f"{file}: {n:,} of {len(results):,} rows {what}; they are in no accuracy"
-            print(f"eyechart: {note}", file=sys.stderr)  # noqa: T201 - a script's user must see it
+            print_note(f"eyechart: {note}")

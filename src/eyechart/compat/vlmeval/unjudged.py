@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from eyechart.errors import ModelError
 from eyechart.score.judged import UNREADABLE
+from eyechart.terminal import print_note
 from eyechart.types import Result
 
 if TYPE_CHECKING:
@@ -79,4 +79,4 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
 
 
 def _note(text: str) -> None:
-    print(f"eyechart: {text}", file=sys.stderr)  # noqa: T201 - a script's user must see it
+    print_note(f"eyechart: {text}")

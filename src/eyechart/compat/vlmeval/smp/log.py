@@ -6,6 +6,8 @@ import logging
 import sys
 from typing import TextIO
 
+from eyechart.terminal import visible
+
 
 class _Stderr(logging.StreamHandler[TextIO]):
     """Writes to whatever stderr is at that moment, as `print` does."""
@@ -14,6 +16,10 @@ class _Stderr(logging.StreamHandler[TextIO]):
         """Write one line."""
         self.stream = sys.stderr
         super().emit(record)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with nothing in it that a terminal would obey."""
+        return visible(super().format(record))
 
 
 def get_logger(name: str, log_file: str | None = None, log_level: int = logging.INFO) -> logging.Logger:

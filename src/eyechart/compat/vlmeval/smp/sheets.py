@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from eyechart.compat.vlmeval.frames import Frame, plain
 from eyechart.errors import DataError
 from eyechart.report.record import Cell
 from eyechart.report.workbook import MAX_CHARACTERS, MAX_ROWS, new_workbook
+from eyechart.terminal import print_note
 
 
 def write_frame(frame: Frame, path: Path) -> None:
@@ -29,7 +29,7 @@ def write_frame(frame: Frame, path: Path) -> None:
     if book.n_cut:
         what = "1 cell was" if book.n_cut == 1 else f"{book.n_cut:,} cells were"
         note = f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a sheet takes"
-        print(f"eyechart: {note}\n  hint: PRED_FORMAT=tsv keeps them whole", file=sys.stderr)  # noqa: T201
+        print_note(f"eyechart: {note}\n  hint: PRED_FORMAT=tsv keeps them whole")
 
 
 def _cell(value: Any) -> Cell:

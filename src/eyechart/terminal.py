@@ -1,0 +1,76 @@
+"""The way out for all text that a terminal shows: nothing in it can move the cursor, recolour or hide.
+
+Data sets, replies and servers are untrusted. A terminal obeys escape sequences, and Unicode's direction marks
+can make text read as what it is not, so both are shown as marks instead of being obeyed. Nothing else in the
+package writes to stdout or stderr itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from typing import TextIO
+
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, ESC among them; newline and tab are kept
+    "\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of reading
+    "\ud800-\udfff\ufffe\uffff]"  # halves of characters and non-characters: no encoding holds them
+)
+_ERASE_LINE = "\r\x1b[K"
+
+
+def visible(text: str) -> str:
+    r"""Show control characters instead of obeying them; newlines and tabs stay.
+
+    >>> visible("\x1b[31mred\x07 \u202eback")
+    '␛[31mred␇ <U+202E>back'
+    """
+    if text.isascii() and text.isprintable():  # nearly all text, in one quick look
+        return text
+    return UNSAFE.sub(_mark, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    r"""The same on one line, for names and table cells.
+
+    >>> one_line(" two\n lines\t")
+    'two lines'
+    """
+    return " ".join(visible(text).split())
+
+
+def print_text(text: str, *, end: str = "\n") -> None:
+    """Results, on stdout."""
+    write(sys.stdout, visible(text) + end)
+
+
+def print_note(text: str, *, end: str = "\n") -> None:
+    """A remark for people, on stderr."""
+    write(sys.stderr, visible(text) + end)
+
+
+def print_error(text: str) -> None:
+    """Why the command ends, on stderr; the exit code says it where nobody listens."""
+    with contextlib.suppress(OSError, ValueError):
+        print_note(text)
+
+
+def show_status(text: str) -> None:
+    """Where things stand, on one line of a terminal that the next one replaces."""
+    if sys.stderr.isatty():
+        write(sys.stderr, f"{_ERASE_LINE}{one_line(text)}\r")
+
+
+def write(stream: TextIO, text: str) -> None:
+    """Write safe text at once; what the stream's encoding does not hold is written as an escape."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)  # the symbols Unicode has for them
+    return "␡" if code == 0x7F else f"<U+{code:04X}>"
