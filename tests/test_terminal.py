@@ -95,4 +95,4 @@ def test_json_says_the_same_with_escapes(capsys: pytest.CaptureFixture[str]) -> 
 def test_text_that_the_streams_encoding_does_not_hold_is_written_as_an_escape() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     write(stream, "名 x\n")
-    assert stream.buffer.getvalue() == b"\\u540d x\n"  # type: ignore[attr-defined]
+    assert stream.buffer.getvalue() == b"\\u540d x\n"

@@ -62,10 +62,10 @@ def show_status(text: str) -> None:
         write(sys.stderr, f"{_ERASE_LINE}{one_line(text)}\r")
 
 
-def write(stream: TextIO, text: str) -> None:
+def write(stream: TextIO, text: str, *, errors: str = "backslashreplace") -> None:
     """Write safe text at once; what the stream's encoding does not hold is written as an escape."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.write(text.encode(encoding, errors).decode(encoding))
     stream.flush()
 
 

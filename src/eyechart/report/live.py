@@ -117,7 +117,8 @@ class LiveLine:
     def _write(self, text: str, *, erase: bool = False) -> None:
         # OSError: the terminal is gone. ValueError: the stream was closed.
         with self._lock, contextlib.suppress(OSError, ValueError):
-            write(self._stream, (_ERASE_LINE if erase and self._is_terminal else "") + visible(text))
+            start = _ERASE_LINE if erase and self._is_terminal else ""
+            write(self._stream, start + visible(text), errors="replace")  # which keeps the line's width
 
 
 def status_line(state: Snapshot, *, label: str = "", width: int | None = None) -> str:
