@@ -1,15 +1,19 @@
 import builtins
+import itertools
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from eyechart import registry
 from eyechart.errors import MissingExtra
 from eyechart.score.multi import rouge, score
 from eyechart.score.multi.rouge import rouge_l, tokens
+from eyechart.types import Reply, Sample
 
 WORDS = [
     "今天", "天气", "不错", "。", "！", "？", "?", "”", "’", "……", "......", ".......", "\n", "\n\n", " ",
@@ -47,6 +51,47 @@ def test_nothing_said_scores_nothing(text: str) -> None:
 def test_long_texts_are_fast() -> None:
     said, wanted = "光的折射使光线改变方向。" * 1500, "光线在水面改变方向！" * 1500
     assert 0 < rouge_l(said, wanted) < 1
+
+
+HOSTILE = ["选", "或", "亿", "略。", "天气", "选A", "选 ", "答案为：", "a", "1", ".", "。", "\n", "；", "Thought，持续 1", "\\boxed{\\text{", "缺少图片信"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "pieces"),
+    [
+        ("OP", ["选"]),
+        pytest.param("OP", HOSTILE, marks=pytest.mark.slow),
+        *[(kind, HOSTILE) for kind in ("SA", "MA", "FB", "other")],
+    ],
+)
+def test_no_scorer_is_slow_on_a_reply_of_full_length(
+    kind: str, pieces: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """jieba's path through a run of unknown characters is the one step that is not linear: runs stay short."""
+    finalseg = pytest.importorskip("jieba.finalseg")
+    really, runs = finalseg.viterbi, [0]
+
+    def watched(run: str, *rest: Any) -> Any:
+        runs.append(len(run))
+        return really(run, *rest)
+
+    monkeypatch.setattr(finalseg, "viterbi", watched)
+    scorers = [name for name in registry.scorers.names() if name.startswith("multi")]
+    assert len(scorers) == 8
+    sample = Sample(id="1", question="", golds=("光或选的折射" * 40,), meta={"question_type": kind})
+    for name, piece in itertools.product(scorers, pieces):
+        began = time.process_time()
+        registry.scorers.get(name)(Reply(text=piece * (50_000 // len(piece))), sample)
+        assert time.process_time() - began < 20.0, (name, piece)  # less than a second, unless it hangs
+    assert max(runs) == (2000 if kind == "OP" else 0)
+
+
+def test_a_cut_moves_no_word_of_what_has_punctuation() -> None:
+    text = "光的折射使光线改变方向，小明硕士毕业于中国科学院计算所。" * 400
+    assert len(text) > 10_000
+    assert [word for piece in rouge._pieces(text) for word in rouge._tokenizer().cut(piece)] == [
+        *rouge._tokenizer().cut(text)
+    ]
 
 
 def test_jieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
