@@ -218,3 +218,26 @@ def test_a_verdict_survives_the_journal() -> None:
 
     kept = msgspec.json.decode(msgspec.json.encode(scored("光", kind="OP", gold="水")), type=Score)
     assert json.dumps(kept.detail["score"]) == "0.0"  # the files tell a fraction of nothing from no points
+
+
+@pytest.mark.parametrize("name", [one for one in scorers.names() if one.startswith("multi")])
+@pytest.mark.parametrize(
+    "said", ["Lack of image information", '"lack of image information."', "缺少图片信息"]
+)
+@pytest.mark.parametrize(
+    ("kind", "label"), [("SA", "L"), ("SA", "B"), ("MA", "AC"), ("FB", "2"), ("OP", "光")]
+)
+def test_a_refusal_in_either_language_is_one_whatever_the_official_points(
+    name: str, said: str, kind: str, label: str
+) -> None:
+    generation = name.removeprefix("multi").removesuffix("-end").removeprefix("-") or "latest"
+    position = "end" if name.endswith("-end") else "start"
+    sample = Sample(id="1", question="", golds=(label,), meta={"question_type": kind})
+    found = scorers.get(name)(Reply(text=said), sample)
+    earned, total = score(said, label, kind, position, generation=generation)
+    assert (found.outcome, found.value) == ("refused", earned / total)
+
+
+def test_an_answer_beside_the_english_refusal_keeps_its_official_points() -> None:
+    assert scored("B. Lack of image information").outcome == "correct"
+    assert score("Lack of image information", "L", "SA") == (1, 1)

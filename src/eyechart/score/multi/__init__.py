@@ -17,7 +17,16 @@ from typing import Literal
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import scorer
 from eyechart.score.multi.rouge import rouge_l
-from eyechart.score.multi.text import GENERATIONS, REFUSAL, Position, blanks, choice, choices, wanted
+from eyechart.score.multi.text import (
+    GENERATIONS,
+    REFUSAL,
+    REFUSAL_EN,
+    Position,
+    blanks,
+    choice,
+    choices,
+    wanted,
+)
 from eyechart.score.multi.text import generation as rules_of
 from eyechart.score.verdict import official_verdict
 from eyechart.types import Reply, Sample, Score
@@ -28,6 +37,7 @@ Kind = Literal["SA", "MA", "FB", "OP", "other"]
 KINDS: dict[str, Kind] = {"单选": "SA", "多选": "MA", "填空": "FB", "解答": "OP", "其他": "other"}
 _NAMES: dict[str, Kind] = KINDS | {kind: kind for kind in KINDS.values()} | {"Other": "other"}
 LATEST = "latest"
+_QUOTES = 4  # characters round a refusal that add nothing to it: quotes, a full stop
 
 
 def clean(prediction: str | None, generation: str = LATEST) -> str:
@@ -160,6 +170,14 @@ def _scorer(position: Position, generation: str = LATEST) -> Callable[[Reply, Sa
         if is_refusal(text, generation):
             detail["rejected"] = True
             return Score(outcome="refused", value=0.0, read=written, route=f"{route}:refusal", detail=detail)
+        if _declines(text, earned):  # the official points stand; the outcome is ours
+            return Score(
+                outcome="refused",
+                value=earned / total,
+                read=written,
+                route=f"{route}:refusal",
+                detail=detail,
+            )
         plain = official_verdict(
             reply,
             sample,
@@ -173,6 +191,21 @@ def _scorer(position: Position, generation: str = LATEST) -> Callable[[Reply, Sa
     return judge
 
 
+def _declines(text: str, earned: float) -> bool:
+    """Whether a reply says that an image is missing, in the words of a prompt of either language.
+
+    The official rules know the Chinese words alone, and the earliest not even these. A reply that earned
+    something by what it says beside these words is an answer.
+
+    >>> _declines("Lack of image information.", 0), _declines("B. Lack of image information", 1)
+    (True, False)
+    """
+    said = text.casefold()
+    return any(
+        words in said and (not earned or len(said) <= len(words) + _QUOTES) for words in (REFUSAL, REFUSAL_EN)
+    )
+
+
 def _kind_of_sample(sample: Sample) -> Kind:
     name = sample.meta.get("question_type")
     if not isinstance(name, str) or name not in _NAMES:
@@ -183,10 +216,10 @@ def _kind_of_sample(sample: Sample) -> Kind:
     return _NAMES[name]
 
 
-score_multi = scorer("multi", version="1", parity="official")(_scorer("start"))
-score_multi_end = scorer("multi-end", version="1", parity="official")(_scorer("end"))
+score_multi = scorer("multi", version="2", parity="official")(_scorer("start"))
+score_multi_end = scorer("multi-end", version="2", parity="official")(_scorer("end"))
 for _name in GENERATIONS:
     if _name != LATEST:  # those before 2025 know no answer position
-        scorer(f"multi-{_name}", version="1", parity="official")(_scorer("start", _name))
+        scorer(f"multi-{_name}", version="2", parity="official")(_scorer("start", _name))
         if not GENERATIONS[_name].is_early:
-            scorer(f"multi-{_name}-end", version="1", parity="official")(_scorer("end", _name))
+            scorer(f"multi-{_name}-end", version="2", parity="official")(_scorer("end", _name))

@@ -24,7 +24,6 @@ _HAN_RUN = re.compile(r"[\u4e00-\u9fd5]+")
 _LONGEST_RUN = 2000
 
 
-
 def rouge_l(prediction: str, label: str) -> float:
     """The F of ROUGE-L. The official formula keeps it just below 1 even for the same text.
 

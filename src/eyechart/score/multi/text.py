@@ -14,7 +14,8 @@ from typing import Literal
 from eyechart.errors import UsageError
 
 Position = Literal["start", "end"]
-REFUSAL = "缺少图片信息"  # what the prompts ask for when a picture is missing; no other wording counts
+REFUSAL = "缺少图片信息"  # what the prompts ask for when an image is missing; official scores know no other
+REFUSAL_EN = "lack of image information"  # what the English prompts ask for, in any case
 
 _LETTER = re.compile(r"[a-zA-Z]")
 # Letters, blanks and commas hold a run of choices together; everything else ends it. Looking for whole runs
