@@ -53,7 +53,10 @@ def test_long_texts_are_fast() -> None:
     assert 0 < rouge_l(said, wanted) < 1
 
 
-HOSTILE = ["选", "或", "亿", "略。", "天气", "选A", "选 ", "答案为：", "a", "1", ".", "。", "\n", "；", "Thought，持续 1", "\\boxed{\\text{", "缺少图片信"]  # fmt: skip
+HOSTILE = [
+    "选", "或", "亿", "略。", "天气", "选A", "选 ", "答案为：", "a", "1", ".", "。", "\n", "；",
+    "Thought，持续 1", "\\boxed{\\text{", "缺少图片信",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ HOSTILE = ["选", "或", "亿", "略。", "天气", "选A", "选 ", "答案为�
 def test_no_scorer_is_slow_on_a_reply_of_full_length(
     kind: str, pieces: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """jieba's path through a run of unknown characters is the one step that is not linear: runs stay short."""
+    """jieba's path through a run of unknown characters is the one step that is not linear."""
     finalseg = pytest.importorskip("jieba.finalseg")
     really, runs = finalseg.viterbi, [0]
 

@@ -37,7 +37,7 @@ Kind = Literal["SA", "MA", "FB", "OP", "other"]
 KINDS: dict[str, Kind] = {"单选": "SA", "多选": "MA", "填空": "FB", "解答": "OP", "其他": "other"}
 _NAMES: dict[str, Kind] = KINDS | {kind: kind for kind in KINDS.values()} | {"Other": "other"}
 LATEST = "latest"
-_QUOTES = 4  # characters round a refusal that add nothing to it: quotes, a full stop
+_QUOTES = " \n\"'*`.!“”‘’「」。！"  # round a refusal they add nothing to it
 
 
 def clean(prediction: str | None, generation: str = LATEST) -> str:
@@ -201,8 +201,8 @@ def _declines(text: str, earned: float) -> bool:
     (True, False)
     """
     said = text.casefold()
-    return any(
-        words in said and (not earned or len(said) <= len(words) + _QUOTES) for words in (REFUSAL, REFUSAL_EN)
+    return said.strip(_QUOTES) in (REFUSAL, REFUSAL_EN) or (
+        not earned and (REFUSAL in said or REFUSAL_EN in said)
     )
 
 
