@@ -9,11 +9,12 @@ import msgspec
 import openpyxl
 import pytest
 
+import eyechart as ec
 from eyechart import registry
 from eyechart.benchmarks.mmbench import SETS
-from eyechart.errors import DataError
+from eyechart.errors import DataError, UsageError
 from support.command import eyechart
-from support.files import choice_tsv, picture_base64
+from support.files import choice_tsv, jsonl, picture, picture_base64
 from support.server import Asked, Server
 
 
@@ -186,3 +187,84 @@ def test_any_file_can_be_asked_in_circles(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert (done.json["n"], done.json["score"]) == (4, 0.0)
     assert (done.json["also"]["plain"]["n"], done.json["also"]["plain"]["score"]) == (16, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("file", "flags"),
+    [
+        ("mine.tsv", ("--as", "mmbench")),
+        ("mine.tsv", ("--as", "mmbench", "--set", "prompt=note")),
+        ("MMBench_DEV_EN.tsv", ()),
+        ("CCBench.tsv", ()),
+    ],
+)
+def test_circular_rotates_a_file_of_mmbench_that_holds_no_rotations(
+    tmp_path: Path, file: str, flags: tuple[str, ...]
+) -> None:
+    choice_tsv(tmp_path / file, 4)
+    with Server(lambda asked: "B") as server:
+        model = ("-m", "openai/m", "--base-url", server.base_url)
+        done = eyechart("run", file, *flags, "--circular", *model, "--json", "-q", cwd=tmp_path)
+        assert len(server.asked) == 16
+    assert done.code == 0, done.err
+    assert (done.json["n"], done.json["score"], done.json["also"]["plain"]["score"]) == (4, 0.0, 0.25)
+    [replies] = (tmp_path / done.json["run"] / "official").glob(f"*_{Path(file).stem}.xlsx")
+    asked = ("score", "--benchmark", file, *flags, "--replies", replies, "--json")
+    scored = eyechart(*asked, "--circular", cwd=tmp_path)
+    assert scored.code == 0, scored.err
+    assert (scored.json["n"], scored.json["score"]) == (4, 0.0)
+    forgotten = eyechart(*asked, cwd=tmp_path)
+    assert forgotten.code == 2
+    assert "add --circular" in forgotten.err
+
+
+def test_circular_leaves_a_file_with_rotations_as_it_is(tmp_path: Path) -> None:
+    file = circles(tmp_path / "mini.tsv", 3)
+    plain = list(ec.load(file, read_as="mmbench"))
+    assert list(ec.load(file, read_as="mmbench", circular=True)) == plain
+    # Nor is a question rotated that is chosen alone and has no rotations there.
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write("\t".join(["9", "Q9: which?", *WORDS, "A", "ocr", "coarse_perception", "0"]) + "\n")
+    assert [sample.id for sample in ec.load(file, read_as="mmbench", circular=True, ids=["9"])] == ["9"]
+
+
+@pytest.mark.parametrize("name", ["hr-bench-4k", "vstar"])
+def test_circular_rotates_any_benchmark_with_options(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.png").write_bytes(picture())
+    options = "(A) red\n(B) blue"
+    rows = [
+        {"image": "a.png", "question": f"Q{k}?", "options": options, "answer": "A", "category": "c"}
+        for k in range(2)
+    ]
+    file = jsonl(tmp_path / "mine.jsonl", rows)
+    asked = list(ec.load(file, read_as=name, circular=True))
+    assert [(one.circle, one.choices_text[:7], one.golds) for one in asked] == [
+        (circle, text, golds) for circle in "12" for text, golds in (("(A) red", ("A",)), ("(A) blu", ("B",)))
+    ]
+    done = ec.run(file, model="baseline/random", read_as=name, circular=True, out=tmp_path, progress=False)
+    assert (done.summary.n, done.summary.also["plain"].n) == (2, 4)
+
+
+def test_circular_is_refused_where_no_question_can_be_rotated(tmp_path: Path) -> None:
+    no_answers = write(tmp_path / "a.tsv", "").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "b.tsv").write_text("\n".join(no_answers[:2]) + "\n", encoding="utf-8")
+    for source in (("b.tsv",), ("b.tsv", "--as", "mmbench")):
+        done = eyechart("run", *source, "--circular", "-m", "baseline/random", cwd=tmp_path)
+        assert done.code == 2
+        assert "no question can be rotated" in done.err
+        assert not (tmp_path / "runs").exists()
+
+
+def test_circular_is_refused_where_the_prompt_hides_the_options(tmp_path: Path) -> None:
+    choice_tsv(tmp_path / "mine.tsv", 2)
+    asked = ("run", "mine.tsv", "--circular", "-m", "baseline/random", "--prompt-template")
+    done = eyechart(*asked, "{{ question }}", cwd=tmp_path)
+    assert done.code == 2
+    assert "the prompt does not show them" in done.err
+    assert eyechart(*asked, "{{ question }} {{ options }}", cwd=tmp_path).code == 0
+
+
+def test_load_refuses_what_has_no_effect_on_samples(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="temperature, trials: no question is asked") as caught:
+        ec.load(choice_tsv(tmp_path / "mine.tsv"), trials=3, temperature=0)
+    assert "limit" in caught.value.hint

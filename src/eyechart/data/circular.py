@@ -9,8 +9,9 @@ no options, or the gold is none of its letters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 
 from eyechart.data.choices import LETTERS, parse_choices
 from eyechart.data.lazy import ChangedSource
@@ -40,11 +41,56 @@ def rotations(sample: Sample) -> list[Sample]:
 
 def rotated(samples: Iterable[Sample]) -> Iterator[Sample]:
     """Every sample followed by its rotations. Samples that belong to a circle already stay as they are."""
+    return _rotate(samples, lambda sample: not sample.circle)
+
+
+def circular(source: Source) -> Source:
+    """The same source, with all rotations."""
+    return ChangedSource(source, rotated)
+
+
+def circular_unless_rotated(source: Source, whole: Source) -> Source:
+    """The same for a benchmark that marks circles: as it is where two samples of `whole` share one.
+
+    `source` is `whole` or a selection of it.
+    """
+
+    @cache  # the file is looked through once, however often it is read
+    def is_rotated() -> bool:
+        return holds_rotations(whole)
+
+    def turned(samples: Iterable[Sample]) -> Iterator[Sample]:
+        if is_rotated():
+            return iter(samples)
+        # A row without weight is a rotation whose question is missing.
+        return _rotate(samples, lambda sample: sample.weight > 0)
+
+    return ChangedSource(source, turned)
+
+
+def holds_rotations(samples: Iterable[Sample]) -> bool:
+    """Whether two samples are of one circle. Reads no further than the first such pair.
+
+    >>> one = Sample(id="7", question="Which?", circle="7")
+    >>> holds_rotations([one]), holds_rotations([one, replace(one, id="1000007")])
+    (False, True)
+    """
+    seen: set[str] = set()
+    for circle in (sample.circle for sample in samples if sample.circle):
+        if circle in seen:
+            return True
+        seen.add(circle)
+    return False
+
+
+def _rotate(samples: Iterable[Sample], is_question: Callable[[Sample], bool]) -> Iterator[Sample]:
     questions: dict[str, str] = {}  # every id so far to that of its question
-    has_options = False
+    has_options = has_rotations = False
     for sample in samples:
         has_options |= bool(sample.choices)
-        for turned in [sample] if sample.circle else rotations(sample):
+        turns = rotations(sample) if is_question(sample) else [sample]
+        has_rotations |= len(turns) > 1 or bool(sample.circle and not is_question(sample))
+        for turned in turns:
             if questions.setdefault(turned.id, sample.id) != sample.id:
                 raise DataError(
                     f"{turned.id!r} names a rotation of one question and another question",
@@ -53,11 +99,12 @@ def rotated(samples: Iterable[Sample]) -> Iterator[Sample]:
             yield turned
     if not has_options:
         raise UsageError("--circular moves options, and no question has any", hint="leave it out")
-
-
-def circular(source: Source) -> Source:
-    """The same source, with all rotations."""
-    return ChangedSource(source, rotated)
+    if not has_rotations:
+        raise UsageError(
+            "--circular: no question can be rotated",
+            hint="each needs two options or more and an answer among them (docs/mmbench.md, CircularEval); "
+            "leave it out to ask every question once",
+        )
 
 
 def _lettered(sample: Sample) -> Sample:
@@ -96,7 +143,7 @@ def _turned(sample: Sample, turn: int) -> Sample | None:
         choices_text=block,
         golds=tuple(letters[(letters.index(gold) - turn) % len(letters)] for gold in sample.golds),
         meta={**sample.meta, "rotation": turn},
-        circle=sample.id,
+        circle=sample.circle or sample.id,
     )
 
 

@@ -10,11 +10,11 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import DataError, EyechartError
-from eyechart.run.options import Options
+from eyechart.errors import DataError, EyechartError, UsageError
+from eyechart.run.options import LOADING_OPTIONS, Options
 from eyechart.run.plan import Plan, make_plan
 from eyechart.run.record import Run
-from eyechart.run.sources import find_benchmark, selected
+from eyechart.run.sources import find_benchmark, rotated, selected
 from eyechart.types import Benchmark, Source
 
 if TYPE_CHECKING:
@@ -40,13 +40,22 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
 def load(source: str | Path, **options: Any) -> Source:
     """The samples of a file, a folder or a benchmark, read lazily; all of them, or those that are chosen.
 
+    `options` are those of `Options` that say how a source is read, which samples are chosen, and `circular`.
+
     >>> next(iter(load("demo"))).question
     'Which drink was sold most?'
     >>> len(list(load("demo", limit=3)))
     3
     """
     chosen = Options.of(options)
-    return selected(find_benchmark(source, chosen), chosen).source
+    if others := sorted(options.keys() - LOADING_OPTIONS):
+        raise UsageError(
+            f"{', '.join(others)}: no question is asked by load(), so this has no effect",
+            hint=f"load() takes: {', '.join(sorted(LOADING_OPTIONS))}; ec.run takes the others",
+        )
+    benchmark = find_benchmark(source, chosen)
+    asked = selected(benchmark, chosen)
+    return (rotated(asked, benchmark.source) if chosen.circular else asked).source
 
 
 def evaluate(plan: Plan) -> Run:

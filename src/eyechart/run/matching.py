@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -102,9 +102,26 @@ def named_as(said: Said, samples: Iterable[Sample], file: str, benchmark: str) -
         listed = ", ".join(_placed(name, said.places, Path(file).name) for name in lost[:3])
         raise DataError(
             f"{file}: {what} to no sample of {benchmark} (e.g. {listed})",
-            hint="are these the replies to this benchmark?",
+            hint="these are replies to rotations of the options: add --circular"
+            if all(_is_rotation(name, known) for name in lost)
+            else "are these the replies to this benchmark?",
         )
     return said
+
+
+def _is_rotation(name: str, known: Collection[str]) -> bool:
+    """Whether an id is that of a rotation of a known question.
+
+    >>> _is_rotation("1000007", {"7"}), _is_rotation("q7#r2", {"q7"}), _is_rotation("1000008", {"7"})
+    (True, True, False)
+    """
+    from eyechart.data.circular import OFFSET
+
+    question, mark, turn = name.rpartition("#r")
+    if mark and turn.isdigit():
+        return question in known
+    number = _number(name)
+    return number not in ("", *known) and str(int(number) % OFFSET) in known
 
 
 def _placed(name: str, places: Mapping[str, str], file: str) -> str:

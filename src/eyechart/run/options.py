@@ -15,6 +15,11 @@ from eyechart.types import ModelSettings
 VERDICT_OPTIONS = (
     "scorer", "also_scorers", "judge", "judge_base_url", "judge_api_key", "judge_params", "judge_prompts",
 )  # fmt: skip
+# The options that decide which samples a source has, and what is in them.
+LOADING_OPTIONS = frozenset({
+    "read_as", "settings", "format", "fields", "encoding", "cells", "image_root", "allow_urls", "limit",
+    "ids", "where", "circular",
+})  # fmt: skip
 
 _AT_MOST = {
     "concurrency": 65_535,  # more ports than that no machine has; each place takes memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,14 @@ from eyechart.errors import UsageError
 from eyechart.run.options import Options
 from eyechart.run.sources import find_benchmark, rotated, selected
 from eyechart.run.verdicts import Verdicts, choose_verdicts, refuse_stray_judge
-from eyechart.types import Benchmark, Model, Prompt, Scorer, Several, Source
+from eyechart.types import Benchmark, Model, Prompt, Sample, Scorer, Several, Source
 
 if TYPE_CHECKING:
     from eyechart.data.images import ImageLoader
     from eyechart.engine.prepare import Pictures, Preparer
     from eyechart.model.prices import Price
+
+_LOOKED_AT = 1000  # samples at most, for the first question with rotations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,8 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     if options.pass_urls and not getattr(the_model, "takes_urls", False):
         raise UsageError(f"{the_model.name} takes no addresses of pictures", hint="leave out --pass-urls")
     prompt = choose_prompt(benchmark, options)
+    if options.circular:
+        refuse_hidden_options(benchmark, prompt)
     identity = {
         "origin": benchmark.source.origin,
         "selection": options.selection(),
@@ -92,8 +97,8 @@ def asked_benchmark(source: str | Path | Benchmark | Source, options: Options) -
         from eyechart.prompt.template import read_template
 
         options = replace(options, prompt_template=read_template(options.prompt_template))
-    benchmark = selected(benchmark, options)
-    return rotated(benchmark) if options.circular else benchmark, options
+    asked = selected(benchmark, options)
+    return rotated(asked, benchmark.source) if options.circular else asked, options
 
 
 def with_parity(options: Options, benchmark: Benchmark) -> Options:
@@ -131,6 +136,27 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     if options.system:
         prompt = with_system(prompt, options.system)
     return prompt
+
+
+def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
+    """Refuse --circular where the prompt is the same for every rotation: it does not show the options."""
+    question: Sample | None = None
+    for sample in islice(benchmark.source, _LOOKED_AT):
+        turn = sample.meta.get("rotation")
+        if turn == 0:
+            question = sample
+        if turn != 1 or question is None:
+            continue
+        try:
+            is_same = list(prompt(question.without_golds())) == list(prompt(sample.without_golds()))
+        except Exception:  # a prompt may be the user's own: its errors are told sample by sample
+            return
+        if is_same:
+            raise UsageError(
+                "--circular rotates the options, and the prompt does not show them",
+                hint="leave out --circular, or ask with a prompt that shows the options",
+            )
+        return
 
 
 def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: int = 1) -> dict[str, Any]:

@@ -130,16 +130,17 @@ def _open_file(source: str | Path, options: Options) -> Source:
     return open_source(source, chosen)
 
 
-def rotated(benchmark: Benchmark) -> Benchmark:
+def rotated(benchmark: Benchmark, whole: Source) -> Benchmark:
     """The same benchmark by CircularEval: every rotation of its options is asked, and all must be right.
 
-    A benchmark whose file holds the rotations already is asked as it is.
+    A benchmark whose file holds the rotations already is asked as it is; `whole` is that file, of which
+    the benchmark may have a selection.
     """
-    if benchmark.circular:
-        return replace(benchmark, circular="headline")
-    from eyechart.data.circular import circular
+    from eyechart.data.circular import circular, circular_unless_rotated
 
-    return replace(benchmark, source=circular(_sound(benchmark.source)), circular="headline")
+    source = _sound(benchmark.source)
+    turned = circular_unless_rotated(source, whole) if benchmark.circular else circular(source)
+    return replace(benchmark, source=turned, circular="headline")
 
 
 def selected(benchmark: Benchmark, options: Options) -> Benchmark:
