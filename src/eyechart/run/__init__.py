@@ -26,7 +26,8 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
 
     `source` is a file, a folder, a name from the catalogue, or a `Benchmark`; `model` is ``provider/name``,
     ``python:file.py:Class``, or an object with one of the three interfaces. `options` are those of `Options`.
-    The same call again resumes: it asks only for what is missing.
+    The same call again resumes: it asks only for what is missing. An interrupt (Ctrl-C, a notebook's Stop
+    button) ends the run cleanly and raises KeyboardInterrupt; what was answered is kept.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as out:
@@ -34,7 +35,10 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
     ...     done.summary.n
     5
     """
-    return evaluate(make_plan(source, model, Options.of(options)))
+    done = evaluate(make_plan(source, model, Options.of(options)))
+    if done.is_interrupted:
+        raise KeyboardInterrupt(f"what was answered is kept in {done.folder}; the same call again resumes")
+    return done
 
 
 def load(source: str | Path, **options: Any) -> Source:

@@ -1,4 +1,4 @@
-"""The event loop of a run: started wherever we are called from, ended cleanly by Ctrl-C."""
+"""The event loop of a run: started wherever we are called from, ended cleanly by an interrupt."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import gc
 import signal
+import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -15,16 +18,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ENOUGH = 3  # interrupts: one ends the run cleanly, two at once, and three if even that takes too long
+_LOOK_S = 0.25
 _OBJECTS = 20_000
 _FILES = 65_536
 
 
 @contextlib.contextmanager
 def interruptible(executor: LocalExecutor, say: Callable[[str], None]) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) ends the run cleanly; a second one at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    """The first interrupt (Ctrl-C, SIGTERM, a notebook's Stop) ends the run cleanly, a second one at once."""
     loop = asyncio.get_running_loop()
     me = asyncio.current_task()
 
@@ -34,34 +37,170 @@ def interruptible(executor: LocalExecutor, say: Callable[[str], None]) -> Iterat
             return
         waiting = executor.in_flight
         answers = f"{waiting} answer{'s' * (waiting != 1)}"
-        say(f"stopping: waiting for {answers} under way (again to leave at once)" if waiting else "stopping")
+        say(f"stopping: waiting for {answers} in flight (again to leave at once)" if waiting else "stopping")
         executor.interrupt()
 
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in signals}
-    for number in signals:
+    if threading.current_thread() is threading.main_thread():
+        with _handling_signals(loop, stop):
+            yield
+        return
+    relay = _relay.get()
+    with contextlib.ExitStack() as leading:
+        if relay is not None:
+            leading.enter_context(relay.leading_to(stop))
+        if relay is None or not relay.hears_signals:
+            leading.enter_context(_watching_main_thread(loop, stop))
+        yield
+
+
+@contextlib.contextmanager
+def _handling_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number in _SIGNALS:
         with contextlib.suppress(NotImplementedError):  # event loops of Windows know no signals
             loop.add_signal_handler(number, stop)
     try:
         yield
     finally:
-        for number in signals:
+        for number in _SIGNALS:
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
-            if before[number] is not None:  # None: set by something else than Python
-                signal.signal(number, before[number])
+        _restore_handlers(before)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, in a thread of its own where a loop is running already (a notebook)."""
+    """Run to the end; in a thread of its own where a loop is running already (a notebook)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return _run(work)
-    from concurrent.futures import ThreadPoolExecutor
+    return _run_beside(work)
 
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(_run, work).result()
+
+def _run_beside(work: Coroutine[Any, Any, T]) -> T:
+    """Run in another thread and wait for it here, passing interrupts on.
+
+    Signals reach the main thread only. The handlers found there either raise in our wait (a notebook's) or
+    cancel a task that cannot run before we return (asyncio's own), so for as long as we wait they are ours.
+    """
+    relay = _Relay(hears_signals=threading.current_thread() is threading.main_thread())
+    result: Future[T] = Future()
+    is_over = threading.Event()
+
+    def job() -> None:
+        _relay.set(relay)
+        try:
+            result.set_result(_run(relay.carry(work)))
+        except BaseException as err:  # it belongs to whoever waits
+            result.set_exception(err)
+        is_over.set()
+
+    before = {number: signal.signal(number, relay.ring) for number in _SIGNALS if relay.hears_signals}
+    try:
+        threading.Thread(target=job, name="eyechart-run", daemon=True).start()
+        while not is_over.is_set():
+            try:
+                is_over.wait()
+            except KeyboardInterrupt:  # raised here by other means than a signal
+                relay.ring()
+    finally:
+        _restore_handlers(before)
+    if relay.n_rings > relay.n_heard:  # the last one came too late for the run
+        raise KeyboardInterrupt
+    try:
+        return result.result()
+    except asyncio.CancelledError:
+        if relay.n_rings:
+            raise KeyboardInterrupt from None
+        raise
+
+
+class _Relay:
+    """Takes interrupts from the thread that waits for a run to the event loop of the run."""
+
+    def __init__(self, *, hears_signals: bool) -> None:
+        self.hears_signals = hears_signals
+        self.n_rings = 0
+        self.n_heard = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._end: Callable[[], Any] = _do_nothing
+
+    async def carry(self, work: Coroutine[Any, Any, T]) -> T:
+        """The same work; an interrupt cancels it wherever nothing gentler is arranged by `leading_to`."""
+        me = asyncio.current_task()
+        assert me is not None
+        self._end = me.cancel
+        self._loop = asyncio.get_running_loop()
+        if self.n_rings:
+            self._hear()
+        return await work
+
+    @contextlib.contextmanager
+    def leading_to(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Have interrupts call `stop` meanwhile, in the run's event loop."""
+        before, self._end = self._end, stop
+        try:
+            yield
+        finally:
+            self._end = before
+
+    def ring(self, *signal_and_frame: object) -> None:
+        """Somebody wants the run to end. May be called from any thread, and as a signal handler."""
+        self.n_rings += 1
+        if self.n_rings >= _ENOUGH:
+            raise KeyboardInterrupt
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: the run has ended
+                self._loop.call_soon_threadsafe(self._hear)
+
+    def _hear(self) -> None:
+        self.n_heard += 1
+        self._end()
+
+
+_relay: ContextVar[_Relay | None] = ContextVar("relay", default=None)
+
+
+def _do_nothing() -> None:
+    return
+
+
+def _restore_handlers(before: Mapping[signal.Signals, Any]) -> None:
+    for number, handler in before.items():
+        if handler is not None:  # None: set by something else than Python
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _watching_main_thread(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+    """For a run in a thread of the user's, where no signal arrives: look whether one has hit the program."""
+    timer: asyncio.TimerHandle | None = None
+
+    def look() -> None:
+        nonlocal timer
+        if _is_program_interrupted():
+            stop()
+        else:
+            timer = loop.call_later(_LOOK_S, look)
+
+    look()
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
+
+
+def _is_program_interrupted() -> bool:
+    """Whether a KeyboardInterrupt has ended the main thread, or is leaving it.
+
+    It leaves slowly where it waits for us: at the end of `asyncio.run` or of a thread pool's `with`.
+    """
+    main = threading.main_thread()
+    if not main.is_alive():
+        return getattr(sys, "last_type", None) is KeyboardInterrupt
+    handled: Any = sys._current_exceptions().get(main.ident or 0)
+    return isinstance(handled[1] if isinstance(handled, tuple) else handled, KeyboardInterrupt)  # 3.11, later
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
