@@ -107,8 +107,10 @@ def test_choices(make: Callable[..., Benchmark], settings: dict[str, Any], ids: 
 
 
 def test_the_hard_list_is_asked_in_the_files_order(make: Callable[..., Benchmark], data: MultiData) -> None:
-    chosen = make(subset=str(data.hard_list), questions_type="0", subject="czsx")
-    assert list(by_id(chosen)) == ["czsx_0_1", "gzwl_1_1", "shjk_2_0"]
+    hard = str(data.hard_list)
+    assert list(by_id(make(subset=hard))) == ["czsx_0_1", "gzwl_1_1", "shjk_2_0"]
+    assert list(by_id(make(subset=hard, questions_type="0"))) == ["shjk_2_0"]
+    assert list(by_id(make(subset=hard, subject="czsx"))) == ["czsx_0_1"]
 
 
 def test_a_shuffle_is_the_same_every_time(make: Callable[..., Benchmark]) -> None:
@@ -143,12 +145,16 @@ def test_a_choice_of_nothing_says_what_was_chosen_and_what_there_is(
     with pytest.raises(UsageError) as caught:
         list(make(subject="czyw").source)
     assert caught.value.message == (
-        "problem.json: none of its 6 questions is one of image_type=0,1,2, questions_type=0,1,2, subject=czyw"
+        "problem.json: 0 of 6 questions are asked; left out: 2 by questions_type 0,1,2 (1 OP, 1 other), "
+        "4 by subject czyw"
     )
-    assert caught.value.hint == "its subjects are: czsx, gzwl, shjk, dxyy"
+    assert caught.value.hint == "its subjects are: czsx, gzwl, shjk"
     write_json(data.hard_list, ["shjk_2_0"])
-    with pytest.raises(UsageError, match="image_type=0, the subset's 1 ids"):
+    with pytest.raises(UsageError, match="5 by subset, 1 by image_type 0"):
         list(make(subset=str(data.hard_list), image_type="0").source)
+    write_json(data.hard_list, [])
+    with pytest.raises(UsageError, match="list is empty"):
+        list(make(subset=str(data.hard_list)).source)
 
 
 def test_a_folder_of_pictures_that_is_not_there(make: Callable[..., Benchmark]) -> None:

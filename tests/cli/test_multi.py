@@ -581,12 +581,12 @@ def asked_ids(place: Path, *said: object) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_subset_counts_alone_and_what_it_lacks_is_told(place: Path, data: MultiData) -> None:
+def test_a_subset_combines_with_types_and_what_is_left_out_is_told(place: Path, data: MultiData) -> None:
     write_json(data.hard_list, ["shjk_2_0", "gzwl_1_1", "gone_1_0"])
-    assert asked_ids(place, "--subset", "../data/hard_list.json", "--questions_type", 0) == [
-        "gzwl_1_1",
-        "shjk_2_0",
-    ]
+    subset = ("--subset", "../data/hard_list.json")
+    assert asked_ids(place, *subset) == ["gzwl_1_1", "shjk_2_0"]
+    assert asked_ids(place, *subset, "--questions_type", 0) == ["shjk_2_0"]
+    assert asked_ids(place, *subset, "--question_type", 3) == ["gzwl_1_1"]
     done = multi(
         place,
         "--problem_file",
@@ -597,7 +597,7 @@ def test_a_subset_counts_alone_and_what_it_lacks_is_told(place: Path, data: Mult
         "../data/hard_list.json",
         "--debug",
     )
-    assert "--questions_type and --subject do not count, as published" in done.err
+    assert "2 of 6 questions are asked; left out: 4 by subset\n" in done.err
     assert "1 id is of no question, e.g. gone_1_0, and passed over" in done.err
 
 

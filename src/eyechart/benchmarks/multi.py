@@ -15,6 +15,7 @@ from eyechart.registry import benchmark
 from eyechart.types import Benchmark
 
 ASKED_TYPES = "0,1,2"  # asked when nothing else is said; a file of replies is scored whatever its types
+EVERY_TYPE = "0,1,2,3,4"  # asked of a subset when nothing else is said, as published
 
 Codes = str | int | list[int]
 
@@ -58,7 +59,7 @@ def multi(
         knowledge_file=knowledge_file,
         caption_file=caption_file,
         subset=subset,
-        questions_type=_written(questions_type) or ASKED_TYPES,
+        questions_type=_written(questions_type) or (EVERY_TYPE if subset else ASKED_TYPES),
         image_type=_written(image_type),
         subject=subject,
         input_type=input_type if input_type != 1 or caption_file else 0,  # as published: nothing to put in

@@ -69,8 +69,11 @@ _PROMPT: _Flags = [
 ]
 _CHOICE: _Flags = [
     (
-        ("--questions_type",),
-        {"metavar": "LIST", "help": "0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2)"},
+        ("--questions_type", "--question_type"),
+        {
+            "metavar": "LIST",
+            "help": "0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2; of a --subset all)",
+        },
     ),
     (
         ("--image_type",),
@@ -78,7 +81,7 @@ _CHOICE: _Flags = [
     ),
     (
         ("--subset",),
-        {"metavar": "FILE", "help": "only these ids; then --questions_type and --subject do not count"},
+        {"metavar": "FILE", "help": "a list of ids: only these questions, e.g. MULTI-Elite"},
     ),
     (("--subject",), {"metavar": "CODE", "help": "the beginning of the ids, e.g. czsx"}),
     (

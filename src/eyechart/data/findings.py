@@ -27,6 +27,7 @@ SEVERITY: dict[str, Severity] = {
     "unused-options": "warning",
     "no-image": "warning",
     "large-image": "warning",
+    "remark": "warning",
     "letter-balance": "note",
     "repeated-id": "note",
 }
@@ -47,6 +48,7 @@ ABOUT = {
     "unused-options": "columns that look like options; the questions are asked without them",
     "no-image": "rows without a picture, asked as text only",
     "large-image": "pictures over 20 MB or 50 million pixels",
+    "remark": "what can move the score",
     "letter-balance": "one letter is the answer unusually often",
     "repeated-id": "repeated ids, told apart by a number",
 }

@@ -60,3 +60,10 @@ class HeldSource:
     def __iter__(self) -> Iterator[Sample]:
         """In the order in which they are held."""
         return iter(self.samples)
+
+
+def remarks_of(source: Source) -> tuple[str, ...]:
+    """What a source says of itself that can move the number, each in one line; it is opened for that."""
+    while isinstance(source, LazySource | ChangedSource):
+        source = source.opened if isinstance(source, LazySource) else source.source
+    return tuple(getattr(source, "remarks", ()))

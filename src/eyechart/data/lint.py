@@ -15,6 +15,7 @@ from eyechart.data.choices import LETTERS
 from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.findings import ABOUT, SEVERITY, Finding, Report
 from eyechart.data.images import ImageLoader, MissingImage
+from eyechart.data.lazy import remarks_of
 from eyechart.data.reading import DuplicateId
 from eyechart.data.rows import OnProblem, row_of
 from eyechart.data.source import FileSource, reasons_of
@@ -44,6 +45,8 @@ def check(
                 progress(lint.report.n_rows)
         if pictures is not None:
             pictures.finish()
+        for remark in remarks_of(source) if "stopped" not in lint.found else ():
+            lint.add("remark", 0, remark)
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody wants the pictures that wait their turn
     return lint.finished()

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from eyechart.data.images import ImageLoader
 from eyechart.data.multi import MultiFiles, MultiSource, open_multi
+from eyechart.data.multi.files import unshown, with_marks
 from eyechart.data.multi.pictures import ImagePaths
+from eyechart.data.multi.prepare import check_marks, place_images
 from eyechart.data.multi.select import Selection
 from eyechart.errors import DataError, ImageError
 from eyechart.types import Sample
@@ -46,6 +48,73 @@ def refusal(data: MultiData, **fields: Any) -> DataError:
     with pytest.raises(DataError) as caught:
         list(opened(data, **fields))
     return caught.value
+
+
+# -- marks of images -------------------------------------------------------------------------------
+
+
+def with_old_marks(content: dict[str, Any]) -> Any:
+    return json.loads(
+        json.dumps(content).replace("[IMAGE_", "<img_").replace("_1]", "_1>").replace("_2]", "_2>")
+    )
+
+
+@pytest.mark.parametrize("input_type", [0, 1, 2])
+def test_the_older_mark_of_an_image_is_read_as_todays(data: MultiData, input_type: int) -> None:
+    more: dict[str, Any] = {"input_type": input_type, "knowledge_file": data.knowledge_file}
+    more |= {"caption_file": data.caption_file} if input_type == 1 else {}
+    expected = samples(data, **more)
+    write_json(data.problem_file, with_old_marks(problems()))
+    write_json(data.knowledge_file, with_old_marks(KNOWLEDGE))
+    assert "<img_1>" in data.problem_file.read_text("utf-8")
+    assert samples(data, **more) == expected
+    remarks = opened(data, **more).remarks
+    assert "problem.json: <img_n> is read as [IMAGE_n], in 2 of 4 entries" in remarks
+    assert "knowledge.json: <img_n> is read as [IMAGE_n], in 1 of 2 entries" in remarks
+
+
+def test_an_older_mark_without_its_image_is_refused(data: MultiData) -> None:
+    error = refusal(changed(data, "shjk_2", problem_content="<img_2>"))
+    assert "question 'shjk_2_0': [IMAGE_2] stands in the text" in error.message
+
+
+def test_images_that_no_text_refers_to_are_told(data: MultiData) -> None:
+    assert opened(data).remarks == ()
+    (told,) = opened(changed(data, "shjk_2", problem_content="如图"), input_type=2).remarks
+    assert told == (
+        "changed.json: img_paths: 1 of 3 images shown by no question, because no text has [IMAGE_n] for it, "
+        "e.g. ../data/images/shjk/2_1.png of 'shjk_2'"
+    )
+    (told,) = opened(data, knowledge_file=data.knowledge_file).remarks
+    assert told.startswith("knowledge.json: knowledge_images: 1 of 2 images shown by no question")
+
+
+def test_a_file_that_shows_none_of_its_images_is_refused_where_they_count(data: MultiData) -> None:
+    blind = {
+        name: {
+            **problem,
+            "problem_content": "",
+            "problem_content_list": ["?"] * len(problem["problem_type_list"]),
+        }
+        for name, problem in problems().items()
+    }
+    write_json(data.problem_file, blind)
+    for input_type in (1, 2):
+        error = refusal(data, input_type=input_type, caption_file=data.caption_file)
+        assert "img_paths: 3 of 3 images shown by no question" in error.message
+        assert "write [IMAGE_1]" in error.hint
+    (told,) = opened(data).remarks
+    assert "3 of 3 images" in told
+
+
+@given(st.lists(st.sampled_from(["[IMAGE_1]", "<img_2>", "[IMAGE_02]", "<img_9>", "x", "[IMAGE_0]"])))
+def test_an_image_is_shown_or_told_never_neither(pieces: list[str]) -> None:
+    images = ["a", "b"]
+    text = with_marks("".join(pieces))
+    left = unshown(["".join(pieces)], images)
+    with contextlib.suppress(DataError):  # of a mark that has no image
+        check_marks(text, images, where="", field="")
+        assert set(place_images(text, images).images) == set(images) - set(left)
 
 
 # -- samples ---------------------------------------------------------------------------------------

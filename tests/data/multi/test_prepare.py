@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.data.multi.files import MARK
 from eyechart.data.multi.prepare import (
-    MARK,
     Prepared,
     Wanted,
     check_marks,

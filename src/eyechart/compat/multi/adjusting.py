@@ -43,10 +43,6 @@ def adjusted(arguments: Arguments, *, registered: str) -> tuple[Arguments, list[
         notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
     asked_as = changes.get("input_type", arguments.input_type)
     notes += _void(replace(arguments, input_type=asked_as))
-    if arguments.subset is not None:
-        notes.append(
-            "--subset: only its questions; --questions_type and --subject do not count, as published"
-        )
     if arguments.random:
         seed = arguments.set.get("seed", 0)
         notes.append(

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.benchmarks.multi import EVERY_TYPE
 from eyechart.compat.multi.adjusting import adjusted
 from eyechart.compat.multi.args_file import ARGS_FILE, differing, read_arguments, write_arguments
 from eyechart.compat.multi.arguments import PREDICTION_FILE, Arguments, generated_name
@@ -20,6 +21,7 @@ from eyechart.compat.multi.checkpoints import count_answers, kept, write_predict
 from eyechart.compat.multi.evaluators import Chosen
 from eyechart.compat.multi.identity import KnownAs, as_before
 from eyechart.compat.multi.models import choose_model
+from eyechart.data.lazy import remarks_of
 from eyechart.errors import DataError, StoreError, UsageError
 from eyechart.run.options import Options
 from eyechart.types import Benchmark
@@ -110,6 +112,8 @@ def prepare(given: Mapping[str, Any], *, progress: bool = True, cache: bool = Tr
         arguments, notes = read_arguments(Path(folder), given)
         _refuse_foreign_answers(Path(folder))
     else:
+        if given.get("subset") and "questions_type" not in given:
+            given = {**given, "questions_type": EVERY_TYPE}
         arguments, notes = Arguments.of(given), []
     chosen = choose_model(arguments)
     arguments, changes = adjusted(arguments, registered=chosen.registered)
@@ -134,7 +138,7 @@ def prepare(given: Mapping[str, Any], *, progress: bool = True, cache: bool = Tr
         benchmark=benchmark,
         options=options,
         folder=where,
-        notes=(*notes, *chosen.notes, *changes, *_left_out(benchmark)),
+        notes=(*notes, *chosen.notes, *changes, *remarks_of(benchmark.source), *_left_out(benchmark)),
     )
 
 

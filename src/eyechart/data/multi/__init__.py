@@ -7,7 +7,7 @@ it holds pictures at input type 2 only, the question's own first, then those of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from eyechart.data.multi.captions import read_captions, refuse_missing
 from eyechart.data.multi.files import (
     LEVELS,
+    OLD_MARK,
     SUBJECT_LEVELS,
     TYPES,
     Knowledge,
@@ -23,6 +24,8 @@ from eyechart.data.multi.files import (
     read_hard_list,
     read_knowledge,
     read_problems,
+    unshown,
+    with_marks,
 )
 from eyechart.data.multi.pictures import ImagePaths
 from eyechart.data.multi.prepare import (
@@ -72,6 +75,7 @@ class MultiSource:
     questions: tuple[Question, ...] = field(repr=False)
     knowledge: Mapping[str, Knowledge] = field(repr=False)
     wanted: Wanted = field(repr=False)
+    remarks: tuple[str, ...] = ()  # what can move the number: questions left out, images that nothing shows
 
     @property
     def origin(self) -> str:
@@ -110,10 +114,9 @@ class MultiSource:
         if piece is not None:
             name = self.files.knowledge_file.name if self.files.knowledge_file else ""
             where = f"{name}: knowledge {known_as!r}"
-            check_marks(
-                piece.knowledge_content, piece.knowledge_images, where=where, field="knowledge_images"
-            )
-            background = place_images(piece.knowledge_content, piece.knowledge_images, self.wanted)
+            text = with_marks(piece.knowledge_content)
+            check_marks(text, piece.knowledge_images, where=where, field="knowledge_images")
+            background = place_images(text, piece.knowledge_images, self.wanted)
         return Prepared(
             question_id=question.id,
             question_content=placed.text,
@@ -137,7 +140,8 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
     """Read the files, choose the questions, and refuse what does not fit together."""
     if files.image_root is not None and not files.image_root.is_dir():
         raise DataError(f"image_root: there is no folder {files.image_root}", hint="check the path")
-    questions = all_questions(read_problems(files.problem_file))
+    problems = read_problems(files.problem_file)
+    questions = all_questions(problems)
     selection = files.selection
     if files.subset is not None:
         ids = read_hard_list(files.subset)
@@ -145,22 +149,60 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
             known = (question.id for question in questions)
             refuse_unknown_ids(ids, known, file=files.subset.name, of=files.problem_file.name)
         selection = replace(selection, subset=frozenset(ids))
-    chosen = select_questions(questions, selection)
-    if questions and not chosen:
-        refuse_empty_choice(questions, selection, file=files.problem_file.name)
+    choice = select_questions(questions, selection)
+    if questions and not choice.asked:
+        refuse_empty_choice(choice, selection, file=files.problem_file.name)
     captions = None
     if files.input_type == 1 and files.caption_file is not None:
         captions = read_captions(files.caption_file)
     source = MultiSource(
         name,
         files,
-        tuple(chosen),
+        choice.asked,
         read_knowledge(files.knowledge_file) if files.knowledge_file else {},
         Wanted(captions, files.cap_in_cnt, files.numbering),
     )
+    remarks = (choice.remark(selection), *_images_remarks(problems, source))
+    source = replace(source, remarks=tuple(filter(None, remarks)))
     if captions is not None and files.caption_file is not None and not files.allow_missing_captions:
         refuse_missing(source.images_in_use(), captions, files.caption_file)
     return source
+
+
+def _images_remarks(problems: Mapping[str, Problem], source: MultiSource) -> Iterator[str]:
+    """What is to be said of images whose marks are of an older form, or missing."""
+    files = source.files
+    of_problems = {name: (problem.texts(), problem.img_paths or []) for name, problem in problems.items()}
+    yield from _marks_remarks(of_problems, files.problem_file, "img_paths", must_show=files.input_type > 0)
+    if files.knowledge_file is not None:
+        of_pieces = {
+            name: ([piece.knowledge_content], piece.knowledge_images)
+            for name, piece in source.knowledge.items()
+        }
+        yield from _marks_remarks(of_pieces, files.knowledge_file, "knowledge_images", must_show=False)
+
+
+def _marks_remarks(
+    entries: Mapping[str, tuple[Sequence[str], Sequence[str]]], file: Path, field: str, *, must_show: bool
+) -> Iterator[str]:
+    """Of entries that have texts and images: those with marks of the older form, those that lack marks."""
+    if old := [name for name, (texts, _) in entries.items() if any(map(OLD_MARK.search, texts))]:
+        yield f"{file.name}: <img_n> is read as [IMAGE_n], in {len(old)} of {len(entries)} entries"
+    unmarked = {name: left for name, (texts, images) in entries.items() if (left := unshown(texts, images))}
+    if not unmarked:
+        return
+    n_all, n_left = sum(len(images) for _, images in entries.values()), sum(map(len, unmarked.values()))
+    first, images = next(iter(unmarked.items()))
+    what = (
+        f"{file.name}: {field}: {n_left} of {n_all} image{'s' * (n_all != 1)} shown by no question, because no "
+        f"text has [IMAGE_n] for {'them' if n_left > 1 else 'it'}, e.g. {images[0]} of {first!r}"
+    )
+    if must_show and n_left == n_all:
+        raise DataError(
+            what,
+            hint="write [IMAGE_1] where a problem's first image belongs; input_type 0 asks without images",
+        )
+    yield what
 
 
 def _label(question: Question) -> tuple[str, ...]:

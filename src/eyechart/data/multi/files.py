@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +31,10 @@ LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "�
 SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
 
 _NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
+
+MARK = re.compile(r"\[IMAGE_([0-9]+)]")
+OLD_MARK = re.compile(r"<img_([0-9]+)>", re.IGNORECASE)  # of earlier releases
+MOST_DIGITS = 6  # a longer number is beyond any list
 
 T = TypeVar("T")
 
@@ -56,7 +60,11 @@ class Problem:
 
     def question_text(self, index: int) -> str:
         """Stem and question; the line break is there even when one of them is empty, as published."""
-        return f"{self.problem_content or ''}\n{self.problem_content_list[index]}"
+        return with_marks(f"{self.problem_content or ''}\n{self.problem_content_list[index]}")
+
+    def texts(self) -> list[str]:
+        """The texts that may show its images, as the file holds them."""
+        return [self.problem_content or "", *self.problem_content_list]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,27 @@ class Knowledge:
     knowledge_content: str
     knowledge_images: list[str] = field(default_factory=list)
     knowledge: str = ""
+
+
+def with_marks(text: str) -> str:
+    """A text in which images are marked ``[IMAGE_n]``, also where a release marks them ``<img_n>``.
+
+    >>> with_marks("图<img_1>与[IMAGE_2]")
+    '图[IMAGE_1]与[IMAGE_2]'
+    """
+    return OLD_MARK.sub(r"[IMAGE_\1]", text) if "<" in text else text
+
+
+def unshown(texts: Iterable[str], images: Sequence[str]) -> list[str]:
+    """The images to which no text refers.
+
+    >>> unshown(["[IMAGE_1]", "<img_3>"], ["a.png", "b.png", "c.png"])
+    ['b.png']
+    """
+    if not images:
+        return []
+    shown = {mark.lstrip("0") for text in texts for mark in MARK.findall(with_marks(text))}
+    return [path for number, path in enumerate(images, start=1) if str(number) not in shown]
 
 
 def read_problems(path: Path) -> dict[str, Problem]:

@@ -11,20 +11,17 @@ Parity: tests/golden/multi_prepare.jsonl.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from eyechart.data.multi.files import MARK, MOST_DIGITS
 from eyechart.errors import DataError
 
 InputType = Literal[0, 1, 2]  # the words alone; captions or text read from pictures; pictures
 Numbering = Literal["official", "correct"]
 
-MARK = re.compile(r"\[IMAGE_([0-9]+)]")
 WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be one text instead of a list
-
-_MOST_DIGITS = 6  # a longer number is beyond any list
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,7 @@ def _mark(number: int, path: str, wanted: Wanted) -> str:
 def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> None:
     """Refuse a mark that stands for no picture of the list, naming the place."""
     for mark in MARK.finditer(text):
-        if len(mark[1]) > _MOST_DIGITS or not 1 <= int(mark[1]) <= len(paths):
+        if len(mark[1]) > MOST_DIGITS or not 1 <= int(mark[1]) <= len(paths):
             raise DataError(
                 f"{where}: {mark[0][:40]} stands in the text, but {field} holds {len(paths)} "
                 f"picture{'s' * (len(paths) != 1)}",

@@ -1,12 +1,13 @@
-"""Which of MULTI's questions are asked: by type, number of pictures, subject, or a list of ids.
+"""Which of MULTI's questions are asked: by a list of ids, type, subject and number of images.
 
-As in the official arguments, a list of ids takes the place of types and subject, while the number of
-pictures still counts. Unlike there, the order is always the file's, or that of a seeded shuffle.
+All of them combine, as the authors' guide says of their arguments; in their program a list of ids makes types
+and subject void. The order is the problem file's, or that of a seeded shuffle.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,6 @@ from eyechart.data.multi.files import TYPES, Problem
 from eyechart.data.multi.prepare import count_marks
 from eyechart.errors import DataError, UsageError, listed
 
-_SHOWN = 5  # ids named in a message
 _SHOWN_SUBJECTS = 30  # the whole benchmark has fewer
 
 
@@ -72,28 +72,83 @@ def all_questions(problems: Mapping[str, Problem]) -> list[Question]:
     ]
 
 
-def select_questions(questions: Iterable[Question], selection: Selection) -> list[Question]:
-    """The questions that are meant, in the order in which they are asked."""
-    chosen = [question for question in questions if _is_meant(question, selection)]
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The questions that are asked, in their order, and why the others are not."""
+
+    asked: tuple[Question, ...]
+    left_out: Mapping[str, Sequence[Question]]  # by the name of the option that left them out
+
+    def remark(self, selection: Selection) -> str:
+        """One line on what is not asked, with counts; empty where everything is."""
+        n_left_out = sum(map(len, self.left_out.values()))
+        if not n_left_out:
+            return ""
+        said = {
+            "subset": "subset",
+            "questions_type": f"questions_type {_listed(selection.types)}",
+            "subject": f"subject {selection.subject}",
+            "image_type": f"image_type {_listed(selection.image_types)}",
+            "eval_num": f"eval_num {selection.eval_num}",
+        }
+        reasons = [
+            f"{len(questions)} by {said[name]}"
+            + (f" ({_types(questions)})" if name == "questions_type" else "")
+            for name, questions in self.left_out.items()
+        ]
+        n_all = len(self.asked) + n_left_out
+        return f"{len(self.asked)} of {n_all} questions are asked; left out: {', '.join(reasons)}"
+
+
+def select_questions(questions: Iterable[Question], selection: Selection) -> Choice:
+    """The questions that are asked, and those that each option leaves out."""
+    asked: list[Question] = []
+    left_out: dict[str, list[Question]] = {}
+    for question in questions:
+        reason = _left_out_by(question, selection)
+        (left_out.setdefault(reason, []) if reason else asked).append(question)
     if selection.shuffle:
-        random.Random(selection.seed).shuffle(chosen)  # noqa: S311 - an order, not a secret
-    return chosen if selection.eval_num < 0 else chosen[: selection.eval_num]
+        random.Random(selection.seed).shuffle(asked)  # noqa: S311 - an order, not a secret
+    if 0 <= selection.eval_num < len(asked):
+        left_out["eval_num"] = asked[selection.eval_num :]
+        del asked[selection.eval_num :]
+    order = ("subset", "questions_type", "subject", "image_type", "eval_num")
+    return Choice(tuple(asked), {name: left_out[name] for name in order if name in left_out})
 
 
-def refuse_empty_choice(questions: Sequence[Question], selection: Selection, *, file: str) -> None:
-    """Refuse a choice that leaves none of a file's questions, saying what was chosen and what there is."""
-    subjects = dict.fromkeys(_subject(question.problem) for question in questions)
-    chosen = [f"image_type={_listed(selection.image_types)}"]
-    if selection.subset is not None:
-        chosen.append(f"the subset's {len(selection.subset)} ids")
+def _left_out_by(question: Question, selection: Selection) -> str:
+    """The name of the option that leaves a question out; empty if it is asked."""
+    problem, index = question.problem, question.index
+    if selection.subset is not None and question.id not in selection.subset:
+        return "subset"
+    if TYPES[problem.problem_type_list[index]][0] not in selection.types:
+        return "questions_type"
+    if selection.subject and _subject(problem) != selection.subject:
+        return "subject"
+    n_images = count_marks(problem.question_text(index))
+    return "" if min(n_images, 2) in selection.image_types else "image_type"
+
+
+def refuse_empty_choice(choice: Choice, selection: Selection, *, file: str) -> None:
+    """Refuse a choice that leaves none of a file's questions, with what there is to choose from."""
+    option, last = list(choice.left_out.items())[-1]  # what the other options left
+    if selection.subset is not None and not selection.subset:
+        hint = "the subset's list is empty: it is a JSON list of question ids"
+    elif option == "subject":
+        subjects = list(dict.fromkeys(_subject(question.problem) for question in last))
+        hint = f"its subjects are: {listed(subjects, _SHOWN_SUBJECTS)}"
     else:
-        chosen.append(f"questions_type={_listed(selection.types)}")
-        chosen += [f"subject={selection.subject}"] if selection.subject else []
-    named = ", ".join(list(subjects)[:_SHOWN_SUBJECTS])
-    raise UsageError(
-        f"{file}: none of its {len(questions)} questions is one of {', '.join(chosen)}",
-        hint=f"its subjects are: {named}{', ...' * (len(subjects) > _SHOWN_SUBJECTS)}",
-    )
+        marks = Counter(min(count_marks(one.problem.question_text(one.index)), 2) for one in last)
+        names = ("without images", "with one image", "with more")
+        images = ", ".join(f"{marks[n]} {names[n]}" for n in sorted(marks))
+        hint = f"without {option} there would be {_types(last)}: {images}"
+    raise UsageError(f"{file}: {choice.remark(selection)}", hint=hint)
+
+
+def _types(questions: Iterable[Question]) -> str:
+    """How many there are of each type, e.g. ``3 OP, 1 other``."""
+    counts = Counter(TYPES[one.problem.problem_type_list[one.index]] for one in questions)
+    return ", ".join(f"{counts[kind]} {kind[1]}" for kind in sorted(counts))
 
 
 def _listed(codes: Iterable[int]) -> str:
@@ -102,19 +157,6 @@ def _listed(codes: Iterable[int]) -> str:
 
 def _subject(problem: Problem) -> str:
     return problem.problem_id.partition("_")[0]
-
-
-def _is_meant(question: Question, selection: Selection) -> bool:
-    problem, index = question.problem, question.index
-    if selection.subset is not None:
-        if question.id not in selection.subset:
-            return False
-    else:
-        if TYPES[problem.problem_type_list[index]][0] not in selection.types:
-            return False
-        if selection.subject and _subject(problem) != selection.subject:
-            return False
-    return min(count_marks(problem.question_text(index)), 2) in selection.image_types
 
 
 def refuse_unknown_ids(ids: Iterable[str], known: Iterable[str], *, file: str, of: str) -> None:
