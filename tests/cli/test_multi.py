@@ -692,3 +692,19 @@ def test_as_json(place: Path) -> None:
     assert multi(place, *usual).json == {"n": 4, "images": 0}
     assert Path(place / done.json["prediction_file"]).is_file()
     assert Path(place / done.json["folder"]) == place / ".." / "results" / only_run(place).name
+
+
+def test_every_way_in_says_what_is_left_out_and_which_images_are_not_shown(
+    place: Path, data: MultiData
+) -> None:
+    problems = read(data.problem_file)
+    problems["shjk_2"]["problem_content"] = ""
+    write_json(data.problem_file, problems)
+    left_out = "4 of 6 questions are asked; left out: 2 by questions_type 0,1,2 (1 OP, 1 other)"
+    not_shown = "img_paths: 1 of 3 images shown by no question"
+    source = ("../data/problem.json", "--as", "multi", "--set", "input_type=2")
+    asked = eyechart("run", *source, "-m", "python:mine.py:XEvaluator", "-q", cwd=place)
+    by_name = ("--problem_file", "../data/problem.json", "--input_type", 2, "-m", "python:mine.py:XEvaluator")
+    for told in (asked.err, multi(place, *by_name).err, eyechart("data", "check", *source, cwd=place).out):
+        assert left_out in told
+        assert not_shown in told

@@ -194,8 +194,8 @@ def _marks_remarks(
     n_all, n_left = sum(len(images) for _, images in entries.values()), sum(map(len, unmarked.values()))
     first, images = next(iter(unmarked.items()))
     what = (
-        f"{file.name}: {field}: {n_left} of {n_all} image{'s' * (n_all != 1)} shown by no question, because no "
-        f"text has [IMAGE_n] for {'them' if n_left > 1 else 'it'}, e.g. {images[0]} of {first!r}"
+        f"{file.name}: {field}: {n_left} of {n_all} image{'s' * (n_all != 1)} shown by no question, because "
+        f"no text has [IMAGE_n] for {'them' if n_left > 1 else 'it'}, e.g. {images[0]} of {first!r}"
     )
     if must_show and n_left == n_all:
         raise DataError(
