@@ -521,6 +521,9 @@ def test_replies_are_shared_with_other_runs_unless_that_is_refused(place: Path, 
         assert len(server.asked) == 2
         multi(place, *usual, "--output_name", "three", "--no-cache")
         assert len(server.asked) == 4
+        usual[1] = many(data, 3)
+        multi(place, *usual, "--output_name", "four", EYECHART_CACHE_SIZE="0")
+        assert len(server.asked) == 5, "the run folders beside it are enough to know what was asked"
 
 
 @pytest.mark.slow

@@ -49,9 +49,11 @@ class Desk:
     def __call__(self, *flags: object, **environment: str) -> Outcome:
         return eyechart("vlmeval", *flags, cwd=self.folder, **{"HOME": str(self.home), **environment})
 
-    def served(self, *flags: object, model: str = "my-model", data: str = "mine") -> Outcome:
+    def served(
+        self, *flags: object, model: str = "my-model", data: str = "mine", **environment: str
+    ) -> Outcome:
         url = ("--base-url", self.server.base_url, "--key", KEY)
-        return self("--data", data, "--model", model, *url, *flags)
+        return self("--data", data, "--model", model, *url, *flags, **environment)
 
     @property
     def n_asked(self) -> int:
@@ -191,8 +193,8 @@ def test_what_is_done_is_asked_anew_unless_it_is_reused(desk: Desk) -> None:
 
 @pytest.mark.slow
 def test_a_first_part_counts_for_the_whole(desk: Desk) -> None:
-    assert desk.served("--reuse", "--limit", 4).code == 0
-    assert desk.served("--reuse").code == 0
+    for flags in (["--limit", 4], ["--reuse", "--limit", 6], ["--reuse", "--limit", 2], ["--reuse"]):
+        assert desk.served(*flags, EYECHART_CACHE_SIZE="0").code == 0
     assert sorted(map(number_of, desk.server.asked)) == list(range(11))
 
 

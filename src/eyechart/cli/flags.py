@@ -206,5 +206,5 @@ def add_bill_flags(parser: argparse.ArgumentParser, *, with_dry_run: bool = True
         action="store_false",
         default=None,
         dest="cache",
-        help="ask again what other runs asked before, and keep nothing for others",
+        help="do not use the cache of replies that all runs share (--fresh asks everything anew)",
     )

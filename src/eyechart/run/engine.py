@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from eyechart.run.options import Options
 from eyechart.types import Model
@@ -10,6 +12,7 @@ from eyechart.types import Model
 if TYPE_CHECKING:
     from eyechart.engine.local import Settings
     from eyechart.store.cache import ResponseCache
+    from eyechart.store.kept import EarlierRuns
 
 
 def make_settings(options: Options) -> Settings:
@@ -35,3 +38,17 @@ def open_cache(options: Options, *asked: Model | None) -> ResponseCache | None:
     from eyechart.store.cache import ResponseCache
 
     return ResponseCache.open()
+
+
+def open_earlier(
+    folder: Path, options: Options, identity: Mapping[str, Any] | None, journals: Iterable[Path] = ()
+) -> EarlierRuns | None:
+    """Other runs of the same benchmark and model, and `journals` besides; to be closed in the end.
+
+    With another selection or other settings a run has another folder, and what both ask is asked once.
+    """
+    from eyechart.store.kept import EarlierRuns, find_siblings
+
+    if options.fresh:
+        return None
+    return EarlierRuns([*find_siblings(folder), *journals], identity) or None

@@ -131,13 +131,22 @@ def estimate(plan: Plan) -> Estimate:
 
 def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterator[tuple[int, list[Prepared]]]:
     """The trials of one sample after the other, those together that would share a request."""
+    from eyechart.run.bill import is_free
+    from eyechart.run.engine import open_earlier
     from eyechart.store.journal import FILE_NAME
     from eyechart.store.kept import KeptReplies
 
     options = plan.options
     together = share_requests(plan)
     n = 0
-    with contextlib.closing(KeptReplies(None if options.fresh else plan.folder / FILE_NAME)) as kept:
+    with contextlib.ExitStack() as stack:
+        earlier = None
+        if not is_free(plan.model):
+            earlier = open_earlier(plan.folder, options, plan.model.identity, plan.earlier)
+        if earlier is not None:
+            stack.enter_context(contextlib.closing(earlier))
+        own = None if options.fresh else plan.folder / FILE_NAME
+        kept = stack.enter_context(contextlib.closing(KeptReplies(own, earlier)))
         for n, sample in enumerate(_shown(plan), start=1):
             for task in kept.tasks(n - 1, sample, options.trials, together=together):
                 # Only what was asked once before can be recognised by its pictures' content.

@@ -13,10 +13,9 @@ from eyechart.engine.spending import Purse
 from eyechart.errors import ModelError
 from eyechart.report.live import LiveLine
 from eyechart.run.bill import make_budget
-from eyechart.run.engine import make_settings, open_cache
+from eyechart.run.engine import make_settings, open_cache, open_earlier
 from eyechart.run.loop import interruptible, run_async
 from eyechart.run.plan import Plan, make_preparer, share_requests
-from eyechart.store.cache import ResponseCache
 from eyechart.store.journal import Journal
 from eyechart.types import Studious
 
@@ -36,20 +35,22 @@ def infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
     session = Session()
     journal.start_session()
     responses = open_cache(plan.options, plan.model, plan.verdicts.judge)
+    earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
+    cache = Cache(responses, is_read=not plan.options.fresh, earlier=earlier)
     try:
-        run_async(_drive(plan, journal, n_samples, responses, session))
+        run_async(_drive(plan, journal, n_samples, cache, session))
     finally:
+        if earlier is not None:
+            earlier.close()
         if responses is not None:
             responses.close()
             session.cache_trouble = responses.trouble
     return session
 
 
-async def _drive(
-    plan: Plan, journal: Journal, n_samples: int, responses: ResponseCache | None, session: Session
-) -> None:
+async def _drive(plan: Plan, journal: Journal, n_samples: int, cache: Cache, session: Session) -> None:
     """The event loop's part: until all is done, or somebody ends it."""
-    executor = _make_executor(plan, journal, responses)
+    executor = _make_executor(plan, journal, cache)
     executor.tally.total = n_samples * plan.options.trials
     label = f"{plan.benchmark.name} · {plan.model.name}"
     line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
@@ -81,7 +82,7 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, 
         session.trouble = executor.stop.trouble  # the judge's, after the last question
 
 
-def _make_executor(plan: Plan, journal: Journal, responses: ResponseCache | None) -> LocalExecutor:
+def _make_executor(plan: Plan, journal: Journal, cache: Cache) -> LocalExecutor:
     options, verdicts = plan.options, plan.verdicts
     executor = LocalExecutor(
         plan.model,
@@ -92,7 +93,7 @@ def _make_executor(plan: Plan, journal: Journal, responses: ResponseCache | None
         beside=verdicts.beside,
         bench=verdicts.bench,
         is_circular=plan.benchmark.circular == "headline",
-        cache=Cache(responses, is_read=not options.fresh),
+        cache=cache,
         purse=Purse(make_budget(journal, options, plan.prices, verdicts.judge)),
     )
     executor.tally.score_sum, executor.tally.weight_sum = journal.score_so_far(plan.scorer)

@@ -86,7 +86,7 @@ class Options:
     timeout_s: float = 600.0
     retries: int = 5
     give_up_after: int = 8  # failures in a row, without an answer between them
-    cache: bool = True  # replies to the very same requests of other runs
+    cache: bool = True  # the replies that all runs share, wherever their folders are
     # the bill
     prices: str | None = None  # a file of prices, or input=2.5,output=10 in USD a million tokens
     max_cost: float | None = None  # in USD, the judge and earlier starts included

@@ -33,6 +33,7 @@ class Plan:
     options: Options
     folder: Path
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the "judge"
+    earlier: tuple[Path, ...] = ()  # journals to find replies in, besides those of the runs beside `folder`
 
     @property
     def scorer(self) -> Scorer:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError
 from eyechart.run.bill import find_judge_price, keep_judge_price, make_budget, priced
-from eyechart.run.engine import make_settings, open_cache
+from eyechart.run.engine import make_settings, open_cache, open_earlier
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.record import Run
@@ -138,10 +138,13 @@ def score_all(
     keep_judge_price(journal, judge, prices)
     purse = Purse(make_budget(journal, options, prices, judge))
     responses = open_cache(options, judge)
-    cache = Cache(responses, is_read=not options.fresh)
+    earlier = open_earlier(old.folder, options, None) if judge is not None else None
+    cache = Cache(responses, is_read=not options.fresh, earlier=earlier)
     try:
         trouble = run_async(_score(old, journal, verdicts, make_settings(options), cache, purse))
     finally:
+        if earlier is not None:
+            earlier.close()
         if responses is not None:
             responses.close()
     return Session(trouble=trouble, cache_trouble=responses.trouble if responses else "")

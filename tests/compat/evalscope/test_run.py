@@ -283,6 +283,49 @@ def test_a_finished_task_is_asked_anew_unless_it_is_reused(user: User) -> None:
     assert len(user.folders()) == 3  # another task
 
 
+@pytest.mark.parametrize("door", ["reuse", "use_cache", "no_timestamp"])
+def test_another_limit_asks_only_for_what_no_folder_has(
+    user: User, door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EYECHART_CACHE_SIZE", "0")
+    outer: dict[str, Any] = {"no_timestamp": True} if door == "no_timestamp" else {}
+    inner: dict[str, Any] = {"reuse": True} if door == "reuse" else {}
+    run_task({**user.config(limit=3), **outer})
+    if door == "use_cache":
+        outer = {"use_cache": str(user.folders()[0])}
+    found = [
+        run_task({**user.config(limit=limit, **inner), **outer})[f"{M}_mine_acc"]["Overall"]
+        for limit in (5, 2, None, 100)
+    ]
+    assert sorted(map(number_of, user.server.asked)) == list(range(8))
+    assert found == ["1.0"] * 4
+
+
+def test_another_model_or_set_beside_it_asks_nothing_again(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EYECHART_CACHE_SIZE", "0")
+    choice_tsv(user.data / "more.tsv", 2)
+    run_task(user.config())
+    run_task(user.config("mine", "more", reuse=True))
+    assert user.n_asked() == 10
+    run_task(user.config("more", "mine", reuse=True, model=[user.entry(), user.entry("other")]))
+    assert user.n_asked() == 20
+    run_task(user.config("more"))
+    assert user.n_asked() == 22, "without reuse a task asks anew"
+
+
+def test_a_judge_is_not_asked_again_for_another_limit(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EYECHART_CACHE_SIZE", "0")
+    user.server.answer = lambda asked: "A" if asked.body["model"] == "reader" else "Well, who knows."
+    judge = {"judge": "reader", "judge_base_url": user.server.base_url, "judge_key": KEY}
+    run_task(user.config(limit=3, reuse=True, **judge))
+    n_judged = sum(asked.body["model"] == "reader" for asked in user.server.asked)
+    assert n_judged == 3
+    run_task(user.config(limit=4, reuse=True, **judge))
+    assert user.n_asked() == 3 + 1 + n_judged + 1
+
+
 @pytest.mark.slow
 def test_an_earlier_folder_and_one_without_a_time(user: User) -> None:
     first = run_task({**user.config(), "no_timestamp": True, "work_dir": "there"})

@@ -9,7 +9,7 @@ from typing import Any
 from eyechart.compat.evalscope.changed import check_evaluate, remembering, run_changed
 from eyechart.compat.evalscope.failures import PairFailed
 from eyechart.compat.evalscope.outcome import Outcome, Pair, stem_for
-from eyechart.compat.evalscope.places import RUNS, predictions_in
+from eyechart.compat.evalscope.places import RUNS, places_of, predictions_in
 from eyechart.compat.evalscope.predictions import prediction_ending
 from eyechart.compat.evalscope.questions import Questions
 from eyechart.compat.evalscope.status import Status
@@ -18,6 +18,7 @@ from eyechart.compat.evalscope.usual import run_usual
 from eyechart.errors import EyechartError, UsageError
 from eyechart.run.options import Options
 from eyechart.store.journal import FILE_NAME
+from eyechart.store.kept import find_siblings
 
 
 def plan_pair(
@@ -49,11 +50,22 @@ def plan_pair(
     try:
         is_changed = questions.dataset is not None
         source = remembering(questions.source, pair.slips) if is_changed else questions.source
-        pair = replace(pair, plan=make_plan(source, model.spec, pair.options))
+        plan = make_plan(source, model.spec, pair.options)
+        pair = replace(pair, plan=replace(plan, earlier=_earlier_runs(task, plan.folder)))
     except EyechartError as err:
         raise type(err)(f"model {model.name} x dataset {pair.data}: {err.message}", hint=err.hint) from err
     _refuse_to_replace(pair)
     return pair
+
+
+def _earlier_runs(task: Task, folder: Path) -> tuple[Path, ...]:
+    """The journals of the same model and set in folders of earlier starts, where replies are to be reused.
+
+    Another limit, or one more model or set, makes it another task with a folder of its own.
+    """
+    if not task.reuse:
+        return ()
+    return tuple(path for place in places_of(task) for path in find_siblings(folder, place / RUNS))
 
 
 def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, *, is_fresh: bool) -> Options:

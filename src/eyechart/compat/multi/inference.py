@@ -28,6 +28,7 @@ from eyechart.types import Benchmark
 
 if TYPE_CHECKING:
     from eyechart.data.multi import MultiSource
+    from eyechart.run.plan import Plan
     from eyechart.run.record import Run
 
 OURS = "eyechart"  # our own run, inside the folder that people know
@@ -72,11 +73,23 @@ class Inference:
             plan = replace(plan, model=known, options=replace(plan.options, cache=False))
         self._begin()
         with kept(ours, self.folder, self.arguments.save_every):
-            done = evaluate(replace(plan, folder=ours))
+            done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)))
         is_over = not done.is_interrupted and done.trouble is None
         name = Path(PREDICTION_FILE) if is_over else Path(CHECKPOINTS) / "prediction_last.json"
         path = write_predictions(done, self.folder / name, is_over=is_over)
         return Finished(run=done, folder=self.folder, predictions=path)
+
+    def _earlier_runs(self, plan: Plan) -> tuple[Path, ...]:
+        """The journals of other runs in the same output folder, for what an endpoint was asked there before.
+
+        A class is asked again in a new run: it may depend on more than its own source.
+        """
+        from eyechart.store.journal import FILE_NAME
+
+        if not plan.options.cache or not getattr(plan.model, "is_endpoint", False):
+            return ()
+        found = sorted(self.folder.parent.glob(f"*/{OURS}/{FILE_NAME}"))
+        return tuple(path for path in found if path.parent.parent != self.folder)
 
     def _begin(self) -> None:
         from eyechart.store.folder import hold
