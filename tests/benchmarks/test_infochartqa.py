@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from eyechart.benchmarks.infochartqa import infochartqa
+from eyechart.compat.infochartqa import build_question
 from eyechart.registry import benchmarks
 from support.command import eyechart
 from support.files import jsonl, picture
@@ -44,11 +47,11 @@ def test_naming_it_touches_nothing() -> None:
     made = benchmarks.get("infochartqa")()
     assert (made.name, made.scorer, made.files) == ("infochartqa", "infochartqa", "infochartqa")
     assert made.source.origin == "hf:Jietson/InfoChartQA"
-    assert made.settings == {"builder": "by-row"}
+    assert made.settings == {"builder": "seed"}
     assert infochartqa(file=Path("x.jsonl"), split="info").settings == {
         "file": "x.jsonl",
         "split": "info",
-        "builder": "by-row",
+        "builder": "seed",
     }
 
 
@@ -92,7 +95,7 @@ def test_a_run_from_a_file(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert done.json["score"] == 1.0  # the quirks: 2018 for 2020, and an empty list
     letter = next(one for one in server.asked if "letter" in one.text)
-    assert letter.text == "Which letter?Letter."
+    assert letter.text == "Which letter?\nLetter."
     assert len(letter.images) == 2
     content = letter.body["messages"][-1]["content"]
     assert [part["type"] for part in content] == ["text", "image_url", "image_url"]
@@ -105,12 +108,72 @@ def test_a_run_from_a_file(tmp_path: Path) -> None:
     assert strict.json["score"] == 0.5
 
 
-def test_the_earlier_builder_is_chosen_by_name(tmp_path: Path) -> None:
+def test_the_form_without_a_line_break_is_chosen_by_name(tmp_path: Path) -> None:
     with Server(answer) as server:
-        asked = ["-m", "openai/m", "--base-url", server.base_url, "--json", "-q", "--set", "builder=seed"]
+        asked = ["-m", "openai/m", "--base-url", server.base_url, "--json", "-q", "--set", "builder=head"]
         done = eyechart("run", rows(tmp_path), "--as", "infochartqa", *asked, cwd=tmp_path)
+        refused = eyechart(
+            "run", rows(tmp_path), "--as", "infochartqa", *asked[:-1], "builder=by-row", cwd=tmp_path
+        )
     assert done.code == 0, done.err
-    assert "Which letter?\nLetter." in {one.text for one in server.asked}
+    assert {one.text for one in server.asked} == {"How many?", "Rank them.", "Which letter?Letter."}
+    assert refused.code == 2
+    assert "one of: seed, head" in refused.err
+
+
+def asked_text(row: dict[str, Any]) -> str:
+    """The text of a row by the rule of the authors' instructions, written down on its own."""
+    lines = [row["prompt"]] if "prompt" in row else []
+    lines += [row["question"], *row.get("options", [])]
+    return "".join(f"{line}\n" for line in lines) + row.get("instructions", "")
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\\"), min_size=1).filter(
+    str.strip
+)
+
+
+@given(
+    question=WORDS,
+    others=st.fixed_dictionaries(
+        {},
+        optional={
+            "prompt": st.one_of(st.just(""), WORDS),
+            "options": st.lists(WORDS, max_size=4),
+            "instructions": st.one_of(st.just(""), WORDS),
+        },
+    ),
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_every_row_is_built_alike_in_the_run_and_in_compat(
+    question: str, others: dict[str, Any], tmp_path: Path
+) -> None:
+    row = {"question_id": 1, "question_type_id": 72, "answer": "5", "url": "f1.png", "question": question}
+    row |= others
+    made = infochartqa(file=jsonl(tmp_path / "rows.jsonl", [row]))
+    [sample] = made.source
+    assert made.prompt(sample)[0].text == build_question(row) == asked_text(row)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "parquet"])
+def test_null_and_an_empty_cell_are_as_good_as_missing(ending: str, tmp_path: Path) -> None:
+    row = {"question_id": "1", "question_type_id": "72", "answer": "5", "url": "f1.png", "question": "Which?"}
+    rows = [
+        {**row, "prompt": None, "options": None, "instructions": None},
+        {**row, "question_id": "2", "prompt": "Look.", "options": "['A) 1', 'B) 2']", "instructions": "Now."},
+    ]
+    path = tmp_path / f"rows.{ending}"
+    if ending == "jsonl":
+        jsonl(path, rows)
+    elif ending == "json":
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    else:
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(rows)
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    made = infochartqa(file=path)
+    texts = [made.prompt(sample)[0].text for sample in made.source]
+    assert texts == ["Which?\n", "Look.\nWhich?\nA) 1\nB) 2\nNow."]
 
 
 def test_a_row_of_the_earlier_release_is_asked_with_its_options(tmp_path: Path) -> None:

@@ -73,11 +73,12 @@ def test_both_builders() -> None:
     assert build_question(row, "head") == "Which?Letter."
     assert build_question(row, "seed") == "Look.\nWhich?\nA) cat\nB) dog\nLetter."
     assert build_question({"question": "Which?", "options": [], "instructions": None}, "seed") == "Which?\n"
-    assert build_question(row) == build_question(row, "seed")  # the row is of the earlier release
-    assert (
-        build_question({"question": "Which?\nA) cat", "instructions": "Letter."}) == "Which?\nA) catLetter."
-    )
-    assert build_question({"question": "Which?"}) == "Which?"
+    assert build_question(row) == build_question(row, "seed")
+    plain = {"question": "Which?\nA) cat", "instructions": "Letter."}
+    assert build_question(plain) == build_question({**plain, "options": []}) == "Which?\nA) cat\nLetter."
+    assert build_question({**plain, "prompt": ""}) == "\nWhich?\nA) cat\nLetter."
+    assert build_question({"question": "Which?"}) == "Which?\n"
+    assert build_question({"question": "Which?", "options": ["A) 1", None]}) == "Which?\nA) 1\n"
 
 
 def test_an_empty_file_and_one_of_failures_have_no_accuracy(tmp_path: Path) -> None:

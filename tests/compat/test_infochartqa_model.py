@@ -1,6 +1,11 @@
 """InfoChartQA's whole way: a class like that of its example, hub rows, its response file, its evaluation."""
 
 import json
+import threading
+from base64 import b64decode, b64encode
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +15,7 @@ from PIL import Image
 from eyechart.compat.infochartqa import evaluate
 from support.command import eyechart
 from support.files import jsonl, picture
+from support.server import Server
 
 # Like the example's client: it tries by itself, and in the end returns a word that is no answer.
 CLASS = """
@@ -18,7 +24,7 @@ from pathlib import Path
 
 class Client:
     def generate(self, text, images):
-        sizes = [Path(image).stat().st_size if "://" not in image else 0 for image in images]
+        sizes = [Path(image).stat().st_size if ":" not in image else 0 for image in images]
         with Path("asked.jsonl").open("a") as file:
             file.write(json.dumps({"text": text, "images": images, "sizes": sizes}) + "\\n")
         return self.ask(text)
@@ -26,7 +32,7 @@ class Client:
     def ask(self, text):
         for _ in range(5):
             try:
-                return {"How many?": "20 cups", "Which?": "(B)"}[text.partition("Answer")[0]]
+                return {"How many?": "20 cups", "Which?": "(B)"}[text.partition("\\n")[0]]
             except KeyError:
                 if Path("healed").exists():
                     return "yes"
@@ -98,7 +104,7 @@ def test_what_its_client_gave_up_on_is_asked_again(folder: Path) -> None:
     again = eyechart(*RUN, cwd=folder)
     assert again.code == 0, again.err
     assert len(asked(folder)) == 4
-    assert asked(folder)[-1]["text"] == "Is it?"
+    assert asked(folder)[-1]["text"] == "Is it?\n"
     official = folder / again.json["run"] / "official"
     assert "Error!" not in (official / "model_response.json").read_text(encoding="utf-8")
     _, report = evaluate(official / "model_response.json", folder / "results.json")
@@ -109,10 +115,10 @@ def test_what_its_client_gave_up_on_is_asked_again(folder: Path) -> None:
 def test_pictures_come_as_a_list_of_paths(folder: Path) -> None:
     eyechart(*RUN, cwd=folder)
     by_text = {str(one["text"]): one for one in asked(folder)}
-    assert by_text["How many?Answer with a number."]["images"] == [str(folder / "cups.png")]
-    chart, crop = by_text["Which?"]["images"]
+    assert by_text["How many?\nAnswer with a number."]["images"] == [str(folder / "cups.png")]
+    chart, crop = by_text["Which?\n"]["images"]
     assert (chart, Path(crop).suffix) == (str(folder / "cups.png"), ".png")
-    assert all(size for size in by_text["Which?"]["sizes"])
+    assert all(size for size in by_text["Which?\n"]["sizes"])
     assert not Path(crop).exists()  # it was made for the call
 
 
@@ -123,6 +129,90 @@ def test_or_as_a_list_of_addresses(folder: Path) -> None:
     done = eyechart(*RUN, "--pass-urls", cwd=folder)
     assert done.code == 0, done.err
     assert [one["images"] for one in asked(folder)] == [[address]]
+
+
+# Like the example's client for a server: what it is given goes into the request as it is.
+SENDS = """
+from openai import OpenAI
+
+class Sends:
+    def __init__(self, base_url):
+        self.client = OpenAI(api_key="none", base_url=base_url, max_retries=0)
+
+    def generate(self, text, images):
+        parts = [{"type": "text", "text": text}]
+        parts += [{"type": "image_url", "image_url": {"url": image}} for image in images]
+        said = self.client.chat.completions.create(model="m", messages=[{"role": "user", "content": parts}])
+        return said.choices[0].message.content
+"""
+TAKES_ONE = """
+from PIL import Image
+
+class TakesOne:
+    def generate(self, query, image_path):
+        with Image.open(image_path) as chart:
+            return f"{type(image_path).__name__} {chart.size}"
+"""
+
+
+def row(folder: Path, **changes: Any) -> None:
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()[:1]]
+    jsonl(folder / "rows.jsonl", [{**rows[0], **changes}])
+
+
+@pytest.mark.slow
+def test_a_client_that_sends_what_it_is_given_is_given_urls(folder: Path) -> None:
+    pytest.importorskip("openai")
+    (folder / "sends.py").write_text(SENDS, encoding="utf-8")
+    one, other = "https://charts.example/a.png", "https://charts.example/b.png"
+    with Server(lambda asked: "20") as server:
+        run = [*RUN[:4], "-m", "python:sends.py:Sends", "--param", f"base_url={server.base_url}", "-q"]
+        for changes, flags in [
+            ({"url": one}, []),
+            ({"url": [one, other]}, []),
+            ({"url": "cups.png", "extra_input_figure_bboxes": [[8, 8, 16, 12]]}, []),
+            ({}, ["--max-side", "32"]),
+        ]:
+            row(folder, **changes)
+            done = eyechart(*run, *flags, cwd=folder)
+            assert done.code == 0, done.err
+    addressed, two, cropped, small = (asked.images for asked in server.asked)
+    assert (addressed, two) == ([one], [one, other])
+    assert cropped[0] == f"data:image/png;base64,{b64encode((folder / 'cups.png').read_bytes()).decode()}"
+    assert [size_of(url) for url in (*cropped, *small)] == [(64, 48), (16, 12), (32, 24), (16, 12)]
+
+
+def test_an_addressed_chart_and_its_crop_are_urls_both(folder: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/cups.png"
+        row(folder, url=address, extra_input_figure_bboxes=[[8, 8, 16, 12]])
+        done = eyechart(*RUN, "--pass-urls", "--allow-private-urls", cwd=folder)
+        server.shutdown()
+    assert done.code == 0, done.err
+    [[chart, crop]] = [one["images"] for one in asked(folder)]
+    assert (chart, size_of(crop)) == (address, (16, 12))
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args: Any) -> None: ...
+
+
+def size_of(url: str) -> tuple[int, int]:
+    with Image.open(BytesIO(b64decode(url.removeprefix("data:image/png;base64,")))) as opened:
+        return opened.size
+
+
+def test_a_class_that_takes_one_path_is_given_it_as_a_text(folder: Path) -> None:
+    (folder / "one.py").write_text(TAKES_ONE, encoding="utf-8")
+    done = eyechart(*RUN[:5], "python:one.py:TakesOne", "-q", "--json", cwd=folder)
+    replies = json.loads(
+        (folder / done.json["run"] / "official" / "model_response.json").read_text(encoding="utf-8")
+    )
+    assert [entry["response"] for entry in replies.values()] == ["str (64, 48)", "Error!", "str (64, 48)"]
+    assert done.code == 1
+    assert "this question has 2 images, and the class takes one path" in done.err
+    assert eyechart(*RUN[:5], "python:one.py:TakesOne", "--pass-urls", cwd=folder).code == 2
 
 
 def test_the_crop_is_what_the_box_says(folder: Path) -> None:

@@ -1,14 +1,6 @@
 """InfoChartQA's two builders, to the character."""
 
-from dataclasses import replace
-
-from eyechart.prompt.infochartqa import (
-    head_text,
-    infochartqa_by_row,
-    infochartqa_head,
-    infochartqa_seed,
-    seed_text,
-)
+from eyechart.prompt.infochartqa import head_text, infochartqa_head, infochartqa_seed, seed_text
 from eyechart.types import ImageRef, Sample
 
 PICTURES = (ImageRef(kind="url", location="https://x.org/a.png"), ImageRef(kind="file", location="crop.png"))
@@ -33,14 +25,6 @@ def test_the_earlier_release_puts_each_on_a_line() -> None:
     [message] = infochartqa_seed(SAMPLE)
     assert message.parts == ("Look.\nWhich is\nhighest?\nA) cat\nB) dog\nLetter only.", *PICTURES)
     assert infochartqa_seed(BARE)[0].parts == ("Which?\n",)
-
-
-def test_prompt_or_options_tell_a_row_of_the_earlier_release() -> None:
-    assert infochartqa_by_row(SAMPLE) == infochartqa_seed(SAMPLE)
-    assert infochartqa_by_row(replace(SAMPLE, meta={})) == infochartqa_seed(replace(SAMPLE, meta={}))
-    prompted = replace(BARE, meta={"prompt": "Look."})
-    assert infochartqa_by_row(prompted) == infochartqa_seed(prompted)
-    assert infochartqa_by_row(BARE) == infochartqa_head(BARE)
 
 
 def test_null_instructions_are_none() -> None:

@@ -18,7 +18,7 @@ from eyechart.types import Benchmark
 def infochartqa(
     file: Path | None = None,
     split: str = "",
-    builder: Literal["by-row", "head", "seed"] = "by-row",
+    builder: Literal["seed", "head"] = "seed",
     image_root: Path | None = None,
 ) -> Benchmark:
     """Return the hub's questions, or those of `file`; `image_root` holds charts named by `figure_id`."""

@@ -102,20 +102,18 @@ def _make_folder(file: str | Path) -> None:
         raise UsageError(f"evaluate: cannot write {file}: {err.strerror or err}") from err
 
 
-def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] | None = None) -> str:
-    r"""The text that is asked for a row.
+def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "seed") -> str:
+    r"""Build the text that is asked for a row.
 
-    ``seed`` is the way of the earlier release, whose rows have a `prompt` or `options`; ``head`` that of the
-    current one, whose questions hold their options already. Unless told, the row's own keys decide.
+    ``seed`` puts prompt, question, options and instructions on a line each, as the authors' instructions do;
+    ``head`` puts the instructions right behind the question, as their repository's code does.
 
     >>> row = {"question": "Which?", "options": ["A) cat"], "instructions": "Letter only."}
     >>> build_question(row), build_question({"question": "How many?", "instructions": "A number."})
-    ('Which?\nA) cat\nLetter only.', 'How many?A number.')
+    ('Which?\nA) cat\nLetter only.', 'How many?\nA number.')
     """
     if not callable(getattr(row, "get", None)) or not isinstance(row.get("question"), str):
         raise UsageError("build_question: the row has no question", hint="it needs a text under 'question'")
-    if builder is None:
-        builder = "seed" if "prompt" in row or "options" in row else "head"
     instructions = _text(row, "instructions")
     if builder == "head":
         return head_text(row["question"], instructions)
@@ -142,7 +140,7 @@ def _options(row: Mapping[str, Any]) -> list[str]:
     if isinstance(said, Mapping):
         return [f"{letter}) {text}" for letter, text in said.items() if not _is_missing(text)]
     if isinstance(said, Iterable):
-        return [str(option) for option in said]
+        return [str(option) for option in said if not _is_missing(option)]
     raise UsageError(f"build_question: 'options' is {type(said).__name__}", hint="it is a list of texts")
 
 

@@ -88,6 +88,7 @@ class _Adapter:
         # The engine hands over the whole conversation, the model's own turns left empty.
         self.takes_rounds = shape.takes_rounds
         self.takes_urls = shape.takes_urls
+        self.wants_urls = shape.wants_urls
         self.max_concurrency = _concurrency_of(thing, name, shape.usual_concurrency or settings.concurrency)
         self._slots = asyncio.Semaphore(self.max_concurrency)
         self._threads = Threads(self.max_concurrency)

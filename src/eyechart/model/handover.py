@@ -11,15 +11,25 @@ from eyechart.types import Image, ImageRef, Message
 def files_of(messages: Sequence[Message], folder: Path) -> list[str]:
     """Paths to the pictures as they would be sent, those that lie in no file of their own written down.
 
-    A picture that is passed on by its address is given as that.
+    Where one of them is passed on by its address, all are URLs: no class takes a mixture of the two.
     """
     pictures = [image for turn in messages for image in turn.images]
+    if any(isinstance(image, ImageRef) for image in pictures):
+        return urls_of(messages)
     return [_place(image, folder, number) for number, image in enumerate(pictures, start=1)]
 
 
+def urls_of(messages: Sequence[Message]) -> list[str]:
+    """The addresses of images that are passed on by them; for all others, data URLs of what would be sent."""
+    images = [image for turn in messages for image in turn.images]
+    return [
+        image.location if isinstance(image, ImageRef) else f"data:{image.mime};base64,{image.base64.decode()}"
+        for image in images
+    ]
+
+
 def _place(image: Image | ImageRef, folder: Path, number: int) -> str:
-    if isinstance(image, ImageRef):  # not loaded: the model was to be handed its address
-        return image.location
+    assert isinstance(image, Image), "the engine loads what is not passed on by its address"
     if image.path is not None:
         return image.path
     path = folder / f"{number}.{image.mime.rpartition('/')[2]}"

@@ -1,23 +1,25 @@
 """The shapes that people's own models have, told apart by their methods.
 
 - ``async generate(messages) -> Reply | str``: ours; a plain ``def`` with one argument works too
-- ``generate(text, images) -> str``: as InfoChartQA's example models; images are paths, or addresses in a run
-  that passes them on. The literal answer ``Error!``, theirs for a call that failed, is a failure here
+- ``generate(text, images) -> str``: as InfoChartQA's example models. What the images are given as is told by
+  the class (`image_form`): paths, one path, or URLs. The literal answer ``Error!``, theirs for a call that
+  failed, is a failure here
 - ``generate_answer(question) -> dict``: as MULTI's evaluators; all rounds of a question at once
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.evaluator import multi_question, multi_reply
-from eyechart.model.handover import files_of
+from eyechart.model.handover import files_of, urls_of
 from eyechart.types import Message, Request
 
 FAILED = "Error!"  # what InfoChartQA's example client returns after its last attempt
@@ -33,6 +35,7 @@ class Shape(msgspec.Struct, frozen=True):
     answer: Callable[[Any], Any] = lambda returned: returned
     takes_rounds: bool = False
     takes_urls: bool = False
+    wants_urls: bool = False  # images at an address are handed over by it, whatever the run says
     usual_concurrency: int | None = None  # where the object says nothing; None: what the run allows
 
 
@@ -51,7 +54,14 @@ def shape_of(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     elif _takes_messages(signature):
         shape = Shape(_messages, 1)
     else:
-        shape = Shape(_text_and_images, 2, _unless_failed, takes_urls=True)
+        form = image_form(thing, signature)
+        shape = Shape(
+            _ARGUMENTS[form],
+            2,
+            _unless_failed,
+            takes_urls=form in ("paths", "urls"),
+            wants_urls=form == "urls",
+        )
     try:
         signature.bind(*[None] * shape.n_arguments)
     except TypeError as err:
@@ -73,8 +83,54 @@ def _messages(request: Request, folder: Path) -> tuple[Any, ...]:
     return (list(request.messages),)
 
 
-def _text_and_images(request: Request, folder: Path) -> tuple[Any, ...]:
+def _text_and_paths(request: Request, folder: Path) -> tuple[Any, ...]:
     return _as_one_text(request.messages), files_of(request.messages, folder)
+
+
+def _text_and_one_path(request: Request, folder: Path) -> tuple[Any, ...]:
+    paths = files_of(request.messages, folder)
+    if len(paths) > 1:
+        raise ModelError(
+            f"this question has {len(paths)} images, and the class takes one path; "
+            "call its parameter image_paths to be given a list"
+        )
+    return _as_one_text(request.messages), paths[0] if paths else None
+
+
+def _text_and_urls(request: Request, folder: Path) -> tuple[Any, ...]:
+    return _as_one_text(request.messages), urls_of(request.messages)
+
+
+_ARGUMENTS = {"path": _text_and_one_path, "paths": _text_and_paths, "urls": _text_and_urls}
+
+
+def image_form(thing: Any, signature: inspect.Signature) -> Literal["path", "paths", "urls"]:
+    """What a class with ``generate(text, images)`` is given its images as.
+
+    The parameter's name decides where it says so: `image_path` is one path, `image_paths` a list of them,
+    `image_urls` a list of URLs. Under any other name it is a list of paths, unless the class writes its
+    arguments into ``image_url`` parts as they are (no ``data:`` URL is built in its file): only a URL means
+    something there.
+    """
+    names = [parameter.name.lower() for parameter in signature.parameters.values()]
+    name = names[1] if len(names) > 1 else ""
+    if name.endswith(("path", "file")):
+        return "path"
+    if name.endswith(("paths", "files")):
+        return "paths"
+    return "urls" if name.endswith(("url", "urls")) or _writes_urls(type(thing)) else "paths"
+
+
+def _writes_urls(kind: type) -> bool:
+    try:
+        own = inspect.getsource(kind)
+    except (OSError, TypeError):  # written in C, or typed at a prompt
+        return False
+    try:
+        around = inspect.getsource(sys.modules[kind.__module__])
+    except (OSError, TypeError, KeyError):
+        around = own
+    return "image_url" in own and "data:" not in around
 
 
 def _unless_failed(returned: Any) -> Any:

@@ -1,8 +1,8 @@
-"""InfoChartQA's two ways to put a question: the text first, then the pictures.
+"""InfoChartQA's two ways to build a question: the text first, then the images.
 
-`head` is the authors' code today: the question, and its instructions right behind it. `seed` is that of the
-earlier release: prompt, question, options and instructions, line by line. A row that holds a prompt or
-options beside its question is asked the second way, since the first would keep them from the model.
+`seed` follows the authors' evaluation instructions and is the default: prompt, question, options and
+instructions, each on its own line. `head` follows their repository's code: the question with its
+instructions right behind it, without a line break.
 """
 
 from __future__ import annotations
@@ -34,22 +34,16 @@ def seed_text(
 
 
 def infochartqa_head(sample: Sample) -> list[Message]:
-    """One user turn as the authors' code asks it today."""
+    """One user turn: question and instructions, nothing between them."""
     return [Message("user", (head_text(sample.question, sample.meta.get("instructions")), *sample.images))]
 
 
 def infochartqa_seed(sample: Sample) -> list[Message]:
-    """One user turn as the earlier release asks it."""
+    """One user turn: prompt, question, options and instructions, line by line."""
     options = sample.choices_text.split("\n") if sample.choices_text else []
     text = seed_text(sample.question, sample.meta.get("instructions"), sample.meta.get("prompt"), options)
     return [Message("user", (text, *sample.images))]
 
 
-def infochartqa_by_row(sample: Sample) -> list[Message]:
-    """One user turn as the release asks it that the row is of."""
-    is_earlier = bool(sample.choices_text) or "prompt" in sample.meta
-    return infochartqa_seed(sample) if is_earlier else infochartqa_head(sample)
-
-
 # By the name that the option `builder` knows them by.
-BUILDERS = {"by-row": infochartqa_by_row, "head": infochartqa_head, "seed": infochartqa_seed}
+BUILDERS = {"seed": infochartqa_seed, "head": infochartqa_head}

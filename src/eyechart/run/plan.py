@@ -220,4 +220,9 @@ def make_preparer(plan: Plan, pictures: Pictures | None = None) -> Preparer:
 
     identity = {"model": plan.model.name, **plan.model.identity}
     loader = pictures or make_loader(plan.options)
-    return Preparer(plan.prompt, loader, identity, pass_urls=plan.options.pass_urls)
+    options = plan.options
+    is_changed = (
+        options.max_pixels or options.max_side or options.jpeg_quality
+    )  # not what lies at the address
+    wants_urls = getattr(plan.model, "wants_urls", False) and not is_changed
+    return Preparer(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)

@@ -172,19 +172,21 @@ def _meta(values: Mapping[str, Any], split: str, figure_id: str, where: str) -> 
     meta |= {"chart_form": form} if form else {}
     meta |= {"figure_id": figure_id} if figure_id else {}
     meta |= {"split": split} if split else {}
-    for name in ("instructions", "prompt"):
-        if text := _text_or_none(values.get(name), f"{where}, {name}"):
-            meta[name] = _broken_lines(text) if name == "instructions" else text
+    if instructions := _text_or_none(values.get("instructions"), f"{where}, instructions"):
+        meta["instructions"] = _broken_lines(instructions)
+    prompt = _text_or_none(values.get("prompt"), f"{where}, prompt")
+    if prompt is not None:  # an empty one is a line of its own, as in the authors' function
+        meta["prompt"] = prompt
     rest = {name: value for name, value in values.items() if name not in _USED and name not in meta}
     return meta | {
         name: value for name, value in rest.items() if isinstance(value, str | int | float) and value != ""
     }
 
 
-def _text_or_none(value: Any, where: str) -> str:
+def _text_or_none(value: Any, where: str) -> str | None:
     is_missing = value is None or (isinstance(value, float) and value != value)  # pandas writes NaN for none
     if is_missing or isinstance(value, str):
-        return "" if is_missing else value
+        return None if is_missing else value
     raise DataError(f"{where}: {str(value)[:60]!r} is no text", hint="it is put to the model word for word")
 
 
@@ -210,7 +212,7 @@ def _type_id(values: Mapping[str, Any], where: str) -> int | float:
 
 
 def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:
-    """Options by letter, and as the earlier release prints them: one a line."""
+    """Options by letter, and as they are printed: one per line."""
     if isinstance(value, str):
         listed = read_literal(value)
         value = listed if listed is not None else [value] if value.strip() else None
@@ -220,8 +222,8 @@ def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:
         choices = choices_from_dict(value, as_text)
         return choices, "\n".join(f"{letter}) {text}" for letter, text in choices.items())
     if isinstance(value, list) and len(value) <= len(LETTERS):
-        texts = [as_text(item) for item in value]
-        return choices_from_list(texts), "\n".join(texts)
+        texts = [None if item is None else str(item) for item in value]
+        return choices_from_list(texts), "\n".join(text for text in texts if text is not None)
     raise DataError(
         f"{where}, options: {str(value)[:60]!r} is no list of options", hint="a list or an object"
     )
