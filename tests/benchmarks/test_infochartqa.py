@@ -125,7 +125,7 @@ def asked_text(row: dict[str, Any]) -> str:
     """The text of a row by the rule of the authors' instructions, written down on its own."""
     lines = [row["prompt"]] if "prompt" in row else []
     lines += [row["question"], *row.get("options", [])]
-    return "".join(f"{line}\n" for line in lines) + row.get("instructions", "")
+    return "".join(f"{line}\n" for line in lines) + str(row.get("instructions", ""))
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\\"), min_size=1).filter(
@@ -158,7 +158,7 @@ def test_every_row_is_built_alike_in_the_run_and_in_compat(
 @pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "parquet"])
 def test_null_and_an_empty_cell_are_as_good_as_missing(ending: str, tmp_path: Path) -> None:
     row = {"question_id": "1", "question_type_id": "72", "answer": "5", "url": "f1.png", "question": "Which?"}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {**row, "prompt": None, "options": None, "instructions": None},
         {**row, "question_id": "2", "prompt": "Look.", "options": "['A) 1', 'B) 2']", "instructions": "Now."},
     ]

@@ -60,6 +60,74 @@ def test_a_package_beside_the_script_is_the_real_one(tmp_path: Path) -> None:
     del sys.modules["vlmeval"]
 
 
+EVALUATES = """
+import json
+from checker import evaluate
+
+replies = {"1": {"qtype": 72, "answer": "20", "question_id": "1", "response": "20"}}
+with open("model_response.json", "w") as file:
+    json.dump(replies, file)
+evaluate("./model_response.json", "./results.json")
+"""
+
+
+def test_the_checker_of_infochartqa_is_there(tmp_path: Path) -> None:
+    done = run(tmp_path, EVALUATES)
+    assert (done.code, done.out) == (0, "accuracy: 100.0 % of 1 question\n"), done.err
+    assert "eyechart: checker: provided by eyechart" in done.err
+    assert (tmp_path / "results.json").is_file()
+    (tmp_path / "checker.py").write_text("def evaluate(*files):\n    print('their own')\n")
+    activate.deactivate()
+    own = run(tmp_path, EVALUATES)
+    assert (own.code, own.out) == (0, "their own\n"), own.err
+    assert "checker: the installed package is used" in own.err
+    del sys.modules["checker"]
+    assert "checker" not in run(tmp_path, "import json\n").err
+
+
+LOADS = """
+from datasets import load_dataset
+ds = load_dataset("someone/charts", split="text")
+print([(row["question_id"], row["url"]) for row in ds])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["data/charts", "data/someone/charts", "charts", "elsewhere/charts"])
+@pytest.mark.parametrize("form", ["text.jsonl", "data/text-00000-of-00001.parquet", "saved"])
+def test_a_copy_of_a_data_set_of_the_hub_is_read(place: str, form: str, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_list([{"question_id": "1", "url": "a.png"}])
+    folder = tmp_path / place
+    (folder / form).parent.mkdir(parents=True, exist_ok=True)
+    if form == "saved":
+        datasets.DatasetDict({"text": rows}).save_to_disk(folder)
+    else:
+        getattr(rows, "to_parquet" if form.endswith("parquet") else "to_json")(folder / form)
+    changes = {"EYECHART_DATA": str(tmp_path / "elsewhere")} if place.startswith("else") else {}
+    before = datasets.load_dataset
+    done = run(tmp_path, LOADS, HF_DATASETS_CACHE=str(tmp_path / "cache"), **changes)
+    assert (done.code, done.out) == (0, "[('1', 'a.png')]\n"), done.err
+    assert f"someone/charts: read from {folder if changes else place}\n" in done.err
+    assert datasets.load_dataset is before
+
+
+@pytest.mark.slow
+def test_where_there_is_no_copy_the_places_are_named(tmp_path: Path) -> None:
+    pytest.importorskip("datasets")
+    (tmp_path / "charts").mkdir()  # of code, say
+    (tmp_path / "charts" / "main.py").write_text("")
+    (tmp_path / "script.py").write_text(LOADS)
+    done = subprocess.run(
+        [sys.executable, "-m", "eyechart", "exec", "script.py"],
+        cwd=tmp_path, env={**environment(), "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "someone/charts: no copy on this machine, and the hub cannot be reached" in done.stderr
+    assert "$EYECHART_DATA/charts" in done.stderr
+
+
 def test_an_exception_shows_the_scripts_own_lines(tmp_path: Path) -> None:
     done = run(tmp_path, "def f():\n    return {}['gone']\n\nprint('before')\nf()\n", "-q")
     assert (done.code, done.out) == (1, "before\n")

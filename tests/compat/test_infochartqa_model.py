@@ -167,12 +167,13 @@ def test_a_client_that_sends_what_it_is_given_is_given_urls(folder: Path) -> Non
     one, other = "https://charts.example/a.png", "https://charts.example/b.png"
     with Server(lambda asked: "20") as server:
         run = [*RUN[:4], "-m", "python:sends.py:Sends", "--param", f"base_url={server.base_url}", "-q"]
-        for changes, flags in [
+        cases: list[tuple[dict[str, Any], list[str]]] = [
             ({"url": one}, []),
             ({"url": [one, other]}, []),
             ({"url": "cups.png", "extra_input_figure_bboxes": [[8, 8, 16, 12]]}, []),
             ({}, ["--max-side", "32"]),
-        ]:
+        ]
+        for changes, flags in cases:
             row(folder, **changes)
             done = eyechart(*run, *flags, cwd=folder)
             assert done.code == 0, done.err

@@ -49,6 +49,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, server: Server) -> Pa
     prepare(tmp_path)
     for block in blocks(request.getfixturevalue("page")):
         if block.file:
+            (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / block.file).write_text(block.text.replace(ADDRESS, server.base_url), encoding="utf-8")
     return tmp_path
 

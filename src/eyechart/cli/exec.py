@@ -1,4 +1,4 @@
-"""``eyechart exec``: run a script that was written for EvalScope or VLMEvalKit, as it is."""
+"""``eyechart exec``: run a script that was written for EvalScope, VLMEvalKit or InfoChartQA, as it is."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from eyechart.errors import EyechartError, UsageError
 from eyechart.terminal import print_note
 
 DESCRIPTION = """\
-Run a Python script as `python SCRIPT` would, with the import names evalscope and vlmeval provided by
-eyechart where those packages are not installed. Everything behind SCRIPT belongs to the script.
+Run a Python script as `python SCRIPT` would, with the import names evalscope and vlmeval, and checker as
+in InfoChartQA's example, provided by eyechart where they are not there already. load_dataset("ORG/NAME")
+reads a copy in $EYECHART_DATA/NAME, data/NAME or ./NAME where there is one.
+Everything behind SCRIPT belongs to the script.
 """
 
 EXAMPLES = """\
@@ -38,7 +40,7 @@ def add_parser(verbs: Verbs) -> None:
         verbs,
         "exec",
         execute,
-        help="run a script written for EvalScope or VLMEvalKit",
+        help="run a script written for EvalScope, VLMEvalKit or InfoChartQA",
         description=DESCRIPTION,
         examples=EXAMPLES,
     )
@@ -50,7 +52,7 @@ def add_parser(verbs: Verbs) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the script; what it raises is shown as Python shows it, without the frames of ours."""
-    from eyechart.compat.activate import in_children_too
+    from eyechart.compat.activate import in_children_too, local_data_sets
 
     load_dotenv()
     path = Path(args.script).expanduser()
@@ -59,11 +61,11 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"there is no script {args.script}", hint=hint)
     folder = Path.cwd() if args.module else path.resolve().parent  # as Python does: links are followed
     with _as_main([str(path) if not args.module else args.script, *args.args], str(folder)):
-        _provide(args.quiet)
+        _provide(path, args.quiet)
         if args.module and find_spec_safely(args.script) is None:
             raise UsageError(f"there is no module {args.script}", hint="a file is run without -m")
         try:
-            with in_children_too():
+            with in_children_too(), local_data_sets():
                 if args.module:
                     runpy.run_module(args.script, run_name="__main__", alter_sys=True)
                 else:
@@ -109,12 +111,13 @@ def _as_main(argv: Sequence[str], folder: str) -> Iterator[None]:
         sys.argv[:], sys.path[:] = before
 
 
-def _provide(is_quiet: bool) -> None:
+def _provide(script: Path, is_quiet: bool) -> None:
     """Once the script's own folder is on the path: a package that lies there is the real one."""
-    from eyechart.compat.activate import activate
+    from eyechart.compat.activate import PACKAGES, PROVIDED, activate
 
-    for name, provider in activate().items():
-        if not is_quiet:
+    text = script.read_bytes() if script.is_file() else b""
+    for name, provider in activate(PROVIDED).items():
+        if not is_quiet and (name in PACKAGES or name.encode() in text):
             print_note(f"eyechart: {name}: {NOTES[provider]}")
 
 

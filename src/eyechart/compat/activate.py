@@ -1,12 +1,15 @@
 """The import names `evalscope` and `vlmeval`, provided by eyechart where those packages are not installed.
 
-``import eyechart.compat.activate`` is all it takes inside a program; `eyechart exec` does it for a script.
-Nothing is installed under another project's name: the names lead to ours while this process runs, and a
-package of that name that is really there is always left alone.
+``import eyechart.compat.activate`` is all it takes inside a program; `eyechart exec` does it for a script,
+and provides there the module `checker` of InfoChartQA's example as well, and local copies of data sets of
+the hub. Nothing is installed under another project's name: the names lead to ours while this process runs,
+and a package of that name that is really there is always left alone.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,8 +18,12 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
+
+from eyechart.errors import DataError
+from eyechart.terminal import print_note
 
 Provider = Literal["eyechart", "installed"]
 
@@ -38,12 +45,15 @@ PROVIDED: Mapping[str, tuple[str, ...]] = {
         "dataset.utils.judge_util",
         "utils",
     ),
+    "checker": (),
 }
+PACKAGES = ("evalscope", "vlmeval")
+_ELSEWHERE = {"checker": "eyechart.compat.infochartqa"}
 
 
-def activate() -> dict[str, Provider]:
-    """Provide the names that are missing; says for each who provides it. May be called again."""
-    found = {name: _provider(name) for name in PROVIDED}
+def activate(names: Collection[str] = PACKAGES) -> dict[str, Provider]:
+    """Provide those of the names that are missing; says for each who provides it. May be called again."""
+    found = {name: _provider(name) for name in names}
     _FINDER.names = frozenset(name for name, provider in found.items() if provider == "eyechart")
     if _FINDER.names and _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
@@ -108,7 +118,7 @@ def _provider(name: str) -> Provider:
 
 
 def _ours(name: str) -> str:
-    return f"eyechart.compat.{name}"
+    return _ELSEWHERE.get(name) or f"eyechart.compat.{name}"
 
 
 def _there_is(top: str) -> list[str]:
@@ -151,6 +161,120 @@ class _Loader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Import ours under the name that was asked for."""
         sys.modules[module.__name__] = import_module(self.ours)
+
+
+@contextmanager
+def local_data_sets() -> Iterator[None]:
+    """Inside the block, `datasets.load_dataset` of a hub id reads a copy that lies on this machine.
+
+    The library is not imported for that: where a script imports it, its function is changed then.
+    """
+    finder = _DatasetsFinder()
+    sys.meta_path.insert(0, finder)
+    library = sys.modules.get("datasets")
+    if library is not None:
+        finder.change(library)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        finder.put_back()
+
+
+class _DatasetsFinder(MetaPathFinder):
+    """Changes the library `datasets` as soon as it is imported."""
+
+    def __init__(self) -> None:
+        self._is_asking = False
+        self._changed: tuple[ModuleType, Callable[..., Any]] | None = None
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The library's own spec, with its loader told to call us behind."""
+        if fullname != "datasets" or self._is_asking:
+            return None
+        self._is_asking = True
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._is_asking = False
+        if spec is not None and spec.loader is not None:
+            loader, execute = spec.loader, spec.loader.exec_module
+
+            def executed(module: ModuleType) -> None:
+                execute(module)
+                self.change(module)
+
+            loader.exec_module = executed  # type: ignore[method-assign]
+        return spec
+
+    def change(self, library: ModuleType) -> None:
+        """Put our function in the place of the library's."""
+        load = getattr(library, "load_dataset", None)
+        if callable(load):
+            self._changed = library, load
+            library.load_dataset = _preferring_copies(library, load)  # type: ignore[attr-defined]
+
+    def put_back(self) -> None:
+        """Undo it."""
+        if self._changed is not None:
+            library, load = self._changed
+            library.load_dataset = load  # type: ignore[attr-defined]
+
+
+def _preferring_copies(library: ModuleType, load: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(load)
+    def load_dataset(path: str, *args: Any, **options: Any) -> Any:
+        copy = None if options.get("revision") else local_copy(str(path))
+        if copy is None:
+            try:
+                return load(path, *args, **options)
+            except ConnectionError as err:
+                name = str(path).rpartition("/")[2]
+                raise DataError(
+                    f"{path}: no copy on this machine, and the hub cannot be reached",
+                    hint=f"put a copy into $EYECHART_DATA/{name}, data/{name} or ./{name}: a clone of the "
+                    "repository, a file per split (text.jsonl), or what save_to_disk wrote",
+                ) from err
+        print_note(f"eyechart: {path}: read from {copy}")
+        split = options.get("split")
+        if any((copy / name).is_file() for name in _SAVED):
+            saved = library.load_from_disk(str(copy))
+            return saved[split] if split and isinstance(saved, dict) else saved
+        own = next((file for suffix in _READERS if (file := copy / f"{split}{suffix}").is_file()), None)
+        if own is not None:
+            return load(_READERS[own.suffix], data_files={str(split): str(own)}, split=split)
+        return load(str(copy), *args, **options)
+
+    return load_dataset
+
+
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+_SAVED = ("state.json", "dataset_dict.json")  # what save_to_disk writes
+_READERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv"}
+
+
+def local_copy(place: str) -> Path | None:
+    """The folder that holds a data set of the hub, ORG/NAME, on this machine.
+
+    It is ``NAME`` or ``ORG/NAME`` below ``$EYECHART_DATA`` (``data`` unless set), or a clone ``NAME`` in the
+    current folder; ``ORG/NAME`` there is found by the library itself.
+    """
+    from eyechart.benchmarks.insight_o3 import data_folder
+
+    if not _REPOSITORY.fullmatch(place) or Path(place).exists():
+        return None
+    name = place.rpartition("/")[2]
+    folders = (data_folder() / name, data_folder() / place, Path(name))
+    return next((folder for folder in folders if _holds_data(folder)), None)
+
+
+def _holds_data(folder: Path) -> bool:
+    """Whether it is no clone of code, say, that happens to be called so."""
+    if any((folder / name).is_file() for name in _SAVED):
+        return True
+    return any(file.suffix in _READERS for inner in (folder, folder / "data") for file in inner.glob("*.*"))
 
 
 _FINDER = _Finder()
