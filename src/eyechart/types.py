@@ -276,6 +276,7 @@ class ModelSettings:
     """What a run hands to the maker of a model. A maker refuses what it does not know."""
 
     base_url: str | tuple[str, ...] | None = None
+    endpoint_name: str | None = None  # stands in for the address in the model's identity
     api_key: str | None = field(default=None, repr=False)
     parameters: Mapping[str, Any] = field(default_factory=dict)  # temperature, max_tokens, seed, ...
     timeout_s: float = 600.0

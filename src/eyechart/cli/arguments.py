@@ -38,12 +38,13 @@ def add_verb(
 
 # Flags whose values are options of the run under the same name.
 _PLAIN = (
-    "base_url", "api_key", "temperature", "max_tokens", "seed", "timeout_s", "format", "encoding", "cells",
+    "base_url", "endpoint_name", "api_key", "api_key_env", "temperature", "max_tokens", "seed", "timeout_s",
+    "format", "encoding", "cells",
     "image_root", "allow_urls", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels",
     "max_side", "scorer", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "cache",
     "prices", "max_cost", "max_total_tokens", "out", "fresh", "read_as", "parity", "prompt_template",
     "jpeg_quality", "pass_urls", "circular", "separate_trials", "also_scorers", "judge", "judge_base_url",
-    "judge_api_key", "judge_prompts",
+    "judge_api_key", "judge_api_key_env", "judge_endpoint_name", "judge_prompts",
 )  # fmt: skip
 
 
@@ -82,22 +83,9 @@ def parameters(given: Sequence[str], flag: str = "--param") -> dict[str, Any]:
     >>> parameters(["top_p=0.9", "stop=###", "extra_body.skip=true"])
     {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
     """
-    import msgspec
+    from eyechart.model.specs import nested_parameters
 
-    found: dict[str, Any] = {}
-    for name, text in pairs(given, flag=flag).items():
-        try:
-            value = msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            value = text
-        *path, last = name.split(".")
-        place = found
-        for step in path:
-            place = place.setdefault(step, {})
-            if not isinstance(place, dict):
-                raise UsageError(f"{flag} {name}=...: {step} has a value already, which holds no names")
-        place[last] = value
-    return found
+    return nested_parameters(pairs(given, flag=flag), who=flag)
 
 
 def id_list(given: Sequence[str]) -> list[str]:

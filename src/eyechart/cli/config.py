@@ -11,6 +11,7 @@ import msgspec
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
 from eyechart.run.config_files import SUFFIXES, load_file
+from eyechart.run.models import Choice, read_model
 from eyechart.run.options import Options
 
 _SOURCES = ("source", "sources", "data")
@@ -31,14 +32,40 @@ ALIASES = {
     "also_scorer": "also_scorers",
     "judge_param": "judge_params",
 }
+# Flags that say no, and what they say it to.
+_INVERTED = {"no_cache": "cache", "no_urls": "allow_urls", "no_adapt": "adaptive", "quiet": "progress"}
+# Flags of the command that are no options of a run.
+SWITCHES = ("dry_run", "json", "verbose")
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What a file asks for."""
 
     sources: tuple[str, ...]
-    models: tuple[str, ...]
+    models: tuple[Choice, ...]
     options: Mapping[str, Any]
+    switches: Mapping[str, bool] = {}
+
+    def under(self, flags: Mapping[str, Any]) -> tuple[list[Choice], dict[str, Any]]:
+        """The file's models and options, with those of the command line in their places.
+
+        Of options that are mappings, such as `params`, each name counts for itself.
+        """
+        options = dict(self.options)
+        for name, value in flags.items():
+            held = options.get(name)
+            both = isinstance(held, Mapping) and isinstance(value, Mapping)
+            options[name] = {**options[name], **value} if both else value
+        models = []
+        for choice in self.models:
+            own = {name: value for name, value in choice.own.items() if name == "params" or name not in flags}
+            if "params" in own:
+                said = flags.get("params", {})
+                own["params"] = {name: value for name, value in own["params"].items() if name not in said}
+            if flags.keys() & {"api_key", "api_key_env"}:
+                own = {name: value for name, value in own.items() if name not in ("api_key", "api_key_env")}
+            models.append(Choice(choice.model, own))
+        return models, options
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -90,25 +117,74 @@ def read_config(loaded: Loaded) -> Config:
         raise UsageError(
             f"{path} does not hold a mapping of names to values", hint="see docs/configuration.md"
         )
-    options = {ALIASES.get(str(name).replace("-", "_"), str(name).replace("-", "_")): value
-               for name, value in content.items()}  # fmt: skip
-    if options.keys() & {"api_key", "judge_api_key"}:
-        raise UsageError(
-            f"{path} holds a key", hint="keys do not belong into files that are shared: set OPENAI_API_KEY"
-        )
-    known = {*Options.__dataclass_fields__, *_SOURCES, *_MODELS}
+    options: dict[str, Any] = {}
+    for written, value in content.items():
+        name, value = _option(str(written).replace("-", "_"), value, path)
+        if name in options:
+            raise UsageError(
+                f"{path}: {name} is given twice, once as {written}", hint="leave one of them out"
+            )
+        options[name] = value
+    known = {*Options.__dataclass_fields__, *_SOURCES, *_MODELS, *SWITCHES}
     refuse_unknown(set(options), known, who=path)
-    sources = _names(options, _SOURCES, path)
-    models = _names(options, _MODELS, path) if options.keys() & set(_MODELS) else ()
-    return Config(sources=sources, models=models, options=options)
+    switches = {name: _truth(options.pop(name), name, path) for name in SWITCHES if name in options}
+    sources = _listed(options, _SOURCES, path)
+    if not all(isinstance(source, str) for source in sources):
+        raise UsageError(f"{path}: {_SOURCES[0]} must be a text or a list of texts")
+    models = _listed(options, _MODELS, path) if options.keys() & set(_MODELS) else []
+    _refuse_keys({**options, "models": models}, path)
+    return Config(
+        sources=tuple(sources),
+        models=tuple(_model(one, path) for one in models),
+        options=options,
+        switches=switches,
+    )
 
 
-def _names(options: dict[str, Any], known: tuple[str, ...], path: str) -> tuple[str, ...]:
-    """Take the one of `known` that is there: a text or a list of texts."""
+def _option(name: str, value: Any, path: str) -> tuple[str, Any]:
+    """An option by its own name, from any that people know."""
+    if name in _INVERTED:
+        return _INVERTED[name], not _truth(value, name, path)
+    return ALIASES.get(name, name), value
+
+
+def _truth(value: Any, name: str, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{path}: {name} is {value!r}, but must be true or false")
+    return value
+
+
+def _model(given: Any, path: str) -> Choice:
+    if not isinstance(given, str | Mapping):
+        raise UsageError(
+            f"{path}: {_MODELS[0]} must be a text, a mapping with a name, or a list of these",
+            hint="see docs/configuration.md",
+        )
+    try:
+        return read_model(given)
+    except UsageError as err:
+        raise UsageError(f"{path}: {err.message}", hint=err.hint) from err
+
+
+def _refuse_keys(options: Mapping[str, Any], path: str) -> None:
+    """Refuse keys, those of a single model and of a judge included."""
+    judge = options.get("judge")
+    places = [options, *options["models"], judge if isinstance(judge, Mapping) else {}]
+    for place in places:
+        if isinstance(place, Mapping) and place.keys() & {"api_key", "api-key", "judge_api_key"}:
+            raise UsageError(
+                f"{path} holds a key",
+                hint="keys do not belong into files that are shared: set OPENAI_API_KEY, or name another "
+                "environment variable with api_key_env",
+            )
+
+
+def _listed(options: dict[str, Any], known: tuple[str, ...], path: str) -> list[Any]:
+    """Take the one of `known` that is there: one value or a list of them."""
     found = [options.pop(name) for name in known if name in options]
     if len(found) != 1:
         raise UsageError(f"{path} must hold exactly one of: {', '.join(known)}")
     values = found[0] if isinstance(found[0], list) else [found[0]]
-    if not values or not all(isinstance(value, str) for value in values):
-        raise UsageError(f"{path}: {known[0]} must be a text or a list of texts")
-    return tuple(values)
+    if not values:
+        raise UsageError(f"{path}: {known[0]} is empty")
+    return values

@@ -12,10 +12,18 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
         "--base-url",
         action="append",
         metavar="URL",
-        help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: requests are spread "
-        "over several (default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own)",
+        help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: the requests of one "
+        "model are spread over several, several models and as many addresses are pairs in order "
+        "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own)",
+    )
+    group.add_argument(
+        "--endpoint-name",
+        metavar="NAME",
+        help="stands in for the address in the run's identity: the same model at another port or node then "
+        "continues its runs (default: the address)",
     )
     group.add_argument("--api-key", metavar="KEY", help="default: $OPENAI_API_KEY; never written anywhere")
+    group.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the key")
     group.add_argument("--temperature", type=float, metavar="T", help="default: as the endpoint decides")
     group.add_argument("--max-tokens", type=int, metavar="N", help="default: as the endpoint decides")
     group.add_argument("--seed", type=int, metavar="N", help="handed to the model; baselines guess by it")
@@ -91,12 +99,15 @@ def add_verdict_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--judge", metavar="MODEL", help="a model that reads what rules cannot")
     group.add_argument(
         "--judge-base-url",
+        action="append",
         metavar="URL",
-        help="where the judge is served (default: $OPENAI_BASE_URL, or OpenAI's own)",
+        help="where the judge is served; repeatable (default: $OPENAI_BASE_URL, or OpenAI's own)",
     )
+    group.add_argument("--judge-endpoint-name", metavar="NAME", help="as --endpoint-name, of the judge")
     group.add_argument(
         "--judge-api-key", metavar="KEY", help="default: $OPENAI_API_KEY; never written anywhere"
     )
+    group.add_argument("--judge-api-key-env", metavar="NAME", help="the environment variable that holds it")
     group.add_argument(
         "--judge-param",
         action="append",

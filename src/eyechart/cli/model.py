@@ -55,13 +55,13 @@ def execute(args: argparse.Namespace) -> int:
     """Put the cases; 0 when every one was answered rightly, 1 otherwise."""
     import asyncio  # a third of what the command would take to start
 
-    from eyechart.run.options import Options
+    from eyechart.run.models import choose_models
     from eyechart.run.plan import find_model
 
     load_dotenv()
     with stdout_kept_for(is_json=args.json):
-        options = Options.of(options_of(args))
-        model = find_model(args.model, options)
+        [(named, options)] = choose_models([args.model], options_of(args))
+        model = find_model(named, options)
         findings = asyncio.run(_check(model, _cases(args, model), options.timeout_s))
     if args.json:
         print_json(_as_json(model.name, findings))

@@ -20,7 +20,11 @@ from eyechart.cli.output import note, stdout_kept_for, tell
 from eyechart.errors import EyechartError, UsageError
 
 if TYPE_CHECKING:
-    from eyechart.cli.config import Loaded
+    from pathlib import Path
+
+    from eyechart.cli.config import Config
+    from eyechart.run.models import Choice
+    from eyechart.run.options import Options
     from eyechart.run.plan import Plan
     from eyechart.run.record import Run
 
@@ -31,7 +35,8 @@ SOURCE is a file (TSV, CSV, JSONL, JSON, Parquet), a folder with metadata.jsonl,
 `eyechart data list`, a name in $LMUData or ~/LMUData, or a configuration (.yaml, .json, .py): ours, or
 one of EvalScope's for its VLMEvalKit backend (beside that: --limit, --concurrency, --out, --json, -q, -v).
 MODEL is provider/name: openai/gpt-4o; openai/any-served-name with --base-url; python:file.py:Class;
-baseline/random, baseline/majority, baseline/ocr, baseline/look.
+baseline/random, baseline/majority, baseline/ocr, baseline/look. A model can carry its own address,
+options and parameters: openai/served-name@http://host:8000/v1,api_key_env=MY_KEY,temperature=0.
 
 The same command again resumes: it asks only for what is missing. Ctrl-C stops cleanly.
 """
@@ -40,6 +45,7 @@ EXAMPLES = """\
   eyechart run mine.tsv -m openai/my-model --base-url http://localhost:8000/v1
   eyechart run mine.jsonl -m openai/gpt-4o --limit 50 --where category=map
   eyechart run demo -m baseline/random -m baseline/look
+  eyechart run mine.tsv -m openai/a@http://node1:8000/v1 -m openai/b@http://node2:8000/v1
   eyechart run config.yaml
 """
 
@@ -139,11 +145,18 @@ def execute(args: argparse.Namespace) -> int:
     load_dotenv()
     runs: list[Run] = []
     with stdout_kept_for(is_json=args.json):
-        config = find_config([*args.sources, *args.data])
-    if config is not None and config.is_task:
+        loaded = find_config([*args.sources, *args.data])
+    if loaded is not None and loaded.is_task:
         from eyechart.cli.evalscope_task import run_evalscope
 
-        return run_evalscope(config, args)
+        return run_evalscope(loaded, args)
+    config = None
+    if loaded is not None:
+        from eyechart.cli.config import read_config
+
+        config = read_config(loaded)
+        for name, is_on in config.switches.items():
+            setattr(args, name, getattr(args, name) or is_on)
     if args.dry_run:
         return _estimate(args, config)
     try:
@@ -157,56 +170,83 @@ def execute(args: argparse.Namespace) -> int:
     return worst([done.exit_code for done in runs])
 
 
-def _estimate(args: argparse.Namespace, config: Loaded | None) -> int:
+def _estimate(args: argparse.Namespace, config: Config | None) -> int:
     """Say what the runs would take, and start none."""
     from eyechart.cli.estimate import tell_estimates
     from eyechart.run.estimate import estimate, without_key
+    from eyechart.run.models import choose_models
 
     with stdout_kept_for(is_json=args.json):
         sources, models, options = _asked(args, config)
-        estimates = [estimate(plan) for plan in _plans(sources, models, without_key(options))]
+        chosen = [(model, without_key(one)) for model, one in choose_models(models, options)]
+        estimates = [estimate(plan) for plan in _plans(sources, chosen)]
     tell_estimates(estimates, as_json=args.json)
     return 0
 
 
-def _evaluate(args: argparse.Namespace, config: Loaded | None) -> Iterator[Run]:
+def _evaluate(args: argparse.Namespace, config: Config | None) -> Iterator[Run]:
     yield from evaluate_all(*_asked(args, config), is_verbose=args.verbose)
 
 
-def _asked(args: argparse.Namespace, loaded: Loaded | None) -> tuple[list[str], list[str], dict[str, Any]]:
+def _asked(
+    args: argparse.Namespace, config: Config | None
+) -> tuple[list[str], list[str | Choice], dict[str, Any]]:
     """Sources, models and options, from the flags and a configuration."""
-    from eyechart.cli.config import read_config
-
-    sources, models = [*args.sources, *args.data], list(args.models)
+    sources: list[str] = [*args.sources, *args.data]
+    models: list[str | Choice] = list(args.models)
     options = options_of(args)
-    if loaded is not None:
-        config = read_config(loaded)
-        sources, models = list(config.sources), models or list(config.models)
-        options = {**config.options, **options}
+    if config is not None:
+        of_file, options = config.under(options)
+        sources, models = list(config.sources), models or [*of_file]
     if not sources or not models:
         missing = "what to ask (a file or a benchmark)" if not sources else "whom to ask (-m MODEL)"
         raise UsageError(f"the run does not say {missing}", hint="eyechart run --help shows examples")
     return sources, models, options
 
 
-def _plans(sources: Sequence[str], models: Sequence[str], options: Mapping[str, Any]) -> list[Plan]:
-    from eyechart.run.options import Options
+def _plans(sources: Sequence[str], models: Sequence[tuple[str | object, Options]]) -> list[Plan]:
     from eyechart.run.plan import make_plan
 
-    chosen = Options.of(options)
-    return [make_plan(source, model, chosen) for source in sources for model in models]
+    plans = [make_plan(source, model, options) for source in sources for model, options in models]
+    by_folder: dict[Path, Plan] = {}
+    for plan in plans:
+        other = by_folder.setdefault(plan.folder, plan)
+        if other.options.base_url != plan.options.base_url:
+            raise UsageError(
+                f"{plan.model.name} is given twice, at different addresses that have one endpoint name",
+                hint="one endpoint name stands for one model, wherever it is served: "
+                "give the addresses to one model, joined by @, or different names",
+            )
+    return plans
+
+
+def _places(plans: Sequence[Plan]) -> str:
+    """Which model is asked where; nothing where all are asked at the same place."""
+    asked = dict.fromkeys((plan.model.name, plan.options.base_url) for plan in plans)
+    if len({address for _, address in asked}) < 2:
+        return ""
+    shown = ((name, " and ".join(one) if isinstance(one, tuple) else one) for name, one in asked)
+    return "; ".join(f"{name} at {address}" for name, address in shown if address)
 
 
 def evaluate_all(
-    sources: Sequence[str], models: Sequence[str], options: Mapping[str, Any], *, is_verbose: bool = False
+    sources: Sequence[str],
+    models: Sequence[str | Choice],
+    options: Mapping[str, Any],
+    *,
+    is_verbose: bool = False,
 ) -> Iterator[Run]:
     """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.lazy import remarks_of
     from eyechart.data.source import reasons_of
     from eyechart.run import evaluate
     from eyechart.run.bill import unpriced
+    from eyechart.run.models import choose_models
 
-    for plan in _plans(sources, models, options):
+    plans = _plans(sources, choose_models(models, options))
+    if places := _places(plans):
+        note(places)
+    for plan in plans:
         if is_verbose:
             for reason in reasons_of(plan.benchmark.source):
                 note(f"{plan.benchmark.source.origin}: {reason}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.registry import did_you_mean, models
@@ -17,15 +19,16 @@ def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     def make(name: str, settings: ModelSettings) -> Model:
         return _checked(factory(name, settings), provider)
 
-    if not isinstance(settings.base_url, tuple):
-        return make(name, settings)
-    from eyechart.model.spread import Spread
-
-    first, *others = settings.base_url
-    members = [make(name, replace(settings, base_url=first))]
+    several = settings.base_url if isinstance(settings.base_url, tuple) else (settings.base_url,)
+    members = [make(name, replace(settings, base_url=several[0]))]
     if "endpoint" not in members[0].identity:  # it runs here: an address means nothing to it
         return members[0]
-    return Spread([*members, *(make(name, replace(settings, base_url=address)) for address in others)])
+    members += (make(name, replace(settings, base_url=address)) for address in several[1:])
+    if len(members) == 1 and settings.endpoint_name is None:
+        return members[0]
+    from eyechart.model.spread import Spread
+
+    return Spread(members, settings.endpoint_name)
 
 
 def _checked(made: Model, provider: str) -> Model:
@@ -57,6 +60,30 @@ def split_spec(spec: str) -> tuple[str, str]:
             f"providers: {', '.join(models.names())}",
         )
     return provider, name
+
+
+def nested_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
+    """Parameters of a model from texts: values are JSON where they can be; dotted names are nested.
+
+    >>> nested_parameters({"top_p": "0.9", "stop": "###", "extra_body.skip": "true"}, who="--param")
+    {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
+    """
+    import msgspec
+
+    found: dict[str, Any] = {}
+    for name, text in given.items():
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            value = text
+        *path, last = name.split(".")
+        place = found
+        for step in path:
+            place = place.setdefault(step, {})
+            if not isinstance(place, dict):
+                raise UsageError(f"{who} {name}=...: {step} has a value already, which holds no names")
+        place[last] = value
+    return found
 
 
 def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = "") -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError, EyechartError, UsageError
+from eyechart.run.models import choose_models
 from eyechart.run.options import LOADING_OPTIONS, Options
 from eyechart.run.plan import Plan, make_plan
 from eyechart.run.record import Run
@@ -25,7 +26,8 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
     """Ask `model` every question of `source`, score the replies, and return the run.
 
     `source` is a file, a folder, a name from the catalogue, or a `Benchmark`; `model` is ``provider/name``,
-    ``python:file.py:Class``, or an object with one of the three interfaces. `options` are those of `Options`.
+    ``python:file.py:Class``, a mapping with a name and the model's own options (docs/models.md), or an object
+    with one of the three interfaces. `options` are those of `Options`.
     The same call again resumes: it asks only for what is missing. An interrupt (Ctrl-C, a notebook's Stop
     button) ends the run cleanly and raises KeyboardInterrupt; what was answered is kept.
 
@@ -35,7 +37,8 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
     ...     done.summary.n
     5
     """
-    done = evaluate(make_plan(source, model, Options.of(options)))
+    [(chosen, of_model)] = choose_models([model], options)
+    done = evaluate(make_plan(source, chosen, of_model))
     if done.is_interrupted:
         raise KeyboardInterrupt(f"what was answered is kept in {done.folder}; the same call again resumes")
     return done

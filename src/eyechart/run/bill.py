@@ -29,10 +29,10 @@ def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str
 
     With a limit in USD, a price that nobody says is refused: the limit could not be kept.
     """
-    prices = {"model": find_price(model.name, model.identity, options.prices)}
+    prices = {"model": find_price(model.name, _served(model), options.prices)}
     if judge is not None:
         is_same = (judge.name, _where(judge)) == (model.name, _where(model))
-        prices["judge"] = find_price(judge.name, judge.identity, options.prices, is_judge=not is_same)
+        prices["judge"] = find_price(judge.name, _served(judge), options.prices, is_judge=not is_same)
     for who, one in (("model", model), ("judge", judge)):
         if one is not None:
             _refuse_unpriced(one, who, prices[who], options)
@@ -46,7 +46,7 @@ def find_judge_price(judge: Model | None, options: Options) -> dict[str, Price |
     """
     if options.judge is None or judge is None:
         return {}
-    price = find_price(judge.name, judge.identity, options.prices)
+    price = find_price(judge.name, _served(judge), options.prices)
     _refuse_unpriced(judge, "judge", price, options)
     return {"judge": price}
 
@@ -133,8 +133,16 @@ def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Optio
         )
 
 
+def _served(model: Model) -> Mapping[str, Any]:
+    """The identity by which a price is found: with the addresses, even where the endpoint has a name."""
+    addresses = getattr(model, "addresses", None)
+    if not addresses:
+        return model.identity
+    return {**model.identity, "endpoint": addresses if len(addresses) > 1 else addresses[0]}
+
+
 def _where(model: Model) -> object:
-    return model.identity.get("endpoint")
+    return _served(model).get("endpoint")
 
 
 def _called(model: Model, who: str) -> str:

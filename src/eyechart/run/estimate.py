@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError
+from eyechart.run.models import choose_models
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_loader, make_plan, make_preparer, share_requests
 from eyechart.terminal import show_status
@@ -93,13 +94,14 @@ def estimate_run(source: str | Path | Benchmark | Source, model: str | object, *
     >>> estimate_run("demo", model="baseline/random", limit=5, progress=False).requests
     5
     """
-    return estimate(make_plan(source, model, Options.of(without_key(options))))
+    [(chosen, of_model)] = choose_models([model], options)
+    return estimate(make_plan(source, chosen, without_key(of_model)))
 
 
-def without_key(options: Mapping[str, Any]) -> dict[str, Any]:
+def without_key(options: Options) -> Options:
     """The options of a run to which nobody need have a key yet: nothing is sent."""
-    keys = {"api_key": "none"} | ({"judge_api_key": "none"} if options.get("judge") else {})
-    return {**options, **keys}
+    key = "none" if options.judge else None
+    return replace(options, api_key="none", api_key_env=None, judge_api_key=key, judge_api_key_env=None)
 
 
 def estimate(plan: Plan) -> Estimate:

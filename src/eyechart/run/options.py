@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,8 @@ from eyechart.types import ModelSettings
 
 # The options that decide how a reply is scored, and nothing else.
 VERDICT_OPTIONS = (
-    "scorer", "also_scorers", "judge", "judge_base_url", "judge_api_key", "judge_params", "judge_prompts",
+    "scorer", "also_scorers", "judge", "judge_base_url", "judge_endpoint_name", "judge_api_key",
+    "judge_api_key_env", "judge_params", "judge_prompts",
 )  # fmt: skip
 # The options that decide which samples a source has, and what is in them.
 LOADING_OPTIONS = frozenset({
@@ -39,7 +41,9 @@ class Options:
 
     # the model
     base_url: str | tuple[str, ...] | None = None  # several: the requests are spread over them
+    endpoint_name: str | None = None  # what is asked there is known by this name, not by the address
     api_key: str | None = field(default=None, repr=False)
+    api_key_env: str | None = None  # the environment variable that holds the key
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
@@ -74,8 +78,10 @@ class Options:
     scorer: str | None = None
     also_scorers: tuple[str, ...] = ()  # further verdicts, shown beside
     judge: str | None = None
-    judge_base_url: str | None = None
+    judge_base_url: str | tuple[str, ...] | None = None
+    judge_endpoint_name: str | None = None
     judge_api_key: str | None = field(default=None, repr=False)
+    judge_api_key_env: str | None = None
     judge_params: dict[str, Any] = field(default_factory=dict)
     judge_prompts: str | None = None  # a file with the judge's wording
     # the engine
@@ -108,9 +114,14 @@ class Options:
         for name in ("out", "image_root", "prompt_template", "judge_prompts", "prices"):
             if isinstance(plain.get(name), Path):
                 plain[name] = str(plain[name])
-        if isinstance(plain.get("base_url"), list | tuple):
-            addresses = tuple(dict.fromkeys(_texts(plain["base_url"])))
-            plain["base_url"] = addresses[0] if len(addresses) == 1 else addresses or None
+        if "judge" in plain:
+            from eyechart.run.models import judge_options
+
+            plain = judge_options(plain)
+        for name in ("base_url", "judge_base_url"):
+            if isinstance(plain.get(name), list | tuple):
+                addresses = tuple(dict.fromkeys(_texts(plain[name])))
+                plain[name] = addresses[0] if len(addresses) == 1 else addresses or None
         if "also_scorers" in plain:
             plain["also_scorers"] = _texts(plain["also_scorers"])
         if "ids" in plain:
@@ -149,13 +160,21 @@ class Options:
             value = getattr(self, name)
             if value is not None and not value > 0:  # which is so of nan as well
                 raise UsageError(f"{name} is {value:g}, but must be more than 0")
-        several = self.base_url if isinstance(self.base_url, tuple) else (self.base_url,)
-        for address in (*several, self.judge_base_url):
+        given = (self.base_url, self.judge_base_url)
+        several = [one for each in given for one in (each if isinstance(each, tuple) else (each,))]
+        for address in (*several, self.endpoint_name, self.judge_endpoint_name):
             if address and "@" in address.partition("://")[2].partition("/")[0]:
                 raise UsageError(
                     "the endpoint's address holds a password",
                     hint="addresses are kept in the run folder: give keys as OPENAI_API_KEY or --api-key",
                 )
+
+        for name in ("api_key", "judge_api_key"):
+            if getattr(self, name) and getattr(self, f"{name}_env"):
+                raise UsageError(f"{name} and {name}_env are both given", hint="leave one of them out")
+        for name in ("endpoint_name", "judge_endpoint_name"):
+            if getattr(self, name) == "":
+                raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
 
     def model_settings(self) -> ModelSettings:
         """What the maker of the model is handed."""
@@ -163,8 +182,20 @@ class Options:
         said = {name: value for name, value in common.items() if value is not None}
         return ModelSettings(
             base_url=self.base_url,
-            api_key=self.api_key,
+            endpoint_name=self.endpoint_name,
+            api_key=self.api_key or _key_in("api_key_env", self.api_key_env),
             parameters={**said, **self.params},
+            timeout_s=self.timeout_s,
+            concurrency=self.concurrency,
+        )
+
+    def judge_settings(self) -> ModelSettings:
+        """What the maker of the judge is handed."""
+        return ModelSettings(
+            base_url=self.judge_base_url,
+            endpoint_name=self.judge_endpoint_name,
+            api_key=self.judge_api_key or _key_in("judge_api_key_env", self.judge_api_key_env),
+            parameters=self.judge_params,
             timeout_s=self.timeout_s,
             concurrency=self.concurrency,
         )
@@ -203,6 +234,19 @@ class Options:
         """Which samples are meant, if not all."""
         chosen = {"limit": self.limit, "ids": list(self.ids), "where": dict(self.where)}
         return {name: value for name, value in chosen.items() if value}
+
+
+def _key_in(option: str, variable: str | None) -> str | None:
+    """The key that an environment variable holds."""
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise UsageError(
+            f"{option} names {variable}, which the environment does not hold",
+            hint=f"export {variable}=KEY, or write it into a .env file",
+        )
+    return key
 
 
 def _wrong_kind(said: str, given: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.run.options import Options
-from eyechart.types import Benchmark, JudgedScorer, Model, ModelSettings, Reply, Request, Scorer
+from eyechart.types import Benchmark, JudgedScorer, Model, Reply, Request, Scorer
 
 if TYPE_CHECKING:
     from eyechart.engine.judge import Bench
@@ -87,16 +87,9 @@ def find_bench(options: Options) -> Bench | None:
     from eyechart.model.specs import make_model
     from eyechart.score.judge_prompts import read_prompts
 
-    settings = ModelSettings(
-        base_url=options.judge_base_url,
-        api_key=options.judge_api_key,
-        parameters=options.judge_params,
-        timeout_s=options.timeout_s,
-        concurrency=options.concurrency,
-    )
     prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
     try:
-        model = make_model(options.judge, settings)
+        model = make_model(options.judge, options.judge_settings())
     except UsageError as err:
         raise UsageError(f"the judge: {err.message}", hint=_of_the_judge(err.hint)) from err
     return Bench(_AsJudge(model), prompts)
@@ -122,6 +115,10 @@ class _AsJudge:
     @property
     def identity(self) -> Mapping[str, Any]:
         return self.model.identity
+
+    @property
+    def addresses(self) -> list[str]:
+        return list(getattr(self.model, "addresses", ()))
 
     @property
     def max_concurrency(self) -> int | None:

@@ -1,0 +1,206 @@
+"""Whom a run asks: models by name, each with an address, a key and parameters of its own where it has them.
+
+On the command line a model carries them behind its name: ``openai/m1@http://node1:8000/v1,temperature=0``.
+In a configuration file and in Python it can be a mapping with a `name`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from eyechart.errors import UsageError
+from eyechart.model.specs import nested_parameters
+from eyechart.run.options import Options
+
+# The options of a run that a model can have for itself. Any other name is a parameter of the model.
+OWN_OPTIONS = frozenset({
+    "base_url", "endpoint_name", "api_key", "api_key_env", "temperature", "max_tokens", "seed", "params",
+    "timeout_s", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "prices",
+})  # fmt: skip
+ALIASES = {"param": "params", "timeout": "timeout_s", "max_connections": "concurrency",
+           "api_nproc": "concurrency"}  # fmt: skip
+_OF_AN_ENDPOINT = ("base_url", "endpoint_name", "api_key", "api_key_env")
+_ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)  # names may hold an @: never before such an address
+_SETTING = re.compile(r",(?=[A-Za-z_][\w.]*=)")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model that is asked, and what is said of it alone."""
+
+    model: str | object
+    own: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`; may hold a key
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it has no parameters but a seed."""
+        return isinstance(self.model, str) and self.model.startswith("baseline/")
+
+    @property
+    def takes_address(self) -> bool:
+        """Whether it can be asked over the network. What runs here has no address."""
+        return isinstance(self.model, str) and not self.is_baseline and not self.model.startswith("python:")
+
+
+def read_model(given: str | Mapping[str, Any] | object) -> Choice:
+    """A model as a user names it: a text, a mapping with a name, or an object of their own.
+
+    >>> read_model("openai/m@2025@http://a:8000/v1@http://b:8000/v1,temperature=0").model
+    'openai/m@2025'
+    >>> dict(read_model("openai/m1@http://a:8000/v1,top_p=0.9,seed=7").own)
+    {'base_url': 'http://a:8000/v1', 'seed': '7', 'params': {'top_p': 0.9}}
+    """
+    if isinstance(given, Mapping):
+        settings = {str(name).replace("-", "_"): value for name, value in given.items()}
+        model = settings.pop("name", None)
+        if not isinstance(model, str) or not model:
+            raise UsageError(
+                "a model given as a mapping has no name", hint="write name: openai/NAME beside its base_url"
+            )
+        choice = read_model(model)
+        return Choice(choice.model, _merged(dict(choice.own), _own(settings, model), model))
+    if not isinstance(given, str):
+        return Choice(given)
+    named, *texts = _SETTING.split(given)
+    model, *addresses = _ADDRESS.split(named)
+    own: dict[str, Any] = (
+        {"base_url": addresses[0] if len(addresses) == 1 else addresses} if addresses else {}
+    )
+    params: dict[str, Any] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name == "api_key":
+            raise UsageError(
+                f"{model}: a key does not belong into a model's name",
+                hint="api_key_env=NAME names the environment variable that holds it",
+            )
+        is_option = ALIASES.get(name, name) in Options.__dataclass_fields__
+        _merged(own if is_option else params, {name: value}, model)
+    return Choice(model, _own({**own, **nested_parameters(params, who=model)}, model))
+
+
+def _own(settings: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Options under their names; all else becomes a parameter of the model."""
+    found: dict[str, Any] = {}
+    params: dict[str, Any] = {}
+    for name, value in settings.items():
+        option = ALIASES.get(name, name)
+        if option == "params" and isinstance(value, Mapping):
+            _merged(params, value, model)
+        elif option in OWN_OPTIONS:
+            _merged(found, {option: value}, model)
+        elif option in Options.__dataclass_fields__:
+            raise UsageError(
+                f"{model}: {name} is said of the whole run, not of one model",
+                hint=f"a model's own are: {', '.join(sorted(OWN_OPTIONS - {'api_key'}))}, and its parameters",
+            )
+        else:
+            _merged(params, {name: value}, model)
+    return {**found, **({"params": params} if params else {})}
+
+
+def _merged(known: dict[str, Any], more: Mapping[str, Any], model: str) -> dict[str, Any]:
+    if twice := known.keys() & more.keys():
+        raise UsageError(f"{model}: {min(twice)} is given twice", hint="leave one of them out")
+    known.update(more)
+    return known
+
+
+def choose_models(
+    models: Sequence[str | Mapping[str, Any] | object], options: Mapping[str, Any]
+) -> list[tuple[str | object, Options]]:
+    """Each model with the options under which it is asked: those of the run, and over them its own.
+
+    Several models and as many addresses are pairs, in the order given. What none of the models can use is
+    refused; beside one that can, a model that runs here passes it over.
+    """
+    choices = [one if isinstance(one, Choice) else read_model(one) for one in models]
+    common = Options.of(options)  # what is wrong with it is nobody's own
+    _refuse_unused(choices, options)
+    addresses = _addresses(choices, options)
+    chosen = []
+    for n, choice in enumerate(choices):
+        own: dict[str, Any] = {**({"base_url": addresses[n]} if n in addresses else {}), **choice.own}
+        chosen.append((choice.model, with_own(common, own, choice) if own else common))
+    return chosen
+
+
+def with_own(common: Options, own: Mapping[str, Any], choice: Choice) -> Options:
+    """The options of a run with a model's own in their places."""
+    if not choice.takes_address and (unused := sorted(own.keys() & set(_OF_AN_ENDPOINT))):
+        raise UsageError(
+            f"{choice.model} runs on this machine and takes no {unused[0]}", hint=f"leave out {unused[0]}"
+        )
+    if own.keys() & {"api_key", "api_key_env"}:
+        own = {"api_key": None, "api_key_env": None, **own}
+    given = {one.name: getattr(common, one.name) for one in fields(common)}
+    params = {**common.params, **(own.get("params") or {})}
+    try:
+        return Options.of({**given, **own, "params": params})
+    except UsageError as err:
+        raise UsageError(f"{choice.model}: {err.message}", hint=err.hint) from err
+
+
+def _refuse_unused(choices: Sequence[Choice], options: Mapping[str, Any]) -> None:
+    """Refuse what is said to endpoints where none is asked, or where each has its own already."""
+    for name in (*_OF_AN_ENDPOINT, "temperature", "max_tokens"):
+        if options.get(name) in (None, ()) or not choices:
+            continue
+        flag = f"--{name.replace('_', '-')}"
+        is_address = name in _OF_AN_ENDPOINT
+        takers = [one for one in choices if (one.takes_address if is_address else not one.is_baseline)]
+        if not takers:
+            kind = "asked over the network" if is_address else "of a kind that takes it"
+            raise UsageError(f"{name} has no effect: no model is {kind}", hint=f"leave it out ({flag})")
+        if all(name in one.own for one in takers):
+            raise UsageError(
+                f"{name} has no effect: every model has its own",
+                hint=f"leave out {flag}, or what the models carry themselves",
+            )
+
+
+def _addresses(choices: Sequence[Choice], options: Mapping[str, Any]) -> dict[int, str]:
+    """Which model is asked at which of several addresses, by their places; nothing where all share them."""
+    given = options.get("base_url")
+    addresses = list(given) if isinstance(given, list | tuple) else []
+    takers = [n for n, one in enumerate(choices) if one.takes_address and "base_url" not in one.own]
+    if len(addresses) < 2 or len(takers) < 2:
+        return {}
+    if len(addresses) != len(takers):
+        names = " ".join(
+            f"-m {choices[n].model}@{addresses[k % len(addresses)]}" for k, n in enumerate(takers)
+        )
+        raise UsageError(
+            f"{len(takers)} models and {len(addresses)} addresses: which model is served where?",
+            hint=f"give as many addresses as models, or each model its own: {names}",
+        )
+    return dict(zip(takers, map(str, addresses), strict=True))
+
+
+def judge_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options in which the judge has no more than a name: what it carries stands in options of its own."""
+    choice = read_model(options["judge"])
+    if not isinstance(choice.model, str):
+        raise UsageError("judge must be the name of a model", hint="write it as openai/NAME")
+    found: dict[str, Any] = {}
+    params: dict[str, Any] = {}
+    for name, value in choice.own.items():
+        if name in _OF_AN_ENDPOINT:
+            found[f"judge_{name}"] = value
+        elif name in ("temperature", "max_tokens", "seed"):
+            params |= (
+                nested_parameters({name: value}, who="the judge") if isinstance(value, str) else {name: value}
+            )
+        elif name == "params":
+            params |= value
+        else:
+            raise UsageError(
+                f"the judge: {name} is said of the whole run", hint="it is asked at the pace of the run"
+            )
+    known = {name: value for name, value in options.items() if name != "judge"}
+    if params:
+        found["judge_params"] = _merged(dict(known.pop("judge_params", {})), params, "the judge")
+    return {**_merged(known, found, "the judge"), "judge": choice.model}
