@@ -91,6 +91,30 @@ class ModelError(EyechartError):
         self.retry_after_s = retry_after_s
 
 
+MAX_QUOTED = 200  # characters of a value that a message repeats
+
+
+def quoted(value: object) -> str:
+    r"""A value for a message, as Python writes it: the beginning, where it is long.
+
+    >>> quoted("a\n"), quoted("x" * 201)[-22:]
+    ("'a\\n'", "x'... (201 characters)")
+    """
+    if isinstance(value, str | bytes) and len(value) > MAX_QUOTED:
+        unit = "characters" if isinstance(value, str) else "bytes"
+        return f"{value[:MAX_QUOTED]!r}... ({len(value):,} {unit})"
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """Text for a message, without quotes: the beginning, where it is long.
+
+    >>> shortened("abc"), shortened("x" * 300)[-22:]
+    ('abc', 'xx... (300 characters)')
+    """
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}... ({len(text):,} characters)"
+
+
 def listed(names: Sequence[str], at_most: int = 3) -> str:
     """Names for a message: the first of them, and how many more there are.
 
@@ -98,4 +122,4 @@ def listed(names: Sequence[str], at_most: int = 3) -> str:
     ('a, b', 'a, b, c and 2 more')
     """
     more = f" and {len(names) - at_most:,} more" if len(names) > at_most else ""
-    return ", ".join(names[:at_most]) + more
+    return ", ".join(map(shortened, names[:at_most])) + more

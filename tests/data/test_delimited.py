@@ -9,6 +9,7 @@ import pytest
 
 from eyechart.data import scan
 from eyechart.data.delimited import DelimitedReader
+from eyechart.data.rows import Blob, refuse_twice
 from eyechart.errors import DataError
 
 
@@ -175,3 +176,31 @@ def test_memory_is_constant_and_speed_is_that_of_the_disk(tmp_path: Path) -> Non
     tracemalloc.stop()
     assert peak < 12 * len(cell)
     assert megabytes_per_s > 100  # about 1,000 on an idle machine
+
+
+def test_a_header_of_many_columns_is_looked_at_once() -> None:
+    class Name(str):
+        __slots__ = ()
+        n_compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Name.n_compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    refuse_twice([Name(f"c{n}") for n in range(20_000)], "q.tsv: the header")
+    assert Name.n_compared < 100_000
+
+
+def test_names_that_stand_twice_are_told_briefly() -> None:
+    names = [f"c{n} " + "x" * 5_000 for n in range(5_000)] * 2
+    with pytest.raises(DataError, match="4,990 more more than once") as caught:
+        refuse_twice(names, "q.tsv: the header")
+    assert len(str(caught.value)) < 3_000
+
+
+def test_a_picture_is_found_behind_others_that_begin_alike() -> None:
+    """In linear time: a million places begin like the one that is looked for."""
+    raw = b"['" + b"A" * 1_000_000 + b"C', '" + b"A" * 500_000 + b"B']"
+    assert Blob(raw, offset=7).find(b"A" * 500_000 + b"B") == 7 + 2 + 1_000_000 + 5

@@ -1,5 +1,6 @@
 """Spreadsheets: read row by row, and never beyond reason."""
 
+import string
 import sys
 import zipfile
 from pathlib import Path
@@ -103,3 +104,51 @@ def test_a_broken_sheet_is_told(tmp_path: Path) -> None:
         DataError, match=r"broken\.xlsx: the (spreadsheet cannot be read|first sheet is empty)"
     ):
         values(broken)
+
+
+def sheet_of(path: Path, *cells: str) -> Path:
+    """A workbook whose sheet holds cells at these places and says nothing else."""
+    workbook(path.with_name("model.xlsx"), [["x"]])
+    rows = "".join(
+        f'<row r="{place.lstrip(string.ascii_uppercase)}">'
+        f'<c r="{place}" t="inlineStr"><is><t>index</t></is></c></row>'
+        for place in cells
+    )
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    sheet = f'<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>'
+    with zipfile.ZipFile(path.with_name("model.xlsx")) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, sheet if name == "xl/worksheets/sheet1.xml" else old.read(name))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (["A999999999"], "a sheet ends at row 1,048,576"),
+        (["A1", "A999999999"], "a sheet ends at row 1,048,576|GB of memory"),
+        (["A1", "A1048577"], "a sheet ends at row 1,048,576"),
+        (["XFE1"], "a sheet ends at row 1,048,576, column 16,384"),
+        (["A1048000", "CZ1048001"], "a table of 108,992,104 cells"),
+        (["A1", "XFD1048576"], "of memory; is a cell far from all others|a table of 17,179,869,184 cells"),
+    ],
+)
+def test_a_sheet_ends_where_excels_ends(tmp_path: Path, cells: list[str], why: str) -> None:
+    path = sheet_of(tmp_path / "far.xlsx", *cells)
+    with pytest.raises(DataError, match=why) as caught:
+        values(path)
+    assert "RUST" not in str(caught.value)
+    with pytest.raises(DataError, match=why):
+        sheets.refuse_too_large(path)
+
+
+def test_one_cell_in_the_last_column_and_one_in_the_last_row(tmp_path: Path) -> None:
+    assert len(SheetReader(sheet_of(tmp_path / "wide.xlsx", "A1", "XFD2")).columns()) == 16_384
+    assert values(sheet_of(tmp_path / "tall.xlsx", "A1", "A1048576")) == [{"index": "index"}]
+
+
+def test_a_child_that_computes_for_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "MAX_CPU_S", 1)
+    path = sheet_of(tmp_path / "slow.xlsx", "A1", "CV1000000")
+    with pytest.raises(DataError, match="it takes more than 1 s of computing"):
+        values(path)

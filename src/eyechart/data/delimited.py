@@ -14,7 +14,7 @@ from typing import Any
 
 from eyechart.data.encoding import refuse_wide_text, undecodable
 from eyechart.data.pandas_cells import Kind, as_pandas_reads, infer_kinds
-from eyechart.data.rows import OnProblem, Row, place, raise_problem
+from eyechart.data.rows import OnProblem, Row, place, raise_problem, refuse_twice
 from eyechart.data.scan import RawRow, scan
 from eyechart.errors import DataError
 
@@ -96,12 +96,7 @@ class DelimitedReader:
                 raise undecodable(f"{self.path.name}: header", f"#{index + 1}", cell, self.encoding) from err
         if len(names) == 1:
             self._refuse_other_separator(names[0])
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            listed = ", ".join(map(repr, twice))
-            raise DataError(
-                f"{self.path.name}: the header names {listed} more than once", hint="rename one of them"
-            )
+        refuse_twice(names, f"{self.path.name}: the header")
         return tuple(names)
 
     def _refuse_other_separator(self, header: str) -> None:

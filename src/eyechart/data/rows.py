@@ -7,13 +7,14 @@ that know where they lie in the file, so that a picture can be left there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import msgspec
 
-from eyechart.errors import DataError
+from eyechart.errors import DataError, listed, quoted
 
 # A row longer than this is a quote that never closes, not a row: the largest published picture cells
 # are a tenth of it.
@@ -49,11 +50,9 @@ class Blob(msgspec.Struct, frozen=True):
             return -1
         raw = self.raw or self.data
         at = raw.find(part[:_HEAD_BYTES])
-        while at >= 0:
-            if raw.startswith(part, at):
-                return self.offset + at
-            at = raw.find(part[:_HEAD_BYTES], at + 1)
-        return -1
+        if at >= 0 and not raw.startswith(part, at):
+            at = raw.find(part, at + 1)
+        return self.offset + at if at >= 0 else -1
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -74,6 +73,13 @@ class Reader(Protocol):
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         """All rows; values of the columns `blobs` come as `Blob` (or as references to pictures)."""
         ...
+
+
+def refuse_twice(names: Sequence[str], where: str) -> None:
+    """Refuse a header in which a name stands more than once."""
+    if len(set(names)) < len(names):
+        twice = sorted(map(quoted, (name for name, n in Counter(names).items() if n > 1)))
+        raise DataError(f"{where} names {listed(twice, 10)} more than once", hint="rename one of them")
 
 
 _ROW = re.compile(r": row (\d+)")

@@ -17,6 +17,10 @@ from xml.parsers import expat
 
 import python_calamine
 
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # where Excel's own sheets end
+MAX_CELLS = 100_000_000  # a hundred columns of as many rows as there can be
+FAILED = 3  # the exit code that comes with a message for people; Python and Rust use others
+
 _CHUNK_BYTES = 1 << 20
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 _NEVER_CALCULATED = ("", "0")  # what stands there as the value until a spreadsheet program was at work
@@ -27,6 +31,7 @@ Formulas = Mapping[int, Mapping[int, str]]  # row to column to text, counted fro
 def rows(path: str) -> Iterator[list[Any]]:
     """All rows of the first sheet."""
     sheet = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0)
+    _refuse_far_cells(sheet)
     texts: Formulas = formulas(path) if sheet.start == (0, 0) else {}
     for number, row in enumerate(sheet.iter_rows()):
         cells: list[Any] = list(row)
@@ -34,6 +39,21 @@ def rows(path: str) -> Iterator[list[Any]]:
             if column < len(cells):
                 cells[column] = text
         yield cells
+
+
+def _refuse_far_cells(sheet: python_calamine.CalamineSheet) -> None:
+    """Every row before the last cell is made up: a file of five kilobytes can ask for a thousand million."""
+    n_rows, n_columns = (last + 1 for last in sheet.end or (-1, -1))
+    if n_rows > MAX_ROWS or n_columns > MAX_COLUMNS:
+        raise ValueError(
+            f"a cell stands in row {n_rows:,}, column {n_columns:,}; a sheet ends at row {MAX_ROWS:,}, "
+            f"column {MAX_COLUMNS:,}"
+        )
+    if (n_cells := n_rows * sheet.width) > MAX_CELLS:
+        raise ValueError(
+            f"its last cell, in row {n_rows:,}, column {n_columns:,}, makes it a table of {n_cells:,} cells; "
+            f"at most {MAX_CELLS:,} are read"
+        )
 
 
 def formulas(path: str) -> Formulas:
@@ -100,20 +120,23 @@ class _Cells:
         self.found.setdefault(int(where[2]) - 1, {})[column - 1] = "=" + "".join(self.parts["f"])
 
 
-def main(path: str, max_memory: int) -> None:
-    """Print, within so much memory."""
+def main(path: str, max_memory: int, max_cpu_s: int) -> None:
+    """Print, within so much memory and time."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
+        resource.setrlimit(resource.RLIMIT_CPU, (max_cpu_s, max_cpu_s + 1))
     try:
         for row in rows(path):
             sys.stdout.write(json.dumps(row, default=str) + "\n")
     except BrokenPipeError:
         pass
     except (python_calamine.CalamineError, OSError, ValueError) as error:
-        sys.exit(f"{type(error).__name__}: {error}")
+        is_own = type(error) is ValueError
+        sys.stderr.write(f"{error}" if is_own else f"{type(error).__name__}: {error}")
+        sys.exit(FAILED)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

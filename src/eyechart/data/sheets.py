@@ -18,12 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.rows import OnProblem, Row, raise_problem
+from eyechart.data.rows import OnProblem, Row, raise_problem, refuse_twice
 from eyechart.errors import DataError
 
 MAX_UNPACKED = 2 * 1024**3  # bytes; a prediction file of 100,000 long replies has a tenth of it
 MAX_MEMORY = 4 * 1024**3
+MAX_CPU_S = 300  # of the child's own time: how slowly its rows are wanted does not count
 
+_SIGXCPU = 24
+_SAID_WHY = 3  # as sheet_rows.FAILED, which cannot be imported without its library
 _WORKBOOK = "xl/workbook.xml"
 
 _PROGRAM = Path(__file__).with_name("sheet_rows.py")
@@ -87,18 +90,21 @@ class SheetReader:
         if not cells:
             raise DataError(f"{self.path.name}: the first sheet is empty", hint="its first row names columns")
         names = [cell_text(cell) or f"Unnamed: {index}" for index, cell in enumerate(cells)]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            listed = ", ".join(map(repr, twice))
-            raise DataError(
-                f"{self.path.name}: the first row names {listed} more than once", hint="rename one of them"
-            )
+        refuse_twice(names, f"{self.path.name}: the first row")
         return tuple(names)
 
     @contextmanager
     def _lines(self) -> Iterator[Iterator[list[Any]]]:
         refuse_bomb(self.path)
         # -P: nothing that lies in the current folder is imported in the other process.
-        command = [sys.executable, "-P", str(_PROGRAM), str(self.path.absolute()), str(MAX_MEMORY)]
+        command = [
+            sys.executable,
+            "-P",
+            str(_PROGRAM),
+            str(self.path.absolute()),
+            str(MAX_MEMORY),
+            str(MAX_CPU_S),
+        ]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:  # noqa: S603
             try:
                 yield self._cells(child)
@@ -111,12 +117,20 @@ class SheetReader:
         for line in child.stdout:
             yield json.loads(line)
         said = child.stderr.read().decode("utf-8", "replace").strip().splitlines()
-        if child.wait():
-            why = said[-1][:300] if said else "it takes more memory than it may"
+        if code := child.wait():
             raise DataError(
-                f"{self.path.name}: the spreadsheet cannot be read: {why}",
+                f"{self.path.name}: the spreadsheet cannot be read: {_why(code, said)}",
                 hint="open it and save it again as .xlsx, or export .tsv",
             )
+
+
+def _why(code: int, said: list[str]) -> str:
+    """What ended the child: what it says itself, or the limit that it ran into."""
+    if code == -_SIGXCPU:
+        return f"it takes more than {MAX_CPU_S} s of computing"
+    if code == _SAID_WHY and said:
+        return said[-1][:300]
+    return f"it takes more than {MAX_MEMORY // 1024**3} GB of memory; is a cell far from all others?"
 
 
 def cell_text(cell: Any) -> str | None:

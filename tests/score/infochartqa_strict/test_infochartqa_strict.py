@@ -3,7 +3,6 @@
 # ruff: noqa: E501  (a row of examples is one line, however long)
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -168,16 +167,3 @@ def test_order_matters_where_it_should(names: list[str], rng: Any) -> None:
     shuffled = rng.sample(names, len(names))
     assert score("\n".join(shuffled), ", ".join(names), 41).value == 1
     assert score(", ".join(shuffled), ", ".join(names), 71).value == float(shuffled == names)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("qtype", [11, 15, 30, 43, 60, 71, 72, 202])
-@pytest.mark.parametrize(
-    "piece", ["1", "1,", "a,", "a ", "1-", "10^", "\n1.", "<", "A and ", "万", "in 2020 "]
-)
-def test_long_replies_take_linear_time(qtype: int, piece: str) -> None:
-    began = time.process_time()
-    score(piece * (100_000 // len(piece)), "Japan, 1,234 and China", qtype)
-    score(piece * (100_000 // len(piece)), "1234", qtype)
-    score(piece * (100_000 // len(piece)), "2010-2012", qtype)
-    assert time.process_time() - began < 4.0

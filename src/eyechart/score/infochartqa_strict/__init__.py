@@ -59,7 +59,7 @@ _NONE = ("none", "nil", "no one", "nobody", "没有", "无")
 _LONG_TEXT_WORDS = 80  # a text this long mentions much; it states nothing
 
 
-@scorer("infochartqa-strict", version="4")
+@scorer("infochartqa-strict", version="5")
 def infochartqa_strict(reply: Reply, sample: Sample) -> Score:
     """InfoChartQA's rule for the question's type, as it was meant."""
     golds = tuple(gold for gold in sample.golds if gold.strip())

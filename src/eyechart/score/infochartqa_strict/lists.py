@@ -15,10 +15,13 @@ MAX_ELEMENTS = 100  # a longer list is no answer to a chart
 
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
 _SEPARATOR = re.compile(r"\n|;|；|、|，|<|>|→|≥|≤|\||\s/\s|,(?!\d{3}(?!\d))|(?<!\d),|\s(?=\(?\d{1,2}[.)]\s)")
-_AND = re.compile(r"\s*(?:\band\b|&|和)\s*", re.IGNORECASE)
-_TAIL = re.compile(r"\s*(?:[:(=]|-\s|–\s).*$", re.DOTALL)
+# A run of blanks is looked at from its first one only: from each of them it would take quadratic time.
+_AND = re.compile(r"(?<!\s)\s*(?:\band\b|&|和)\s*", re.IGNORECASE)
+_TAIL = re.compile(r"(?<!\s)\s*(?:[:(=]|-\s|–\s).*$", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=\w[\w%)])\.\s+(?=[A-Z])")
-_REASON = re.compile(r",?\s+(?:because|since|as (?:they|both|it|these|all)|which)\b", re.IGNORECASE)
+_REASON = re.compile(
+    r"(?:,|(?<!\s))\s+(?:because|since|as (?:they|both|it|these|all)|which)\b", re.IGNORECASE
+)
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|exceeds?|includes?|including|(?:all|both) \w+)\b:?\s*", re.IGNORECASE
 )
@@ -112,8 +115,10 @@ def _block(text: str) -> str:
     bullets = [number for number, line in enumerate(lines) if _BULLET.match(line)]
     if len(bullets) > 1:
         listed = "\n".join(lines[number] for number in bullets)
-        concluded = [line for line in lines[bullets[-1] + 1 :] if _is_conclusion(line, listed)]
-        return _without_preface(concluded[-1]) if concluded else listed
+        below = lines[max(bullets[-1] + 1, len(lines) - MAX_ELEMENTS) :]
+        known = listed.lower()
+        concluded = next((line for line in reversed(below) if _is_conclusion(line, known)), None)
+        return _without_preface(concluded) if concluded is not None else listed
     if said or len(lines) == 1:
         return _without_preface(block) if len(lines) == 1 else block.replace("\r", "")
     lines = [line for line in lines if not line.rstrip(" *").endswith(":")]
@@ -122,11 +127,11 @@ def _block(text: str) -> str:
 
 
 def _is_conclusion(line: str, listed: str) -> bool:
-    """Whether a line below a list of values names the list that comes of them."""
+    """Whether a line below a list of values, given in lower case, names the list that comes of them."""
     parts = _parts(line)
     if len(parts) < 2:
         return False
-    return _CONCLUDES.search(line) is not None or all(part.lower() in listed.lower() for part in parts)
+    return _CONCLUDES.search(line) is not None or all(part.lower() in listed for part in parts)
 
 
 def _without_preface(line: str) -> str:

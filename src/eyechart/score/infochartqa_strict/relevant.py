@@ -140,4 +140,4 @@ def _is_numbering(text: str, one: Placed) -> bool:
 
 def _says_when(text: str, one: Placed) -> bool:
     begin, end = one.span
-    return _OF_A_TIME.search(text[max(0, begin - 10) : begin]) is not None or text[end:].startswith(":")
+    return _OF_A_TIME.search(text[max(0, begin - 10) : begin]) is not None or text.startswith(":", end)

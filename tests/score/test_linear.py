@@ -1,0 +1,109 @@
+"""Every registered scorer reads every reply in linear time: models degenerate, and the event loop waits.
+
+One hostile corpus for all of them, at full length. What takes no time to speak of is fine; what takes longer
+must not take more than its share more when the reply is four times as long, on a machine of any speed.
+"""
+
+# ruff: noqa: E501  (a row of pieces is one line, however long)
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from eyechart import registry
+from eyechart.judging import conclude
+from eyechart.types import JudgedScorer, Reply, Sample
+
+N_CHARS = 50_000
+QUICK_S = 0.25  # nothing is told apart below this
+GROWTH = 8.0  # of four times as long a reply: linear is 4, quadratic is 16
+
+BLANKS = (
+    " ", "\t", "\n", "\u00a0", "\u3000", "\u200b", "a ",
+)  # fmt: skip
+PIECES = (
+    *BLANKS, "\r\n", "\u2009", "\ufeff", "\x85", "\u2028", "a  ", "\n\n", " \n", "\n \n",
+    # letters, words and digits
+    "a", "A", "B", "z", "é", "ß", "İ", "\u0301", "A ", "A. ", "A, ", "(A) ", "A)", "(A", "[A]", "A or ", "A and ", "B, not ", "B, ", "a,", "no, ", "so 1 ", "dog ", "B or ", "Ｂ", "option A ",
+    "the ", "cat ", "Japan, ", "Japan and ", "and ", " and", "not ", "no ", "yes ", "n't ", "is ", "in ", "in 2020 ", "which ", "because ",
+    "1", "0", "1 ", "1,", "1.", "1,234", "1,234 ", "-1", "1-", "1/", "1e", "10^", "1%", "$1", "1st ", "2010-2012 ", "one ", "twenty-one ",
+    "million ", "٣", "Ⅳ", "½", "²", "①",
+    # marks, brackets and quotes
+    ",", ", ", ";", "、", "，", "。", ".", "...", "…", "!", "?", ":", ": ", "-", "- ", "–", "* ", "**", "_", "#", "=", "= ", "+", "/", " / ", "|", "<", ">",
+    "→", "&", "%", "'", '"', "`", "```", "“", "”", "’", "(", ")", "()", "((", "[", "]", "[]", "{", "}", "{}", "\\", "\\\\", "$", "$$", "~", "^", "@",
+    # cues, lists, markup and code
+    "the answer is ", "answer is ", "Answer: ", "answer:", "final answer ", "so ", "therefore ", "I think ", "\nAnswer: A\n", "Answer: **A** ",
+    "\n- ", "\n1. ", "\n(1) ", "\n* a", "1) ", "(a) ", "\\boxed{", "\\boxed{A}", "\\text{", "\\frac{", "\\frac{1}{2}", "\\(", "\\[", "$A$ ",
+    "<answer>", "</answer>", "<answer>A</answer>", "<think>", "</think>", "<br>", "<|im_end|>", "</s>", "<|", "&nbsp;", '{"answer": ', '"answer": "A", ', '"a",',
+    "[1, ", "- A: ", "Step 1: ", "followed by ", "compared to ", "except ", "I cannot ", "sorry ", "out of ", "by about ",
+    # Chinese
+    "选", "答案是", "答案是A", "或", "亿", "万", "一", "十二", "是", "不是", "没有", "对", "错", "故选：", "（", "）", "（A）", "【", "】", "Ａ", "、A", "；", "图片缺失", "的",
+)  # fmt: skip
+AROUND = (("", ""), ("Japan", "China x"), ("The answer is ", " A. 1,234"), ("A (", "\n\nAnswer: B"))
+
+QUESTION = "In which year was the total of Japan highest?\nA. cat\nB. dog"
+CHOICES = {"A": "cat", "B": "the big dog", "C": "1,234", "D": "Japan and China"}
+
+
+def samples(scorer: str) -> Iterator[Sample]:
+    """Samples of each kind that the scorer tells apart."""
+    if scorer.startswith("multi"):
+        for kind, gold in (
+            ("单选", "B"),
+            ("多选", "BC"),
+            ("填空", "2\nx=3或x=-3"),
+            ("解答", "因为 x>1，所以选择 B"),
+        ):
+            if kind == "解答" and scorer != "multi":
+                continue  # one reading for all generations, and the slowest one
+            yield Sample(id=kind, question="问题", golds=(gold,), meta={"question_type": kind})
+        return
+    if scorer.startswith("infochartqa"):
+        for qtype, gold in (
+            (72, "1234"), (72, "2010-2012"), (10, "45%"), (15, "Japan"), (15, "Yes"), (40, "Japan, China"),
+            (71, "Japan, 1,234 and China"), (30, "Japan > China or China > Japan"), (202, "B"), (43, "China"),
+        ):  # fmt: skip
+            yield Sample(id=f"{qtype}", question=QUESTION, golds=(gold,), meta={"question_type_id": qtype})
+        return
+    yield Sample(id="choice", question=QUESTION, golds=("B",), choices=CHOICES)
+    if scorer.startswith(("choice", "insight")):
+        return
+    for gold in ("yes", "1,234", "007", "the big dog", "因为 x>1，所以选择 B"):
+        yield Sample(id=gold, question=QUESTION, golds=(gold, gold[::-1]))
+
+
+def cases(name: str) -> Iterator[tuple[str, tuple[str, str], Sample]]:
+    """Every piece once, those of blanks in every kind of sample: what the fast suite has time for."""
+    kinds = list(samples(name))
+    for number, piece in enumerate(PIECES):
+        if piece in BLANKS:
+            yield from ((piece, AROUND[1], sample) for sample in kinds)
+        else:
+            yield piece, AROUND[number // len(kinds) % len(AROUND)], kinds[number % len(kinds)]
+
+
+def is_linear(name: str, piece: str, around: tuple[str, str], sample: Sample) -> bool:
+    scorer = registry.scorers.get(name)
+
+    def cpu_s(n_chars: int) -> float:
+        text = f"{around[0]}{piece * (n_chars // len(piece))}{around[1]}"
+        began = time.process_time()
+        if isinstance(scorer, JudgedScorer):
+            conclude(scorer.steps(Reply(text=text), sample), lambda call: text)  # the judge is hostile, too
+        else:
+            scorer(Reply(text=text), sample)
+        return time.process_time() - began
+
+    if (once_s := cpu_s(N_CHARS)) < QUICK_S or once_s < GROWTH * cpu_s(N_CHARS // 4):
+        return True
+    # The least of three, twice: other work on the machine only ever adds.
+    return min(cpu_s(N_CHARS) for _ in range(3)) < GROWTH * min(cpu_s(N_CHARS // 4) for _ in range(3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(registry.scorers.names()))
+def test_a_scorer_is_linear(name: str) -> None:
+    assert not [case for case in cases(name) if not is_linear(name, *case)]
