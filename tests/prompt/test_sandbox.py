@@ -142,3 +142,67 @@ def test_ordinary_templates_are_not_refused(template: str, text: str | None) -> 
 def test_numbers_without_end_are_refused_as_they_are_read(number: str) -> None:
     with pytest.raises(UsageError, match="the template cannot be read"):
         template_prompt(f"{{{{ {number} }}}}")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 3**99999999 }}",
+        "{{ 7**399999999 }}",
+        "{{ 'a' * 3**99999999 }}",
+        "{{ question[:9**9**9] }}",
+        "{% if 3**99999999 > 1 %}x{% endif %}",
+        "{% set n = 9**9**9 %}x",
+        "{% for n in range(9**9**9) %}{% endfor %}",
+        "{{ ('a' ~ 3**99999999) | length }}",
+        "{{ 1 if 3**99999999 else 2 }}",
+        "{{ -(3**99999999) }}",
+        "{{ [3**99999999] | first }}",
+        "{{ (3**99999999) | abs }}",
+        "{{ {'k': 3**99999999}.k }}",
+        "{{ range(3**99999999) is iterable }}",
+        "{{ nobody(3**99999999) }}",
+    ],
+)
+def test_a_power_is_refused_before_anything_works_it_out(template: str) -> None:
+    with a_moment(), pytest.raises(UsageError, match="line 1: Pow is not for prompts"):
+        template_prompt(template)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 'a' * 99999999999 }}",
+        "{{ [1] * 99999999999 }}",
+        "{{ '%999999999d' % 1 }}",
+        "{{ '%*d' % (999999999, 1) }}",
+        "{{ '{:999999999}'.format(1) }}",
+        "{{ 'a'.ljust(999999999) }}",
+        "{{ ('a' * 99999 ~ 'b') * 99999 }}",
+        "{{ range(99999999999) | list }}",
+        "{{ 2 * 9 * " + "9999999999 * " * 40 + "9 }}",
+        "{{ " + "'aaaaaaaaaa' * 10 * " * 9 + "10 }}",
+    ],
+)
+def test_constants_are_paid_for_when_the_text_is_made(template: str) -> None:
+    with a_moment(), pytest.raises(DataError, match=r"^sample 7: the template: "):
+        rendered(template)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for a in letters %}" * 25 + "x" + "{% endfor %}" * 25,
+        "{% if letters %}" * 2_000 + "x" + "{% endif %}" * 2_000,
+        "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
+        "{{ " + "[" * 150 + "1" + "]" * 150 + " }}",
+        "{{ " + "-" * 5_000 + "1 }}",
+        "{{ " + "not " * 5_000 + "1 }}",
+        "{{ 1" + " + 1" * 20_000 + " }}",
+        "{{ question" + " | upper" * 5_000 + " }}",
+    ],
+)
+def test_a_template_that_is_nested_too_deeply(template: str) -> None:
+    with pytest.raises(UsageError, match="nested too deeply") as caught:
+        template_prompt(template)
+    assert len(str(caught.value)) < 500

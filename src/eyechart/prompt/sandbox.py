@@ -80,7 +80,8 @@ class _Safe(ImmutableSandboxedEnvironment):
 class Sandbox(_Safe):
     """The same with a budget: everything that takes longer for longer values pays first."""
 
-    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%"})
+    # Jinja works out constants while it compiles, before there is a budget, but not with these operators.
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,8 +135,8 @@ class Sandbox(_Safe):
         bounded(sum(map(len, texts)))
         return "".join(texts)
 
-    def checked(self, tree: nodes.Template) -> nodes.Template:
-        """The same template with its costs in it; `UsageError` for what no prompt needs."""
+    def refuse_foreign(self, tree: nodes.Template) -> None:
+        """`UsageError` for what no prompt needs. To be called before anything else looks at the tree."""
         for node in tree.find_all(nodes.Node):
             is_known = isinstance(node, (*_NODES, nodes.Helper)) and not isinstance(node, nodes.NSRef)
             if not is_known or (isinstance(node, nodes.For) and node.recursive):
@@ -144,6 +145,9 @@ class Sandbox(_Safe):
                     f"the template, line {node.lineno}: {what} is not for prompts",
                     hint="a prompt is one text: values, if, for, set and filters",
                 )
+
+    def priced(self, tree: nodes.Template) -> nodes.Template:
+        """The same template with its costs in it."""
         return with_costs(tree)
 
     def rendered(self, template: Any, values: Mapping[str, Any]) -> str:

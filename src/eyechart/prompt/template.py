@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import DataError, UsageError
+from eyechart.errors import DataError, UsageError, listed, quoted, shortened
 from eyechart.registry import did_you_mean
 from eyechart.types import ImageRef, Message, Prompt, Sample
 
@@ -49,7 +49,8 @@ def read_template(text_or_path: str) -> str:
         return text_or_path
     if _FILE_NAME.fullmatch(text_or_path):
         raise UsageError(
-            f"--prompt-template {text_or_path}: no such file", hint="give a path, or the template's own text"
+            f"--prompt-template {shortened(text_or_path)}: no such file",
+            hint="give a path, or the template's own text",
         )
     if not text_or_path.strip():
         raise UsageError("--prompt-template: there is nothing in it", hint="e.g. '{{ question }}'")
@@ -113,15 +114,21 @@ def _compiled(template: str, sandbox: Sandbox, known: set[str]) -> tuple[Templat
 
     try:
         tree = sandbox.parse(template)
+        sandbox.refuse_foreign(tree)
         named = meta.find_undeclared_variables(tree) | _own(tree)
         _refuse_unknown(tree, named, known)
-        code = sandbox.compile(sandbox.checked(tree))
+        code = sandbox.compile(sandbox.priced(tree))
     except TemplateSyntaxError as err:
         raise UsageError(
-            f"the template, line {err.lineno}: {err.message}", hint=_advice(sandbox, err.message or "")
+            f"the template, line {err.lineno}: {shortened(err.message or '')}",
+            hint=_advice(sandbox, err.message or ""),
         ) from err
-    except (RecursionError, ValueError, TemplateError) as err:  # ValueError: a number of 5000 digits
-        raise UsageError(f"the template cannot be read: {type(err).__name__}: {err}") from err
+    except (SyntaxError, MemoryError, RecursionError) as err:  # Python takes about 20 loops in each other
+        hint = "a prompt needs no more than a few loops and brackets in each other"
+        raise UsageError(f"the template is nested too deeply: {shortened(str(err))}", hint=hint) from err
+    except (ValueError, OverflowError, TemplateError) as err:  # ValueError: a number of 5000 digits
+        why = shortened(f"{type(err).__name__}: {err}")
+        raise UsageError(f"the template cannot be read: {why}") from err
     return Template.from_code(sandbox, code, dict(sandbox.globals)), named
 
 
@@ -139,13 +146,13 @@ def _refuse_unknown(tree: Any, named: Iterable[str], known: set[str]) -> None:
         if name in known or _IMAGE.fullmatch(name):
             continue
         lines = [node.lineno for node in tree.find_all(nodes.Name) if node.name == name]
-        listed = f"known names: {', '.join(sorted(known - _GLOBALS))}"
+        names = f"known names: {listed(sorted(known - _GLOBALS), 40)}"
         if name in _GOLDS:
-            listed = "the answer is not shown to the model"
+            names = "the answer is not shown to the model"
         near = did_you_mean(name, sorted(known)) if name not in _GOLDS else ""
         raise UsageError(
-            f"the template, line {min(lines, default=1)}: there is no {name!r}",
-            hint=f"{near} {listed}".strip(),
+            f"the template, line {min(lines, default=1)}: there is no {quoted(name)}",
+            hint=f"{near} {names}".strip(),
         )
 
 
@@ -170,7 +177,9 @@ def _failed(sample: Sample, err: Exception) -> DataError:
             )
         else:
             hint = "{% if ... is defined %} asks whether something is there"
-    return DataError(f"sample {sample.id}: the template: {str(err) or type(err).__name__}", hint=hint)
+    return DataError(
+        f"sample {sample.id}: the template: {shortened(str(err)) or type(err).__name__}", hint=hint
+    )
 
 
 def _values(sample: Sample, nonce: int) -> dict[str, Any]:
