@@ -312,11 +312,11 @@ def test_after_a_kill_only_what_is_missing_is_asked(place: Path, data: MultiData
         checkpoints = ours.parent / "checkpoints"
         while time.monotonic() < until and not list(checkpoints.glob("prediction_*.json")):
             time.sleep(0.05)
-        while time.monotonic() < until and len(Run(ours).verdicts()) < 7:
+        while time.monotonic() < until and len(dict(Run(ours).verdicts())) < 7:
             time.sleep(0.05)
         process.kill()
         process.communicate()
-        assert len(Run(ours).verdicts()) == 7
+        assert len(dict(Run(ours).verdicts())) == 7
         assert not (ours.parent / "prediction.json").exists()
         [first, *_] = sorted(checkpoints.iterdir())
         n_answered = int(first.stem.rpartition("_")[2])

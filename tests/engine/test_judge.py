@@ -162,7 +162,7 @@ def test_a_call_of_this_start_is_found_long_after_it_was_made(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the latest are held in memory; the others are on disk."""
-    monkeypatch.setattr(calls, "_NOT_ON_DISK", 2)
+    monkeypatch.setattr(calls, "_LATEST", 2)
     judge = ScriptedModel(lambda _: "CORRECT")
 
     async def twice() -> None:

@@ -16,6 +16,7 @@ import pytest
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.local import LocalExecutor
 from eyechart.errors import ModelError, StoreError
+from eyechart.store import writer
 from eyechart.store.journal import Journal
 from eyechart.store.tasks import Task
 from eyechart.store.writer import Statement
@@ -568,3 +569,59 @@ def test_no_task_ends_with_an_error_that_nobody_looked_at(
     test_a_journal_that_gives_out_midway_ends_the_run_with_its_error(tmp_path)
     gc.collect()
     assert caplog.records == []
+
+
+# -- a model that is faster than the disk ----------------------------------------------------------
+
+
+def test_a_model_that_is_faster_than_the_disk_waits_for_it(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "_BACKLOG_BYTES", 50_000)
+    model = ScriptedModel()
+    busy = sqlite3.connect(journal.path, isolation_level=None, check_same_thread=False)
+    journal.replace_samples(samples(500))
+    asked_before: list[int] = []
+    wait_for_room = journal.wait_for_room
+
+    def release_the_disk() -> None:
+        asked_before.append(len(model.asked))
+        if busy.in_transaction:
+            busy.execute("COMMIT")
+        wait_for_room()
+
+    monkeypatch.setattr(journal, "wait_for_room", release_the_disk)
+
+    async def drive() -> None:
+        made = executor(journal, model)
+        busy.execute("BEGIN IMMEDIATE")
+        await made.run(journal.tasks())
+
+    journal.start_session()
+    try:
+        asyncio.run(drive())
+    finally:
+        busy.close()
+    assert 0 < asked_before[0] < 100, "no more than fit, and those under way"
+    assert [result.outcome for result in results(journal)] == ["correct"] * 500
+
+
+def test_scoring_again_waits_for_the_disk(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(journal, ScriptedModel(), of=samples(300))
+    monkeypatch.setattr(writer, "_BACKLOG_BYTES", 50_000)
+    most: list[int] = []
+    append_score = journal.append_score
+
+    def measured(*values: Any, **named: Any) -> None:
+        append_score(*values, **named)
+        most.append(journal._writing._n_bytes)
+
+    monkeypatch.setattr(journal, "append_score", measured)
+    scoring = executor(journal, ScriptedModel()).scoring
+    asyncio.run(scoring.score_all(SameText(), list(journal.unscored(_Newer())), n_at_once=4))
+    assert len(most) == 300
+    assert max(most) < 60_000
+
+
+class _Newer(SameText):
+    version = "2"

@@ -381,7 +381,7 @@ def test_a_verdict_of_another_version_does_not_count_where_a_version_is_asked_fo
     journal.append_score("q0", 0, "k1", Scorer2(), verdict, is_provisional=True)
     assert results(journal, version="2")[0].outcome == "unscored", "it waits for the judge, yet it is there"
     journal.flush()
-    assert journal.verdicts("same-text", version="1") == {("q0", 0): ("failed", 0.0)}
+    assert dict(journal.verdicts("same-text", version="1")) == {("q0", 0): ("failed", 0.0)}
 
 
 def test_verdicts_that_a_judge_owes_are_those_on_what_counts_now(journal: Journal) -> None:
@@ -770,7 +770,7 @@ def put_by(journal: Journal) -> list[str]:
     """The tables that a reply and its verdict write to."""
     put: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(journal._writing, "put", lambda statements: put.extend(one.table for one in statements))
+        patch.setattr(journal._writing, "put", lambda rows, n_bytes: put.extend(one.table for one in rows))
         journal.append_reply("q0", 0, ask(), Reply(text="B"))
         score(journal, "q0")
     return put

@@ -372,3 +372,51 @@ def lost_s(path: Path, after_s: float) -> float:
 def test_a_kill_costs_what_was_put_a_moment_before(path: Path, after_s: float) -> None:
     # Fifty milliseconds on a quiet machine; others may be busy with the disk.
     assert lost_s(path, after_s) < 1.0
+
+
+def test_what_waits_for_a_slow_disk_is_bounded_if_one_asks(
+    path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_BACKLOG_BYTES", 100_000)
+    done = threading.Event()
+
+    def wait() -> None:
+        writer.wait_for_room()
+        done.set()
+
+    waiting = threading.Thread(target=wait)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")  # the disk is busy
+        n_put = 0
+        while not writer.is_behind:
+            writer.put([put_a(n_put)], 1000)
+            n_put += 1
+        assert n_put == 100_000 // (1000 + module._PUT_BYTES) + 1, "texts count, and the rest of a put too"
+        waiting.start()
+        assert not done.wait(0.05)
+        db.execute("COMMIT")
+    waiting.join()
+    assert done.is_set()
+    writer.flush()
+    assert len(rows(path, "SELECT k FROM a")) == n_put
+
+
+def test_whoever_waits_for_room_hears_that_nothing_can_be_written(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_BACKLOG_BYTES", 0)
+    writer.put([Statement("c", "INSERT INTO nowhere VALUES", (1,))])
+    with pytest.raises(StoreError):
+        writer.wait_for_room()
+
+
+def test_a_long_backlog_is_written_in_order_and_whole(
+    path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_GROUP_PUTS", 3)
+    for k in range(50):
+        writer.put([Statement("b", PUT_B, (k % 7, str(k)))])
+    writer.flush()
+    assert rows(path, "SELECT k, v FROM b") == [(k % 7, str(k)) for k in range(49, 50)] + [
+        (k % 7, str(k)) for k in range(43, 49)
+    ]

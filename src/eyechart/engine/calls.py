@@ -13,7 +13,8 @@ from eyechart.engine.cached import Cache
 from eyechart.store.journal import Ask, Journal
 from eyechart.types import Reply, Request
 
-_NOT_ON_DISK = 1000  # more than the writer ever holds back
+_LATEST = 1000  # as a rule more than wait for the disk
+_SMALL = 64 * 1024  # characters of a reply that is worth remembering: a larger one is read from the disk
 
 
 class Calls:
@@ -31,7 +32,7 @@ class Calls:
     ) -> Reply:
         """The reply to `request`; raises what the asker raises."""
         sample, trial = request.sample.id, request.trial
-        known = self._latest.get((sample, trial, key)) or self._kept.reply(sample, trial, key)
+        known = self._latest.get((sample, trial, key)) or self._on_disk(sample, trial, key)
         if known is not None:
             return known
         ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])
@@ -48,9 +49,20 @@ class Calls:
 
     def _remember(self, sample: str, trial: int, key: str, reply: Reply) -> None:
         self._kept.expect(key)
+        if len(reply.text) + len(reply.thinking) > _SMALL:
+            return
         self._latest[sample, trial, key] = reply
-        if len(self._latest) > _NOT_ON_DISK:
+        if len(self._latest) > _LATEST:
             del self._latest[next(iter(self._latest))]
+
+    def _on_disk(self, sample: str, trial: int, key: str) -> Reply | None:
+        if not self._kept.has(key):
+            return None
+        known = self._kept.reply(sample, trial, key)
+        if known is None:  # of this start, and not written yet; or of another sample
+            self._journal.flush()
+            known = self._kept.reply(sample, trial, key)
+        return known
 
     def close(self) -> None:
         """Let go of the journal."""

@@ -149,6 +149,8 @@ class LocalExecutor:
                 finally:
                     prefetch.release(item)
                     del item  # and its pictures, which must not stay until the next one comes
+                if self._journal.is_behind:  # a model that is faster than the disk
+                    await self.scoring.wait_for_disk()
         except Stopped:
             return
         except Exception as err:  # the source's, the journal's or our own mistake: going on helps nobody

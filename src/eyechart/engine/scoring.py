@@ -45,6 +45,7 @@ class Scoring(msgspec.Struct, frozen=True):
     is_circular: bool = False  # rotations go to the judge as a circle, when all of them are answered
     # What the judge has failed to answer in this start: it was asked with patience, and is left alone now.
     in_vain: set[tuple[str, str, int]] = msgspec.field(default_factory=set)
+    _at_the_disk: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
     async def score(self, sample: Sample, trial: int, key: str, reply: Reply) -> Score | None:
         """The run's verdict, kept with the others; None when the scorer failed."""
@@ -73,6 +74,12 @@ class Scoring(msgspec.Struct, frozen=True):
             return None
         return verdict.score
 
+    async def wait_for_disk(self) -> None:
+        """Until the journal's writer has caught up: what waits for it is memory. One asks for all."""
+        async with self._at_the_disk:
+            if self.journal.is_behind:
+                await asyncio.to_thread(self.journal.wait_for_room)
+
     async def score_all(self, scorer: Scorer, items: Iterable[Answered], *, n_at_once: int) -> None:
         """Score replies from the journal, many at once where a judge has to be waited for."""
         judge = self.judge if isinstance(scorer, JudgedScorer) else None
@@ -81,6 +88,8 @@ class Scoring(msgspec.Struct, frozen=True):
             if (scorer.name, item.sample.id, item.trial) in self.in_vain:
                 return
             await self.score_by(scorer, item, use_judge=not (self.is_circular and item.sample.circle))
+            if self.journal.is_behind:
+                await self.wait_for_disk()
 
         await at_once(n_at_once if judge else 1, items, score, judge)
 

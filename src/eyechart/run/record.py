@@ -14,7 +14,7 @@ from eyechart.types import Result, Usage
 if TYPE_CHECKING:
     from eyechart.model.prices import Price
     from eyechart.report.summary import Group, Summary
-    from eyechart.store.counts import Judged
+    from eyechart.store.counts import Judged, Verdict
 
 
 OFFICIAL = "official"  # the folder of the benchmark's own result files
@@ -173,8 +173,8 @@ class Run:
             scorer, version=version, trials=self.trials, trial=trial, sample=sample, is_brief=is_brief
         )
 
-    def verdicts(self, scorer: str | None = None) -> dict[tuple[str, int], tuple[str, float]]:
-        """Outcome and value by sample and trial, of the run's own scorer or of a further one."""
+    def verdicts(self, scorer: str | None = None) -> Iterator[Verdict]:
+        """Sample and trial, outcome and value of every reply, in order; of the run's scorer or another."""
         name = scorer or self.manifest.get("scorer", "")
         version = self.manifest.get("versions", {}).get(name, "")
         return self.journal.verdicts(name, version=version, trials=self.trials)

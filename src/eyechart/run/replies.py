@@ -156,6 +156,8 @@ def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
 
     n_trials = said.trials  # which looks through all of them
     for sample in journal.samples():
+        if journal.is_behind:
+            journal.wait_for_room()
         for trial in range(n_trials):
             reply = said.replies.get((sample.id, trial))
             if reply is None:

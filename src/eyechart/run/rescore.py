@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from eyechart.engine.local import Settings
     from eyechart.engine.spending import Purse
     from eyechart.model.prices import Price
+    from eyechart.store.counts import Verdict
     from eyechart.store.journal import Journal
     from eyechart.store.reader import Answered
 
-_Verdicts = Mapping[tuple[str, int], tuple[str, float]]
+_Outcome = tuple[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
     with folders.hold(old.folder):
         journal = Journal.create(old.folder / FILE_NAME)
         try:
-            before = old.verdicts()
+            before = _outcomes(old.verdicts())
             session = score_all(old, journal, verdicts, chosen, prices)
             journal.set_meta("manifest", priced({**old.manifest, **verdicts.describe()}, prices))
         finally:
@@ -190,11 +191,17 @@ def _answered(run: Run) -> Iterator[Answered]:
 
 def differences(run: Run, scorer: str) -> list[Change]:
     """The samples on which a further scorer of a run disagrees with its own."""
-    return _changes(run.verdicts(), run.verdicts(scorer))
+    return _changes((outcome for _, outcome in run.verdicts()), run.verdicts(scorer))
 
 
-def _changes(before: _Verdicts, after: _Verdicts) -> list[Change]:
-    nothing = ("failed", 0.0)
+def _outcomes(verdicts: Iterable[Verdict]) -> list[_Outcome]:
+    """Outcomes and values in the run's order; equal ones are one object, of the few that a run has."""
+    seen: dict[_Outcome, _Outcome] = {}
+    return [seen.setdefault(outcome, outcome) for _, outcome in verdicts]
+
+
+def _changes(before: Iterable[_Outcome], after: Iterable[Verdict]) -> list[Change]:
+    """What moved. The replies are the same and so is their order: no new one comes while the run is held."""
     return [
         Change(
             sample=sample,
@@ -204,6 +211,6 @@ def _changes(before: _Verdicts, after: _Verdicts) -> list[Change]:
             value_before=was[1],
             value_after=now[1],
         )
-        for (sample, trial), now in after.items()
-        if (was := before.get((sample, trial), nothing)) != now
+        for was, ((sample, trial), now) in zip(before, after, strict=True)
+        if was != now
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -11,6 +11,8 @@ from eyechart.types import Scorer, Usage
 
 PROVISIONAL = "?"  # ends the version of a verdict that a judge still owes; it is scored again next time
 
+
+Verdict = tuple[tuple[str, int], tuple[str, float]]  # sample and trial; outcome and value
 
 _FIELDS = tuple(Usage.__dataclass_fields__)
 _SUMS = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in _FIELDS)
@@ -36,10 +38,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 class Counts(Pages):
     """Sums over a run."""
 
-    def verdicts(
-        self, scorer: str, *, version: str = "", trials: int = 1
-    ) -> dict[tuple[str, int], tuple[str, float]]:
-        """Outcome and value of every reply, by sample and trial; one without a verdict has failed."""
+    def verdicts(self, scorer: str, *, version: str = "", trials: int = 1) -> Iterator[Verdict]:
+        """Outcome and value of every reply, in order; one without a verdict has failed."""
         sql = """
             SELECT s.id, r.trial, c.outcome, c.value FROM samples s
             JOIN asks a ON a.sample = s.id AND a.trial < ?3
@@ -48,8 +48,8 @@ class Counts(Pages):
                               AND c.scorer = ?4 AND (?5 = '' OR c.version IN (?5, ?5 || ?6))
             WHERE s.position > ?1 AND s.position <= ?2
             ORDER BY s.position, r.trial"""
-        rows = self._pages(sql, trials, scorer, version, PROVISIONAL)
-        return {(row[0], row[1]): (row[2] or "failed", row[3] or 0.0) for row in rows}
+        for row in self._pages(sql, trials, scorer, version, PROVISIONAL):
+            yield (row[0], row[1]), (row[2] or "failed", row[3] or 0.0)
 
     def score_so_far(self, scorer: Scorer) -> tuple[float, float]:
         """The points of the verdicts that stand already, and how many there were to earn."""

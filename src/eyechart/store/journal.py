@@ -125,13 +125,17 @@ class Journal(JournalReader):
         paid: Usage | None = None,
     ) -> None:
         """Keep a reply. It clears an earlier failure of the same sample."""
-        row = (sample, trial, ask.key, _encode(reply), attempts, time.time(), _paid(paid))
-        statements = [self._ask_row(sample, trial, ask), Statement("replies", _REPLACE["replies"], row)]
+        asked, body = _encode(ask.messages), _encode(reply)
+        row = (sample, trial, ask.key, body, attempts, time.time(), _paid(paid))
+        statements = [
+            Statement("asks", _REPLACE["asks"], (sample, trial, ask.key, ask.recipe, asked)),
+            Statement("replies", _REPLACE["replies"], row),
+        ]
         if self._has_failures:
             statements.append(Statement("failures", _FORGET_FAILURE, (sample, trial)))
         if self._has_slips:
             statements.append(Statement("slips", _FORGET_SLIPS, (sample, trial)))
-        self._writing.put(statements)
+        self._writing.put(statements, len(asked) + len(body))
 
     def append_failure(self, sample: str, trial: int, failure: Failure, *, ask: Ask | None = None) -> None:
         """Keep the reason why there is no reply."""
@@ -169,11 +173,12 @@ class Journal(JournalReader):
     ) -> None:
         """Keep a verdict. It clears an earlier failure of the same scorer."""
         version = scorer.version + PROVISIONAL * is_provisional
-        row = (sample, trial, key, scorer.name, version, score.outcome, score.value, _encode(score))
+        body = _encode(score)
+        row = (sample, trial, key, scorer.name, version, score.outcome, score.value, body)
         statements = [Statement("scores", _REPLACE["scores"], row)]
         if self._has_slips:
             statements.append(Statement("slips", _FORGET_SLIP, (sample, trial, scorer.name)))
-        self._writing.put(statements)
+        self._writing.put(statements, len(body))
 
     def append_call(
         self,
@@ -188,9 +193,9 @@ class Journal(JournalReader):
         model: str = "",
     ) -> None:
         """Keep what an earlier round or a judge said, so that it is not asked again."""
-        said = (_encode(ask.messages), _encode(reply), attempts, time.time(), _paid(paid), model)
-        row = (sample, trial, ask.key, purpose, *said)
-        self._writing.put([Statement("calls", _REPLACE["calls"], row)])
+        asked, body = _encode(ask.messages), _encode(reply)
+        row = (sample, trial, ask.key, purpose, asked, body, attempts, time.time(), _paid(paid), model)
+        self._writing.put([Statement("calls", _REPLACE["calls"], row)], len(asked) + len(body))
 
     def renew_ask(self, sample: str, trial: int, ask: Ask) -> None:
         """The same is asked as once before: its reply, kept all along, counts again.
@@ -213,6 +218,15 @@ class Journal(JournalReader):
         row = (time.monotonic() - since, sent, retried, cached, number)
         sql = "UPDATE sessions SET seconds = ?, sent = ?, retried = ?, cached = ? WHERE id = ?"
         self._writing.put_latest(Statement("sessions", sql, row))
+
+    @property
+    def is_behind(self) -> bool:
+        """So much waits for the disk that whoever appends should wait for room first."""
+        return self._writing.is_behind
+
+    def wait_for_room(self) -> None:
+        """Return when the disk has caught up with most of what was appended; raise if it cannot."""
+        self._writing.wait_for_room()
 
     def flush(self) -> None:
         """Return when all that was appended is on disk; raise if it cannot be."""

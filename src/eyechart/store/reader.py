@@ -53,10 +53,12 @@ class KeptCalls:
             schema.complete(self._db)
             self._keys = {row[0] for row in self._db.execute("SELECT key FROM calls")}
 
+    def has(self, key: str) -> bool:
+        """Whether this was ever asked; it may not be on disk yet."""
+        return key in self._keys
+
     def reply(self, sample: str, trial: int, key: str) -> Reply | None:
         """What was said then; None where it was never asked."""
-        if key not in self._keys:
-            return None
         sql = "SELECT body FROM calls WHERE sample = ? AND trial = ? AND key = ?"
         row = self._db.execute(sql, (sample, trial, key)).fetchone()
         return None if row is None else _reply.decode(row[0])

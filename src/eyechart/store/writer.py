@@ -2,6 +2,9 @@
 
 Whoever has something to write does not wait: it goes to a queue, and the writer takes whatever has gathered
 there into one transaction. The disk itself sets the pace, so a slow one gets larger groups, not a slower run.
+
+What waits in the queue is memory. Whoever produces more must ask `is_behind`, and `wait_for_room` when it is:
+`put` itself never blocks, because the event loop calls it.
 """
 
 from __future__ import annotations
@@ -28,6 +31,10 @@ _GATHER_S = 0.05
 # SQLite's calls let other threads run, and to wait for one's turn again costs more than a row: so rows of a
 # kind go in as few calls as possible. Few sizes, because each is a statement of its own to be prepared.
 _ROWS_AT_ONCE = (64, 16, 4, 1)
+# Twenty times what an endpoint's answers leave waiting at full speed; a model in this process can be faster.
+_BACKLOG_BYTES = 16 * 2**20
+_PUT_BYTES = 1024  # of a put besides its texts: the statements, their rows, keys
+_GROUP_PUTS = 2_000  # at most, so that a long backlog makes room before all of it is on disk
 
 
 class Statement(NamedTuple):
@@ -42,23 +49,40 @@ class _Flush(msgspec.Struct, frozen=True):
     done: threading.Event
 
 
+_Put = tuple[list[Statement], int]  # and the bytes that they take while they wait
+
+
 class Writer:
     """Writes to one SQLite file, from when it is made until it is closed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._queue: queue.SimpleQueue[list[Statement] | _Flush | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Put | _Flush | None] = queue.SimpleQueue()
         self._trouble: StoreError | None = None
         self._latest: deque[Statement] = deque(maxlen=1)
         self._is_awaited = threading.Event()  # somebody waits for the disk: gather no longer
         self._is_closed = False
-        self._door = threading.Lock()  # nothing gets into the queue behind the word that ends it
+        self._door = threading.Lock()  # no puts after the close sentinel
+        self._written = threading.Condition(self._door)
+        self._n_bytes = 0  # put and not on disk yet
         self._thread = threading.Thread(target=self._write, name="eyechart-journal", daemon=True)
         self._thread.start()
 
-    def put(self, statements: list[Statement]) -> None:
-        """Write these, together or not at all, some time soon."""
-        self._enqueue(statements)
+    def put(self, statements: list[Statement], n_bytes: int = 0) -> None:
+        """Write these, together or not at all, some time soon. `n_bytes`: of the texts in them."""
+        self._enqueue((statements, n_bytes + _PUT_BYTES), n_bytes + _PUT_BYTES)
+
+    @property
+    def is_behind(self) -> bool:
+        """So much waits for the disk that no more should be produced for now: see `wait_for_room`."""
+        return self._n_bytes > _BACKLOG_BYTES
+
+    def wait_for_room(self) -> None:
+        """Return when at most half of the allowed backlog is left; raise if it cannot be written."""
+        with self._written:
+            self._is_awaited.set()
+            self._written.wait_for(lambda: self._n_bytes <= _BACKLOG_BYTES // 2 or self._trouble is not None)
+        self.raise_trouble()
 
     def put_latest(self, statement: Statement) -> None:
         """Write this with the next group, in place of the one given before: for running totals."""
@@ -87,10 +111,11 @@ class Writer:
         if self._trouble is not None:
             raise self._trouble
 
-    def _enqueue(self, what: list[Statement] | _Flush) -> None:
+    def _enqueue(self, what: _Put | _Flush, n_bytes: int = 0) -> None:
         self.raise_trouble()
         with self._door:
             assert not self._is_closed, "it was closed"
+            self._n_bytes += n_bytes
             self._queue.put(what)
 
     def _write(self) -> None:
@@ -103,23 +128,33 @@ class Writer:
                     group = self._gather()
                     waiting = [item for item in group if isinstance(item, _Flush)]
                     is_open = None not in group
-                    self._commit(db, itertools.chain(*(item for item in group if isinstance(item, list))))
+                    puts = [item for item in group if isinstance(item, tuple)]
+                    self._commit(db, itertools.chain(*(statements for statements, _ in puts)))
                     _release(waiting)
+                    self._make_room(sum(n_bytes for _, n_bytes in puts))
+                    del group, puts  # while we wait for more, what is written must not stay
         except Exception as err:  # whatever it is, those who append must hear of it
             other = f"{self._path}: {type(err).__name__}: {err}"
             self._trouble = err if isinstance(err, StoreError) else StoreError(other)
             _release(waiting)
+            self._make_room(0)
             # Nobody may wait for ever; `close` may have spoken its last word already.
             while is_open and (item := self._queue.get()) is not None:
                 _release([item] if isinstance(item, _Flush) else [])
 
-    def _gather(self) -> list[list[Statement] | _Flush | None]:
+    def _make_room(self, n_bytes: int) -> None:
+        with self._written:
+            self._n_bytes -= n_bytes
+            self._written.notify_all()
+
+    def _gather(self) -> list[_Put | _Flush | None]:
         """What there is to write, once there is something."""
         group = [self._queue.get()]
         self._is_awaited.wait(_GATHER_S)
-        self._is_awaited.clear()
+        if self._queue.empty():
+            self._is_awaited.clear()  # else those who wait are not served with this group, as a rule
         # Only what is there by now: those who go on putting must not keep us from the disk.
-        group += [self._queue.get() for _ in range(self._queue.qsize())]
+        group += [self._queue.get() for _ in range(min(self._queue.qsize(), _GROUP_PUTS))]
         return group
 
     def _commit(self, db: sqlite3.Connection, statements: Iterable[Statement]) -> None:

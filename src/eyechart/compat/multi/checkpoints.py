@@ -62,7 +62,7 @@ def count_answers(run_folder: Path) -> int:
     """How many questions are answered by now; 0 where nothing can be read yet."""
     with contextlib.suppress(EyechartError):
         if (run_folder / FILE_NAME).exists() and (done := Run(run_folder)).manifest:
-            return len(done.verdicts())
+            return sum(1 for _ in done.verdicts())
     return 0
 
 
