@@ -202,6 +202,24 @@ class Failure:
     status: int | None = None
     attempts: int = 0
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it.
+
+        >>> Failure(stage="load", reason="no such image").remedy
+        'correct the data, then run it again: only the failed samples are asked'
+        """
+        again = "then run it again: only the failed samples are asked"
+        if self.stage == "score":
+            return "the replies are kept: correct the scorer, then score the run again"
+        if self.stage != "generate":
+            return f"correct the {'data' if self.stage == 'load' else 'prompt'}, {again}"
+        if self.retryable:
+            return "run it again to retry only the failed samples"
+        if self.status is not None:
+            return f"the endpoint refuses these requests: change model, parameters or images, {again}"
+        return f"correct the model, {again}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:

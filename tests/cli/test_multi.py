@@ -656,7 +656,7 @@ def test_debug_asks_and_writes_nothing(place: Path) -> None:
         (["--problem_file", "../data/problem.json", "--input_type", "two"], "--input_type"),
         (
             ["--problem_file", "../data/problem.json", "-m", "gpt-4o", "--api_url", "gone"],
-            "address is not one",
+            "is not a URL",
         ),
         (
             ["--problem_file", "../data/problem.json", "-m", "python:broken.py:X"],

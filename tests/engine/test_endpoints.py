@@ -600,7 +600,7 @@ def test_people_hear_that_an_endpoint_may_be_dead_once_a_minute_at_most() -> Non
             place.fail(member, who=who, error=ModelError("no answer", is_retryable=True))
 
     die()
-    assert said[0] == "no answer (it is tried again, after longer and longer pauses)"
+    assert said[0] == "no answer (retrying with increasing delays)"
     assert len(said) == 2, "two minutes after the third failure, the fifth"
     place.answer(member)
     place.clock.now += 1.0

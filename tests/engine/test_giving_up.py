@@ -256,3 +256,30 @@ def test_one_that_turns_all_away_counts_as_dead_beside_one_that_is() -> None:
     *before, last = [play.fail(BROKEN, at=1) for _ in range(4)]
     assert before == [None] * 3
     assert isinstance(last, DeadEndpoint)
+
+
+# -- a server that answered with errors, and then no more -------------------------------------------
+
+
+def test_one_that_said_anything_before_is_waited_for() -> None:
+    """A server that crashes on the first batch may be restarted: it is not a wrong address."""
+    play = Play(attempts=2, give_up_after=8)
+    assert play.fail(BROKEN) is None
+    tries = play.tries()
+    assert [play.fail(GONE, tries) for _ in range(6)] == [None] * 6
+    assert tries.may_go_on, "that nobody listens any more is no attempt of this request's"
+
+
+@pytest.mark.parametrize("said", [BROKEN, REFUSED, BUSY])
+def test_what_it_said_last_is_told_when_nobody_listens_any_more(said: ModelError) -> None:
+    play = Play(attempts=2, give_up_after=4)
+    play.fail(said)
+    ends = [end for end in (play.fail(GONE) for _ in range(8)) if end is not None]
+    assert isinstance(ends[0], DeadEndpoint)
+    assert ends[0].message.endswith(f"the last one: cannot connect; before that: {said.message}")
+
+
+def test_an_answer_that_no_key_gets_is_not_a_sign_of_life() -> None:
+    play = Play(2, attempts=6)
+    play.fail(WRONG_KEY, at=0)
+    assert [play.fail(GONE, at=1) for _ in range(3)][-1] is GONE

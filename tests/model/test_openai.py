@@ -378,6 +378,72 @@ def test_a_status_says_whether_to_try_again_or_to_give_up(status: int, retryable
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "/chat/completions: Invalid model name passed in model=nosuch. Call `/v1/models` to view",
+        "nosuch is not a valid model ID", "Model Not Exist", "Invalid model: nosuch",
+        "The model `nosuch` does not exist", "model_not_found", "unknown model nosuch",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("status", [400, 422])
+def test_an_unknown_model_is_one_whatever_the_status(status: int, said: str) -> None:
+    error = error_of(Answer(status=status, body=json.dumps({"error": {"message": said}}).encode()))
+    assert error.is_fatal
+    assert "check the model's name" in error.hint
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the image is too large", "invalid model parameters", "maximum context length of the model exceeded",
+        "max_tokens must be at least 1", "the file was not found",
+    ],
+)  # fmt: skip
+def test_another_mistake_in_a_request_concerns_that_request_alone(said: str) -> None:
+    error = error_of(Answer(status=400, body=json.dumps({"error": {"message": said}}).encode()))
+    assert not error.is_fatal
+    assert not error.is_retryable
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "retryable"),
+    [
+        (500, "image input is not supported - hint: you may need to provide the mmproj", False),
+        (500, "Unsupported content type", False),
+        (500, "this model does not support images", False),
+        (501, "", False),
+        (500, "EngineCore encountered an issue", True),
+        (503, "overloaded", True),
+    ],
+)
+def test_a_server_error_that_will_stay_is_not_tried_again(status: int, said: str, retryable: bool) -> None:
+    body = json.dumps({"error": {"message": said}}).encode()
+    assert error_of(Answer(status=status, body=body)).is_retryable is retryable
+
+
+@pytest.mark.parametrize(("path", "is_guessed"), [("", True), ("/v1", False), ("/api", False)])
+def test_a_404_guesses_that_v1_is_missing(path: str, is_guessed: bool) -> None:
+    with Server(lambda asked: Answer(status=404, body=b"{}")) as server:
+        base_url = server.base_url.removesuffix("/v1")
+        with pytest.raises(ModelError) as caught:
+            put(make(base_url + path), request())
+    assert (f"Try --base-url {base_url}/v1" in caught.value.hint) is is_guessed
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("localhost:8000", "http://localhost:8000/v1"), ("localhost:8000/api", "http://localhost:8000/api"),
+        ("node7", "http://node7/v1"), ("10.0.0.3:80/v1/", "http://10.0.0.3:80/v1/"),
+    ],
+)  # fmt: skip
+def test_an_address_without_its_scheme_is_refused_with_the_whole_one(written: str, meant: str) -> None:
+    with pytest.raises(UsageError, match="is not a URL") as caught:
+        normal_base_url(written)
+    assert caught.value.hint == f"write {meant}"
+
+
+@pytest.mark.parametrize(
     ("body", "said"),
     [
         (b'{"error": {"message": "too many pictures", "code": "limit"}}', "too many pictures / limit"),

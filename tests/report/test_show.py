@@ -104,17 +104,17 @@ def test_what_a_rule_kept_is_shown() -> None:
         (
             Failure(stage="generate", reason="busy", retryable=True, status=503, attempts=5),
             "failed to generate after 5 attempts: busy (HTTP 503); no part of the score; "
-            "run the same command again to ask once more",
+            "run it again to retry only the failed samples",
         ),
         (
             Failure(stage="load", reason="no such picture"),
             "failed to load: no such picture; no part of the score; "
-            "mend the cause, then run the same command again",
+            "correct the data, then run it again: only the failed samples are asked",
         ),
         (
             Failure(stage="score", reason="the judge is away"),
             "failed to score: the judge is away; no part of the score; "
-            "the reply is kept: score the run again",
+            "the replies are kept: correct the scorer, then score the run again",
         ),
     ],
 )  # fmt: skip

@@ -84,11 +84,7 @@ def remark(done: Run, *, as_json: bool) -> None:
     if done.is_interrupted:
         note(f"interrupted; start the same command again to go on ({done.folder})")
     elif n_failed := done.n_failed:
-        what = f"{n_failed} sample{'s' * (n_failed != 1)} failed"
-        again = (
-            "" if "replies" in done.manifest else "; start the same command again to ask only for what failed"
-        )
-        note(f"{what}{again}\n  {_first_failure(done)}")
+        note("\n  ".join([f"{n_failed} sample{'s' * (n_failed != 1)} failed", *_failures(done)]))
     if n_unjudged := done.n_unjudged:
         what = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} replies wait"
         note(f"{what} for the judge, which gave no answer; start the same command again to ask it")
@@ -138,12 +134,19 @@ def _has_golds(done: Run) -> bool:
     return any(result.sample.golds for result in done.samples())
 
 
-def _first_failure(done: Run) -> str:
-    """The reason of the first failed sample, as an example."""
-    for result in done.samples():
-        if result.outcome == "failed" and result.failure is not None:
-            return f"e.g. {result.sample.id}: {result.failure.reason}"
-    return ""
+def _failures(done: Run, at_most: int = 1000) -> Iterator[str]:
+    """An example of each kind of failure, and what to do about it."""
+    from itertools import islice
+
+    failed = (result for result in done.samples() if result.outcome == "failed" and result.failure)
+    kinds: dict[str, list[str]] = {}
+    for result in islice(failed, at_most):
+        assert result.failure is not None
+        kinds.setdefault(result.failure.remedy, []).append(f"{result.sample.id}: {result.failure.reason}")
+    for remedy, examples in kinds.items():
+        yield f"e.g. {examples[0]}" if len(kinds) == 1 else f"{len(examples):,}, e.g. {examples[0]}"
+        if "replies" not in done.manifest:  # scored from a file: there is nobody to ask
+            yield f"hint: {remedy}"
 
 
 def counting(what: str) -> Callable[[int], None] | None:

@@ -36,6 +36,7 @@ class Endpoints:
         self._is_over = False
         self.say: Callable[[str], None] = _to_nobody
         self.answered_at = NEVER
+        self.last_refusal: ModelError | None = None  # a server's own words: somebody listens there
         self.latencies: deque[float] = deque(maxlen=_RECENT)  # s
         self.throttled: deque[bool] = deque(maxlen=_RECENT)  # of the latest requests, which were refused
 
@@ -54,6 +55,17 @@ class Endpoints:
     def is_new(self) -> bool:
         """Whether nobody knows yet that any of them answers at all."""
         return self.answered_at == NEVER and not self._is_proven
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether nothing has ever come back from any of them, not even an error."""
+        return self.is_new and self.last_refusal is None
+
+    def said_before(self, error: ModelError) -> str:
+        """What an endpoint said before nobody listened there any more, to be put behind the error."""
+        if error.status is not None or self.last_refusal is None:
+            return ""
+        return f"; before that: {self.last_refusal.message}"
 
     def try_to_enter(
         self, rather_not: Endpoint | None = None, refusals: Sequence[Refusal] = ()
@@ -93,6 +105,8 @@ class Endpoints:
     def failed(self, endpoint: Endpoint, trouble: Trouble, error: ModelError, *, is_last: bool) -> None:
         """It did not, though it may later; `is_last`: this sample has no further try."""
         now = self._clock()
+        if error.status is not None:
+            self.last_refusal = error
         self.throttled.append(error.status in OVERLOADED)
         if error.status in OVERLOADED:
             endpoint.has_refused(error, trouble.sent_at, now)
@@ -103,6 +117,8 @@ class Endpoints:
 
     def refused(self, endpoint: Endpoint, error: ModelError, sent_at: float) -> None:
         """It will not answer this request, nor any other if the error is fatal."""
+        if error.status is not None and not error.is_fatal:
+            self.last_refusal = error
         if error.is_fatal:
             endpoint.has_denied(is_proven=self._is_proven)
         if self._only is None and endpoint.is_suspect:
@@ -123,7 +139,7 @@ class Endpoints:
         """Whoever watches a run stand still should know why."""
         if endpoint.is_suspect and now - endpoint.told_at > _TOLD_AGAIN_S:
             endpoint.told_at = now
-            self.say(f"{error.message} (it is tried again, after longer and longer pauses)")
+            self.say(f"{error.message}{self.said_before(error)} (retrying with increasing delays)")
 
     def others(self, refusals: Sequence[Refusal]) -> list[Endpoint]:
         """Those that have not refused it."""

@@ -64,7 +64,7 @@ class Tries(msgspec.Struct):
         # To be told to wait, while others get their answers, is no reason to lose hope. Neither is it that
         # nobody listens where somebody did: that is not the sample's fault, and the endpoint's own count.
         is_told = error.status == TOO_MANY and endpoints.answered_at > min(self.sent_at, now - _LATELY_S)
-        is_patient = is_told or (error.is_unreachable and not endpoints.is_new)
+        is_patient = is_told or (error.is_unreachable and not endpoints.is_unheard)
         if is_patient and self.n_patient < _PATIENT_TIMES * backoff.attempts:
             self.n_patient += 1
         self.may_go_on = backoff.may_retry(self.n_counted, error)
@@ -109,7 +109,8 @@ class GivingUp:
         if self._is_unwanted(error, tries):
             return DeadEndpoint(
                 f"the first {self._n_refused} requests were all refused, the last one: {error.message}",
-                hint="--give-up-after N goes on for longer",
+                hint="change what is sent: the model, its parameters or the images; "
+                "--give-up-after N sends more before giving up",
                 status=error.status,
             )
         return None
@@ -123,7 +124,8 @@ class GivingUp:
         n = len(self._endpoints.members)
         many = f" (none of the {n} endpoints answers)" if n > 1 else ""
         return DeadEndpoint(
-            f"{self._give_up_after} failures in a row without an answer{many}, the last one: {error.message}",
+            f"{self._give_up_after} failures in a row without an answer{many}, the last one: {error.message}"
+            f"{self._endpoints.said_before(error)}",
             hint="start the same command again when it answers: all replies are kept; "
             "--give-up-after N tries for longer",
         )
@@ -133,7 +135,7 @@ class GivingUp:
         members = self._endpoints.members
         if error.is_fatal:
             return all(member.is_barred for member in members)
-        if not error.is_unreachable or not self._endpoints.is_new:
+        if not error.is_unreachable or not self._endpoints.is_unheard:
             return False
         n_failures = min((member.failures for member in members if not member.is_barred), default=0)
         return n_failures >= _UNREACHABLE_TRIES or (n_failures > 0 and not tries.may_go_on)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -49,6 +50,16 @@ RETRYABLE = frozenset({408, 409, 425, 429})
 GIVEN_UP = frozenset({"error", "abort"})
 MOVED = frozenset({301, 302, 303, 307, 308})
 FATAL = frozenset({401, 403, 404}) | MOVED
+NOT_IMPLEMENTED = frozenset({501, 505})  # said of the request itself: it will not be answered later
+
+# An unknown model is HTTP 404 at most servers; LiteLLM, OpenRouter, DeepSeek and Mistral say 400.
+_UNKNOWN_MODEL = re.compile(
+    r"model_not_found|\b(?:invalid|unknown|no such|not a valid) model(?: name| id)?\b"
+    r"(?! (?:param|arg|in|out))|\bmodel\b[^.]{0,80}\b(?:not exist|not found)",
+    re.IGNORECASE,
+)
+# llama.cpp answers every image with HTTP 500 where it has no projector.
+_UNSUPPORTED = re.compile(r"\b(?:is|are) not supported\b|\bdoes not support\b|\bunsupported\b", re.IGNORECASE)
 
 
 NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
@@ -83,9 +94,7 @@ def normal_base_url(url: str) -> str:
     parts = split_address(url.strip())
     if parts is None:
         shown = url.strip().rpartition("@")[2].partition("?")[0]  # neither a password nor a query
-        raise UsageError(
-            f"the endpoint's address is not one: {shown!r}", hint="write it like http://localhost:8000/v1"
-        )
+        raise UsageError(f"the endpoint's address {shown!r} is not a URL", hint=f"write {_as_url(shown)}")
     if parts.username is not None or parts.query or parts.fragment:
         raise UsageError(
             "the endpoint's address holds a password or a query",
@@ -209,11 +218,15 @@ class OpenAIModel:
         status = response.status
         said = self._without_key(error_text(response.content))
         out_of_credit = "insufficient_quota" in said
+        is_unknown = status in (400, 422) and _UNKNOWN_MODEL.search(said) is not None
+        is_permanent = status in NOT_IMPLEMENTED or (status >= 500 and _UNSUPPORTED.search(said) is not None)
         hint = {
             401: "check the key (OPENAI_API_KEY or --api-key)",
             403: "the key is not allowed to use this model",
-            404: f"check the model's name and the address: requests go to {self._url}",
+            404: self._hint_for_404(),
         }.get(status, "")
+        if is_unknown:
+            hint = f"check the model's name: {self._base_url}/models lists those that are served"
         if status in MOVED:
             said = f"moved to {self._without_key(response.headers.get('location', 'nowhere'))}"
             hint = "give the new address with --base-url: keys are not carried from one place to another"
@@ -221,10 +234,28 @@ class OpenAIModel:
             f"HTTP {status} from {self._base_url}: {shortened(said)}",
             hint="the account has no credit left" if out_of_credit else hint,
             status=status,
-            is_retryable=(status in RETRYABLE or status >= 500) and not out_of_credit,
-            is_fatal=status in FATAL or out_of_credit,
+            is_retryable=(status in RETRYABLE or status >= 500) and not (out_of_credit or is_permanent),
+            is_fatal=status in FATAL or out_of_credit or is_unknown,
             retry_after_s=retry_after_s(response.headers.get("retry-after", "")),
         )
+
+    def _hint_for_404(self) -> str:
+        hint = f"check the model's name and the address: requests go to {self._url}"
+        if not urlsplit(self._base_url).path:  # as good as every server has its API below a path
+            return f"{hint}. Is /v1 missing? Try --base-url {self._base_url}/v1"
+        return hint
+
+
+def _as_url(text: str) -> str:
+    """What was probably meant by an address without a scheme; an example where nothing can be guessed.
+
+    >>> _as_url("localhost:8000"), _as_url("localhost:8000/v1"), _as_url("ftp://host/v1")
+    ('http://localhost:8000/v1', 'http://localhost:8000/v1', 'it like http://localhost:8000/v1')
+    """
+    host, _, path = text.partition("/")
+    if not re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII):
+        return "it like http://localhost:8000/v1"
+    return f"http://{host}/{path or 'v1'}"
 
 
 def _reason(err: BaseException) -> str:

@@ -94,13 +94,9 @@ def _why_failed(failure: Failure) -> str:
         f" (HTTP {failure.status})" if failure.status and str(failure.status) not in failure.reason else ""
     )
     tries = f" after {failure.attempts} attempts" if failure.attempts > 1 else ""
-    if failure.stage == "score":
-        after = "the reply is kept: score the run again"
-    elif failure.retryable:
-        after = "run the same command again to ask once more"
-    else:
-        after = "mend the cause, then run the same command again"
-    return f"failed to {failure.stage}{tries}: {failure.reason}{status}; no part of the score; {after}"
+    return (
+        f"failed to {failure.stage}{tries}: {failure.reason}{status}; no part of the score; {failure.remedy}"
+    )
 
 
 def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) -> Iterator[RenderableType]:

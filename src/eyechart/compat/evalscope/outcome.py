@@ -101,7 +101,7 @@ def stem_for(model: str, data: str) -> str:
 def count(pair: Pair, done: Run) -> Outcome:
     """How many were asked and how many gave no answer, which is the end unless failures are to be kept."""
     n = n_failed = n_left = n_without_gold = 0
-    first = ""
+    first = remedy = ""
     for result in done.samples():
         n += 1
         n_without_gold += not result.sample.golds
@@ -109,6 +109,7 @@ def count(pair: Pair, done: Run) -> Outcome:
             n_failed += 1
             n_left += result.failure is None
             first = first or f"{result.sample.id}: {_why(result, pair)}"
+            remedy = remedy or (result.failure.remedy if result.failure else "")
         if pair.task.is_verbose:
             said = result.reply.text if result.reply else f"failed: {_why(result, pair)}"
             remark(f"{pair.data} {result.sample.id}: {said}")
@@ -119,7 +120,9 @@ def count(pair: Pair, done: Run) -> Outcome:
         raise pair.failed(what, hint=hint, counted=found)
     if n_failed and not pair.task.keep_failed:
         what = f"{n_failed} of {n} questions got no answer (e.g. {first})"
-        hint = AGAIN if pair.plan is not None else f"{ASKED_BY}; keep_failed: true leaves them out"
+        hint = (
+            (remedy or AGAIN) if pair.plan is not None else f"{ASKED_BY}; keep_failed: true leaves them out"
+        )
         raise pair.failed(what, hint=hint, counted=found)
     return found
 
