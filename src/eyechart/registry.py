@@ -21,6 +21,10 @@ from eyechart.types import Benchmark, Exporter, Model, ModelSettings, Reply, Sam
 
 T = TypeVar("T")
 
+_NEAR = 70.0  # of 100: a letter or two of a name are wrong, missing or too many
+_BEGINNING = 85.0  # for a name that is the beginning of the other
+_TELLING = 3  # letters, fewer of which begin too many names
+
 ModelFactory = Callable[[str, ModelSettings], Model]
 BenchmarkFactory = Callable[..., Benchmark]
 ScoreFunction = Callable[[Reply, Sample], Score]
@@ -76,14 +80,29 @@ class Registry(Generic[T]):
 
 
 def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
-    """Known names that look like a slip of `name`.
+    """Known names that `name` is a slip or the beginning of.
 
     >>> near_names("mmbnch-dev-en", ["mmbench-dev-en", "o3-bench"])
     ['mmbench-dev-en']
+    >>> near_names("--lim", ["--image-root", "--limit"]), near_names("-n", ["--api-nproc", "--no-adapt"])
+    (['--limit'], [])
     """
-    from rapidfuzz import process
+    from rapidfuzz import fuzz
 
-    return [match for match, _, _ in process.extract(name, known, limit=at_most, score_cutoff=70)]
+    def folded(text: str) -> str:
+        return text.strip("-").replace("_", "-").lower()
+
+    def likeness(other: str) -> float:
+        if "." in other and "." not in name:  # a file whose ending was left out
+            other = other.rpartition(".")[0]
+        longer, shorter = sorted((folded(name), folded(other)), key=len, reverse=True)
+        starts = len(shorter) >= _TELLING and longer.startswith(shorter)
+        return max(_BEGINNING if starts else 0.0, fuzz.ratio(longer, shorter))
+
+    if len(folded(name)) < _TELLING - 1:
+        return []
+    scored = sorted(((likeness(one), -at) for at, one in enumerate(known)), reverse=True)
+    return [known[-at] for score, at in scored[:at_most] if score >= _NEAR]
 
 
 def did_you_mean(name: str, known: list[str], *, otherwise: str = "", see: str = "", at_most: int = 2) -> str:

@@ -8,6 +8,7 @@ package writes to stdout or stderr itself.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 from typing import TextIO
@@ -47,7 +48,42 @@ def print_text(text: str, *, end: str = "\n") -> None:
 
 def print_note(text: str, *, end: str = "\n") -> None:
     """A remark for people, on stderr."""
-    write(sys.stderr, visible(text) + end)
+    write(sys.stderr, wrapped(visible(text), width_of(sys.stderr)) + end)
+
+
+def wrapped(text: str, width: int | None) -> str:
+    r"""Lines broken between words where a terminal would break them anywhere; paths and addresses stay whole.
+
+    >>> print(wrapped("no such file\n  hint: look into the folder", 20))
+    no such file
+      hint: look into
+        the folder
+    """
+    if width is None:
+        return text
+    import textwrap
+
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
+        lines += textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=indent if len(line) > width else "",
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(lines)
+
+
+def width_of(stream: TextIO) -> int | None:
+    """The columns of a terminal; None for a file or a pipe, where lines are as long as they are."""
+    try:
+        if not stream.isatty():
+            return None
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def print_error(text: str) -> None:

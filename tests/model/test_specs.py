@@ -37,7 +37,7 @@ def test_a_provider_without_a_name_is_refused() -> None:
 
 
 def test_an_unknown_provider_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="no model named 'opnai'") as caught:
+    with pytest.raises(UnknownName, match="no provider 'opnai'") as caught:
         make_model("opnai/gpt-4o")
     assert "did you mean openai?" in caught.value.hint
 

@@ -107,8 +107,43 @@ def id_list(given: Sequence[str]) -> list[str]:
     return ids
 
 
-def find_run(given: str) -> Path:
-    """The run folder that a user means: itself, its journal, or the only run below it."""
+class ModelsAction(argparse.Action):
+    """Takes one model or several; a source behind them (``-m MODEL file.tsv``) goes to the sources."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Sort what stands behind one ``-m``; the first is always a model."""
+        first, *others = [str(value) for value in values or ()]
+        sources = [text for text in others if _is_source(text)]
+        models = [first, *(text for text in others if text not in sources)]
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *models])
+        namespace.data = [*namespace.data, *sources]
+
+
+def _is_source(text: str) -> bool:
+    """Whether it can be no model: those are written provider/name or python:file.py:Class.
+
+    >>> [_is_source(text) for text in ("mine.tsv", "demo", "data/mine.tsv", "openai/m2", "python:m.py:Model")]
+    [True, True, True, False, False]
+    """
+    from eyechart.registry import models
+
+    provider, slash, _ = text.partition("/")
+    if text.startswith("python:") or (slash and provider in models.names()):
+        return False
+    return not slash or text.startswith("hf:") or Path(text).exists() or bool(Path(text).suffix)
+
+
+def find_run(given: str, *, is_changed: bool = False) -> Path:
+    """The run folder that a user means: itself, its journal, or the newest run below it, which is said.
+
+    A run that is going to be changed must be named where there are several.
+    """
     from eyechart.store.journal import FILE_NAME
 
     path = Path(given)
@@ -116,12 +151,19 @@ def find_run(given: str) -> Path:
         path = path.parent
     if (path / FILE_NAME).is_file():
         return path
-    below = sorted(found.parent for found in path.glob(f"**/{FILE_NAME}")) if path.is_dir() else []
-    if len(below) == 1:
-        return below[0]
-    if below:
+    found = path.glob(f"**/{FILE_NAME}") if path.is_dir() else ()
+    below = [file.parent for file in sorted(found, key=lambda file: (-file.stat().st_mtime, str(file)))]
+    if is_changed and len(below) > 1:
         listed = "\n    ".join(str(one) for one in below[:10])
-        raise UsageError(f"{given} holds {len(below)} runs", hint=f"name one of them:\n    {listed}")
+        raise UsageError(
+            f"{given} holds {len(below)} runs", hint=f"name one of them, the newest first:\n    {listed}"
+        )
+    if len(below) > 1:
+        from eyechart.cli.output import note
+
+        note(f"{given} holds {len(below)} runs; this is the newest: {below[0]}")
+    if below:
+        return below[0]
     raise UsageError(f"there is no run in {given}", hint=f"give the folder that holds {FILE_NAME}")
 
 

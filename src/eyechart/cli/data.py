@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eyechart.cli import convert
 from eyechart.cli.arguments import Verbs, add_verb, options_of
 from eyechart.cli.flags import add_benchmark_flags, add_data_flags, add_prompt_flags
-from eyechart.cli.output import counting, print_json, print_rich
+from eyechart.cli.output import counting, note, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
 
 if TYPE_CHECKING:
@@ -57,8 +57,14 @@ def add_parser(verbs: Verbs) -> None:
 def execute_list(args: argparse.Namespace) -> int:
     """Print the catalogue."""
     from eyechart.registry import benchmarks
+    from eyechart.run.sources import make_benchmark
 
-    known = {name: benchmarks.get(name)().about for name in benchmarks.names()}
+    known = {}
+    for name in benchmarks.names():
+        try:
+            known[name] = make_benchmark(name, {}).about
+        except EyechartError as err:  # somebody's plug-in: the others are there all the same
+            note(f"eyechart: {err}")
     if args.json:
         print_json(known)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -21,13 +22,14 @@ from eyechart.cli import (
     model,
     multi,
     multi_metrics,
+    output,
     report,
     run,
     score,
     show,
     vlmeval,
 )
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, UsageError
 from eyechart.terminal import print_error, visible
 
 ABOUT = """\
@@ -73,8 +75,8 @@ class Parser(argparse.ArgumentParser):
         super().exit(status, None if message is None else visible(message))
 
     def error(self, message: str) -> NoReturn:
-        """Leave with code 2."""
-        self.exit(2, f"eyechart: {message}\n  hint: see: {self.prog} --help\n")
+        """Refuse, as any other mistake in a call is refused."""
+        raise UsageError(message, hint=f"see: {self.prog} --help")
 
     def unrecognized(self, unknown: Sequence[str]) -> NoReturn:
         """Refuse what nobody understands, with the nearest flag that exists."""
@@ -84,7 +86,7 @@ class Parser(argparse.ArgumentParser):
         first = next((text for text in unknown if text.startswith("-")), unknown[0])
         see = f"{self.prog} --help"
         hint = did_you_mean(first.partition("=")[0], flags, otherwise=f"see: {see}", see=see)
-        self.exit(2, f"eyechart: unrecognized arguments: {' '.join(unknown)}\n  hint: {hint}\n")
+        raise UsageError(f"unrecognized arguments: {' '.join(unknown)}", hint=hint)
 
 
 def build_parser(verb: str = "") -> argparse.ArgumentParser:
@@ -106,31 +108,58 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     _open_closed_streams()
+    output.n_printed = 0
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        words = sys.argv[1:] if arguments is None else list(arguments)
+        if not words or words[0] == "help":
+            words = [*words[1:2], "--help"]
+        refuse_unknown_command(words[0])
         args, unknown = build_parser(*words[:1]).parse_known_args(words)
         if unknown:
             args.parser.unrecognized(unknown)
         return int(args.execute(args))
     except EyechartError as err:
-        return _ended(f"{err}", err.exit_code)
+        return _ended(err, err.exit_code, words)
     except KeyboardInterrupt:
-        return _ended("interrupted", 130)
+        return _ended(EyechartError("interrupted"), 130, words)
     except BrokenPipeError:
         return _leave_quietly()
     except OSError as err:
-        return _ended(f"{err.filename or 'the system'}: {err.strerror or err}", 2)
+        return _ended(EyechartError(f"{err.filename or 'the system'}: {err.strerror or err}"), 2, words)
     except Exception as err:
         if os.environ.get("EYECHART_TRACEBACK"):
             raise
         hint = "EYECHART_TRACEBACK=1 shows where; please report it"
-        return _ended(f"a mistake of ours: {type(err).__name__}: {err}\n  hint: {hint}", 2)
+        return _ended(EyechartError(f"a mistake of ours: {type(err).__name__}: {err}", hint=hint), 2, words)
 
 
-def _ended(why: str, code: int) -> int:
+def refuse_unknown_command(word: str) -> None:
+    """Name the nearest command, or the one that takes what was typed."""
+    if word in VERBS or word.startswith("-"):
+        return
+    from eyechart.registry import did_you_mean
+
+    hint = did_you_mean(word, list(VERBS), otherwise=f"there are: {', '.join(VERBS)}", see="eyechart --help")
+    if Path(word).exists():
+        hint = f"to evaluate a model on it: eyechart run {word} -m MODEL"
+    raise UsageError(f"unknown command {word!r}", hint=hint)
+
+
+def _ended(err: EyechartError, code: int, words: Sequence[str]) -> int:
     """Say why, if anybody listens; the exit code says it anyhow."""
-    print_error(f"eyechart: {why}")
+    print_error(f"eyechart: {err}")
+    if _wants_json(words) and not output.n_printed:
+        with contextlib.suppress(OSError, ValueError):
+            output.print_json({"error": err.message, "hint": err.hint, "exit_code": code})
     return code
+
+
+def _wants_json(words: Sequence[str]) -> bool:
+    """Whether stdout is for a JSON object: ``--json``, without the file that `report` can write instead."""
+    if "--json" not in words:
+        return False
+    behind = words[words.index("--json") + 1 :][:1]
+    return words[0] != "report" or not behind or behind[0].startswith("-")
 
 
 def _open_closed_streams() -> None:

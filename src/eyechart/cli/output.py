@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from eyechart.run.rescore import Change
 
 
+n_printed = 0  # JSON values on stdout, of which there may be one
+
+
 def print_json(value: Any) -> None:
     """One JSON value, nothing else."""
+    global n_printed
+    n_printed += 1
     import json
 
     from eyechart.report.record import to_json_text

@@ -26,7 +26,7 @@ def add_parser(verbs: Verbs) -> None:
         examples="  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
         "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
     )
-    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.add_argument("run", metavar="RUN", help="a run folder; of a folder with several runs the newest")
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
     parser.add_argument(

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.arguments import Verbs, add_verb, load_dotenv, options_of
+from eyechart.cli.arguments import ModelsAction, Verbs, add_verb, load_dotenv, options_of
 from eyechart.cli.flags import (
     add_benchmark_flags,
     add_bill_flags,
@@ -68,12 +68,12 @@ def add_parser(verbs: Verbs) -> None:
     parser.add_argument(
         "-m",
         "--model",
-        action="extend",
+        action=ModelsAction,
         nargs="+",
         default=[],
         metavar="MODEL",
         dest="models",
-        help="whom to ask; several stand side by side in the table",
+        help="model to evaluate; repeat to compare several",
     )
     add_model_flags(parser)
     add_benchmark_flags(parser)
@@ -162,7 +162,7 @@ def execute(args: argparse.Namespace) -> int:
     try:
         with stdout_kept_for(is_json=args.json):
             runs.extend(_evaluate(args, config))
-    except EyechartError:
+    except (EyechartError, KeyboardInterrupt):
         if runs and not args.json:
             tell(runs, as_json=False)  # they are done, whatever stopped the next one
         raise

@@ -95,7 +95,7 @@ def execute(args: argparse.Namespace) -> int:
             f"{', '.join(stray)}: a run that is scored again has its questions already",
             hint="only the flags of the verdict, the pace and the bill count here",
         )
-    done, changes = rescore(find_run(args.run), Options.of(said))
+    done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said))
     if args.json:
         print_json({**done.summary.to_json(), "changed": [change.to_json() for change in changes]})
         remark(done, as_json=True)

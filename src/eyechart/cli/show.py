@@ -18,7 +18,7 @@ def add_parser(verbs: Verbs) -> None:
         examples="  eyechart show runs/demo/baseline-look-1a2b3c4d charts-cups-1\n"
         "  eyechart show runs/demo/baseline-look-1a2b3c4d '#3'      the third one\n",
     )
-    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.add_argument("run", metavar="RUN", help="a run folder; of a folder with several runs the newest")
     parser.add_argument("sample", metavar="SAMPLE", help="its id, or #N for the N-th")
     parser.add_argument("--trial", type=int, default=0, metavar="K", help="which trial, counted from 0")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")

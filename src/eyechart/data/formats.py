@@ -75,8 +75,13 @@ def _by_name(path: Path) -> Found:
                 return Found(root / name, (root / name).stem)
     looked = ", ".join(["the current directory", *map(str, lmu_roots())])
     near = next(filter(None, (_near_file(root, path.name) for root in (Path(), *roots))), "")
-    advice = "give the path of a file, or put NAME.tsv into $LMUData"
-    raise DataError(f"{path.name}: no file of that name (looked in: {looked})", hint=near or advice)
+    advice = (
+        "give the path of a file, a name from eyechart data list, or a data set of the hub: hf:ORG/NAME:split"
+    )
+    raise DataError(
+        f"{path.name}: no file of that name (looked in: {looked}), and not in the catalogue",
+        hint=near or advice,
+    )
 
 
 def _near_file(folder: Path, name: str) -> str:

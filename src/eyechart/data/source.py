@@ -15,6 +15,7 @@ from eyechart.data.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.hub.spec import is_hub, parse_hub
 from eyechart.data.image_cells import ImageCells
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
+from eyechart.data.lazy import ChangedSource
 from eyechart.data.parquet import ParquetReader
 from eyechart.data.paths import PathRules, lmu_roots
 from eyechart.data.reading import Reading
@@ -138,7 +139,9 @@ def _look(path: Path, format: str, encoding: str, looker: Reader, options: Sourc
 
 
 def reasons_of(source: Source) -> tuple[str, ...]:
-    """Why a file was taken for what it is; nothing for a source that is no file."""
+    """Why a file was taken for what it is, also where a part of it is asked; nothing where it is no file."""
+    while isinstance(source, ChangedSource):
+        source = source.source
     return source.detection.reasons if isinstance(source, FileSource) else ()
 
 

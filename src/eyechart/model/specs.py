@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from eyechart.errors import UsageError
+from eyechart.errors import UnknownName, UsageError
 from eyechart.registry import did_you_mean, models
 from eyechart.types import Model, ModelSettings
 
@@ -14,6 +14,7 @@ from eyechart.types import Model, ModelSettings
 def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     """Make the model that `spec` names: ``provider/name`` or ``python:file.py:Class``."""
     provider, name = split_spec(spec)
+    refuse_unknown_provider(provider, name)
     factory, settings = models.get(provider), settings or ModelSettings()
 
     def make(name: str, settings: ModelSettings) -> Model:
@@ -29,6 +30,38 @@ def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     from eyechart.model.spread import Spread
 
     return Spread(members, settings.endpoint_name)
+
+
+# Providers that people ask for by name, and where they serve OpenAI's chat completions.
+_ELSEWHERE = {
+    "anthropic": "https://api.anthropic.com/v1",
+    "google": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "together": "https://api.together.xyz/v1",
+    "xai": "https://api.x.ai/v1",
+    "hf": "",
+    "vllm": "",
+    "sglang": "",
+    "ollama": "http://localhost:11434/v1",
+}
+
+
+def refuse_unknown_provider(provider: str, name: str) -> None:
+    """Say which providers there are, and how to reach the others."""
+    known = models.names()
+    if provider in known:
+        return
+    near = did_you_mean(provider, known)
+    address = _ELSEWHERE.get(provider.lower())
+    if address is not None and not near:
+        near = f"serve it (vllm serve {name}), then " if not address else f"{provider} speaks OpenAI's API: "
+        near += f"-m openai/{name} --base-url {address or 'http://localhost:8000/v1'}"
+        near += " --api-key KEY" if address.startswith("https") else ""
+    elif not near:
+        near = "a server that speaks OpenAI's API is -m openai/NAME --base-url URL"
+    raise UnknownName(f"no provider {provider!r} (there are: {', '.join(known)})", hint=near)
 
 
 def _checked(made: Model, provider: str) -> Model:

@@ -26,11 +26,11 @@ _STYLES = {
     "truncated": "yellow",
 }
 _ALWAYS_TELLING = frozenset({"n", "score %", "95 % interval"})
-# Who goes first when room is short. Right and wrong are in the score already; failures stay to the last, and
-# the interval goes only where the names beside it could no longer be read.
+# Who goes first when room is short. Right and wrong are what people look for beside the score; failures stay
+# to the last, and the interval goes only where the names beside it could no longer be read.
 _FIRST_TO_GO = (
-    "correct", "wrong", "partial", "unscored", "chance", "refused", "truncated", "unparsed", "pending",
-    "worst–best", "failed", "95 % interval",
+    "unscored", "chance", "truncated", "refused", "unparsed", "worst–best", "partial", "pending", "wrong",
+    "correct", "failed", "95 % interval",
 )  # fmt: skip
 
 

@@ -66,12 +66,14 @@ def load(source: str | Path, **options: Any) -> Source:
 
 
 def evaluate(plan: Plan) -> Run:
-    """Load, infer, score, summarise: as far as the journal does not already know."""
+    """Load, infer, score, summarise: as far as the journal does not already know.
+
+    A start that ends in an error before anything was answered leaves no folder behind.
+    """
     from eyechart.run.infer import infer
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
-    is_new = plan.options.fresh or not (plan.folder / FILE_NAME).exists()
     folders.make(plan.folder)
     with folders.hold(plan.folder):
         folders.make(plan.folder, fresh=plan.options.fresh)
@@ -83,8 +85,8 @@ def evaluate(plan: Plan) -> Run:
             with contextlib.suppress(EyechartError):
                 journal.close()
             with contextlib.suppress(EyechartError):
-                if is_new and journal.count_samples() == 0:
-                    folders.discard(plan.folder)  # nothing was read, so nothing is worth keeping
+                if not journal.has_answers():
+                    folders.discard(plan.folder)
             raise
         journal.close()
         done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)

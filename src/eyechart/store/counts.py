@@ -84,6 +84,12 @@ class Counts(Pages):
         with self._reading() as db:
             return bool(db.execute("SELECT EXISTS (SELECT 1 FROM replies)").fetchone()[0])
 
+    def has_answers(self) -> bool:
+        """Whether anything was ever answered in this run, by the model or by a judge."""
+        sql = "SELECT EXISTS (SELECT 1 FROM replies) OR EXISTS (SELECT 1 FROM calls)"
+        with self._reading() as db:
+            return bool(db.execute(sql).fetchone()[0])
+
     def has_judged(self, judge: str) -> bool:
         """Whether this judge has ever answered in this run."""
         sql = "SELECT EXISTS (SELECT 1 FROM calls WHERE purpose LIKE 'judge:%' AND model = ?)"

@@ -1,0 +1,282 @@
+"""What the command says when something is wrong: to people, to scripts, and at which width."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from support.command import environment, eyechart
+from support.files import choice_tsv, jsonl
+from support.server import Answer, Server
+
+BASELINE = ["-m", "baseline/random", "-q"]
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return choice_tsv(tmp_path / "q.tsv", 8)
+
+
+def broken_plug_in(folder: Path, kind: str) -> None:
+    package = folder / "theirs-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text(f"[eyechart.{kind}]\ntheirs = theirs_that_is_not_there\n")
+
+
+# -- errors for scripts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "nowhere.tsv", "-m", "baseline/random", "--json"],
+        ["run", "q.tsv", "-m", "nobody/m", "--json"],
+        ["run", "q.tsv", "--json"],
+        ["run", "q.tsv", "-m", "baseline/random", "--nonsense", "--json"],
+        ["run", "q.tsv", "-m", "baseline/random", "--limit", "ten", "--json"],
+        ["report", "nowhere", "--json"],
+        ["show", "nowhere", "1", "--json"],
+        ["score", "nowhere", "--json"],
+        ["data", "check", "nowhere.tsv", "--json"],
+    ],
+    ids=" ".join,
+)
+def test_an_error_is_an_object_on_stdout_where_json_is_asked_for(
+    words: list[str], questions: Path, tmp_path: Path
+) -> None:
+    done = eyechart(*words, cwd=tmp_path)
+    assert done.code == 2
+    assert done.json["error"]
+    assert done.json["hint"]
+    assert done.json["exit_code"] == 2
+    assert done.json["error"] in done.err, "people read the same"
+
+
+def test_an_error_is_not_json_where_json_goes_into_a_file(tmp_path: Path) -> None:
+    done = eyechart("report", "nowhere", "--json", "numbers.json", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+
+
+# -- commands and flags ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["--help"]])
+def test_help_is_shown_where_nothing_is_asked(words: list[str], tmp_path: Path) -> None:
+    done = eyechart(*words, cwd=tmp_path)
+    assert done.code == 0
+    assert "usage: eyechart" in done.out
+
+
+def test_help_of_a_command(tmp_path: Path) -> None:
+    assert eyechart("help", "run", cwd=tmp_path).out == eyechart("run", "--help", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("reprot", "did you mean report?"), ("sho", "did you mean show?"), ("xyzzy", "there are: run, eval")],
+)
+def test_an_unknown_command_is_answered_with_the_nearest(word: str, hint: str, tmp_path: Path) -> None:
+    done = eyechart(word, cwd=tmp_path)
+    assert done.code == 2
+    assert f"unknown command '{word}'" in done.err
+    assert hint in done.err
+
+
+def test_a_file_in_place_of_a_command_is_answered_with_run(questions: Path, tmp_path: Path) -> None:
+    assert "eyechart run q.tsv -m MODEL" in eyechart("q.tsv", cwd=tmp_path).err
+
+
+@pytest.mark.parametrize(
+    ("flag", "near"), [("--lim", "did you mean --limit?"), ("-n", "see: eyechart run --help")]
+)
+def test_no_far_fetched_flags_are_suggested(flag: str, near: str, questions: Path, tmp_path: Path) -> None:
+    done = eyechart("run", "q.tsv", flag, "3", *BASELINE, cwd=tmp_path)
+    assert f"hint: {near}" in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-m", "baseline/random", "q.tsv"],
+        ["-m", "baseline/random", "q"],
+        ["-m", "baseline/random", "baseline/majority", "q.tsv"],
+        ["--model", "baseline/random", "sub/q.tsv"],
+        ["q.tsv", "-m", "baseline/random", "baseline/majority"],
+    ],
+    ids=" ".join,
+)
+def test_a_source_may_stand_behind_the_model(words: list[str], questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    choice_tsv(tmp_path / "sub/q.tsv", 8)
+    done = eyechart("run", *words, "--json", "-q", cwd=tmp_path)
+    assert done.code == 0, done.err
+    runs = done.json.get("runs", [done.json])
+    assert [one["benchmark"] for one in runs] == ["q"] * len(runs)
+    assert [one["model"] for one in runs] == [word for word in words if word.startswith("baseline")]
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("anthropic/claude-x", "-m openai/claude-x --base-url https://api.anthropic.com/v1"),
+        ("gemini/g", "-m openai/g --base-url https://generativelanguage.googleapis.com"),
+        ("hf/ORG/NAME", "vllm serve ORG/NAME"),
+        ("nobody/x", "-m openai/NAME --base-url URL"),
+    ],
+)
+def test_an_unknown_provider_is_answered_with_those_there_are(
+    model: str, says: str, questions: Path, tmp_path: Path
+) -> None:
+    done = eyechart("run", "q.tsv", "-m", model, "-q", cwd=tmp_path)
+    assert done.code == 2
+    assert "(there are: baseline, openai, python)" in done.err
+    assert says in done.err
+
+
+# -- hints that fit --------------------------------------------------------------------------------
+
+
+def test_a_missing_image_is_not_answered_with_try_again(tmp_path: Path) -> None:
+    rows = [{"id": n, "question": "Which?", "answer": "A", "image": f"{n}.png"} for n in range(2)]
+    jsonl(tmp_path / "q.jsonl", rows)
+    with Server() as server:
+        done = eyechart("run", "q.jsonl", "-m", "openai/m", "--base-url", server.base_url, "-q", cwd=tmp_path)
+    assert done.code == 1
+    assert "correct the data, then run it again" in done.err
+    assert "retry" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [(400, "change model, parameters or images"), (500, "run it again to retry only the failed samples")],
+)
+def test_a_failed_request_is_answered_by_its_cause(
+    status: int, says: str, questions: Path, tmp_path: Path
+) -> None:
+    with Server(
+        lambda asked: Answer(status=status, body=b"{}") if "Question 3?" in asked.text else Answer()
+    ) as server:
+        flags = ["--base-url", server.base_url, "-q", "--retries", "0", "--concurrency", "1"]
+        done = eyechart("run", "q.tsv", "-m", "openai/m", *flags, cwd=tmp_path)
+    assert done.code == 1
+    assert says in done.err
+
+
+# -- run folders -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_a_start_on_which_nothing_was_answered_leaves_no_folder(
+    status: int, questions: Path, tmp_path: Path
+) -> None:
+    with Server(lambda asked: Answer(status=status, body=b"{}")) as server:
+        flags = ["-m", "openai/m", "--base-url", server.base_url, "-q"]
+        done = eyechart("run", "q.tsv", *flags, cwd=tmp_path)
+        assert done.code == 2, done.err
+        assert not list((tmp_path / "runs").glob("**/run.sqlite"))
+        server.answer = lambda asked: "A"
+        assert eyechart("run", "q.tsv", *flags, cwd=tmp_path).code == 0
+        server.answer = lambda asked: Answer(status=status, body=b"{}")
+        eyechart("run", "q.tsv", *flags, "--fresh", "--no-cache", "--limit", "3", cwd=tmp_path)
+    shown = eyechart("show", "runs/q", "0", cwd=tmp_path)
+    assert shown.code == 0, "one run is left, so it is meant"
+    assert "holds" not in shown.err
+
+
+def test_what_was_answered_before_stays_when_a_later_start_fails(questions: Path, tmp_path: Path) -> None:
+    refuse = Answer(status=401, body=b"{}")
+    with Server(lambda asked: "A" if "Question 0?" in asked.text else refuse) as server:
+        flags = ["-m", "openai/m", "--base-url", server.base_url, "-q", "--concurrency", "1"]
+        eyechart("run", "q.tsv", *flags, cwd=tmp_path)
+        server.answer = lambda asked: refuse
+        eyechart("run", "q.tsv", *flags, cwd=tmp_path)
+    assert eyechart("show", "runs/q", "0", "--json", cwd=tmp_path).json["outcome"] == "correct"
+
+
+def test_of_several_runs_the_newest_is_shown_and_none_is_changed(questions: Path, tmp_path: Path) -> None:
+    folders = []
+    for n in (3, 4, 5):
+        done = eyechart("run", "q.tsv", *BASELINE, "--limit", n, "--json", cwd=tmp_path)
+        folders.append(done.json["run"])
+    for age, folder in enumerate(folders):  # the second is the newest
+        at = 1_000_000 + (99 if age == 1 else age)
+        os.utime(tmp_path / folder / "run.sqlite", (at, at))
+    report = eyechart("report", "runs/q", "--json", cwd=tmp_path)
+    assert report.code == 0
+    assert report.json["n"] == 4
+    assert f"runs/q holds 3 runs; this is the newest: {folders[1]}" in report.err
+    assert eyechart("show", "runs", "3", cwd=tmp_path).code == 0
+    score = eyechart("score", "runs/q", cwd=tmp_path)
+    assert score.code == 2
+    assert score.err.index(folders[1]) < score.err.index(folders[2]) < score.err.index(folders[0])
+
+
+# -- what was detected, and what there is ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("flags", [[], ["--limit", "2"], ["--where", "category=odd"], ["--circular"]])
+def test_what_was_detected_is_said_whatever_is_asked(
+    flags: list[str], questions: Path, tmp_path: Path
+) -> None:
+    done = eyechart("run", "q.tsv", *BASELINE, "-v", *flags, cwd=tmp_path)
+    assert "by the ending .tsv" in done.err
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_broken_plug_in_does_not_hide_the_catalogue(
+    is_json: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken_plug_in(tmp_path, "benchmarks")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    done = eyechart("data", "list", *["--json"] * is_json, cwd=tmp_path)
+    assert done.code == 0
+    assert "the benchmark 'theirs' could not be loaded from theirs_that_is_not_there" in done.err
+    assert "mmbench-dev-en" in done.out
+    if is_json:
+        assert "theirs" not in done.json
+
+
+# -- at which width --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_errors_are_broken_between_words_at_the_terminals_width(width: int, tmp_path: Path) -> None:
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    command = [sys.executable, "-m", "eyechart", "run", "nothing-of-that-name", "-m", "baseline/random"]
+    with os.fdopen(outer, "rb", buffering=0) as read, os.fdopen(inner, "wb") as written:
+        child = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=written)
+        written.close()
+        said = b""
+        try:
+            while part := read.read(4096):
+                said += part
+        except OSError:  # Linux's way to say that the other end is closed
+            pass
+    assert child.wait(60) == 2
+    lines = said.decode().replace("\r\n", "\n").splitlines()
+    assert len(lines) > 2
+    words = {word for line in lines for word in line.split()}
+    assert {"directory,", "catalogue"} <= words, "no word is broken"
+    assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
+
+
+def test_errors_in_a_file_are_not_broken(tmp_path: Path) -> None:
+    done = eyechart("run", "nothing-of-that-name", *BASELINE, cwd=tmp_path)
+    assert len(done.err.splitlines()) == 2
+
+
+def test_a_name_that_is_nowhere_is_told_as_such(tmp_path: Path) -> None:
+    done = eyechart("run", "mmmu", *BASELINE, cwd=tmp_path)
+    assert done.code == 2
+    for part in ("not in the catalogue", "eyechart data list", "hf:"):
+        assert part in done.err
