@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test fast torture check format bench bench-rescoring wheel core clean
+.PHONY: help demo test fast versions torture check format bench bench-rescoring wheel core clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -19,6 +19,9 @@ test: $(VENV)/.dev    ## the whole suite: core and small extras
 
 fast: $(VENV)/.dev    ## the tests to run while you work, about a minute
 	$(BIN)/python -m pytest -n 2 -m "not slow and not ocr and not torture"
+
+versions:        ## the fast tests with every other Python from 3.11 on that is on this machine
+	$(PYTHON) tools/versions.py --except $(PYTHON)
 
 torture: $(VENV)/.dev ## the crash tests in full length, some minutes; says how many processes it killed
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/torture
@@ -51,7 +54,7 @@ core: wheel      ## install the wheel alone into a fresh environment, and use it
 	cd dist && venv/bin/eyechart run demo -m baseline/random -m baseline/look --limit 12 -q
 
 clean:           ## remove what was built
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.pip:
 	$(PYTHON) -m venv $(VENV)

@@ -132,6 +132,7 @@ def test_a_judge_that_fails_leaves_no_verdict_and_is_asked_again_next_time(journ
         bench, scorer = bench_of(judge)
         made = executor(journal, model, bench=bench, scorer=scorer)
         await made.scoring.score_all(scorer, journal.unscored(scorer), n_at_once=2)
+        made.close()
         journal.flush()
         assert len(judge.asked) == 3
 
@@ -151,6 +152,7 @@ def test_what_the_judge_said_is_found_in_the_journal(journal: Journal) -> None:
         for result in results(journal):
             assert result.reply is not None
             await made.scoring.score(result.sample, 0, result.key, result.reply)
+        made.close()
         journal.flush()
 
     asyncio.run(again())
@@ -284,6 +286,7 @@ def test_a_circle_is_judged_as_far_as_it_is_not_lost(
         await made.run(journal.tasks())
         assert judge.asked == [], "not before the whole circle is answered"
         await judge_circles(journal, made.scoring, scorer, trials=1, n_at_once=2)
+        made.close()
 
     asyncio.run(drive())
     assert judge.asked == asked

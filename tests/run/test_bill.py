@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_without_a_price_the_cost_is_not_known(questions: Path) -> None:
 def test_a_run_of_an_earlier_eyechart_has_no_cost_and_can_be_scored_again(questions: Path) -> None:
     with Server() as server:
         done = ask(server, questions, prices=PRICE)
-    with sqlite3.connect(done.folder / "run.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(done.folder / "run.sqlite")) as db, db:
         manifest = json.loads(db.execute("SELECT value FROM meta WHERE name = 'manifest'").fetchone()[0])
         del manifest["prices"]
         db.execute("UPDATE meta SET value = ? WHERE name = 'manifest'", (json.dumps(manifest),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import re
@@ -45,7 +46,7 @@ def committed(folder: Path) -> set[str]:
     path = folder / "run.sqlite"
     if not path.exists():
         return set()
-    with sqlite3.connect(path) as db:
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
         try:
             return {row[0] for row in db.execute("SELECT sample FROM replies")}
         except sqlite3.OperationalError:  # killed before the tables were laid out
@@ -107,7 +108,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
 
 def judged_calls(folder: Path) -> set[str]:
     """Ids of the samples on which the judge's word is on disk."""
-    with sqlite3.connect(folder / "run.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(folder / "run.sqlite")) as db, db:
         try:
             return {row[0] for row in db.execute("SELECT sample FROM calls")}
         except sqlite3.OperationalError:

@@ -68,6 +68,7 @@ class Pictures:
         self.known = dict(known or {})
         self.prints: dict[str, str] = {}
         self.loaded: Counter[str] = Counter()
+        self.n_closed = 0
 
     def load(self, ref: ImageRef) -> Image:
         self.loaded[ref.location] += 1
@@ -77,6 +78,9 @@ class Pictures:
 
     def fingerprint(self, ref: ImageRef) -> str:
         return self.prints.get(ref.location, ref.location)
+
+    def close(self) -> None:
+        self.n_closed += 1
 
 
 Script = Callable[[Request], "Reply | str | Awaitable[Reply | str]"]
@@ -154,6 +158,7 @@ def run(
         try:
             await made.run(journal.tasks(trials, together=together))
         finally:
+            made.close()
             await model.close()
         return made
 

@@ -69,10 +69,13 @@ class Cells:
                 self._files[path] = _Kept(handle, os.fstat(handle))
             return self._files.get(path)
 
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+    def close(self, close: Callable[[int], None] = os.close) -> None:
+        """Close the files. No thread may be reading now; what is read later opens them anew."""
         # The function is taken along: when Python ends, modules may be gone before us.
-        for kept in self._files.values():
+        while self._files:
             try:  # noqa: SIM105 - as above
-                close(kept.handle)
+                close(self._files.popitem()[1].handle)
             except OSError:
                 pass
+
+    __del__ = close

@@ -71,6 +71,10 @@ class ImageLoader:
                 f"a JPEG quality of {self.jpeg_quality}", hint="it goes from 1 to 100; Pillow's own is 75"
             )
 
+    def close(self) -> None:
+        """Close the data files that are kept open. No thread may be loading now."""
+        self._cells.close()
+
     def load(self, ref: ImageRef) -> Image:
         """The picture, checked and encoded only as far as it has to be; `ImageError` if it cannot be sent."""
         import pybase64

@@ -39,6 +39,10 @@ class Measurer:
         """As the loader's."""
         return self.loader.fingerprint(ref)
 
+    def close(self) -> None:
+        """As the loader's."""
+        self.loader.close()
+
     def load(self, ref: ImageRef) -> Image:
         """The picture as it would be sent; `ImageError` if it could not be."""
         if ref.kind == "url" and self.loader.allow_urls:

@@ -103,6 +103,7 @@ class LocalExecutor:
             max_items=2 * self._at_once,
             max_bytes=settings.prefetch_bytes,
             is_quick=self._preparer.is_quick,
+            on_end=self._preparer.close,
         )
         self.stop.then(prefetch.stop)
         workers = [asyncio.create_task(self._work(prefetch)) for _ in range(self._at_once)]

@@ -43,11 +43,13 @@ class Prefetch:
         max_items: int,
         max_bytes: int,
         is_quick: Callable[[Task], bool] = lambda task: False,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         self._tasks: Iterator[Task] = tasks
         self._origin = tasks
         self._prepare = prepare
         self._is_quick = is_quick
+        self._on_end = on_end
         self._n_threads = n_threads
         self._max_items = max_items
         self._max_bytes = max_bytes
@@ -201,9 +203,10 @@ class Prefetch:
             self._hand_over(None)
 
     def _let_go(self) -> None:
-        """Of the source, which may hold a file open."""
+        """Of the source, which may hold a file open, and of what preparing opened: no thread prepares now."""
         if isinstance(self._origin, Generator):
             self._origin.close()
+        self._on_end()
 
     def _close_room(self) -> None:
         with self._room:

@@ -28,6 +28,10 @@ class Pictures(Protocol):
         """Its cheap identity: changes when the picture may have changed."""
         ...
 
+    def close(self) -> None:
+        """Close what is kept open; called when no thread loads any more."""
+        ...
+
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A task on its way: to be asked, already answered, or failed before it could be asked."""
@@ -61,6 +65,10 @@ class Preparer:
     def is_quick(task: Task) -> bool:
         """Whether its pictures, as far as one can tell without a look, lie on this machine and are small."""
         return all(ref.kind in _NEAR and ref.length <= _SMALL_CELL for ref in task.sample.images)
+
+    def close(self) -> None:
+        """Close the files that images are read from."""
+        self._pictures.close()
 
     def prepare(self, task: Task) -> Prepared:
         """Everything about a request that does not need the model. For any thread."""

@@ -25,6 +25,7 @@ from typing import IO, Any
 
 import msgspec
 
+from eyechart.exchange import add_in_order
 from eyechart.registry import exporter
 from eyechart.report.counting import OTHER_VALUES
 from eyechart.report.credit import credit
@@ -103,7 +104,7 @@ class _Subset:
         values = [value for result in trials if (value := credit(result)) is not None]
         if values:
             self.n_scored += 1
-            self.total += sum(values) / len(values)
+            self.total += add_in_order(values) / len(values)
         for result in trials:
             if result.outcome is None:
                 continue
@@ -204,8 +205,8 @@ def _metric(numbers: Numbers, scored: Mapping[str, _Subset]) -> dict[str, Any]:
         for name, subset in scored.items()
     ]
     n = sum(part["num"] for part in parts)
-    mean = _round(sum(part["score"] * part["num"] for part in parts) / n)
-    macro = _round(sum(part["score"] for part in parts) / len(parts))
+    mean = _round(add_in_order(part["score"] * part["num"] for part in parts) / n)
+    macro = _round(add_in_order(part["score"] for part in parts) / len(parts))
     category = {"name": [DEFAULT], "num": n, "score": mean, "macro_score": macro, "subsets": parts}
     return {
         "identity": _IDENTITY,

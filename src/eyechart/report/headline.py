@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eyechart.exchange import add_in_order
 from eyechart.report.circles import fold
 from eyechart.report.credit import credit
 from eyechart.report.statistics import Moments
@@ -61,7 +62,7 @@ class _Spread:
             scored = [value for result in trials if (value := credit(result)) is not None]
             self.is_even &= trials[0].sample.weight == 1
             if scored:
-                value = sum(scored) / len(scored)
+                value = add_in_order(scored) / len(scored)
                 self.values.add(value)
                 self.squares += value * value
             yield from trials

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from eyechart.exchange import MARK
+from eyechart.exchange import MARK, add_in_order
 from eyechart.registry import exporter
 from eyechart.report.credit import credit
 from eyechart.report.files import text_file
@@ -72,7 +72,7 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         "doc_hash": _hash(json_text(doc)),
         "prompt_hash": _hash(prompt),
         "target_hash": _hash(json_text(target)),
-        METRIC: sum(values) / len(values) if values else None,
+        METRIC: add_in_order(values) / len(values) if values else None,
         MARK: [reply_record(result.reply) if result.reply else None for result in trials],
     }
     if any(result.reply is None for result in trials):

@@ -128,6 +128,7 @@ def estimate(plan: Plan) -> Estimate:
                 left.append(item)
         workload.add(left)
     n_assumed = quick.n_assumed + exact.n_assumed
+    quick.close()
     return _estimate(plan, workload, n_samples, answered, failing, tuple(reasons), n_assumed)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from eyechart.exchange import add_in_order
 from eyechart.score.cells import Answers, accepted
 from eyechart.score.contractions import CONTRACTIONS
 from eyechart.score.lift import metric
@@ -42,7 +43,7 @@ def vqa_accuracy(prediction: str, answers: Answers) -> float:
         return 0.0
     agreeing = golds.count(read)
     credits = [min(1.0, (agreeing - (gold == read)) / 3) for gold in golds]
-    return sum(credits) / len(credits)
+    return add_in_order(credits) / len(credits)
 
 
 @lru_cache(maxsize=4096)  # ten people often give the same answer

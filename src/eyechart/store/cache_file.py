@@ -128,7 +128,8 @@ class Readers:
         with self._lock:
             if self._is_closed:
                 reader.db.close()
-            self._all.append(reader)
+            else:
+                self._all.append(reader)
         self._own.reader = reader
         return reader
 

@@ -14,7 +14,11 @@ def connect(path: Path) -> sqlite3.Connection:
     """A connection that writes."""
     # Iterators are handed from thread to thread, never used by two at once.
     db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-    db.execute("PRAGMA synchronous = FULL")  # a reply counts as done when it is on disk
+    try:
+        db.execute("PRAGMA synchronous = FULL")  # a reply counts as done when it is on disk
+    except BaseException:
+        db.close()
+        raise
     return db
 
 

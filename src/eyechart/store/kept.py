@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import StoreError
-from eyechart.store import schema
-from eyechart.store.database import connect_to_read, store_errors
+from eyechart.store.database import store_errors
 from eyechart.store.journal import FILE_NAME
+from eyechart.store.pages import open_to_read
 from eyechart.store.tasks import Replied, Task, tasks_of
 from eyechart.types import Reply, Sample
 
@@ -59,9 +59,7 @@ class EarlierRuns:
 
     def _add(self, path: Path, wanted: Any) -> None:
         with contextlib.ExitStack() as stack:
-            db = stack.enter_context(contextlib.closing(connect_to_read(path)))
-            schema.check_version(db, str(path))
-            schema.complete(db)
+            db = stack.enter_context(contextlib.closing(open_to_read(path)))
             if wanted is not None:
                 said = db.execute("SELECT value FROM meta WHERE name = 'manifest'").fetchone()
                 if said is None or msgspec.json.decode(said[0]).get("identity") != wanted:
@@ -100,9 +98,7 @@ class KeptReplies:
         self._earlier = earlier
         self._db = None
         if path is not None and path.is_file():
-            with store_errors(path):
-                self._db = connect_to_read(path)
-                schema.check_version(self._db, str(path))
+            self._db = open_to_read(path)
 
     def tasks(self, position: int, sample: Sample, trials: int, *, together: bool = False) -> list[Task]:
         """Every trial of a sample, saying which have a reply, as the journal's own tasks do."""

@@ -40,7 +40,18 @@ class Pages:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with store_errors(self.path), contextlib.closing(connect_to_read(self.path)) as db:
-            schema.check_version(db, str(self.path))
-            schema.complete(db)
+        with store_errors(self.path), contextlib.closing(open_to_read(self.path)) as db:
             yield db
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """A connection to a journal of any version that this eyechart reads."""
+    with store_errors(path):
+        db = connect_to_read(path)
+        try:
+            schema.check_version(db, str(path))
+            schema.complete(db)
+        except BaseException:
+            db.close()
+            raise
+        return db

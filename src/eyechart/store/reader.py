@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from eyechart.store import schema
 from eyechart.store.counts import PROVISIONAL, Counts
-from eyechart.store.database import connect_to_read, store_errors
+from eyechart.store.database import store_errors
+from eyechart.store.pages import open_to_read
 from eyechart.store.tasks import Task, tasks_of
 from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer
 
@@ -45,13 +47,13 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptCalls:
-    """Calls that are on disk, over one connection; `close` it in the end."""
+    """Calls that are on disk, over one connection that opens with the first hit; `close` it in the end."""
 
     def __init__(self, path: Path) -> None:
-        with store_errors(path):
-            self._db = connect_to_read(path)
-            schema.complete(self._db)
-            self._keys = {row[0] for row in self._db.execute("SELECT key FROM calls")}
+        self._path = path
+        self._db: sqlite3.Connection | None = None
+        with store_errors(path), contextlib.closing(open_to_read(path)) as db:
+            self._keys = {row[0] for row in db.execute("SELECT key FROM calls")}
 
     def has(self, key: str) -> bool:
         """Whether this was ever asked; it may not be on disk yet."""
@@ -59,6 +61,8 @@ class KeptCalls:
 
     def reply(self, sample: str, trial: int, key: str) -> Reply | None:
         """What was said then; None where it was never asked."""
+        if self._db is None:
+            self._db = open_to_read(self._path)
         sql = "SELECT body FROM calls WHERE sample = ? AND trial = ? AND key = ?"
         row = self._db.execute(sql, (sample, trial, key)).fetchone()
         return None if row is None else _reply.decode(row[0])
@@ -69,7 +73,9 @@ class KeptCalls:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._db.close()
+        if self._db is not None:
+            self._db.close()
+            self._db = None
 
 
 class JournalReader(Counts):

@@ -14,6 +14,7 @@ from typing import Any
 
 from eyechart.data.json_file import json_errors, read_bytes
 from eyechart.errors import DataError, UsageError
+from eyechart.exchange import add_in_order
 from eyechart.report.multi.files import write_scores, write_summary
 from eyechart.report.multi.labels import ScoredPredictions, summarise_predictions
 from eyechart.report.multi.tables import absolute_line, rejection_line, summary_object, tables
@@ -63,8 +64,8 @@ def metrics(
         files += write_summary(folder, scored.rows, prefix, notes)
     lines = (absolute_line(scored.rows), rejection_line(scored.rows))
     return Metrics(
-        score=sum(row.score for row in scored.rows),
-        total=sum(row.total for row in scored.rows),
+        score=add_in_order(row.score for row in scored.rows),
+        total=add_in_order(row.total for row in scored.rows),
         n=len(scored.rows),
         summary=summary_object(scored.rows),
         tables=tables(scored.rows),

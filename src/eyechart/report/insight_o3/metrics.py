@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+from eyechart.exchange import add_in_order
+
 # How a sample ends: with a verdict, with a reply that did not end by itself, or without either.
 End: TypeAlias = Literal["correct", "wrong", "incomplete", "invalid"]
 
@@ -88,9 +90,9 @@ def _rates(counts: Mapping[str, int]) -> dict[str, float]:
 
 
 def _spread(values: Sequence[float]) -> dict[str, float]:
-    # Added up one after the other, as numpy does with fewer than eight numbers: equal to the last digit.
-    mean = sum(values) / len(values)
-    return {"mean": mean, "std": math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))}
+    mean = add_in_order(values) / len(values)
+    squares = add_in_order((value - mean) ** 2 for value in values)
+    return {"mean": mean, "std": math.sqrt(squares / len(values))}
 
 
 def _cell(value: Mapping[str, float], trials: int) -> str:
