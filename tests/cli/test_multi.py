@@ -711,3 +711,63 @@ def test_every_way_in_says_what_is_left_out_and_which_images_are_not_shown(
     for told in (asked.err, multi(place, *by_name).err, eyechart("data", "check", *source, cwd=place).out):
         assert left_out in told
         assert not_shown in told
+
+
+OWN = """
+class Own:
+    def generate_answer(self, question):
+        rounds = question.pop("prompted_content_list", None)
+        if rounds is None:
+            question["input_message"] = question.pop("prompted_content")
+            return {**question, "prediction": "<think>one red</think>A", "latency": 0.5}
+        question |= {"input_message_list": rounds, "answer_history": ["first said", "second said"]}
+        return {**question, "prediction": "A", "thinking": "two squares", "latency": 0.5}
+"""
+
+
+def test_what_an_evaluator_returns_is_in_the_predictions_as_it_returned_it(place: Path) -> None:
+    (place / "own.py").write_text(OWN, encoding="utf-8")
+    multi(
+        place, "--problem_file", "../data/problem.json", "--input_type", 2, "--in_turn", "-m",
+        "python:own.py:Own", "--output_name", "own",
+    )  # fmt: skip
+    folder = place.parent / "results" / "own"
+    entries = read(folder / "prediction.json")
+    assert entries == read(folder / "eyechart" / "official" / "prediction.json")
+    rounds = entries["czsx_0_1"]
+    assert rounds["answer_history"] == ["first said", "second said"]
+    assert (rounds["prediction"], rounds["thinking"], rounds["latency"]) == ("A", "two squares", 0.5)
+    assert len(rounds["input_message_list"]) == len(rounds["image_list"]) == 2
+    assert entries["czsx_0_0"]["prediction"] == "<think>one red</think>A"
+    assert entries["czsx_0_0"]["latency"] == 0.5
+    assert list(entries["czsx_0_0"])[:2] == ["question_id", "question_image_number"]
+    shown = eyechart("show", folder, "czsx_0_1", cwd=place).out
+    for said in ("first said", "second said", "two squares"):
+        assert said in shown
+    files = ("--label_file", "../data/problem.json", "--prediction_file", folder / "prediction.json")
+    scored = eyechart("multi-metrics", *files, cwd=place)
+    points = {name: entry["score"] for name, entry in read(folder / "score.json").items()}
+    assert scored.code == 0
+    assert points == {
+        name: entry["score"] for name, entry in read(folder / "eyechart" / "official" / "score.json").items()
+    }
+
+
+def test_a_class_that_gives_no_prediction_is_quoted_in_its_own_words(place: Path) -> None:
+    (place / "none.py").write_text(
+        "class None_:\n    def generate_answer(self, question):\n"
+        "        return {**question, 'prediction': '', 'feedback': 'context too long'}\n",
+        encoding="utf-8",
+    )
+    by_name = (
+        "--problem_file",
+        "../data/problem.json",
+        "-m",
+        "python:none.py:None_",
+        "--output_name",
+        "none",
+    )
+    multi(place, *by_name, "--eval_num", 2, code=1)
+    folder = place.parent / "results" / "none"
+    for path in (folder / "prediction.json", folder / "eyechart" / "official" / "prediction.json"):
+        assert {entry["feedback"] for entry in read(path).values()} == {"context too long"}

@@ -5,10 +5,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from eyechart.model.adapt import adapt
-from eyechart.model.evaluator import multi_question, multi_reply
+from eyechart.model.evaluator import RETURNED, multi_question, multi_reply
 from eyechart.types import (
     MODELS_TURN,
     Image,
@@ -163,19 +164,55 @@ def test_earlier_rounds(answered: dict[str, Any], earlier: tuple[str, ...]) -> N
     assert reply(prediction="A", **answered).earlier == earlier
 
 
-def test_what_the_class_says_it_sent_is_kept_if_it_is_words() -> None:
-    assert reply(prediction="A", input_message="甲").evidence == {"input_message": "甲"}
-    assert reply(prediction="A", input_message_list=["甲", "乙"]).evidence["input_message_list"] == [
-        "甲",
-        "乙",
-    ]
-    assert reply(prediction="A", input_message=[{"role": "user"}], input_message_list=[]).evidence == {}
+class Number:
+    """As numpy's and torch's."""
+
+    def tolist(self) -> float:
+        return 0.5
+
+
+def returned(**answered: Any) -> dict[str, Any]:
+    found = reply(prediction="A", **answered)
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Reply) == found
+    return dict(found.evidence.get(RETURNED, {}))
+
+
+def test_what_a_class_returns_is_kept_as_it_returned_it() -> None:
+    told = {
+        "input_message": [{"role": "user", "content": "甲"}],
+        "answer_history": ["r1", "r2"],
+        "thinking": {"steps": [1, 2.5, None, True]},
+        "latency": 0.25,
+    }
+    assert returned(question_id="czsx_0_0", question_image_number=2, image_list=["a.png"], **told) == told
+    assert returned() == {}
+
+
+def test_what_json_cannot_hold_is_kept_as_far_as_it_can_be() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    told = returned(
+        score=Number(), places=(1, 2), seen={3}, big=2**70, half="\ud83d", thing=object(), endless=endless
+    )
+    assert (told["score"], told["places"], told["seen"]) == (0.5, [1, 2], [3])
+    assert (told["big"], told["half"]) == (str(2**70), "\ufffd")
+    assert told["thing"].startswith("<object object")
+
+
+def test_an_image_within_what_was_returned_is_cut() -> None:
+    content = [{"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 500_000}}]
+    (sent,) = returned(input_message=[{"role": "user", "content": content}])["input_message"]
+    assert sent["content"][0]["image_url"]["url"].startswith("data:image/png;base64,AAAA")
+    assert len(str(sent)) < 300
 
 
 def test_thinking_and_half_characters() -> None:
     found = reply(prediction="<think>嗯</think>A\ud83d", answer_history=["\ud83d", "A"])
     assert (found.text, found.thinking) == ("A\ufffd", "嗯")
     assert found.earlier[0] == "\ufffd"
+    assert found.evidence[RETURNED]["prediction"] == "<think>嗯</think>A\ufffd"
+    cut_off = reply(prediction="<think>嗯")
+    assert (cut_off.text, cut_off.evidence) == ("", {})
 
 
 class Evaluator:

@@ -99,6 +99,7 @@ class Journey:
             answer, asks[0] = await converse(self.asker, self.calls, first.request, first.ask)
         else:
             answer = await self.asker.ask(first.request, len(trials))
+            asks[0] = as_asked(asks[0], answer.replies[0])
             if len(answer.replies) == 1 < len(trials):
                 self.asker.is_one_by_one = True
         self.count_requests()  # so that they are on disk with what they brought

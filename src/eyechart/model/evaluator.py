@@ -6,6 +6,7 @@ Several: prompted_content_list in place of the last, picture k of image_list goi
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,13 @@ from eyechart.model.handover import as_unicode, files_of
 from eyechart.model.thinking import split_thinking
 from eyechart.types import Reply, Request, Usage
 
-_MESSAGES = ("input_message", "input_message_list")  # what the class says it sent
+NO_PREDICTION = "generate_answer gave no prediction: "  # before the class's own reason
+RETURNED = "returned"  # in a reply's evidence: what the class returned besides what we know
+
 _SYSTEM = "prompted_system_content"
+_OURS = ("question_id", "question_image_number", "image_list")  # handed over, so known without the class
+_LONGEST_DATA_URL = 1000  # characters; longer ones are images, which the run knows already
+_DEEPEST = 20
 
 
 class _Question(dict[str, Any]):
@@ -67,7 +73,7 @@ def multi_reply(answered: Any) -> Any:
         raise ModelError("generate_answer must return the question with a 'prediction'")
     prediction = answered["prediction"]
     if not prediction and answered.get("feedback"):
-        raise ModelError(f"generate_answer gave no prediction: {answered['feedback']}")
+        raise ModelError(f"{NO_PREDICTION}{answered['feedback']}")
     if not isinstance(prediction, str):
         return prediction
     text, thinking = split_thinking(as_unicode(prediction))
@@ -76,15 +82,41 @@ def multi_reply(answered: Any) -> Any:
         thinking=thinking,
         usage=_usage(answered),
         earlier=_earlier(answered),
-        evidence={name: answered[name] for name in _MESSAGES if _is_text(answered.get(name))},
+        evidence={RETURNED: returned} if (returned := _returned(answered, text)) else {},
     )
 
 
-def _is_text(value: Any) -> bool:
-    """Whether it is words alone: some classes put whole requests there, pictures and all."""
-    return isinstance(value, str) or (
-        isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
-    )
+def _returned(answered: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Everything that a class returned and that nobody else knows, as values that can be kept.
+
+    A prediction is among it where it held thoughts, and an answer besides.
+    """
+    told = {str(name): _plain(value) for name, value in answered.items() if name not in _OURS}
+    if not text or told["prediction"] == text:
+        del told["prediction"]
+    return told
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A value as JSON can hold it: numbers of numpy as numbers, what is no plain value as its text.
+
+    The base64 text of an image, which some classes return with all that they sent, is cut.
+    """
+    if isinstance(value, str):
+        if value.startswith("data:") and len(value) > _LONGEST_DATA_URL:
+            return f"{value[:40]}… ({len(value):,} characters)"
+        return as_unicode(value)
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    if depth < _DEEPEST:
+        if isinstance(value, Mapping):
+            return {as_unicode(str(name)): _plain(one, depth + 1) for name, one in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [_plain(one, depth + 1) for one in value]
+        if callable(to_list := getattr(value, "tolist", None)):  # numpy and torch
+            with contextlib.suppress(Exception):
+                return _plain(to_list(), depth + 1)
+    return as_unicode(str(value)[:_LONGEST_DATA_URL])
 
 
 def _usage(answered: Mapping[str, Any]) -> Usage | None:

@@ -152,6 +152,8 @@ def _answers(sample: Sample) -> Iterator[RenderableType]:
 
 def _message(message: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield _line(f"{message.get('role', '?')}:", "italic")
+    if not message.get("parts"):  # a class that took all rounds at once need not say what was said in each
+        yield _body("(not told)", "dim")
     for part in message.get("parts", ()):
         if "image" in part:
             yield _image(part["image"])

@@ -30,8 +30,6 @@ def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
     entries: dict[str, dict[str, Any]] = {}
     for result in done.samples(0):
         entry = answered(result)
-        if "feedback" in entry:  # the reason alone: advice names flags of other verbs
-            entry["feedback"] = str(entry["feedback"]).partition("\n")[0]
         if result.reply is None and not is_over:
             del entry["prediction"]  # what has one, even an empty one, is done: so the original reads it
             if result.failure is None:

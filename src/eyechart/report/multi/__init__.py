@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eyechart.model.evaluator import NO_PREDICTION, RETURNED
 from eyechart.model.secrets import without_secrets
 from eyechart.registry import exporter
 from eyechart.report.files import drop_files, write_json
@@ -67,8 +68,11 @@ def answered(result: Result) -> dict[str, Any]:
         n_rounds = len(asked.get("input_message_list", [""]))
         entry["image_list"] = images + [""] * (n_rounds - len(images))
     if reply is None:
-        reason = result.failure.reason if result.failure else "not asked"
-        return entry | {"prediction": "", "feedback": reason}
+        # The reason alone, as the class gave it: advice names flags of other verbs.
+        reason = result.failure.reason.partition("\n")[0] if result.failure else "not asked"
+        return entry | {"prediction": "", "feedback": reason.removeprefix(NO_PREDICTION)}
+    if (returned := reply.evidence.get(RETURNED)) is not None:  # by an evaluator class: as it returned it
+        return {**entry, **asked, "prediction": reply.text, **returned}
     entry |= asked
     if reply.earlier:
         entry["answer_history"] = [*reply.earlier, reply.text]
@@ -83,7 +87,8 @@ def answered(result: Result) -> dict[str, Any]:
 
 def _input_messages(result: Result) -> dict[str, Any]:
     """What was asked, round by round: as a model's own class says, else as it was sent."""
-    told = result.reply.evidence if result.reply else {}
+    evidence = result.reply.evidence if result.reply else {}
+    told = evidence.get(RETURNED, evidence)
     found = {name: told[name] for name in _MESSAGES if name in told}
     if found or not result.asked:
         return found
