@@ -771,3 +771,26 @@ def test_a_class_that_gives_no_prediction_is_quoted_in_its_own_words(place: Path
     folder = place.parent / "results" / "none"
     for path in (folder / "prediction.json", folder / "eyechart" / "official" / "prediction.json"):
         assert {entry["feedback"] for entry in read(path).values()} == {"context too long"}
+
+
+@pytest.mark.parametrize("education", ["小学", "", None])
+def test_an_unknown_education_is_counted_as_other_by_both_commands(
+    place: Path, data: MultiData, education: str | None
+) -> None:
+    problems = read(data.problem_file)
+    problems["czsx_0"]["education"] = education
+    write_json(data.problem_file, problems)
+    by_name = ("--problem_file", "../data/problem.json", "-m", "python:mine.py:XEvaluator")
+    asked = multi(place, *by_name, "--output_name", "one")
+    folder = place.parent / "results" / "one"
+    files = ("--label_file", "../data/problem.json", "--prediction_file", folder / "prediction.json")
+    scored = eyechart("multi-metrics", *files, "--detail", cwd=place)
+    assert scored.code == 0, scored.err
+    for told in (asked.err, scored.err):
+        assert "is none of 初中, 高中, 大学, 社会, 其他" in told
+        assert "counted as Other" in told
+    tables = [
+        [line for line in path.read_text("utf-8").splitlines() if line.startswith("| Other")]
+        for path in (folder / "summary.md", folder / "eyechart" / "official" / "summary.md")
+    ]
+    assert tables[0] == tables[1] != []

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from eyechart.data.multi.files import level_of
 from eyechart.registry import scorers
-from eyechart.report.multi.tables import level_of
 from eyechart.score.multi import KINDS, total_points
 from eyechart.types import Failure, Reply, Result, Sample
 

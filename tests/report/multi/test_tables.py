@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.errors import DataError
 from eyechart.report.multi.tables import (
     IMAGES,
     TYPES,
@@ -11,7 +10,6 @@ from eyechart.report.multi.tables import (
     by_image,
     by_level,
     by_type,
-    level_of,
     rejection_line,
     statistics_rows,
     summary_object,
@@ -101,8 +99,3 @@ def test_rejections_without_a_picture_are_not_told() -> None:
 
 def test_formulas_in_subjects_are_guarded() -> None:
     assert statistics_rows([row(subject="=1+1")])[1][1] == "'=1+1"
-
-
-def test_an_education_that_is_not_known() -> None:
-    with pytest.raises(DataError, match="幼儿园"):
-        level_of("幼儿园", "数学")

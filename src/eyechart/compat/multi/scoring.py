@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.json_file import json_errors, read_bytes
+from eyechart.data.multi.files import education_remark
 from eyechart.errors import DataError, UsageError
 from eyechart.exchange import add_in_order
 from eyechart.report.multi.files import write_scores, write_summary
@@ -108,6 +109,9 @@ def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[s
     missing = [name for name in said if said[name] is None]
     failed = [name for name in said if said[name] == "" and scored.details[name].get("feedback")]
     notes = []
+    educations = {name: str(entry["education"]) for name, entry in scored.details.items()}
+    if levels := education_remark(educations, "questions"):
+        notes.append(f"{labels.name}: {levels}")
     if missing:
         notes.append(
             f"{_questions(missing, 'has', 'have')} no prediction in {predictions.name}, e.g. {missing[0]}; "

@@ -14,13 +14,13 @@ from typing import Any
 
 from eyechart.data.multi.captions import read_captions, refuse_missing
 from eyechart.data.multi.files import (
-    LEVELS,
     OLD_MARK,
-    SUBJECT_LEVELS,
     TYPES,
     Knowledge,
     Problem,
+    education_remark,
     first_of,
+    level_of,
     read_hard_list,
     read_knowledge,
     read_problems,
@@ -162,7 +162,12 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
         read_knowledge(files.knowledge_file) if files.knowledge_file else {},
         Wanted(captions, files.cap_in_cnt, files.numbering),
     )
-    remarks = (choice.remark(selection), *_images_remarks(problems, source))
+    levels = education_remark({name: one.education or "" for name, one in problems.items()}, "problems")
+    remarks = (
+        choice.remark(selection),
+        *_images_remarks(problems, source),
+        levels and f"{files.problem_file.name}: {levels}",
+    )
     source = replace(source, remarks=tuple(filter(None, remarks)))
     if captions is not None and files.caption_file is not None and not files.allow_missing_captions:
         refuse_missing(source.images_in_use(), captions, files.caption_file)
@@ -227,7 +232,7 @@ def _meta(question: Question, prepared: Prepared) -> dict[str, Any]:
         "type_name": prepared.question_type,
         "education": education,
         "subject": subject,
-        "level": SUBJECT_LEVELS.get(subject) or LEVELS.get(education, "Other"),
+        "level": level_of(education, subject),
         "problem_id": problem.problem_id,
         "question_image_number": n_images,
         "image_class": image_class(n_images),

@@ -30,6 +30,8 @@ TYPES: Mapping[str, tuple[int, str]] = {
 LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
 SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
 
+OTHER_LEVEL = "Other"  # also for an education that is none of these, or missing
+
 _NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
 
 MARK = re.compile(r"\[IMAGE_([0-9]+)]")
@@ -74,6 +76,28 @@ class Knowledge:
     knowledge_content: str
     knowledge_images: list[str] = field(default_factory=list)
     knowledge: str = ""
+
+
+def level_of(education: str, subject: str) -> str:
+    """The level under which a subject of an education is counted.
+
+    >>> level_of("初中", "数学"), level_of("社会", "驾考"), level_of("社会", "法律"), level_of("小学", "数学")
+    ('JuH', 'Driving', 'Soc', 'Other')
+    """
+    return SUBJECT_LEVELS.get(subject) or LEVELS.get(education, OTHER_LEVEL)
+
+
+def education_remark(of: Mapping[str, str], what: str) -> str:
+    """One line on educations that are none of the known ones; empty where all are. `of`: by id."""
+    unknown = {name: education for name, education in of.items() if education not in LEVELS}
+    if not unknown:
+        return ""
+    name, education = next(iter(unknown.items()))
+    said = repr(education) if education else "missing"
+    return (
+        f"education of {len(unknown)} of {len(of)} {what} is none of {', '.join(LEVELS)}, e.g. {said} of "
+        f"{name!r}; counted as {OTHER_LEVEL}"
+    )
 
 
 def with_marks(text: str) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eyechart.data.multi.files import LEVELS, SUBJECT_LEVELS
-from eyechart.errors import DataError
 from eyechart.report.exports import guarded
 
 _LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others, as they come
@@ -73,18 +71,6 @@ class Tally:
     def accuracy(self) -> float:
         """Questions with all their points, in percent."""
         return self.correct / self.count * 100 if self.count else 0.0
-
-
-def level_of(education: str, subject: str) -> str:
-    """The level under which a subject of an education is counted.
-
-    >>> level_of("初中", "数学"), level_of("社会", "驾考"), level_of("社会", "法律")
-    ('JuH', 'Driving', 'Soc')
-    """
-    if education not in LEVELS:
-        known = ", ".join(LEVELS)
-        raise DataError(f"no education named {education!r}", hint=f"use one of: {known}")
-    return SUBJECT_LEVELS.get(subject, LEVELS[education])
 
 
 def in_order(ids: Iterable[str]) -> list[str]:
