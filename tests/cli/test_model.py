@@ -43,13 +43,14 @@ def test_an_endpoint_is_asked_six_questions_unless_more_are_wanted(tmp_path: Pat
         assert len(server.asked) == 7  # the conversation has two rounds
         assert six.json["abilities"]["text only"] == "yes"
         assert six.json["expected"]["several pictures"] == "green"
-        assert six.json["conclusions"] == {
+        assert set(six.json["conclusions"].values()) == {"not known"}  # it said yellow to all of them
+        server.asked.clear()
+        more = eyechart(*usual, "--multi", "--lang", "en", cwd=tmp_path)
+        assert more.json["conclusions"] == {
             "sees pictures": "no",
             "tells several pictures apart": "no",
             "remembers earlier rounds": "not known",
         }
-        server.asked.clear()
-        more = eyechart(*usual, "--multi", "--lang", "en", cwd=tmp_path)
         assert more.json["abilities"]["single choice in words (en)"] == "yes"
         assert len(more.json["abilities"]) == 6 + 11
         assert set(more.json["answered"].values()) == {True}
@@ -98,3 +99,54 @@ def test_a_terminal_shows_what_is_asked_and_is_left_clean(monkeypatch: pytest.Mo
         asyncio.run(_check(ScriptedModel(dies), cases(), 9.0))
     clear = "\r\x1b[K"
     assert shown.getvalue() == f"{clear}1 of 6: text only{clear}2 of 6: one picture{clear}"
+
+
+TESTED = """
+from pathlib import Path
+
+class MyEvaluator:
+    def __init__(self, model_dir, device_map):
+        Path("made.txt").write_text(f"{model_dir} {device_map}")
+
+    def generate_answer(self, question):
+        with open("asked.txt", "a", encoding="utf-8") as log:
+            log.write(f"{len(question.get('prompted_content_list', ['']))}\\n")
+        return question | {"prediction": "A"}
+"""
+ARGS = (
+    "model_list = {'mymodel': {'model_type': 'local', 'executor': 'mymodel', 'evaluator': 'MyEvaluator'}}\n"
+)
+
+
+@pytest.mark.slow
+def test_the_arguments_of_multis_own_tester_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "mymodel.py").write_text(TESTED, encoding="utf-8")
+    (tmp_path / "args.py").write_text(ARGS, encoding="utf-8")
+    done = eyechart(
+        "model", "check", "--model", "mymodel", "--model_dir", "weights", "--cuda_device", "cpu",
+        "--lang", "zh", "--in_turn", "--input_type", 2, "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.code == 1, done.err
+    assert (tmp_path / "made.txt").read_text() == "weights cpu"
+    assert len(done.json["abilities"]) == 6 + 7
+    assert set(done.json["conclusions"].values()) == {"not known"}, "it always says the same"
+    assert (tmp_path / "asked.txt").read_text().split().count("2") == 1 + 2  # ours, and MULTI's two in rounds
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ([], "no model given"),
+        (["openai/m", "--in_turn"], "add --multi"),
+        (["openai/m", "--model", "gpt-4o"], "two models"),
+        (["--model", "nonsense"], "no model of the original's list"),
+        (["openai/m", "--cuda_device", "cpu"], "--cuda_device means nothing"),
+    ],
+)
+def test_the_testers_arguments_are_refused_where_they_mean_nothing(
+    tmp_path: Path, said: list[str], words: str
+) -> None:
+    done = eyechart("model", "check", *said, cwd=tmp_path, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    assert done.code == 2
+    assert words in done.err

@@ -224,3 +224,75 @@ def test_local_names_run_in_the_originals_folder_and_nowhere_else(here: Path) ->
 def test_the_list_names_every_model() -> None:
     text = "\n".join(model_lines())
     assert all(f"  {name} " in text for name in (*SERVED, *LOCAL))
+
+
+ARGS = """
+import argparse
+import nothing_of_this_name
+
+NOT_A_LIST = {"a": 1}
+model_list = {
+    "gpt-4o": {"model_type": "api", "executor": "gpt", "evaluator": "GPTEvaluator", "split_sys": True},
+    "qwen-vl": {"model_type": "local", "support_input": [0, 1, 2], "executor": "qwen", "evaluator": "Device"},
+    "MyModel": {
+        "model_type": "local",
+        "support_input": [0, 2, 3],
+        "executor": "mymodel",
+        "evaluator": "Local",
+        "split_sys": True,
+    },
+    "made": dict(executor="mymodel", evaluator="Local"),
+    "bad": {"executor": "../mymodel", "evaluator": "Local"},
+}
+model_list["later"] = {
+    "model_type": "api", "avail_model": ["v1", "v2"], "executor": "mymodel", "evaluator": "Remote"
+}
+open("executed.txt", "w").write("x")
+
+
+def parse_args_for_eval():
+    return argparse.ArgumentParser().parse_args()
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "start"), [("eval/args.py", "eval"), ("eval/args.py", "eval/models"), ("eval/args.py", ".")]
+)
+def test_an_evaluator_that_is_listed_in_args_py_is_found(
+    here: Path, monkeypatch: pytest.MonkeyPatch, args: str, start: str
+) -> None:
+    (here / "eval" / "models").mkdir(parents=True)
+    (here / args).write_text(ARGS, encoding="utf-8")
+    for name in ("mymodel.py", "qwen_hf.py"):
+        (here / "eval" / "models" / name).write_text(CLASSES, encoding="utf-8")
+    monkeypatch.chdir(here / start)
+    mine = choose_model(Arguments(model="MyModel", model_dir="weights"))
+    assert (mine.name, mine.split_sys, dict(mine.params)) == (
+        "MyModel", True, {"path": "weights", "device_map": "auto"},
+    )  # fmt: skip
+    assert mine.spec.endswith("models/mymodel.py:Local")
+    later = choose_model(Arguments(model="later", api_key="k"))
+    assert (later.name, later.params["model"]) == ("v1", "v1")
+    assert choose_model(Arguments(model="later", model_version="v9")).params["model"] == "v9"
+    theirs = choose_model(Arguments(model="qwen-vl"))
+    assert theirs.spec.endswith("models/qwen_hf.py:Device"), (
+        "their own list counts, not ours of another version"
+    )
+    assert choose_model(Arguments(model="gpt-4o")).spec.startswith("openai/")
+    with pytest.raises(UsageError, match="input_type 1 is not one"):
+        choose_model(Arguments(model="MyModel", model_dir="w", input_type=1, caption_file="c.csv"))
+    with pytest.raises(UsageError, match="'bad'") as caught:
+        choose_model(Arguments(model="bad"))
+    assert '"executor": "mymodel"' in caught.value.hint
+    with pytest.raises(UsageError, match="MyModle"):
+        choose_model(Arguments(model="MyModle"))
+    assert "MyModel" in "\n".join(model_lines())
+    assert not list(here.rglob("executed.txt")), "the file is read, not run"
+
+
+@pytest.mark.parametrize("text", ["", "def (", "model_list = 7", "\0", "model_list = {'x': {**y}}"])
+def test_an_args_py_of_another_kind_is_no_list(here: Path, text: str) -> None:
+    (here / "args.py").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="no model of the original's list") as caught:
+        choose_model(Arguments(model="mymodel"))
+    assert "args.py" in caught.value.hint

@@ -10,10 +10,17 @@ from PIL import Image as Pictures
 
 from eyechart.compat.multi.tester import LANGUAGES, multi_cases
 from eyechart.model.adapt import adapt
-from eyechart.model.checkup import Finding, check_model, conclusions
+from eyechart.model.checkup import Case, Finding, check_model, conclusions
+from eyechart.model.checkup import cases as plain_cases
 from eyechart.types import MODELS_TURN, Image
 
-COLOURS = {(255, 0, 0): "red", (0, 0, 255): "blue", (0, 128, 0): "green", (0, 0, 0): "black"}
+COLOURS = {
+    (255, 0, 0): "red",
+    (0, 0, 255): "blue",
+    (0, 128, 0): "green",
+    (255, 255, 0): "yellow",
+    (0, 0, 0): "black",
+}
 NAMES = {"red": ("红", "A"), "blue": ("蓝", "B"), "green": ("绿", "C"), "yellow": ("黄", "D")}
 
 
@@ -71,9 +78,11 @@ class Blind(Sighted):
         return super().answer(text, [])
 
 
-def check(model: Any, lang: Any, *, split_sys: bool = False) -> list[Finding]:
+def check(
+    model: Any, lang: Any = "zh", *, split_sys: bool = False, cases: list[Case] | None = None
+) -> list[Finding]:
     async def work() -> list[Finding]:
-        asked, adapted = multi_cases(lang, split_sys=split_sys), adapt(model, "python:Sighted")
+        asked, adapted = cases or multi_cases(lang, split_sys=split_sys), adapt(model, "python:Sighted")
         try:
             return [found async for found in check_model(adapted, asked=asked)]
         finally:
@@ -118,6 +127,28 @@ def test_who_is_blind_answers_words_alone(lang: Any) -> None:
             "caption for a picture",
         )
     ]
+
+
+@pytest.mark.parametrize("said", ["A", "B", "C", "D", "AC", "红", "red", "blue", "4\n2"])
+def test_one_answer_to_everything_shows_nothing_even_where_it_is_right(said: str) -> None:
+    class Constant:
+        def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+            return question | {"prediction": said}
+
+    asked = [*plain_cases(), *multi_cases("zh"), *multi_cases("en")]
+    found = check(Constant(), cases=asked)
+    assert set(conclusions(found).values()) == {"not known"}
+    assert said != "A" or not [one for one in found if one.verdict == "yes" and one.skill]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_testers_arguments_change_the_prompts(lang: Any) -> None:
+    rounds = {one.ability: one for one in multi_cases(lang, input_type=2, options={"in_turn": True})}
+    assert rounds[f"two pictures at once ({lang})"].turns.count(MODELS_TURN) == 1
+    assert len(rounds) == 7
+    assert len(multi_cases(lang, input_type=0)) == 3
+    plain, shot = multi_cases(lang)[0], multi_cases(lang, options={"few_shot": 1, "cot": True})[0]
+    assert len(shot.turns[0].text) > len(plain.turns[0].text)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

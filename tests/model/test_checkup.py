@@ -208,8 +208,10 @@ def test_conclusions_are_drawn_skill_by_skill() -> None:
         "tells several pictures apart": "no",
         "remembers earlier rounds": "not known",  # the rounds are about pictures
     }
-    half = check(ScriptedModel(lambda request: "red"))
+    half = check(ScriptedModel(lambda request: "red" if request.messages[-1].images else "yellow"))
     assert conclusions(half)["sees pictures"] == "partly"
+    same = check(ScriptedModel(lambda request: "green"))
+    assert set(conclusions(same).values()) == {"not known"}
 
 
 @pytest.mark.slow

@@ -134,16 +134,24 @@ async def check_model(
         yield await _put(model, case, timeout_s)
 
 
+def is_constant(findings: Sequence[Finding]) -> bool:
+    """Whether all that was said is one and the same answer to questions whose right answers differ."""
+    answered = [one for one in findings if one.is_answered]
+    return len({one.said.casefold() for one in answered}) == 1 < len({one.expected for one in answered})
+
+
 def conclusions(findings: Sequence[Finding]) -> dict[Skill, Conclusion]:
     """What the answers show of the model, skill by skill. Where there were none they show nothing.
 
-    What was remembered is asked about pictures, so that of a model that sees none it stays unknown.
+    One answer to everything shows nothing either, though it may be the right one somewhere. What was
+    remembered is asked about pictures, so that of a model that sees none it stays unknown.
     """
     found: dict[Skill, Conclusion] = {}
+    by_luck = is_constant(findings)
     for skill in dict.fromkeys(one.skill for one in findings if one.skill):
         of_it = [one for one in findings if one.skill == skill]
-        right = [one.verdict == "yes" for one in of_it]
-        is_told = any(one.verdict == "no" or one.is_answered for one in of_it)
+        right = [one.verdict == "yes" and not by_luck for one in of_it]
+        is_told = any(one.verdict == "no" or (one.is_answered and not by_luck) for one in of_it)
         wrong: Conclusion = "no" if is_told else "not known"
         found[skill] = "yes" if all(right) else "partly" if any(right) else wrong
     if found.get("sees pictures") in ("no", "not known") and found.get("remembers earlier rounds") == "no":

@@ -1,10 +1,17 @@
-"""Whom MULTI's arguments mean: an endpoint, an evaluator class, or a name of the original's own list."""
+"""Whom MULTI's arguments mean: an endpoint, an evaluator class, or a name of the original's own list.
+
+People add their evaluators to that list in the file args.py, in the folder above their class. It is read as
+text: of its dictionaries only those that are written out are taken, and nothing in it is run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from eyechart.compat.multi.arguments import Arguments
 from eyechart.compat.multi.evaluators import Chosen, evaluator
@@ -31,6 +38,8 @@ class Local:
     evaluator: str
     split_sys: bool = False
     inputs: tuple[int, ...] = (0, 1, 2)
+    folder: Path = Path()  # in which the folder `models` lies
+    version: str = ""  # of a class that asks an endpoint: the one that is asked where none is named
 
 
 _WORDS, _PICTURES = (0, 1), (2,)
@@ -75,7 +84,8 @@ LOCAL: Mapping[str, Local] = {
 def choose_model(arguments: Arguments) -> Chosen:
     """The model that the arguments mean. Those that mean nothing to it are refused by name."""
     given = arguments.model
-    if arguments.use_modelscope and (given or "").lower() not in LOCAL:
+    file, own = registered()
+    if arguments.use_modelscope and not {given, (given or "").lower()} & {*LOCAL, *own}:
         raise UsageError(
             "--use_modelscope chooses among the original's own modules",
             hint=f"give the evaluator that you want: --model {_EVALUATOR}",
@@ -86,13 +96,17 @@ def choose_model(arguments: Arguments) -> Chosen:
         return evaluator(arguments, given)
     if "/" in given:
         return _by_spec(arguments, given)
+    if given in own and given not in SERVED:
+        return _local(arguments, given, _entry(given, own[given], file))
     if (name := given.lower()) in SERVED:
         return _served(arguments, name, SERVED[name])
     if name in LOCAL:
         return _local(arguments, name, LOCAL[name])
     near = did_you_mean(name, model_names(), otherwise="")
-    own = f"python:{given}:XEvaluator" if given.endswith(".py") else _EVALUATOR
-    other = f"write openai/NAME with --api_url, or {own}"
+    mine = f"python:{given}:XEvaluator" if given.endswith(".py") else _EVALUATOR
+    other = (
+        f"write openai/NAME with --api_url, or {mine}, or add it to model_list of args.py in the folder eval"
+    )
     raise UsageError(
         f"--model {given} is no model of the original's list",
         hint=f"{near} Else {other}" if near else f"{other}; --model_list names those of the list",
@@ -122,6 +136,61 @@ def _by_spec(arguments: Arguments, spec: str) -> Chosen:
     return Chosen(spec=spec, name=spec)
 
 
+def registered() -> tuple[Path, dict[str, Mapping[str, Any]]]:
+    """The evaluators that an args.py of the original's form lists: here, above, or in the folder eval."""
+    for folder in (Path(), Path(".."), Path("eval")):
+        file = folder / "args.py"
+        if file.is_file() and (found := dict(_entries(file))):
+            return file, found
+    return Path("args.py"), {}
+
+
+def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Name and description of every evaluator in a file, also of those that are added to the list later."""
+    with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        for statement in ast.parse(file.read_bytes()).body:
+            pairs: list[tuple[ast.expr | None, ast.expr]] = []
+            match statement:
+                case ast.Assign(targets=[ast.Subscript(slice=ast.Constant() as added)], value=value):
+                    pairs = [(added, value)]
+                case (
+                    ast.Assign(value=ast.Dict() as listed)
+                    | ast.AnnAssign(value=ast.Dict() as listed)
+                    | ast.Expr(value=ast.Call(func=ast.Attribute(attr="update"), args=[ast.Dict() as listed]))
+                ):
+                    pairs = list(zip(listed.keys, listed.values, strict=True))
+            for key, value in pairs:
+                with contextlib.suppress(ValueError):  # not written out: made by code, which is not run
+                    name = None if key is None else ast.literal_eval(key)
+                    said = ast.literal_eval(value)
+                    if isinstance(name, str) and isinstance(said, dict) and "evaluator" in said:
+                        yield name, said
+
+
+def _entry(name: str, said: Mapping[str, Any], file: Path) -> Local:
+    module, evaluator_name = said.get("executor"), said["evaluator"]
+    inputs, versions = said.get("support_input", [0, 1, 2]), said.get("avail_model") or [""]
+    is_sound = (
+        all(isinstance(one, str) and one.isidentifier() for one in (module, evaluator_name))
+        and isinstance(inputs, list | tuple)
+        and isinstance(versions, list | tuple)
+    )
+    if not is_sound:
+        raise UsageError(
+            f"{file}: model_list[{name!r}] is no entry of the original's form: {dict(said)}",
+            hint='e.g. {"executor": "mymodel", "evaluator": "MyEvaluator", "model_type": "local", '
+            '"support_input": [0, 1, 2], "split_sys": False}',
+        )
+    return Local(
+        module=str(module),
+        evaluator=str(evaluator_name),
+        split_sys=bool(said.get("split_sys", False)),
+        inputs=tuple(one for one in inputs if one in (0, 1, 2)),
+        folder=file.parent,
+        version=str(versions[0]) if said.get("model_type") == "api" else "",
+    )
+
+
 def _served(arguments: Arguments, registered: str, served: Served) -> Chosen:
     _check_input(arguments, registered, served.inputs)
     if served.is_foreign and arguments.api_url is None:
@@ -144,7 +213,7 @@ def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
     """The original's own evaluator, where we stand in its folder; otherwise somebody must say where it is."""
     _check_input(arguments, registered, local.inputs)
     endings = ("_ms", "") if arguments.use_modelscope else ("", "_hf")
-    files = [Path("models") / f"{local.module}{ending}.py" for ending in endings]
+    files = [local.folder / "models" / f"{local.module}{ending}.py" for ending in endings]
     found = next((file for file in files if file.is_file()), None)
     if found is None:
         split = " --set split_sys=true" if local.split_sys else ""
@@ -152,6 +221,8 @@ def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
             f"--model {registered} runs in a class of the original's, and there is none at {files[-1]}",
             hint=f"start in its folder eval, or give an evaluator file: --model {_EVALUATOR}{split}",
         )
+    if local.version and not arguments.model_dir:
+        arguments = replace(arguments, model_version=arguments.model_version or local.version)
     chosen = evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}")
     note = f"--model {registered}: asked through {local.evaluator} of {found.as_posix()}"
     return replace(
@@ -179,8 +250,8 @@ def _refuse(arguments: Arguments, flags: tuple[str, ...], *, of: str) -> None:
 
 
 def model_names() -> list[str]:
-    """The names of the original's list."""
-    return [*SERVED, *LOCAL]
+    """The names of the original's list, and those of an args.py."""
+    return list(dict.fromkeys([*SERVED, *LOCAL, *registered()[1]]))
 
 
 def model_lines() -> list[str]:
@@ -198,6 +269,12 @@ def model_lines() -> list[str]:
         lines.append(
             f"  {name:<14}  models/{local.module}.py or _hf.py: {local.evaluator}; input types {inputs}"
         )
+    file, own = registered()
+    if own:
+        lines.append(f"names in {file.as_posix()}:")
+        lines += [
+            f"  {name:<14}  {said['evaluator']} of {said.get('executor')}" for name, said in own.items()
+        ]
     lines += [
         "any other model:",
         f"  {_EVALUATOR}  your own class with generate_answer(question)",

@@ -6,7 +6,9 @@ picture beside words; in Chinese and in English.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from eyechart.compat.multi.tester_questions import QUESTIONS, Asked
 from eyechart.data.images import ImageLoader
@@ -21,9 +23,22 @@ from eyechart.types import ImageRef, Message, Sample
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 
 
-def multi_cases(lang: Language, *, split_sys: bool = False) -> list[Case]:
-    """The cases in one language; with `split_sys`, what comes before a question is a system message."""
-    return [_case(asked, lang, split_sys=split_sys) for asked in QUESTIONS]
+def multi_cases(
+    lang: Language,
+    *,
+    split_sys: bool = False,
+    input_type: int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> list[Case]:
+    """The cases in one language; with `split_sys`, what comes before a question is a system message.
+
+    `input_type`: only those that are asked so. `options`: of the prompt, beside those that a case has.
+    """
+    return [
+        _case(replace(asked, options={**asked.options, **(options or {})}), lang, split_sys=split_sys)
+        for asked in QUESTIONS
+        if input_type in (None, asked.options.get("input_type", 0))
+    ]
 
 
 def _case(asked: Asked, lang: Language, *, split_sys: bool) -> Case:
