@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -157,23 +157,42 @@ exporters: Registry[Exporter] = Registry("exporter", see="docs/report.md")
 _published: dict[str, str] = {}  # a data set of the hub or the stem of a file, to the benchmark that reads it
 
 
-def benchmark(name: str, *, hub: str = "", file: str = "") -> Callable[[BenchmarkFactory], BenchmarkFactory]:
+_columns: dict[str, tuple[frozenset[str], ...]] = {}  # a benchmark to columns that its files alone have
+
+
+def benchmark(
+    name: str, *, hub: str = "", file: str = "", columns: Sequence[Collection[str]] = ()
+) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
     """Declare a benchmark: the function returns its `Benchmark`, and its parameters are its own options.
 
     `hub` is the data set (``ORG/NAME``) and `file` the published file (without its ending) that it reads as
-    its own: whoever names one of them means this benchmark.
+    its own: whoever names one of them means this benchmark. A file that has all of one entry of `columns` is
+    taken for one of its files: a run of it as a plain file is refused.
     """
     for published in filter(None, (hub, file)):
         _published[published.lower()] = name
+    _columns[name] = tuple(frozenset(one) for one in columns)
     return lambda factory: benchmarks.record(name, factory)
 
 
 def benchmark_of(published: str) -> str | None:
     """The benchmark that reads a data set of the hub, or a file of that name, as its own."""
+    _load_all_benchmarks()
+    return _published.get(published.lower())
+
+
+def benchmark_with_columns(columns: Collection[str]) -> tuple[str, frozenset[str]] | None:
+    """The benchmark whose files have such columns, and the columns that say so."""
+    _load_all_benchmarks()
+    return next(
+        ((name, one) for name, several in _columns.items() for one in several if one.issubset(columns)), None
+    )
+
+
+def _load_all_benchmarks() -> None:
     for name in benchmarks.names():
         with contextlib.suppress(EyechartError):  # somebody's plug-in, which nobody asked for here
             benchmarks.get(name)  # its module says what it reads
-    return _published.get(published.lower())
 
 
 def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:

@@ -426,6 +426,7 @@ class Benchmark:
 
     `judged_scorer` takes the scorer's place in a run that has a judge. `official` are the options of a run
     (by the names of `Options`) with which the authors' own pipeline asks and scores: ``--parity`` sets them.
+    A run of a benchmark that `needs_images` is refused where no sample has one, except with ``--input none``.
     """
 
     name: str
@@ -437,6 +438,7 @@ class Benchmark:
     circular: Literal["", "headline", "beside"] = ""  # all rotations right: the number, or one beside it
     official: Mapping[str, Any] = field(default_factory=dict)
     files: str = ""  # the exporter that writes the pipeline's own result files
+    needs_images: bool = False
     read_replies: Callable[[Path], Replies] | None = None  # its own format of replies, besides ours
     settings: Mapping[str, Any] = field(default_factory=dict)  # its own options as they stand, for the record
     about: str = ""

@@ -102,7 +102,8 @@ def test_aliases_and_meta() -> None:
         "l2_category": "l", "split": "dev", "extra": [1, 2], "none": None, "file_name": "x.jpg",
     }  # fmt: skip
     found = parts(values, "jsonl")
-    assert (found.id, found.golds, found.hint, found.image) == ("5", ("a",), "h", "x.jpg")
+    assert (found.id, found.golds, found.hint) == ("5", ("a",), "h")
+    assert found.images == [("file_name", "x.jpg")]
     assert found.meta == {
         "category": "3", "l2-category": "l", "split": "dev", "question_id": "q", "extra": [1, 2],
     }  # fmt: skip
@@ -112,7 +113,7 @@ def test_of_several_columns_the_first_with_a_value_wins() -> None:
     found = parts(
         {"question": "?", "category": None, "subset": "map", "image": None, "file_name": "x.jpg"}, "jsonl"
     )
-    assert (found.meta, found.image, found.image_column) == ({"category": "map"}, "x.jpg", "file_name")
+    assert (found.meta, found.images) == ({"category": "map"}, [("file_name", "x.jpg")])
     found = parts({"question": "?", "category": "chart", "subset": "map"}, "jsonl")
     assert found.meta == {"category": "chart", "subset": "map"}
     assert parts({"question": "?", "image": "aGk=", "image_path": "x.jpg"}).meta == {"image_path": "x.jpg"}

@@ -59,7 +59,7 @@ def test_everything_that_can_be_wrong(tmp_path: Path) -> None:
     assert counts(report) == {
         "malformed-row": 2, "duplicate-id": 1, "missing-image": 1, "bad-image": 1, "answer-not-an-option": 1,
         "empty-question": 1, "answer-case": 1, "one-option": 1, "repeated-option": 1,
-        "no-image": 1, "no-answer": 1,
+        "no-image": 1, "no-answer": 1, "several-letters": 1,
     }  # fmt: skip
     assert not report.is_clean
     by_code = {finding.code: finding for finding in report.findings}
@@ -86,7 +86,7 @@ def test_all_pictures_absent_is_one_finding(tmp_path: Path) -> None:
     )
     report = looked_over(path)
     assert (report.n_rows, counts(report)) == (30, {"no-images": 30})
-    assert [finding.severity for finding in report.findings] == ["warning"]
+    assert [finding.severity for finding in report.findings] == ["error"]
     assert len(report.findings[0].examples) == 1
     assert counts(looked_over(path, look_at_images=False)) == {}
 

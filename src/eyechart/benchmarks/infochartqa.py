@@ -13,8 +13,15 @@ from typing import Literal
 from eyechart.registry import benchmark
 from eyechart.types import Benchmark
 
+# A type of question and a chart, under the names that they have in the two releases.
+_COLUMNS = [
+    (kind, chart)
+    for kind in ("question_type_id", "qtype")
+    for chart in ("url", "figure_path", "extra_input_figure_bboxes")
+]
 
-@benchmark("infochartqa", hub="Jietson/InfoChartQA")
+
+@benchmark("infochartqa", hub="Jietson/InfoChartQA", columns=_COLUMNS)
 def infochartqa(
     file: Path | None = None,
     split: str = "",

@@ -64,6 +64,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
             judged_scorer="choice-vlmevalkit",
             circular="headline",
             files="mmbench",
+            needs_images=True,
             settings={"file": str(file) if file else None, "prompt": prompt, "cells": cells},
             about=about,
         )

@@ -54,7 +54,7 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
     said["params"] = parameters(getattr(args, "params", []))
     said["judge_params"] = parameters(getattr(args, "judge_params", []), flag="--judge-param")
     said["settings"] = pairs(getattr(args, "settings", []), flag="--set")
-    said["fields"] = pairs(getattr(args, "fields", []), flag="--field")
+    said["fields"] = columns(getattr(args, "fields", []))
     said["where"] = pairs(getattr(args, "where", []), flag="--where")
     said["ids"] = id_list(getattr(args, "ids", []))
     if getattr(args, "quiet", False):
@@ -74,6 +74,22 @@ def pairs(given: Sequence[str], *, flag: str) -> dict[str, str]:
         if not equals or not name:
             raise UsageError(f"{flag} {text!r} is not of the form NAME=VALUE")
         found[name.strip()] = value
+    return found
+
+
+def columns(given: Sequence[str]) -> dict[str, str | list[str]]:
+    """Turn ``FIELD=COLUMN`` texts into a mapping; a field that is named again has several columns.
+
+    >>> columns(["question=ask", "image=left", "image=right"])
+    {'question': 'ask', 'image': ['left', 'right']}
+    """
+    found: dict[str, str | list[str]] = {}
+    for text in given:
+        for name, column in pairs([text], flag="--field").items():
+            before = found.get(name)
+            found[name] = (
+                column if before is None else [*([before] if isinstance(before, str) else before), column]
+            )
     return found
 
 

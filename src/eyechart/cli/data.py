@@ -131,12 +131,13 @@ def execute_check(args: argparse.Namespace) -> int:
     from eyechart.data.lint import check
     from eyechart.run.options import Options
     from eyechart.run.plan import make_loader
+    from eyechart.run.preflight import make_lint
     from eyechart.run.sources import find_benchmark
 
     options = Options.of(options_of(args))
-    source = find_benchmark(args.source, options).source
+    lint = make_lint(find_benchmark(args.source, options), options)
     report = check(
-        source, make_loader(options), look_at_images=not args.no_images, progress=counting("rows checked")
+        lint, make_loader(options), look_at_images=not args.no_images, progress=counting("rows checked")
     )
     if args.json:
         print_json(report.to_json())

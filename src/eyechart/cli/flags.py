@@ -69,7 +69,12 @@ def add_benchmark_flags(parser: argparse.ArgumentParser) -> None:
 def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
     """How a question is asked."""
     group = parser.add_argument_group("the question")
-    group.add_argument("--input", choices=["image", "none"], help="none: the words alone, without pictures")
+    group.add_argument(
+        "--input",
+        choices=["image", "any", "none"],
+        help="image (default): a row without an image fails where others have one; any: it is asked as text; "
+        "none: all rows are asked as text, without images",
+    )
     group.add_argument("--system", metavar="TEXT", help="a system message before the question")
     group.add_argument(
         "--prompt-template",
@@ -133,7 +138,7 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FIELD=COLUMN",
         dest="fields",
-        help="which column holds a field, e.g. question=ask",
+        help="which column holds a field, e.g. question=ask; image=left,right: two images in each row",
     )
     group.add_argument("--encoding", metavar="NAME", help="e.g. gbk (default: utf-8)")
     group.add_argument(

@@ -246,6 +246,7 @@ def evaluate_all(
     plans = _plans(sources, choose_models(models, options))
     if places := _places(plans):
         note(places)
+    told: set[str] = set()
     for plan in plans:
         if is_verbose:
             for reason in reasons_of(plan.benchmark.source):
@@ -256,7 +257,7 @@ def evaluate_all(
                 note(remark)
         for who in unpriced(plan):
             note(f"--prices says nothing of {who}: the cost will not be known")
-        done = evaluate(plan)
+        done = evaluate(plan, told=told)
         yield done
         if done.is_interrupted:
             return

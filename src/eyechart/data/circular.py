@@ -16,6 +16,7 @@ from functools import cache
 from eyechart.data.choices import LETTERS, parse_choices
 from eyechart.data.lazy import ChangedSource
 from eyechart.errors import DataError, UsageError
+from eyechart.placeholders import number_placeholders
 from eyechart.types import Sample, Source
 
 OFFSET = 1_000_000  # as published: rotation i of a numbered question is its index plus i times this
@@ -32,7 +33,7 @@ def rotations(sample: Sample) -> list[Sample]:
     >>> [(turned.id, dict(turned.choices), turned.golds) for turned in rotations(sample)]
     [('7', {'A': 'cat', 'B': 'dog'}, ('B',)), ('1000007', {'A': 'dog', 'B': 'cat'}, ('A',))]
     """
-    sample = _lettered(sample)
+    sample = _numbered(_lettered(sample))
     turned = [sample]
     if _can_rotate(sample):
         turned = [one for turn in range(len(sample.choices)) if (one := _turned(sample, turn))]
@@ -117,6 +118,18 @@ def _lettered(sample: Sample) -> Sample:
     letters = {gold: gold.strip(" .()").upper() for gold in sample.golds if gold not in texts}
     golds = tuple(gold if letters.get(gold) not in sample.choices else letters[gold] for gold in sample.golds)
     return sample if golds == sample.golds else replace(sample, golds=golds)
+
+
+def _numbered(sample: Sample) -> Sample:
+    """The sample with numbers in placeholders such as ``<image>``, which mean images by their order."""
+    if len(sample.images) < 2 or not any("<" in text for text in sample.choices.values()):
+        return sample
+    hint, question, *texts = number_placeholders([sample.hint, sample.question, *sample.choices.values()])
+    choices = dict(zip(sample.choices, texts, strict=True))
+    if choices == sample.choices:
+        return sample
+    *_, block = number_placeholders([sample.hint, sample.question, sample.choices_text])
+    return replace(sample, hint=hint, question=question, choices=choices, choices_text=block)
 
 
 def _can_rotate(sample: Sample) -> bool:

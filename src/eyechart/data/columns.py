@@ -14,6 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.choices import LETTERS
+from eyechart.data.image_columns import (
+    ALWAYS,
+    Looks,
+    Media,
+    image_slots,
+    is_image_name,
+    next_names,
+    same_image,
+)
 from eyechart.data.literals import read_literal
 from eyechart.data.rows import Row
 from eyechart.errors import DataError, UsageError
@@ -25,7 +34,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "question": ("question",),
     "answer": ("answer", "answers"),
     "options": ("options", "choices"),
-    "image": ("image", "images", "img", "image_path", "file_name"),
+    "image": ALWAYS,  # and many more: see image_columns.py
     "hint": ("hint", "context"),
     "category": ("category", "subset"),
     "l2-category": ("l2-category", "l2_category"),
@@ -33,11 +42,13 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 GROUPS = ("category", "l2-category", "split")
 ONLY_PATHS = ("image_path", "file_name")
+Overrides = Mapping[str, str | Sequence[str]]  # what is meant, to a column or, for images, to several
 
 # InSight-style files repeat a question_id by publication: repeats get a number, they are no mistake.
 REPEATING_IDS = ("question_id",)
 
 
+_MORE_IMAGES = 20  # numbered columns that a later row of JSON may have
 # How people call columns of options, besides by their letters alone.
 _LIKE_OPTIONS = re.compile(r"(?:(?:option|choice|opt)[ _.-]*([a-h1-8])|([a-h]))", re.IGNORECASE)
 
@@ -55,6 +66,11 @@ class Detection:
     columns: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  # columns that mean nothing to us; they stay in the sample's meta
     like_options: tuple[str, ...] = ()  # of those: columns that look like options
+    one_option: str = ""  # of those: the only column that looks like one
+    images: tuple[tuple[str, ...], ...] = ()  # for each image of a row the columns it may stand in
+    media: tuple[Media, ...] = ()  # columns that look like images, or videos, and are none of these
+    same_images: frozenset[str] = frozenset()  # columns with other names of an image in `images`
+    has_named_images: bool = False  # the user said which columns the images are in
     reasons: tuple[str, ...] = ()
 
 
@@ -69,6 +85,8 @@ def resolve_target(name: str) -> str:
     for target, aliases in ALIASES.items():
         if name in aliases:
             return target
+    if is_image_name(name):
+        return "image"
     known = list(dict.fromkeys([*ALIASES, *(alias for names in ALIASES.values() for alias in names)]))
     targets = f"known: {', '.join(ALIASES)}, A to Z"
     hint = f"{did_you_mean(name, known)} {targets}".strip()
@@ -76,24 +94,18 @@ def resolve_target(name: str) -> str:
 
 
 def map_columns(
-    path: Path, columns: Sequence[str], overrides: Mapping[str, str]
+    path: Path, columns: Sequence[str], overrides: Overrides
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Target to columns, and option letter to column."""
-    by_user = {resolve_target(name): column for name, column in overrides.items()}
-    for name, column in by_user.items():
-        if column not in columns:
-            near = did_you_mean(column, list(columns))
-            has = f"has: {', '.join(columns)}"
-            raise UsageError(
-                f"--field {name}={column}: {path.name} has no column {column!r}",
-                hint=f"{near} It {has}" if near else f"it {has}",
-            )
+    """Target to columns, and option letter to column; images only where the user named their columns."""
+    by_user = _named_by_user(path, columns, overrides)
     folded = {column.strip().lower(): column for column in reversed(columns)}
-    taken = set(by_user.values())
+    taken = {column for named in by_user.values() for column in named}
     fields: dict[str, tuple[str, ...]] = {}
     for target, aliases in ALIASES.items():
         if target in by_user:
-            fields[target] = (by_user[target],)
+            fields[target] = by_user[target]
+            continue
+        if target == "image":
             continue
         found = tuple(name for name in aliases if name in columns and name not in taken)
         if not found:  # `Question` is meant to be `question`, and so is ` question` after a comma
@@ -104,9 +116,40 @@ def map_columns(
             fields[target] = found
     stripped = {column.strip(): column for column in columns} | {column: column for column in columns}
     letters = {name: stripped[name] for name in LETTERS if name in stripped and stripped[name] not in taken}
-    letters |= {name: column for name, column in by_user.items() if name in LETTERS}
+    letters |= {name: named[0] for name, named in by_user.items() if name in LETTERS}
     letters = dict(sorted(letters.items())) if {"A", "B"} <= set(letters) else {}
     return fields, letters
+
+
+def _named_by_user(path: Path, columns: Sequence[str], overrides: Overrides) -> dict[str, tuple[str, ...]]:
+    """Target to the columns that the user named for it; several are several images."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, given in overrides.items():
+        target = resolve_target(name)
+        several = (given,) if isinstance(given, str) else tuple(given)
+        if target == "image":
+            several = tuple(column for one in several for column in _split_names(one, columns))
+        for column in several:
+            if column not in columns:
+                near = did_you_mean(column, list(columns))
+                has = f"has: {', '.join(columns)}"
+                raise UsageError(
+                    f"--field {name}={column}: {path.name} has no column {column!r}",
+                    hint=f"{near} It {has}" if near else f"it {has}",
+                )
+        found[target] = tuple(dict.fromkeys((*found.get(target, ()), *several)))
+        if len(found[target]) > 1 and target != "image":
+            listed = " and ".join(found[target])
+            raise UsageError(
+                f"--field {target}=...: two columns are named, {listed}", hint="name one of them"
+            )
+    return found
+
+
+def _split_names(given: str, columns: Sequence[str]) -> list[str]:
+    """The columns in ``a,b``; a column may be called so itself."""
+    parts = [part.strip() for part in given.split(",")]
+    return parts if given not in columns and len(parts) > 1 else [given]
 
 
 def detect(
@@ -115,7 +158,7 @@ def detect(
     encoding: str,
     columns: Sequence[str],
     rows: Iterable[Row],
-    overrides: Mapping[str, str],
+    overrides: Overrides,
 ) -> Detection:
     """Decide what the columns mean, from their names and the first rows."""
     fields, letters = map_columns(path, columns, overrides)
@@ -128,32 +171,68 @@ def detect(
             f"{path.name}: no column 'question' (found: {', '.join(columns)})",
             hint=hint,
         )
-    shape, reasons = _shape(format, fields, letters, list(rows))
-    used = {column for names in fields.values() for column in names[:1]} | set(letters.values())
-    used |= set(fields.get("image", ()))
-    kept = tuple(column for column in columns if column not in used)
+    first = list(rows)
+    has_named_images = "image" in fields
+    used = {column for names in fields.values() for column in names} | set(letters.values())
+    images: tuple[tuple[str, ...], ...] = tuple((column,) for column in fields.get("image", ()))
+    if not has_named_images:
+        images = image_slots([column for column in columns if column not in used], first)
+    if images:
+        fields["image"] = tuple(column for slot in images for column in slot)
+    shape, reasons = _shape(format, fields, letters, first)
+    read = {column for names in fields.values() for column in names[:1]} | set(letters.values())
+    read |= set(fields.get("image", ()))
+    kept = tuple(column for column in columns if column not in read)
+    by_user = {resolve_target(name) for name in overrides}
+    # What a question is asked by is text; an id may be the name of an image that nobody sends.
+    texts = {column for name in ("question", "answer", "options") for column in fields.get(name, ())}
+    same = same_image(images, columns) if not has_named_images else set()
+    looks = Looks({*texts, *letters.values(), *fields.get("image", ()), *same})
+    for row in first:
+        looks.look_at(row.number, row.values)
+    like = () if letters or "options" in fields else _like_options(kept)
+    tried: Mapping[str, tuple[str, ...]] = fields
+    if is_json(format):
+        images = _tried_images(images, by_user)
+        tried = _tried(fields, by_user) | {"image": tuple(column for slot in images for column in slot)}
     return Detection(
         format=format,
         shape=shape,
         encoding=encoding,
         fields=fields,
         letters=letters,
-        tried=_tried(fields, {resolve_target(name) for name in overrides}) if is_json(format) else fields,
+        tried=tried,
         columns=tuple(columns),
         kept=kept,
-        like_options=() if letters or "options" in fields else _like_options(kept),
+        like_options=like if len(like) > 1 else (),
+        one_option=like[0] if len(like) == 1 else "",
+        images=images,
+        media=tuple(looks.found()),
+        same_images=frozenset(same),
+        has_named_images=has_named_images,
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields)),
     )
 
 
+def _tried_images(
+    images: tuple[tuple[str, ...], ...], by_user: Collection[str]
+) -> tuple[tuple[str, ...], ...]:
+    """Rows that name their own values may have an image under another of the usual names, or further ones."""
+    if "image" in by_user:
+        return images
+    if len(images) < 2:
+        return (tuple(dict.fromkeys((*(images[0] if images else ()), *ALWAYS))),)
+    return images + tuple((name,) for name in next_names(images[-1][0], _MORE_IMAGES))
+
+
 def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns that look like options, two at least, the first of them A or 1."""
+    """Columns that look like options, the first of them A or 1."""
     found = {
         column: (match[1] or match[2]).lower()
         for column in columns
         if (match := _LIKE_OPTIONS.fullmatch(column.strip()))
     }
-    return tuple(found) if len(found) > 1 and {"a", "1"} & set(found.values()) else ()
+    return tuple(found) if {"a", "1"} & set(found.values()) else ()
 
 
 def is_json(format: str) -> bool:

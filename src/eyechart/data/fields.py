@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from eyechart.data.choices import LETTERS, choices_from_dict, choices_from_list, parse_choices
-from eyechart.data.columns import GROUPS, ONLY_PATHS, Detection, is_json
+from eyechart.data.columns import GROUPS, Detection, is_json
+from eyechart.data.image_columns import filled_columns, holds_paths
 from eyechart.data.literals import read_literal
 from eyechart.data.rows import Blob, Row
 from eyechart.errors import DataError
@@ -25,8 +26,7 @@ class Fields(msgspec.Struct, frozen=True):
     choices_text: str
     hint: str
     meta: dict[str, Any]
-    image: Any
-    image_column: str
+    images: list[tuple[str, Any]]  # the columns that hold them, in order, with what stands there
 
 
 def take_apart(row: Row, detection: Detection, where: str) -> Fields:
@@ -49,9 +49,7 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
     sample_id = as_text(take("id")) if fields.get("id") else str(row.number)
     if not sample_id:
         raise DataError(f"{where}: nothing in {fields['id'][0]!r}", hint="every row needs its own id")
-    image_column = next(
-        (name for name in fields.get("image", ()) if values.get(name) not in (None, "", [])), ""
-    )
+    images = list(filled_columns(values, detection.images))
     choices, choices_text = _choices(letters, values, take, where)
     parts = Fields(
         id=sample_id,
@@ -61,11 +59,12 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
         choices_text=choices_text,
         hint=as_text(take("hint")),
         meta={group: text for group in GROUPS if (text := as_text(take(group)))},
-        image=values.get(image_column),
-        image_column=image_column,
+        images=images,
     )
-    pictures = set(fields.get("image", ())) - ({*ONLY_PATHS} - {image_column})
-    parts.meta.update(_rest(values, used | pictures | set(parts.meta)))
+    # A path beside the image that is sent is a text like any other.
+    beside = {name for name in fields.get("image", ()) if not holds_paths(name)}
+    used |= beside.union(column for column, _ in images)
+    parts.meta.update(_rest(values, used | set(parts.meta)))
     return parts
 
 

@@ -9,23 +9,34 @@ from typing import Any, Literal
 Severity = Literal["error", "warning", "note"]
 
 _EXAMPLES = 5
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 SEVERITY: dict[str, Severity] = {
     "stopped": "error",
     "malformed-row": "error",
     "duplicate-id": "error",
-    "no-images": "warning",  # the annotations alone are a usual thing to have
+    "other-benchmark": "error",
+    "unused-images": "error",
+    "unused-media": "error",
+    "no-images": "error",
     "missing-image": "error",
     "bad-image": "error",
+    "no-image": "error",
     "answer-not-an-option": "error",
     "empty-question": "error",
     "answer-case": "warning",
+    "several-letters": "warning",
     "no-answer": "note",
     "one-option": "warning",
     "repeated-option": "warning",
     "unread-options": "warning",
     "unused-options": "warning",
-    "no-image": "warning",
+    "one-option-column": "warning",
+    "option-images": "warning",
+    "unfilled-placeholder": "warning",
+    "unplaced-image": "warning",
+    "rotations": "warning",
+    "published-file": "warning",
     "large-image": "warning",
     "remark": "warning",
     "letter-balance": "note",
@@ -35,18 +46,28 @@ ABOUT = {
     "stopped": "the file cannot be read further",
     "malformed-row": "rows that cannot be read",
     "duplicate-id": "rows whose id was used before",
+    "other-benchmark": "the columns are those of a benchmark, which asks and scores in its own way",
+    "unused-images": "columns that look like images and are not sent",
+    "unused-media": "columns of videos, audio or documents, which cannot be sent",
     "no-images": "none of the pictures is there (if they lie elsewhere: --image-root)",
     "missing-image": "pictures that are not there",
     "bad-image": "pictures that cannot be sent",
     "answer-not-an-option": "answers that are none of the options",
     "empty-question": "rows without a question",
     "answer-case": "answers in small letters where the options are capital",
+    "several-letters": "answers of several letters, which scorers of single choices never accept",
     "no-answer": "rows without an answer; they will be asked but not scored",
     "one-option": "rows with a single option",
     "repeated-option": "rows with two options of the same text",
     "unread-options": "option texts in which no letters were found",
     "unused-options": "columns that look like options; the questions are asked without them",
-    "no-image": "rows without a picture, asked as text only",
+    "one-option-column": "a single column of options; the questions are asked without it",
+    "option-images": "options that look like images; they are sent as text",
+    "no-image": "rows without an image",
+    "unfilled-placeholder": "rows with more placeholders for images than images",
+    "unplaced-image": "rows with an image that none of the placeholders means",
+    "rotations": "rotations of other rows, each asked as a question of its own",
+    "published-file": "a published file, asked by another rule",
     "large-image": "pictures over 20 MB or 50 million pixels",
     "remark": "what can move the score",
     "letter-balance": "one letter is the answer unusually often",
@@ -108,6 +129,11 @@ class Report:
             "findings": [asdict(finding) for finding in self.findings],
             "reasons": list(self.reasons),
         }
+
+    def in_order(self) -> list[Finding]:
+        """The findings, the gravest first."""
+        order = list(SEVERITY)
+        return sorted(self.findings, key=lambda one: (_SEVERITIES.index(one.severity), order.index(one.code)))
 
     def lines(self) -> list[str]:
         """The report as plain text."""

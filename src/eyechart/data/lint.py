@@ -1,6 +1,7 @@
 """Looking a benchmark file over before money is spent on it.
 
-One pass, row by row; only ids and the references of pictures already looked at are kept.
+One pass, row by row; only ids and the references of pictures already looked at are kept. A run looks at its
+samples in the same way while it reads them: see run/preflight.py.
 """
 
 from __future__ import annotations
@@ -8,18 +9,22 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from eyechart.data.choices import LETTERS
+from eyechart.data.circular import OFFSET
 from eyechart.data.columns import REPEATING_IDS
-from eyechart.data.findings import ABOUT, SEVERITY, Finding, Report
+from eyechart.data.findings import ABOUT, SEVERITY, Finding, Report, Severity
+from eyechart.data.image_columns import Looks, Media, look_of
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.lazy import remarks_of
 from eyechart.data.reading import DuplicateId
 from eyechart.data.rows import OnProblem, row_of
-from eyechart.data.source import FileSource, reasons_of
+from eyechart.data.source import FileSource, file_of, reasons_of
 from eyechart.errors import DataError, ImageError
+from eyechart.placeholders import place_images
+from eyechart.registry import benchmark_with_columns
 from eyechart.types import ImageRef, Sample, Source
 
 Progress = Callable[[int], None]
@@ -27,18 +32,24 @@ Progress = Callable[[int], None]
 LARGE_BYTES = 20_000_000  # endpoints commonly refuse request bodies above this
 LARGE_PIXELS = 50_000_000
 _BALANCE_MIN_GOLDS = 20  # below, a lopsided count of letters says nothing
+_GROUP_COLUMN = "g_index"  # in files that hold rotations: the index of the question
 
 
 def check(
-    source: Source, loader: ImageLoader, *, look_at_images: bool = True, progress: Progress | None = None
+    source: Source | Lint,
+    loader: ImageLoader,
+    *,
+    look_at_images: bool = True,
+    progress: Progress | None = None,
 ) -> Report:
     """Read all of a source, decode all of its pictures, and say what was found."""
-    lint = _Lint(source)
+    lint = source if isinstance(source, Lint) else Lint(source)
     pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
     pictures = _Pictures(loader, pool, lint) if look_at_images else None
     try:
         for sample in lint.samples():
             lint.look_at(sample)
+            lint.count(sample)
             if pictures is not None:
                 pictures.look_at(sample)
             if progress is not None:
@@ -52,24 +63,74 @@ def check(
     return lint.finished()
 
 
-class _Lint:
-    """The findings so far."""
+class Lint:
+    """The findings so far. `is_plain`: somebody said that it is a file like any other."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, needs_images: bool = False, is_plain: bool = False) -> None:
         self.source = source
         self.report = Report(source.name, source.origin, reasons=reasons_of(source))
         self.found: dict[str, Finding] = {}
-        fields = source.detection.fields if isinstance(source, FileSource) else {}
-        self.expects_images = "image" in fields
+        self.file = file_of(source)  # None: a source that reads its columns in its own way
+        fields = self.file.detection.fields if self.file else {}
+        self.expects_images = "image" in fields or needs_images
         self.ids_may_repeat = fields.get("id", ("",))[0].lower() in REPEATING_IDS
-        if isinstance(source, FileSource) and (columns := source.detection.like_options):
+        self.by_chance = 0.0  # expected hits of a random letter, over the rows counted in `letters`
+        self.n_samples = 0
+        self._questions: set[int] = set()  # small numbers that are ids, of which larger ones are rotations
+        self._without_image: list[int] = []  # the first rows, where nothing says that there should be one
+        self._looks: Looks | None = None
+        if self.file is not None:
+            self._look_at_columns(self.file, is_plain=is_plain)
+
+    def _look_at_columns(self, file: FileSource, *, is_plain: bool) -> None:
+        detection = file.detection
+        media = {one.column for one in detection.media}
+        self._looks = Looks({*detection.tried.get("image", ()), *detection.same_images, *media})
+        self._add_media(detection.media)
+        if (meant := benchmark_with_columns(detection.columns)) is not None:
+            name, telling = meant
+            severity: Severity = "warning" if is_plain else "error"
+            hint = f"--as {name} asks and scores as {name} does; --as plain: as a file like any other"
+            self.add("other-benchmark", 0, f"{', '.join(sorted(telling))}: {name}", hint, severity)
+        if columns := detection.like_options:
             named = zip(LETTERS, map(shlex.quote, columns), strict=False)
             hint = " ".join(f"--field {letter}={column}" for letter, column in named)
             self.add("unused-options", 0, ", ".join(columns), f"if they are: {hint}")
-        self.by_chance = 0.0  # expected hits of a random letter, over the rows counted in `letters`
+        elif detection.one_option:
+            self.add(
+                "one-option-column", 0, detection.one_option, "options are in two columns or more: A, B, ..."
+            )
 
-    def add(self, code: str, row: int, example: str = "", hint: str = "") -> None:
-        self.found.setdefault(code, Finding(SEVERITY[code], code, ABOUT[code])).add(row, example, hint)
+    def _add_media(self, media: Sequence[Media]) -> None:
+        """Columns that nobody sends: an error where a question may be asked without what it is about."""
+        assert self.file is not None
+        detection = self.file.detection
+        used = [slot[0] for slot in detection.images if slot[0] in detection.fields.get("image", ())]
+        both = _flags((*used, *(one.column for one in media if one.kind == "image")))
+        hint = f"{both} sends them; --input none asks without images"
+        if used:
+            hint = f"{both} sends all of them; {_flags(used)} sends {', '.join(used)} alone"
+        for one in media:
+            example = f"column {one.column}, row {one.row}: {one.example}"
+            if one.kind == "image" and detection.has_named_images:
+                self.add("unused-images", one.row, example, severity="warning")
+            elif one.kind == "image":
+                self.add("unused-images", one.row, example, hint)
+            elif used:
+                self.add("unused-media", one.row, example, severity="warning")
+            else:
+                self.add("unused-media", one.row, example, f"--input none asks without the {one.kind}")
+
+    def add(
+        self, code: str, row: int, example: str = "", hint: str = "", severity: Severity | None = None
+    ) -> None:
+        """One more case of a kind of trouble."""
+        finding = self.found.get(code)
+        if finding is None:
+            finding = self.found[code] = Finding(severity or SEVERITY[code], code, ABOUT[code])
+        if (severity or SEVERITY[code]) == "error":
+            finding.severity = "error"
+        finding.add(row, example, hint)
 
     def samples(self) -> Iterator[Sample]:
         """All samples that can be read; what cannot becomes a finding."""
@@ -86,6 +147,76 @@ class _Lint:
         self.add(code, row_of(problem.message), problem.message, problem.hint)
 
     def look_at(self, sample: Sample) -> None:
+        """What can move the number."""
+        self.n_samples += 1
+        self.report.n_images += len(sample.images)
+        if not sample.question.strip():
+            self.add("empty-question", sample.row)
+        if not sample.images:
+            if self.expects_images:
+                self.add("no-image", sample.row, hint="--input any asks such rows as text")
+            elif len(self._without_image) < 5:
+                self._without_image.append(sample.row)
+        if sample.choices_text and not sample.choices:
+            self.add("unread-options", sample.row, repr(sample.choices_text[:80]))
+        if sample.choices:
+            self._look_at_golds(sample)
+        if self._looks is not None:
+            self._look_at_plain(sample, self._looks)
+
+    def _look_at_golds(self, sample: Sample) -> None:
+        if len(sample.choices) == 1:
+            self.add("one-option", sample.row)
+        for gold in sample.golds:
+            letter = gold.strip()
+            if letter in sample.choices:
+                continue
+            example = f"row {sample.row}: {gold[:40]!r} (options: {', '.join(sample.choices)})"
+            if letter and all(part in sample.choices for part in letter):
+                if self.file is not None:
+                    self.add("several-letters", sample.row, example)
+            elif letter.upper() in sample.choices:
+                self.add("answer-case", sample.row, repr(gold))
+            elif not any(text.strip() == letter for text in sample.choices.values()):
+                self.add("answer-not-an-option", sample.row, example)
+
+    def _look_at_plain(self, sample: Sample, looks: Looks) -> None:
+        """What is told only of files that no benchmark reads in its own way."""
+        looks.look_at(sample.row, sample.meta)
+        texts = (sample.hint, sample.question, sample.choices_text, *sample.choices.values())
+        if any("<" in text or "[" in text for text in texts):
+            block = (sample.choices_text,) if sample.choices_text else tuple(sample.choices.values())
+            placed = place_images("\n".join((sample.hint, sample.question, *block)), len(sample.images))
+            if placed is not None and placed.unfilled:
+                many = f"{len(sample.images)} image{'s' * (len(sample.images) != 1)}"
+                self.add(
+                    "unfilled-placeholder", sample.row, f"row {sample.row}: {placed.unfilled[0]}, {many}"
+                )
+            if placed is not None and placed.n_unplaced and not placed.unfilled:
+                self.add("unplaced-image", sample.row)
+        if not sample.choices:
+            return
+        if any(look_of(text) == "image" for text in sample.choices.values()):
+            self.add("option-images", sample.row, repr(next(iter(sample.choices.values()))[:60]))
+        if not sample.circle and self._is_rotation(sample):
+            self.add(
+                "rotations", sample.row, hint="--as mmbench counts a question if all its rotations are right"
+            )
+
+    def _is_rotation(self, sample: Sample) -> bool:
+        """By the column that names the question, or by the published numbering."""
+        group = sample.meta.get(_GROUP_COLUMN)
+        if group is not None:
+            return str(group).removesuffix(".0") != sample.id
+        if not (sample.id.isascii() and sample.id.isdigit()) or len(sample.id) > 9:
+            return False
+        index = int(sample.id)
+        if index < OFFSET:
+            self._questions.add(index)
+        return index >= OFFSET and index % OFFSET in self._questions
+
+    def count(self, sample: Sample) -> None:
+        """What samples have, and what is worth a remark without moving any number."""
         presence = {
             "question": sample.question.strip(),
             "picture": sample.images,
@@ -95,41 +226,29 @@ class _Lint:
             **{name: sample.meta.get(name) for name in ("category", "l2-category", "split")},
         }
         self.report.presence.update(name for name, value in presence.items() if value)
-        self.report.n_images += len(sample.images)
-        if not sample.question.strip():
-            self.add("empty-question", sample.row)
-        if not sample.images and self.expects_images:
-            self.add("no-image", sample.row)
         if not sample.golds:
             self.add("no-answer", sample.row)
         if self.ids_may_repeat and "#" in sample.id:
             self.add("repeated-id", sample.row, sample.id)
-        if sample.choices_text and not sample.choices:
-            self.add("unread-options", sample.row, repr(sample.choices_text[:80]))
-        if sample.choices:
-            self._look_at_choices(sample)
-
-    def _look_at_choices(self, sample: Sample) -> None:
-        if len(sample.choices) == 1:
-            self.add("one-option", sample.row)
+        if not sample.choices:
+            return
         texts = Counter(text.strip() for text in sample.choices.values())
-        if texts and (twice := texts.most_common(1)[0])[1] > 1:
+        if (twice := texts.most_common(1)[0])[1] > 1:
             self.add("repeated-option", sample.row, repr(twice[0][:80]))
         for gold in sample.golds:
             letter = gold.strip()
             if letter and all(part in sample.choices for part in _letters(letter, sample)):
                 self.report.letters.update([letter])
                 self.by_chance += 1 / len(sample.choices)
-            elif letter.upper() in sample.choices:
-                self.add("answer-case", sample.row, repr(gold))
-            else:
-                known = ", ".join(sample.choices)
-                self.add(
-                    "answer-not-an-option", sample.row, f"row {sample.row}: {gold[:40]!r} (options: {known})"
-                )
 
     def finished(self) -> Report:
+        """The report, once all samples were looked at."""
         report = self.report
+        if self._looks is not None:
+            self._add_media(self._looks.found())
+        if report.n_images and not self.expects_images:
+            for row in self._without_image:
+                self.add("no-image", row, severity="warning")
         total = report.letters.total()
         if total >= _BALANCE_MIN_GOLDS and len(report.letters) > 1:
             letter, most = report.letters.most_common(1)[0]
@@ -142,15 +261,13 @@ class _Lint:
             missing.severity = SEVERITY["no-images"]
             missing.examples = missing.examples[:1]
             self.found["no-images"] = missing
-        order = list(SEVERITY)
-        report.findings = sorted(
-            self.found.values(),
-            key=lambda finding: (
-                ("error", "warning", "note").index(finding.severity),
-                order.index(finding.code),
-            ),
-        )
+        report.findings = list(self.found.values())
+        report.findings = report.in_order()
         return report
+
+
+def _flags(columns: Sequence[str]) -> str:
+    return " ".join(f"--field image={shlex.quote(column)}" for column in columns)
 
 
 def _letters(gold: str, sample: Sample) -> Iterable[str]:
@@ -165,7 +282,7 @@ def _readable(source: Source, on_problem: OnProblem) -> Iterator[Sample]:
 class _Pictures:
     """Decodes pictures in a few threads, each picture once, with a bounded number under way."""
 
-    def __init__(self, loader: ImageLoader, pool: ThreadPoolExecutor, lint: _Lint) -> None:
+    def __init__(self, loader: ImageLoader, pool: ThreadPoolExecutor, lint: Lint) -> None:
         self.loader = loader
         self.pool = pool
         self.lint = lint

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from eyechart.data.columns import ONLY_PATHS, REPEATING_IDS, Detection
+from eyechart.data.columns import REPEATING_IDS, Detection
 from eyechart.data.fields import take_apart
 from eyechart.data.image_cells import ImageCells, RowReference
+from eyechart.data.image_columns import filled_columns, holds_paths
 from eyechart.data.rows import OnProblem, Reader, Row, place
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
@@ -45,9 +46,8 @@ class Reading:
         blobs = self.detection.tried.get("image", ())
         id_column = self.detection.fields.get("id", ("",))[0]
         for row in self.reader.rows(blobs, self.on_problem):
-            column = next((name for name in blobs if row.values.get(name)), "")
             where = place(self.path, row.number, row.line)
-            images = self._images(row.values.get(column), column, row, where)
+            images = self._images(filled_columns(row.values, self.detection.images), row, where)
             if images:
                 self.pictures[_key(str(row.values.get(id_column) or row.number))] = images
             yield row, images
@@ -56,7 +56,7 @@ class Reading:
         where = place(self.path, row.number, row.line)
         parts = take_apart(row, self.detection, where)
         sample_id = self._unique(parts.id, row, where)
-        images = self._images(parts.image, parts.image_column, row, where)
+        images = self._images(parts.images, row, where)
         if images:
             self.pictures[_key(parts.id)] = images
         return Sample(
@@ -88,21 +88,17 @@ class Reading:
         self.first_rows[name] = row.number
         return name
 
-    def _images(self, value: object, column: str, row: Row, where: str) -> tuple[ImageRef, ...]:
-        if not column:
-            return ()
-        try:
-            found = self.cells.read(value, row.number, only_paths=column in ONLY_PATHS)
-        except ValueError as err:
-            raise DataError(
-                f"{where}, column {column!r}: {err}", hint="write base64, a path or an address"
-            ) from err
+    def _images(self, columns: Iterable[tuple[str, object]], row: Row, where: str) -> tuple[ImageRef, ...]:
         images: list[ImageRef] = []
-        for ref in found:
-            if isinstance(ref, ImageRef):
-                images.append(ref)
-            else:
-                images.extend(self._other_row(ref, column, where))
+        for column, value in columns:
+            try:
+                found = self.cells.read(value, row.number, only_paths=holds_paths(column))
+            except ValueError as err:
+                raise DataError(
+                    f"{where}, column {column!r}: {err}", hint="write base64, a path or an address"
+                ) from err
+            for ref in found:
+                images.extend([ref] if isinstance(ref, ImageRef) else self._other_row(ref, column, where))
         return tuple(images)
 
     def _other_row(self, reference: RowReference, column: str, where: str) -> tuple[ImageRef, ...]:
@@ -123,13 +119,11 @@ class Reading:
         """One more pass: the rows that have a picture of their own, by id."""
         found: dict[str, tuple[ImageRef, ...]] = {}
         id_column = self.detection.fields.get("id", ("",))[0]
-        blobs = self.detection.tried["image"]
-        for row in self.reader.rows(blobs, lambda problem: None):
-            column = next((name for name in blobs if row.values.get(name)), "")
-            if not column:
-                continue
+        for row in self.reader.rows(self.detection.tried["image"], lambda problem: None):
+            refs: list[ImageRef | RowReference] = []
             try:
-                refs = self.cells.read(row.values[column], row.number, only_paths=column in ONLY_PATHS)
+                for column, value in filled_columns(row.values, self.detection.images):
+                    refs += self.cells.read(value, row.number, only_paths=holds_paths(column))
             except ValueError:
                 continue
             own = tuple(ref for ref in refs if isinstance(ref, ImageRef))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.columns import ALIASES, Detection, detect, resolve_target
+from eyechart.data.columns import ALIASES, Detection, Overrides, detect, is_json, resolve_target
 from eyechart.data.delimited import DelimitedReader
 from eyechart.data.encoding import checked_encoding
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
@@ -34,7 +34,7 @@ class SourceOptions:
     """How to read a file, where its own looks are not enough."""
 
     format: Format | None = None  # None: by suffix and content
-    fields: Mapping[str, str] = field(default_factory=dict)  # what it means to the column's name
+    fields: Overrides = field(default_factory=dict)  # what it means to the column's name, or to several
     encoding: str | None = None  # None: UTF-8
     cells: Cells = "text"  # "pandas": as pandas' defaults read TSV and CSV
     image_root: Path | str | None = None
@@ -112,24 +112,44 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     pictures = reader.picture_columns()
     fields = dict(options.fields)
     is_named = any(resolve_target(name) == "image" for name in fields)
-    if not is_named and len(pictures) == 1 and pictures[0] not in fields.values():
+    if not is_named and len(pictures) == 1 and pictures[0] not in _columns_of(fields):
         fields["image"] = pictures[0]  # its type says more than the names of the others
     options = replace(options, fields=fields, allow_absolute=False)
     path = Path(reader.origin)
-    detection = _look(path, "hub", "utf-8", reader, options)
+    detection = replace(_look(path, "hub", "utf-8", reader, options, pictures), has_named_images=is_named)
     reason = f"hub: split {reader.loaded.split or 'without a name'}, {len(reader.loaded.dataset):,} rows"
     detection = replace(detection, reasons=(reason, *detection.reasons))
     return FileSource(parse_hub(spec).name, path, detection, options, reader)
 
 
-def _look(path: Path, format: str, encoding: str, looker: Reader, options: SourceOptions) -> Detection:
-    """What the columns mean, from the header and the first rows."""
+def _look(
+    path: Path,
+    format: str,
+    encoding: str,
+    looker: Reader,
+    options: SourceOptions,
+    pictures: Sequence[str] = (),
+) -> Detection:
+    """What the columns mean, from the header and the first rows; `pictures` are images by their type."""
     problems: list[DataError] = []
-    by_user = {column for name, column in options.fields.items() if resolve_target(name) == "image"}
-    blobs = {*ALIASES["image"], *by_user}
+    by_user = {
+        column
+        for name, given in options.fields.items()
+        if resolve_target(name) == "image"
+        for column in _columns_of({name: given})
+    }
+    blobs = {*ALIASES["image"], *by_user, *pictures}
     first: list[Row] = []
     try:
-        first.extend(islice(looker.rows(blobs, problems.append), _ROWS_LOOKED_AT))
+        rows = looker.rows(blobs, problems.append)
+        first.extend(islice(rows, _ROWS_LOOKED_AT))
+        if is_json(format):  # a column that is named may come later in rows that name their own values
+            missing = {name for name in _columns_of(options.fields) if "," not in name}
+            missing.difference_update(*(row.values for row in first))
+            while missing and (row := next(rows, None)) is not None:
+                if missing.intersection(row.values):
+                    missing.difference_update(row.values)
+                    first.append(row)
     except DataError as problem:  # if some rows were read, it comes up again when they are wanted
         problems.append(problem)
     if not first:
@@ -138,11 +158,23 @@ def _look(path: Path, format: str, encoding: str, looker: Reader, options: Sourc
     return detect(path, format, encoding, columns, first, options.fields)
 
 
-def reasons_of(source: Source) -> tuple[str, ...]:
-    """Why a file was taken for what it is, also where a part of it is asked; nothing where it is no file."""
+def _columns_of(fields: Overrides) -> set[str]:
+    """The columns that are named; one of a list written with commas may be any part of it."""
+    named = [one for given in fields.values() for one in ([given] if isinstance(given, str) else given)]
+    return {column for one in named for column in (one, *one.split(","))}
+
+
+def file_of(source: Source) -> FileSource | None:
+    """The file beneath a source that chooses among its samples or changes them; None where there is none."""
     while isinstance(source, ChangedSource):
         source = source.source
-    return source.detection.reasons if isinstance(source, FileSource) else ()
+    return source if isinstance(source, FileSource) else None
+
+
+def reasons_of(source: Source) -> tuple[str, ...]:
+    """Why a file was taken for what it is, also where a part of it is asked; nothing where it is no file."""
+    file = file_of(source)
+    return file.detection.reasons if file is not None else ()
 
 
 def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) -> Reader:

@@ -142,5 +142,18 @@ def _unless_failed(returned: Any) -> Any:
 def _as_one_text(messages: Sequence[Message]) -> str:
     """A conversation for models that take one text: a single turn as it is, several with their speakers."""
     if len(messages) == 1:
-        return messages[0].text
+        return _text_of(messages[0])
     return "\n\n".join(f"{turn.role}: {turn.text}" for turn in messages)
+
+
+def _text_of(turn: Message) -> str:
+    """The text of a turn; where images stand between texts, each leaves a mark with its number there."""
+    texts = [at for at, part in enumerate(turn.parts) if isinstance(part, str)]
+    if not texts or all(isinstance(part, str) for part in turn.parts[texts[0] : texts[-1] + 1]):
+        return turn.text
+    said: list[str] = []
+    n_images = 0
+    for part in turn.parts:
+        n_images += not isinstance(part, str)
+        said.append(part if isinstance(part, str) else f"<image {n_images}>")
+    return "\n".join(said)

@@ -2,22 +2,38 @@
 
 Multiple choice in columns is framed as VLMEvalKit frames it; options that the file holds as one text
 follow the question unchanged, as in InSight-o3's files; an open question is asked as it stands.
-Pictures come first, in the order of the file.
+Images stand where the text has placeholders for them (``<image 1>``), else first, in the order of the file.
 """
 
 from __future__ import annotations
 
-from eyechart.types import Message, Sample
+from collections.abc import Sequence
+
+from eyechart.placeholders import place_images
+from eyechart.types import ImageRef, Message, Sample
 
 
 def custom_prompt(sample: Sample) -> list[Message]:
-    r"""One user turn: the pictures, then the question.
+    r"""One user turn: the images, then the question; placeholders are filled where they stand.
 
     >>> [message] = custom_prompt(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
     >>> message.text
     'Question: Which?\nOptions:\nA. cat\nB. dog\nPlease select the correct answer from the options above. \n'
     """
+    return [Message("user", fill_placeholders(_text(sample), sample.images))]
+
+
+def framed_prompt(sample: Sample) -> list[Message]:
+    """The same with all images first and placeholders left as they are."""
     return [Message("user", (*sample.images, _text(sample)))]
+
+
+def fill_placeholders(text: str, images: Sequence[ImageRef]) -> tuple[str | ImageRef, ...]:
+    """The images in their places in the text; in front of it where it has no placeholder."""
+    placed = place_images(text, len(images)) if images else None
+    if placed is None:
+        return (*images, text)
+    return tuple(images[part] if isinstance(part, int) else part for part in placed.parts)
 
 
 def _text(sample: Sample) -> str:

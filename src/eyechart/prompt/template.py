@@ -2,8 +2,9 @@
 
 Line ends and blanks stand as they are written, except that one line end at the end of the template is
 dropped (Jinja's defaults); ``{%-`` and ``-%}`` take away what is beside a tag. ``{{ image }}`` puts all
-pictures where it stands, ``{{ image1 }}`` the first one alone; line ends next to a picture are dropped. A
-template that places none gets them all in front. Golds cannot be named.
+pictures where it stands, ``{{ image1 }}`` the first one alone; line ends next to a picture are dropped. In a
+template that places none, images stand where its text has placeholders (``<image 1>``), else in front. Golds
+cannot be named.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError, UsageError, listed, quoted, shortened
+from eyechart.prompt.custom import fill_placeholders
 from eyechart.registry import did_you_mean
 from eyechart.types import ImageRef, Message, Prompt, Sample
 
@@ -98,9 +100,10 @@ def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
             text = sandbox.rendered(compiled, values)
         except Exception as err:  # a filter given the wrong kind of value raises anything
             raise _failed(sample, err) from err
-        parts: Sequence[str | ImageRef] = (*sample.images, text)
-        if places_pictures:
-            parts = _with_pictures(text, sample, nonce)
+        parts: Sequence[str | ImageRef]
+        parts = (
+            _with_pictures(text, sample, nonce) if places_pictures else fill_placeholders(text, sample.images)
+        )
         if not any(not isinstance(part, str) or part.strip() for part in parts):
             raise DataError(f"sample {sample.id}: the template gives nothing for it")
         return [Message("user", tuple(part for part in parts if part != ""))]

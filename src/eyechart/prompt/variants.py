@@ -1,7 +1,8 @@
-"""Any prompt, changed in one way: with a system message, without the pictures."""
+"""Any prompt, changed in one way: with a system message, without the images, or never without them."""
 
 from __future__ import annotations
 
+from eyechart.errors import DataError
 from eyechart.types import MODELS_TURN, Message, Prompt, Sample
 
 
@@ -10,6 +11,18 @@ def with_system(prompt: Prompt, text: str) -> Prompt:
 
     def prompted(sample: Sample) -> list[Message]:
         return [Message("system", (text,)), *prompt(sample)]
+
+    return prompted
+
+
+def with_images_only(prompt: Prompt) -> Prompt:
+    """The same prompt for samples with an image: one without fails, and is not asked as text."""
+
+    def prompted(sample: Sample) -> list[Message]:
+        if not sample.images:
+            row = f"row {sample.row}" if sample.row else f"sample {sample.id}"
+            raise DataError(f"{row} has no image", hint="--input any asks such rows as text")
+        return list(prompt(sample))
 
     return prompted
 

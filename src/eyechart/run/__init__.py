@@ -65,9 +65,10 @@ def load(source: str | Path, **options: Any) -> Source:
     return (rotated(asked, benchmark.source) if chosen.circular else asked).source
 
 
-def evaluate(plan: Plan) -> Run:
+def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
     """Load, infer, score, summarise: as far as the journal does not already know.
 
+    What was found in the data is told on stderr before the first request, unless it is in `told` already.
     A start that ends in an error before anything was answered leaves no folder behind.
     """
     from eyechart.run.infer import infer
@@ -79,7 +80,7 @@ def evaluate(plan: Plan) -> Run:
         folders.make(plan.folder, fresh=plan.options.fresh)
         journal = Journal.create(plan.folder / FILE_NAME)
         try:
-            n_samples = _load(plan, journal)
+            n_samples = _load(plan, journal, told)
             session = infer(plan, journal, n_samples)
         except BaseException:
             with contextlib.suppress(EyechartError):
@@ -97,11 +98,12 @@ def evaluate(plan: Plan) -> Run:
     return done
 
 
-def _load(plan: Plan, journal: Journal) -> int:
+def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
     """Read the whole source into the journal before anything is spent on it."""
     from eyechart.run.bill import keep_judge_price
+    from eyechart.run.preflight import watch_samples
 
-    n_samples = journal.replace_samples(plan.benchmark.source)
+    n_samples = journal.replace_samples(watch_samples(plan, told))
     if n_samples == 0:
         raise DataError(
             f"{plan.benchmark.source.origin}: there is no question in it", hint="is it the right file?"

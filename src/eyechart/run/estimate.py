@@ -163,9 +163,11 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
 
 def _shown(plan: Plan) -> Iterator[Sample]:
     """The samples, and on a terminal how many there were so far."""
+    from eyechart.run.preflight import watch_samples
+
     is_shown = plan.options.progress and sys.stderr.isatty()
     shown_at_s = time.monotonic()
-    for n, sample in enumerate(plan.benchmark.source, start=1):
+    for n, sample in enumerate(watch_samples(plan), start=1):
         yield sample
         if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
             shown_at_s = time.monotonic()

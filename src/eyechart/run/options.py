@@ -54,7 +54,7 @@ class Options:
     parity: bool = False  # ask and score as the benchmark's authors do
     # the data
     format: Literal["tsv", "csv", "jsonl", "json", "parquet"] | None = None
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str | tuple[str, ...]] = field(default_factory=dict)
     encoding: str | None = None
     cells: Literal["text", "pandas"] = "text"
     image_root: str | None = None
@@ -64,7 +64,7 @@ class Options:
     ids: tuple[str, ...] = ()
     where: dict[str, str] = field(default_factory=dict)
     # the question
-    input: Literal["image", "none"] = "image"
+    input: Literal["image", "any", "none"] = "image"  # any: rows without an image are asked as text
     system: str | None = None
     prompt_template: str | None = None  # a file of that name, or the template itself
     max_pixels: int | None = None

@@ -56,6 +56,7 @@ class Plan:
 def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
     from eyechart.run.bill import find_prices
+    from eyechart.run.preflight import refuse_blind_run
     from eyechart.store.cache_size import size_limit
     from eyechart.store.folder import folder_for
 
@@ -66,6 +67,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     the_model = find_model(model, options)
     if options.pass_urls and not getattr(the_model, "takes_urls", False):
         raise UsageError(f"{the_model.name} takes no addresses of pictures", hint="leave out --pass-urls")
+    refuse_blind_run(benchmark, options)
     prompt = choose_prompt(benchmark, options)
     if options.circular:
         refuse_hidden_options(benchmark, prompt)
@@ -124,7 +126,9 @@ def with_parity(options: Options, benchmark: Benchmark) -> Options:
 
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     """The benchmark's prompt, or the user's, changed in the ways that the options say."""
-    from eyechart.prompt.variants import with_system, without_images
+    from eyechart.data.source import file_of
+    from eyechart.prompt.custom import custom_prompt, framed_prompt
+    from eyechart.prompt.variants import with_images_only, with_system, without_images
 
     prompt = benchmark.prompt
     if options.prompt_template:
@@ -133,7 +137,12 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
         first = next(iter(benchmark.source), None)
         prompt = template_prompt(options.prompt_template, columns=known_names(first) if first else ())
     if options.input == "none":
-        prompt = without_images(prompt)
+        # A placeholder for an image that is not sent stays in the text.
+        prompt = without_images(framed_prompt if prompt is custom_prompt else prompt)
+    elif (
+        options.input == "image" and (file := file_of(benchmark.source)) and "image" in file.detection.fields
+    ):
+        prompt = with_images_only(prompt)
     if options.system:
         prompt = with_system(prompt, options.system)
     return prompt

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eyechart.compat.evalscope.published import RULES, published
+from eyechart.benchmarks.published import RULES, published
 from eyechart.compat.evalscope.task import DataEntry
 from eyechart.errors import DataError
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eyechart.prompt.custom import custom_prompt
+from eyechart.prompt.custom import framed_prompt
 from eyechart.types import Benchmark, Message, Sample
 
 _BRIEFLY = "Answer the question using a single word or phrase."
@@ -45,7 +45,7 @@ def published(path: Path, rule: Rule) -> Benchmark:
 
     def prompt(sample: Sample) -> list[Message]:
         """One turn: the pictures, the question, and the line that the set closes with."""
-        (message,) = custom_prompt(sample)
+        (message,) = framed_prompt(sample)
         *before, question = message.parts
         return [Message("user", (*before, f"{question}\n{rule.closing}" if rule.closing else question))]
 

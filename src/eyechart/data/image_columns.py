@@ -1,0 +1,313 @@
+"""Which columns hold images: by their names, and by what their cells look like.
+
+A file whose images stand under a name that nobody knows would be asked blind, so that cells are looked at,
+too: a column of file names, addresses or encoded images is one, whatever it is called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pybase64
+
+from eyechart.data.rows import Blob, Row
+from eyechart.types import ImageRef
+
+# These hold images whatever their cells look like; of several the first wins.
+ALWAYS = ("image", "images", "img", "image_path", "file_name")
+# Further names, which count where the cells look like images: a noun in one of the forms, or a plain name.
+# `image` and `img` are one noun, and the plain names belong to it: in one row they are names of one image.
+_NOUNS = (("image", "img"), ("picture", "pic"), ("photo",), ("figure", "fig"), ("screenshot",), ("frame",))
+_FORMS = (
+    "", "s", "_path", "_paths", "_file", "_files", "_filename", "_file_name", "_name", "_names", "_url",
+    "_urls", "_uri", "_link", "_src", "_location", "_base64", "_b64", "_bytes", "_data",
+)  # fmt: skip
+_PLAIN = ("filename", "file_path", "filepath", "file", "files", "path", "paths", "url", "base64", "b64")
+# The names of one image each, in the order in which they are tried.
+GROUPS = tuple(
+    tuple(
+        dict.fromkeys(
+            (
+                *(ALWAYS if "image" in nouns else ()),
+                *(noun + form for noun in nouns for form in _FORMS),
+                *(_PLAIN if "image" in nouns else ()),
+            )
+        )
+    )
+    for nouns in _NOUNS
+)
+_NAMED = frozenset(name for names in GROUPS for name in names) - {*_PLAIN}
+_PATHS = ("path", "paths", "file", "files", "name", "names", "filename", "filepath")
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NUMBERED = re.compile(r"([a-z_]*[a-z])_?([0-9]{1,3})(_[a-z_0-9]+)?")
+
+# What cells may hold that a question is not to be asked without, by the ending of a file's name.
+ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "image": (
+        ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".jfif", ".avif", ".jp2", ".ppm",
+        ".pgm", ".heic", ".heif", ".svg", ".ico",
+    ),
+    "video": (".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".3gp"),
+    "audio": (".wav", ".mp3", ".flac", ".ogg", ".m4a", ".aac"),
+    "document": (".pdf",),
+}  # fmt: skip
+_KIND = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
+_DATA_URL = re.compile(r"data:(image|video|audio)/", re.IGNORECASE)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_ENCODED = re.compile(r"[A-Za-z0-9+/\s]{40}")
+_KEYS = (
+    "bytes",
+    "base64",
+    "b64",
+    "path",
+    "file_name",
+    "filename",
+    "url",
+    "image_url",
+    "image",
+    "src",
+    "data",
+)
+_FIRST_ITEM = re.compile(r"""\[\s*['"]([^'"]*)""")
+_LOOKED_AT_CHARS = 1024  # of a cell: as long as a path can be for people
+_ENOUGH = 1000  # cells of a column: what they do not look like by then they are not
+
+
+def filled(value: Any) -> bool:
+    """Whether there is anything in a cell."""
+    return value is not None and value != "" and value != [] and value != {}
+
+
+def image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
+    """The columns of images: one entry for each image of a row, in order, with the columns it may stand in.
+
+    Numbered columns (``image_1``, ``image_2``) are several images; other names are names of one image.
+
+    >>> image_slots(["image", "image_path", "answer"], []), image_slots(["img_path"], [])
+    ((('image', 'image_path'),), ())
+    >>> image_slots(["image_2", "image_1"], [Row(1, 2, {"image_1": "a.png", "image_2": None})])
+    (('image_1',), ('image_2',))
+    """
+    for names in GROUPS:
+        plain = _without_number(names, columns, rows)
+        numbered = _by_number(names, columns, rows)
+        if not numbered:
+            if plain:
+                return (plain,)
+            continue
+        each = tuple(numbered[number] for number in sorted(numbered))
+        # Beside `image2` the column `image` is the first; beside `image_1` nobody knows what it is.
+        return (plain, *each) if plain and min(numbered) > 1 else each
+    return ()
+
+
+def same_image(slots: Sequence[Sequence[str]], columns: Sequence[str]) -> set[str]:
+    """Further columns that are names of an image which stands in `slots` already."""
+    known = {known_as(column) for slot in slots for column in slot}
+    groups = {(names, number) for name, number in known for names in GROUPS if name in names}
+    return {
+        column
+        for column in columns
+        for names, number in groups
+        if known_as(column)[1] == number and known_as(column)[0] in names
+    }
+
+
+def _without_number(names: Sequence[str], columns: Sequence[str], rows: Sequence[Row]) -> tuple[str, ...]:
+    """The columns of a group that have no number, in the order of its names."""
+    found: dict[str, str] = {}
+    for column in columns:
+        name, number = known_as(column)
+        if number is None and name in names and (column == name or name not in found):
+            found[name] = column  # `image` rather than `Image`
+    if always := [found[name] for name in ALWAYS if name in found]:
+        exact = [column for column in always if column in ALWAYS]
+        return tuple(exact or always[:1]) if ALWAYS[0] in names else ()
+    return tuple(found[name] for name in names if name in found and _looks_right(found[name], name, rows))
+
+
+def _by_number(
+    names: Sequence[str], columns: Sequence[str], rows: Sequence[Row]
+) -> dict[int, tuple[str, ...]]:
+    """The columns of a group by their numbers; what is empty so far counts if another one is not."""
+    found: dict[int, list[str]] = {}
+    is_seen = False
+    for column in columns:
+        name, number = known_as(column)
+        if number is None or name not in names:
+            continue
+        looks = _looks_right(column, name, rows)
+        if looks is not False:
+            found.setdefault(number, []).append(column)
+        is_seen |= looks is True
+    return {number: tuple(several) for number, several in found.items()} if is_seen else {}
+
+
+def _looks_right(column: str, name: str, rows: Sequence[Row]) -> bool | None:
+    """Whether half of the cells, or more, look like images; None where all of them are empty."""
+    looks = [look_of(value, name) for row in rows if filled(value := row.values.get(column))]
+    return 2 * looks.count("image") >= len(looks) if looks else None
+
+
+def known_as(column: str) -> tuple[str, int | None]:
+    """The name of a column as the lists above write it, and its number.
+
+    >>> known_as("imagePath"), known_as(" Img-2"), known_as("image_1_url")
+    (('image_path', None), ('img', 2), ('image_url', 1))
+    """
+    name = re.sub(r"[\s.-]+", "_", _CAMEL.sub("_", column.strip())).lower()
+    if match := _NUMBERED.fullmatch(name):
+        return match[1] + (match[3] or ""), int(match[2])
+    return name, None
+
+
+def is_image_name(column: str) -> bool:
+    """Whether a column's name is one that images have.
+
+    >>> is_image_name("imgPath"), is_image_name("photo_2"), is_image_name("impath")
+    (True, True, False)
+    """
+    return any(known_as(column)[0] in names for names in GROUPS)
+
+
+def next_names(column: str, n: int) -> list[str]:
+    """The names of further numbered columns.
+
+    >>> next_names("image_2", 2)
+    ['image_3', 'image_4']
+    """
+    match = re.search(r"[0-9]+", column)
+    if match is None:
+        return []
+    before, after, last = column[: match.start()], column[match.end() :], int(match[0])
+    return [f"{before}{number}{after}" for number in range(last + 1, last + 1 + n)]
+
+
+def holds_paths(column: str) -> bool:
+    """Whether the cells of a column of images are file names or addresses, and never an encoded image."""
+    return known_as(column)[0].rpartition("_")[2] in _PATHS
+
+
+class Media(msgspec.Struct, frozen=True):
+    """A column whose cells look like images, or like something else that is seen or heard."""
+
+    column: str
+    kind: str
+    row: int
+    example: str
+
+
+class Looks:
+    """What the cells of columns look like, gathered row by row; `skipped` columns are not looked at."""
+
+    def __init__(self, skipped: Collection[str]) -> None:
+        self._skipped = skipped
+        self._counts: dict[str, list[int]] = {}  # of cells, and of those that look like something
+        self._names: dict[str, str] = {}
+        self._first: dict[str, Media] = {}
+
+    def look_at(self, number: int, values: Mapping[str, Any]) -> None:
+        """The values of one row."""
+        for column, value in values.items():
+            if column in self._skipped or not filled(value):
+                continue
+            count = self._counts.get(column)
+            if count is None:
+                count = self._counts[column] = [0, 0]
+                self._names[column] = known_as(column)[0]
+            if count[0] >= _ENOUGH:
+                continue
+            count[0] += 1
+            if kind := look_of(value, self._names[column]):
+                count[1] += 1
+                if column not in self._first:
+                    self._first[column] = Media(column, kind, number, _example(value))
+
+    def found(self) -> list[Media]:
+        """The columns of which half of the cells, or more, look like one."""
+        return [
+            media
+            for column, media in self._first.items()
+            if 2 * self._counts[column][1] >= self._counts[column][0]
+        ]
+
+
+def look_of(value: Any, name: str = "") -> str:
+    """What a cell looks like: ``image``, ``video``, ``audio``, ``document``, or nothing.
+
+    In a column whose `name` is that of images any address is one.
+
+    >>> look_of("photos/cat 1.JPG"), look_of("https://a.org/x.png?w=2"), look_of("a cat"), look_of("clip.mp4")
+    ('image', 'image', '', 'video')
+    """
+    if isinstance(value, str):
+        return _look_of_text(value, name)
+    if isinstance(value, Blob):
+        return _look_of_text(value.data[: _LOOKED_AT_CHARS + 1].decode("utf-8", "replace"), name)
+    if isinstance(value, ImageRef):
+        return "image"
+    if isinstance(value, bytes):
+        return _look_of_bytes(value)
+    if isinstance(value, list):
+        return next(filter(None, (look_of(item, name) for item in value[:4])), "")
+    if isinstance(value, dict):
+        return next(filter(None, (look_of(value[key], name) for key in _KEYS if filled(value.get(key)))), "")
+    return ""
+
+
+def _look_of_text(text: str, name: str) -> str:
+    is_long = len(text) > _LOOKED_AT_CHARS
+    text = text[:_LOOKED_AT_CHARS].strip()
+    if match := _FIRST_ITEM.match(text):
+        is_long &= match.end() == len(text)
+        text = match[1]
+    if match := _DATA_URL.match(text):
+        return match[1].lower()
+    if _ADDRESS.match(text):
+        place = re.split(r"[?#]", text, maxsplit=1)[0]
+        return _by_ending(place) or ("image" if name in _NAMED else "")
+    if not is_long and "\n" not in text and (kind := _by_ending(text)):
+        return kind
+    if _ENCODED.match(text):
+        with contextlib.suppress(ValueError):
+            return _look_of_bytes(pybase64.b64decode("".join(text[:48].split())[:32]))
+    return ""
+
+
+def _by_ending(place: str) -> str:
+    dot = place.rfind(".", -5)
+    return _KIND.get(place[dot:].lower(), "") if dot >= 0 else ""
+
+
+def _look_of_bytes(data: bytes) -> str:
+    """By the first bytes of a file."""
+    if data[4:8] == b"ftyp":
+        return "image" if data[8:12] in (b"avif", b"avis", b"heic", b"heix", b"mif1") else "video"
+    if data[:4] == b"RIFF":
+        return {b"WEBP": "image", b"AVI ": "video", b"WAVE": "audio"}.get(data[8:12], "")
+    if data.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"II*\0", b"MM\0*", b"\0\0\0\x0cjP  ")):
+        return "image"
+    if data[:2] == b"BM" and data[6:10] == b"\0\0\0\0":
+        return "image"
+    if data.startswith(b"\x1aE\xdf\xa3"):
+        return "video"
+    return "document" if data.startswith(b"%PDF-") else ""
+
+
+def _example(value: Any) -> str:
+    text = value.data[:60].decode("utf-8", "replace") if isinstance(value, Blob) else str(value)
+    return repr(text if len(text) <= 50 else text[:40] + "…")
+
+
+def filled_columns(values: Mapping[str, Any], slots: Sequence[Sequence[str]]) -> Iterator[tuple[str, Any]]:
+    """The columns of a row that hold its images, in order, with what stands in them."""
+    for slot in slots:
+        for column in slot:
+            if filled(value := values.get(column)):
+                yield column, value
+                break
