@@ -24,7 +24,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"judging"}),
     frozenset({"replacing"}),
     frozenset({"errors", "exchange", "plugins", "quiet"}),
-    frozenset({"terminal"}),
+    frozenset({"terminal", "placeholders"}),
 )
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}
 

@@ -12,7 +12,7 @@ from eyechart.data.choices import parse_choices
 from eyechart.data.circular import circular, rotated, rotations
 from eyechart.data.source import open_source
 from eyechart.errors import DataError
-from eyechart.types import Sample
+from eyechart.types import ImageRef, Sample
 from score.golden import vectors
 from support.files import choice_tsv, jsonl
 
@@ -177,3 +177,13 @@ def test_a_file_that_holds_rotations_unannounced_is_found_out(tmp_path: Path, id
     with pytest.raises(DataError, match="1000007") as caught:
         list(circular(open_source(path)))
     assert "--as mmbench" in caught.value.hint
+
+
+def test_placeholders_in_options_move_with_their_images() -> None:
+    refs = tuple(ImageRef(kind="file", location=f"{k}.png") for k in range(3))
+    sample = Sample(
+        id="7", question="Like <image>?", images=refs, choices={"A": "<image>", "B": "<image>"}, golds=("A",)
+    )
+    first, second = rotations(sample)
+    assert (first.question, dict(first.choices)) == ("Like <image 1>?", {"A": "<image 2>", "B": "<image 3>"})
+    assert (dict(second.choices), second.golds) == ({"A": "<image 3>", "B": "<image 2>"}, ("B",))

@@ -1,6 +1,7 @@
 """The prompt for a user's own file: published frames, to the letter."""
 
-from eyechart.prompt.custom import custom_prompt
+from eyechart.prompt.custom import custom_prompt, framed_prompt
+from eyechart.prompt.template import template_prompt
 from eyechart.types import ImageRef, Message, Sample
 
 RED, BLUE = ImageRef(kind="file", location="red.png"), ImageRef(kind="file", location="blue.png")
@@ -39,3 +40,23 @@ def test_the_golds_are_never_in_the_prompt() -> None:
     with_gold = Sample(id="1", question="Which?", choices=choices, golds=("B",), meta={"answer": "B"})
     without = Sample(id="1", question="Which?", choices=choices)
     assert custom_prompt(with_gold) == custom_prompt(without)
+
+
+def test_placeholders_are_filled_where_they_stand() -> None:
+    choices = {"A": "<image 2>", "B": "neither"}
+    sample = Sample(id="1", question="Is it <image 1>?", images=(BLUE, RED), choices=choices)
+    [message] = custom_prompt(sample)
+    assert message.parts == (
+        "Question: Is it ",
+        BLUE,
+        "?\nOptions:\nA. ",
+        RED,
+        f"\nB. neither\n{FRAME}",
+    )
+    assert framed_prompt(sample)[0].parts[:2] == (BLUE, RED)
+
+
+def test_a_template_that_places_no_image_leaves_placeholders_to_be_filled() -> None:
+    sample = Sample(id="1", question="<image> vs <image>", images=(BLUE, RED))
+    assert template_prompt("{{ question }}!")(sample)[0].parts == (BLUE, " vs ", RED, "!")
+    assert template_prompt("{{ image1 }}{{ question }}")(sample)[0].parts == (BLUE, "<image> vs <image>")

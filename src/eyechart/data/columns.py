@@ -185,11 +185,13 @@ def detect(
     kept = tuple(column for column in columns if column not in read)
     by_user = {resolve_target(name) for name in overrides}
     # What a question is asked by is text; an id may be the name of an image that nobody sends.
-    texts = {column for name in ("question", "answer", "options") for column in fields.get(name, ())}
+    asked = ("question", "answer", "options", *(["id"] if images else []))
+    texts = {column for name in asked for column in fields.get(name, ())}
     same = same_image(images, columns) if not has_named_images else set()
     looks = Looks({*texts, *letters.values(), *fields.get("image", ()), *same})
     for row in first:
         looks.look_at(row.number, row.values)
+    several = [f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row"] * (len(images) > 1)
     like = () if letters or "options" in fields else _like_options(kept)
     tried: Mapping[str, tuple[str, ...]] = fields
     if is_json(format):
@@ -210,7 +212,7 @@ def detect(
         media=tuple(looks.found()),
         same_images=frozenset(same),
         has_named_images=has_named_images,
-        reasons=(*reasons, *_id_reason(fields), *_renamed(fields)),
+        reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
     )
 
 

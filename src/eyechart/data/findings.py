@@ -94,8 +94,8 @@ class Finding:
             self.rows.append(row)
         if len(self.examples) < _EXAMPLES and example:
             self.examples.append(example)
-            if hint and hint not in self.hints:
-                self.hints.append(hint)
+        if len(self.hints) < _EXAMPLES and hint and hint not in self.hints:
+            self.hints.append(hint)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -40,7 +41,8 @@ GROUPS = tuple(
     )
     for nouns in _NOUNS
 )
-_NAMED = frozenset(name for names in GROUPS for name in names) - {*_PLAIN}
+_ALL = frozenset(name for names in GROUPS for name in names)
+_NAMED = _ALL - {*_PLAIN}
 _PATHS = ("path", "paths", "file", "files", "name", "names", "filename", "filepath")
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -161,7 +163,7 @@ def known_as(column: str) -> tuple[str, int | None]:
     (('image_path', None), ('img', 2), ('image_url', 1))
     """
     name = re.sub(r"[\s.-]+", "_", _CAMEL.sub("_", column.strip())).lower()
-    if match := _NUMBERED.fullmatch(name):
+    if name not in _ALL and (match := _NUMBERED.fullmatch(name)):
         return match[1] + (match[3] or ""), int(match[2])
     return name, None
 
@@ -172,7 +174,7 @@ def is_image_name(column: str) -> bool:
     >>> is_image_name("imgPath"), is_image_name("photo_2"), is_image_name("impath")
     (True, True, False)
     """
-    return any(known_as(column)[0] in names for names in GROUPS)
+    return known_as(column)[0] in _ALL
 
 
 def next_names(column: str, n: int) -> list[str]:
@@ -188,6 +190,7 @@ def next_names(column: str, n: int) -> list[str]:
     return [f"{before}{number}{after}" for number in range(last + 1, last + 1 + n)]
 
 
+@lru_cache(1024)
 def holds_paths(column: str) -> bool:
     """Whether the cells of a column of images are file names or addresses, and never an encoded image."""
     return known_as(column)[0].rpartition("_")[2] in _PATHS

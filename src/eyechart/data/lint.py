@@ -32,6 +32,7 @@ Progress = Callable[[int], None]
 LARGE_BYTES = 20_000_000  # endpoints commonly refuse request bodies above this
 LARGE_PIXELS = 50_000_000
 _BALANCE_MIN_GOLDS = 20  # below, a lopsided count of letters says nothing
+_OPTIONS_LOOKED_AT = 1000  # rows: what options do not look like by then they are not
 _GROUP_COLUMN = "g_index"  # in files that hold rotations: the index of the question
 
 
@@ -183,21 +184,17 @@ class Lint:
     def _look_at_plain(self, sample: Sample, looks: Looks) -> None:
         """What is told only of files that no benchmark reads in its own way."""
         looks.look_at(sample.row, sample.meta)
-        texts = (sample.hint, sample.question, sample.choices_text, *sample.choices.values())
-        if any("<" in text or "[" in text for text in texts):
-            block = (sample.choices_text,) if sample.choices_text else tuple(sample.choices.values())
-            placed = place_images("\n".join((sample.hint, sample.question, *block)), len(sample.images))
-            if placed is not None and placed.unfilled:
-                many = f"{len(sample.images)} image{'s' * (len(sample.images) != 1)}"
-                self.add(
-                    "unfilled-placeholder", sample.row, f"row {sample.row}: {placed.unfilled[0]}, {many}"
-                )
-            if placed is not None and placed.n_unplaced and not placed.unfilled:
-                self.add("unplaced-image", sample.row)
+        block = (sample.choices_text,) if sample.choices_text else sample.choices.values()
+        placed = place_images("\n".join((sample.hint, sample.question, *block)), len(sample.images))
+        if placed is not None and placed.unfilled:
+            many = f"{len(sample.images)} image{'s' * (len(sample.images) != 1)}"
+            self.add("unfilled-placeholder", sample.row, f"row {sample.row}: {placed.unfilled[0]}, {many}")
+        elif placed is not None and placed.n_unplaced:
+            self.add("unplaced-image", sample.row)
         if not sample.choices:
             return
-        if any(look_of(text) == "image" for text in sample.choices.values()):
-            self.add("option-images", sample.row, repr(next(iter(sample.choices.values()))[:60]))
+        if self.n_samples < _OPTIONS_LOOKED_AT and (look := _image_among(sample.choices.values())):
+            self.add("option-images", sample.row, f"row {sample.row}: {look[:60]!r}")
         if not sample.circle and self._is_rotation(sample):
             self.add(
                 "rotations", sample.row, hint="--as mmbench counts a question if all its rotations are right"
@@ -264,6 +261,10 @@ class Lint:
         report.findings = list(self.found.values())
         report.findings = report.in_order()
         return report
+
+
+def _image_among(options: Iterable[str]) -> str:
+    return next((text for text in options if look_of(text) == "image"), "")
 
 
 def _flags(columns: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.checks import sound_samples
 from eyechart.errors import DataError
 from eyechart.run.models import choose_models
 from eyechart.run.options import Options
@@ -167,7 +168,7 @@ def _shown(plan: Plan) -> Iterator[Sample]:
 
     is_shown = plan.options.progress and sys.stderr.isatty()
     shown_at_s = time.monotonic()
-    for n, sample in enumerate(watch_samples(plan), start=1):
+    for n, sample in enumerate(sound_samples(watch_samples(plan)), start=1):
         yield sample
         if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
             shown_at_s = time.monotonic()

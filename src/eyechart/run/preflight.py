@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from eyechart.checks import sound_samples
 from eyechart.errors import DataError, listed
 from eyechart.registry import benchmark_of, benchmarks
 from eyechart.run.options import Options
@@ -73,9 +72,9 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     What is in `told` is not said again.
     """
     lint = make_lint(plan.benchmark, plan.options)
-    for sample in sound_samples(plan.benchmark.source):
-        lint.look_at(sample)
+    for sample in plan.benchmark.source:
         yield sample
+        lint.look_at(sample)  # once it was taken for a sample by whoever wanted it
     report = lint.finished()
     _refuse(lint, plan.options, report.findings)
     if plan.options.input == "image":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eyechart.compat.evalscope import run_task
 from eyechart.benchmarks.published import RULES
+from eyechart.compat.evalscope import run_task
 from eyechart.registry import scorers
 from support.files import picture_base64
 from support.tasks import M, User, number_of, sheet
