@@ -57,7 +57,7 @@ def check(
                 progress(lint.report.n_rows)
         if pictures is not None:
             pictures.finish()
-        for remark in remarks_of(source) if "stopped" not in lint.found else ():
+        for remark in remarks_of(lint.source) if "stopped" not in lint.found else ():
             lint.add("remark", 0, remark)
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody wants the pictures that wait their turn
