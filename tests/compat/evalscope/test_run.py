@@ -335,6 +335,37 @@ def test_an_earlier_folder_and_one_without_a_time(user: User) -> None:
     assert user.folders() == []
 
 
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_category_cannot_replace_the_headline(
+    user: User, ending: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EVAL_FORMAT", ending)
+    rows = ["index\tcategory\tanswer\tquestion\tA\tB"]
+    rows += [
+        f"{k}\t{name}\t{gold}\tQuestion 0?\tx\ty"
+        for k, (name, gold) in enumerate([("Overall", "A"), ("split", "B"), ("z", "A"), ("Overall", "A")])
+    ]
+    (user.data / "o.tsv").write_text("\n".join(rows) + "\n")
+    done = run_task(user.config("o"))
+    groups = {"Overall (category)": "1.0", "split (category)": "0.0", "z": "1.0"}
+    accuracy = {"split": "none", "Overall": "0.75", **groups}
+    assert done == {f"{M}_o_acc": accuracy}
+    (folder,) = user.folders()
+    said = status(folder / M)["datasets"]["o"]
+    assert (said["primary_metric"], said["metrics"]["split=none|Overall"]) == ("split=none|Overall", 0.75)
+    assert re.search(r"^Overall +0\.75$", capsys.readouterr().out, re.MULTILINE)
+    assert "0.75" in (folder / M / f"{M}_o_acc.{ending}").read_text()
+
+
+def test_two_pairs_of_one_name_are_refused(user: User) -> None:
+    choice_tsv(user.data / "b_c.tsv", 1)
+    choice_tsv(user.data / "c.tsv", 1)
+    models = [user.entry("a"), user.entry("a_b")]
+    with pytest.raises(UsageError, match="go by the name 'a_b_c'"):
+        run_task(user.config("b_c", "c", model=models))
+    assert user.n_asked() == 0
+
+
 def test_where_results_go(user: User) -> None:
     run_task(user.config(work_dir="inner"))
     run_task({**user.config(work_dir="inner"), "work_dir": "outer"})

@@ -107,3 +107,20 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
         [row] = csv.DictReader(file)
     assert {name: float(row[name]) for name in ("Overall", "ocr")} == {"Overall": 2 / 3, "ocr": 2 / 3}
+
+
+_NAMES = st.sampled_from(
+    ["Overall", "split", "Overall (category)", "CP", "coarse_perception", "none", "ocr", "overall"]
+)
+
+
+@given(rows=st.lists(st.tuples(st.integers(0, 1), _NAMES), min_size=1, max_size=12))
+@pytest.mark.parametrize("column", ["category", "l2-category"])
+def test_no_group_replaces_the_headline_or_another_group(column: str, rows: list[tuple[int, str]]) -> None:
+    [line] = report_acc({"hit": hit, column: name} for hit, name in rows)
+    assert list(line)[:2] == ["split", "Overall"]
+    assert line["split"] == "none"
+    assert line["Overall"] == sum(hit for hit, _ in rows) / len(rows)
+    of_groups = {name: [hit for hit, other in rows if other == name] for _, name in rows}
+    means = [sum(hits) / len(hits) for _, hits in sorted(of_groups.items())]
+    assert list(line.values())[2:] == means

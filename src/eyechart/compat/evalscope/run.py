@@ -132,6 +132,7 @@ def _plan_all(task: Task, questions: Sequence[Questions], out: Path | None) -> l
 
     Without `out`, predictions are scored where they lie.
     """
+    from eyechart.compat.evalscope.models import refuse_twins
     from eyechart.compat.evalscope.outcome import stem_for
     from eyechart.compat.evalscope.pair import plan_pair
     from eyechart.compat.evalscope.places import find_predictions
@@ -148,6 +149,7 @@ def _plan_all(task: Task, questions: Sequence[Questions], out: Path | None) -> l
             status = states.setdefault(folder, Status(folder, model.name, task))
             is_fresh = task.asks_anew and not task.reuse and status.is_done(one.entry.name)
             found.append((plan_pair(task, model, one, folder, predictions, is_fresh=is_fresh), status))
+    refuse_twins([pair.stem for pair, _ in found], "model x dataset pair")
     return found
 
 
@@ -181,7 +183,8 @@ def _noted(status: Status, pair: Pair, outcome: Outcome) -> Mapping[str, str]:
     from eyechart.compat.evalscope.status import metrics_of
 
     metrics = metrics_of(outcome.lines)
-    primary = next((name for name in metrics if name.endswith("Overall")), next(iter(metrics), None))
+    overall = (name for name in metrics if name.rpartition("|")[2] == "Overall")
+    primary = next(overall, next(iter(metrics), None))
     error = hidden(outcome.failure.why, pair.task) if outcome.failure is not None else None
     status.say(
         pair.data,

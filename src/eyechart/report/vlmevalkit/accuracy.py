@@ -20,6 +20,7 @@ from eyechart.types import Result
 
 GROUPS = ("l2-category", "category")
 NO_SPLIT = "none"
+_FIRST = ("split", "Overall")  # how every line begins
 
 # As published: the six abilities of MMBench go by these.
 SHORT_NAMES: Mapping[str, str] = {
@@ -38,7 +39,8 @@ def report_acc(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
     """One line a split, sorted: `split`, `Overall`, the values of `l2-category`, then those of `category`.
 
     A row has a `hit` (0 to 1) and may have the three columns. A group that a split has nothing of is NaN.
-    As published, a name that both columns have is that of `category`.
+    As published, a name that both columns have is that of `category`. Unlike there, no group replaces another
+    number of its line: one that is called ``Overall`` or ``split`` is ``Overall (category)`` here.
 
     >>> report_acc([{"hit": 1, "category": "ocr"}, {"hit": 0, "category": "scene"}])
     [{'split': 'none', 'Overall': 0.5, 'ocr': 1.0, 'scene': 0.0}]
@@ -52,15 +54,30 @@ def report_acc(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
                 total = sums.setdefault((split, column, value), [0.0, 0.0])
                 total[0] += row["hit"]
                 total[1] += 1
-    groups = {column: sorted({value for _, of, value in sums if of == column}) for column in GROUPS}
+    groups = {column: _names({value for _, of, value in sums if of == column}, column) for column in GROUPS}
     lines: list[Line] = []
     for split in sorted({split for split, _, _ in sums}):
         line: Line = {"split": split, "Overall": _mean(sums.get((split, "", "")))}
         for column in GROUPS:
-            for value in groups[column]:
-                line[SHORT_NAMES.get(value, value)] = _mean(sums.get((split, column, value)))
+            for value, name in groups[column].items():
+                line[name] = _mean(sums.get((split, column, value)))
         lines.append(line)
     return lines
+
+
+def _names(values: Iterable[str], column: str) -> dict[str, str]:
+    """What the groups of a column are called in the table, sorted by their values; no two by one name.
+
+    >>> _names({"ocr", "Overall", "coarse_perception"}, "category")
+    {'Overall': 'Overall (category)', 'coarse_perception': 'CP', 'ocr': 'ocr'}
+    """
+    found: dict[str, str] = {}
+    for value in sorted(values):
+        name = SHORT_NAMES.get(value, value)
+        while name in _FIRST or name in found.values():
+            name = f"{name} ({column})"
+        found[value] = name
+    return found
 
 
 def accuracy(questions: Iterable[Result]) -> list[Line]:
