@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,9 @@ import pytest
 import yaml
 
 from support.command import Outcome, eyechart
-from support.files import choice_tsv
+from support.files import choice_tsv, picture
 from support.server import Answer, Server
-from support.tasks import KEY, M, User, number_of, right
+from support.tasks import KEY, M, User, files_with, number_of, right
 
 
 @pytest.fixture
@@ -25,11 +28,32 @@ def user(tmp_path: Path) -> Iterator[User]:
         yield User(tmp_path / "desk", tmp_path / "home" / "LMUData", server)
 
 
-def run(user: User, *arguments: object) -> Outcome:
-    return eyechart("run", *arguments, cwd=user.desk, HOME=str(user.data.parent))
+def run(user: User, *arguments: object, **environment: str) -> Outcome:
+    return eyechart("run", *arguments, cwd=user.desk, HOME=str(user.data.parent), **environment)
 
 
-def written(user: User, name: str, config: dict[str, Any]) -> str:
+@contextlib.contextmanager
+def images_at() -> Iterator[str]:
+    """An address on this machine where an image is to be had."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(picture())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/one.png"
+        server.shutdown()
+        thread.join()
+
+
+def written(user: User, name: str, config: Any) -> str:
     text = {
         ".yaml": lambda: yaml.safe_dump(config),
         ".json": lambda: json.dumps(config),
@@ -114,3 +138,85 @@ def test_it_is_run_alone(user: User) -> None:
     done = run(user, written(user, "task.yaml", user.config()), "demo")
     assert done.code == 2
     assert "a configuration is run alone" in done.err
+
+
+@pytest.mark.parametrize("name", ["tasks.yaml", "tasks.json", "tasks.py"])
+def test_a_list_of_tasks(user: User, name: str) -> None:
+    choice_tsv(user.data / "other.tsv", 3)
+    tasks = [user.config(limit=2), user.config("other")]
+    done = run(user, written(user, name, tasks), "--json", "-q")
+    assert done.code == 0, done.err
+    assert [[*results] for results in done.json["tasks"]] == [[f"{M}_mine_acc"], [f"{M}_other_acc"]]
+    assert len(user.server.asked) == 5
+    done = run(user, name, "--limit", 1)
+    assert done.code == 0, done.err
+    assert f"{{'{M}_other_acc': " in done.out.splitlines()[-1]
+    assert len(user.server.asked) == 7
+
+
+def test_a_list_of_tasks_in_which_one_fails(user: User) -> None:
+    choice_tsv(user.data / "other.tsv", 3)
+    user.server.answer = lambda asked: (
+        Answer(status=400, body=b"{}") if number_of(asked) == 6 else right(asked)
+    )
+    name = written(user, "tasks.json", [user.config(), user.config("other")])
+    done = run(user, name, "--json", "-q")
+    assert (done.code, [[*one] for one in done.json["tasks"]]) == (1, [[], [f"{M}_other_acc"]])
+    (user.desk / "tasks.json").write_text(json.dumps([user.config(), user.config(limt=3)]))
+    done = run(user, name)
+    assert done.code == 2
+    assert "task 2 of 2: eval_config has no key 'limt'" in done.err
+
+
+def test_a_list_of_rows_is_data(user: User) -> None:
+    rows = [
+        {"question": "Question 0? eval_config", "A": "x", "B": "y", "answer": "A", "eval_config": "z"}
+    ] * 2
+    (user.desk / "rows.json").write_text(json.dumps([{**row, "id": k} for k, row in enumerate(rows)]))
+    words = ("rows.json", "-m", "openai/m", "--base-url", user.server.base_url, "--json", "-q")
+    assert run(user, *words).json["n"] == 2
+
+
+@pytest.mark.parametrize("key", [KEY, "EMPTY"])
+def test_the_saved_configuration_can_be_run_again(user: User, key: str) -> None:
+    config = user.config(model=[user.entry(key=key)], limit=3)
+    assert run(user, written(user, "task.json", config)).code == 0
+    (folder,) = user.folders()
+    saved = folder / "configs" / "task_config.yaml"
+    if key == KEY:
+        refused = run(user, saved)
+        assert (refused.code, len(user.server.asked)) == (2, 3)
+        assert "MODEL_2_5_7B_API_KEY, which is not set" in refused.err
+    done = run(user, saved, MODEL_2_5_7B_API_KEY=key)
+    assert done.code == 0, done.err
+    assert [asked.headers["Authorization"] for asked in user.server.asked] == [f"Bearer {key}"] * 6
+    assert key == "EMPTY" or not files_with(user.desk / "outputs", key)
+
+
+def test_images_at_a_private_address_have_a_key(user: User) -> None:
+    with images_at() as address:
+        (user.data / "far.tsv").write_text(
+            f"index\tquestion\tA\tB\tanswer\timage_path\n0\tQuestion 0?\tx\ty\tA\t{address}\n"
+        )
+        refused = run(user, written(user, "task.yaml", user.config("far")))
+        assert refused.code == 1
+        assert "allow_private_urls: true in eval_config" in refused.err
+        assert not user.server.asked
+        done = run(user, written(user, "task.yaml", user.config("far", allow_private_urls=True)))
+        assert done.code == 0, done.err
+        assert len(user.server.asked[0].images) == 1
+
+        words = ("vlmeval", "--data", "far", "--model", "m", "--base-url", user.server.base_url)
+        home = str(user.data.parent)
+        refused = eyechart(*words, cwd=user.desk, HOME=home)
+        assert "if this is your own server: --allow-private-urls" in refused.err
+        assert eyechart(*words, "--allow-private-urls", cwd=user.desk, HOME=home).code == 0
+
+
+def test_what_vlmeval_writes_down_says_how_to_run_it_again(user: User) -> None:
+    words = ("vlmeval", "--data", "mine", "--model", "m", "--base-url", user.server.base_url, "--limit", 2)
+    assert eyechart(*words, "--key", KEY, cwd=user.desk, HOME=str(user.data.parent)).code == 0
+    refused = run(user, "outputs/configs/task_config.yaml")
+    assert refused.code == 2
+    command = f"eyechart vlmeval --data mine --model m --limit 2 --base-url {user.server.base_url}"
+    assert f"hint: run: {command}" in refused.err

@@ -63,6 +63,51 @@ def test_a_module_that_we_do_not_have_lists_those_that_we_have() -> None:
         assert caught.value.name == name
 
 
+@pytest.mark.parametrize(
+    ("module", "has"),
+    [
+        ("vlmeval.smp", "LMUDataRoot, load, "),
+        ("vlmeval.smp.file", "dump, "),
+        ("vlmeval.dataset", "CustomVQADataset, "),
+        ("vlmeval.dataset.image_base", "ImageBaseDataset"),
+        ("vlmeval", "dataset, smp, utils"),
+        ("evalscope", "run, run_task, "),
+        ("evalscope.run", "run_task"),
+        ("evalscope.utils", "get_logger"),
+    ],
+)
+def test_a_name_that_a_module_lacks_lists_those_that_it_has(module: str, has: str) -> None:
+    door.activate()
+    for _ in range(2):
+        with pytest.raises(ImportError) as caught:
+            exec(f"from {module} import of_no_use")
+        assert f"{module} has no 'of_no_use'" in str(caught.value)
+        assert has in str(caught.value)
+    found = importlib.import_module(module)
+    assert not hasattr(found, "of_no_use")
+    assert getattr(found, "of_no_use", None) is None
+    with pytest.raises(AttributeError, match=r"has no 'of_no_use': .* with "):
+        _ = found.of_no_use
+
+
+def test_names_that_are_made_when_asked_for_still_are() -> None:
+    door.activate()
+    space: dict[str, object] = {}
+    exec("from vlmeval.smp import *\nfrom vlmeval.dataset import SUPPORTED_DATASETS", space)
+    assert space["np"] is sys.modules["numpy"]
+    assert "MMBench_DEV_EN" in str(space["SUPPORTED_DATASETS"])
+
+
+def test_versions_can_be_compared() -> None:
+    from packaging.version import Version
+
+    door.activate()
+    for name in NAMES:
+        version = Version(importlib.import_module(name).__version__)
+        assert version.local == "eyechart"
+        assert version > Version("0.0.1")
+
+
 def test_other_names_are_none_of_our_business() -> None:
     door.activate()
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'vlmevalkit'$"):

@@ -93,7 +93,10 @@ def find_config(sources: Sequence[str]) -> Loaded | None:
 
 
 def is_config(path: str) -> bool:
-    """Whether a source is a configuration rather than data: by its ending, and a .json by its keys."""
+    """Whether a source is a configuration rather than data: by its ending, and a .json by its keys.
+
+    A list of EvalScope's tasks is one, too.
+    """
     file = Path(path)
     if file.suffix in (".yaml", ".yml") and not file.exists():
         raise UsageError(f"{path}: no such file")  # data has other endings
@@ -102,11 +105,15 @@ def is_config(path: str) -> bool:
     if file.suffix != ".json":
         return True
     with file.open("rb") as opened:
-        if opened.read(1024).lstrip()[:1] != b"{":
-            return False
-    from eyechart.compat.evalscope.config import SIGNS  # which leads to all of that door
+        begin = opened.read(1 << 16).lstrip()
+    is_list = begin[:1] == b"[" and b'"eval_' in begin  # any other is data, and perhaps too much to be read
+    if not is_list and begin[:1] != b"{":
+        return False
+    from eyechart.compat.evalscope.config import SIGNS, is_task  # which lead to all of that door
 
     content = load_file(file)
+    if is_list:
+        return is_task(content)
     return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *SIGNS})
 
 
@@ -116,6 +123,10 @@ def read_config(loaded: Loaded) -> Config:
     if not isinstance(content, Mapping):
         raise UsageError(
             f"{path} does not hold a mapping of names to values", hint="see docs/configuration.md"
+        )
+    if isinstance(command := content.get("command"), str):  # as `eyechart vlmeval` writes it down
+        raise UsageError(
+            f"{path} keeps the command of a run, and is no configuration", hint=f"run: {command}"
         )
     options: dict[str, Any] = {}
     for written, value in content.items():

@@ -24,27 +24,32 @@ _FLAGS: Mapping[str, str] = {
 
 
 def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
-    """Run the task of a file. With --json, the accuracies are one object on stdout; tables go to stderr.
+    """Run the task of a file, or its list of tasks.
 
-    Some flags take the place of what the file says; any other beside it is refused.
+    With --json, the accuracies are one object on stdout; tables go to stderr. Some flags take the place of
+    what the file says; any other beside it is refused.
     """
-    from eyechart.compat.evalscope.config import read_task
-    from eyechart.compat.evalscope.failures import TaskFailed
-    from eyechart.compat.evalscope.run import run, run_and_print
+    from eyechart.compat.evalscope.config import read_tasks
+    from eyechart.compat.evalscope.failures import TaskFailed, TasksFailed
+    from eyechart.compat.evalscope.run import run, run_and_print, run_several
     from eyechart.compat.evalscope.wording import in_words_of_a_task
 
     options = _beside(config, args)
-    task = _changed(read_task(config.content), options, args)
+    said = read_tasks(config.content)
+    tasks = [_changed(task, options, args) for task in (said if isinstance(said, list) else [said])]
     try:
         with stdout_kept_for(is_json=args.json), in_words_of_a_task():
-            results = run(task) if args.json else run_and_print(task)
+            if isinstance(said, list):
+                results = run_several(tasks, is_printing=not args.json)
+            else:
+                results = [run(tasks[0]) if args.json else run_and_print(tasks[0])]
     except TaskFailed as err:
         if args.json:
-            print_json(err.results)
+            print_json({"tasks": err.of_tasks} if isinstance(err, TasksFailed) else err.results)
         raise
     if args.json:
-        print_json(results)
-    return 1 if results.n_failed else 0
+        print_json({"tasks": results} if isinstance(said, list) else results[0])
+    return 1 if any(one.n_failed for one in results) else 0
 
 
 def _beside(config: Loaded, args: argparse.Namespace) -> dict[str, Any]:

@@ -80,6 +80,11 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--retry", type=int, metavar="N", help="tries of a request (default: 6)")
     group.add_argument("--verbose", action="store_true", help="print every reply (on stderr)")
+    group.add_argument(
+        "--allow-private-urls",
+        action="store_true",
+        help="fetch images from addresses of your own network, too (eyechart's own)",
+    )
 
 
 def _add_model_flags(parser: argparse.ArgumentParser) -> None:

@@ -18,8 +18,9 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from opcode import opmap
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Literal
 
 from eyechart.errors import DataError
@@ -160,7 +161,48 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Import ours under the name that was asked for."""
-        sys.modules[module.__name__] = import_module(self.ours)
+        ours = sys.modules[module.__name__] = import_module(self.ours)
+        _list_names(ours, module.__name__)
+
+
+def _list_names(module: ModuleType, name: str) -> None:
+    """Have a name that the module lacks refused with those that it has, under its `name` in scripts."""
+    own = module.__dict__.get("__getattr__")
+    if getattr(own, "is_listing", False):
+        return
+
+    def missing(wanted: str) -> Any:
+        if own is not None:
+            try:
+                return own(wanted)
+            except AttributeError:
+                pass
+        names = _names_in(module, name)
+        text = f"{name} has no {wanted!r}: eyechart provides it here, with {', '.join(names)}"
+        if _is_from_import(sys._getframe(1)):
+            raise ImportError(text, name=name)
+        raise AttributeError(text)
+
+    missing.is_listing = True  # type: ignore[attr-defined]
+    module.__getattr__ = missing  # type: ignore[method-assign]
+
+
+def _names_in(module: ModuleType, name: str) -> list[str]:
+    """What a script may import from a module: what it declares, and the modules below it."""
+    top, _, place = name.partition(".")
+    inside = f"{place}." if place else ""
+    parts = [part.removeprefix(inside) for part in PROVIDED[top] if part.startswith(inside)]
+    declared = vars(module).get("__all__") or [
+        one
+        for one, value in vars(module).items()
+        if not one.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    ]
+    return sorted({*declared, *(part for part in parts if "." not in part)}, key=str.lower)
+
+
+def _is_from_import(frame: FrameType) -> bool:
+    """Whether a frame stands at ``from … import …``, which shows no AttributeError to anybody."""
+    return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
 @contextmanager

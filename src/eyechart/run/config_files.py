@@ -48,7 +48,10 @@ def _place(err: Exception) -> str:
 
 
 def _load_python(path: Path) -> Any:
-    """The dict called `config` or `task_cfg`, or the only one. The file is run: it is the user's."""
+    """What is called `config` or `task_cfg`, a dict or a list of them, or else the only dict.
+
+    The file is run: it is the user's.
+    """
     try:
         names = runpy.run_path(str(path))
     except Exception as err:
@@ -57,8 +60,8 @@ def _load_python(path: Path) -> Any:
         name: value for name, value in names.items() if isinstance(value, dict) and not name.startswith("_")
     }
     for name in _NAMES:
-        if name in dicts:
-            return dicts[name]
+        if isinstance(names.get(name), dict | list):
+            return names[name]
     if len(dicts) != 1:
         raise UsageError(f"{path} holds {len(dicts)} dicts", hint="call the one that is meant `config`")
     return next(iter(dicts.values()))

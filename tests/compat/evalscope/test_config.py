@@ -388,7 +388,59 @@ def test_what_was_given_is_left_as_it_was() -> None:
     described = read_task(task).described
     assert json.dumps(task) == before
     assert SECRET not in json.dumps(described)
-    assert described["eval_config"]["judge_args"] == {"key": "[secret]"}
+    assert described["eval_config"]["judge_args"] == {"key_env": "JUDGE_API_KEY"}
+
+
+def test_what_is_written_down_is_the_same_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = {"judge": "j", "judge_base_url": "http://127.0.0.1:9/v1", "judge_key": "sk-judge-1"}
+    free = {**ENTRY, "type": "other", "key": "EMPTY"}
+    task = read_task(config(model=[ENTRY, free], limit=3, allow_private_urls=True, **judge))
+    text = yaml.safe_dump(json.loads(json.dumps(task.described)))
+    assert not any(key in text for key in (SECRET, "sk-judge-1", "[secret]"))
+    written = yaml.safe_load(text)
+    _, second = written["eval_config"]["model"]
+    assert second["key"] == "EMPTY"
+    with pytest.raises(UsageError, match=r"_API_KEY, which is not set") as refused:
+        read_task(written)
+    assert "export " in refused.value.hint
+    first, _ = written["eval_config"]["model"]
+    monkeypatch.setenv(first["key_env"], SECRET)
+    monkeypatch.setenv(written["eval_config"]["judge_key_env"], "sk-judge-1")
+    again = read_task(written)
+    assert (again.models, again.options, again.data) == (task.models, task.options, task.data)
+    assert again.described == task.described, "and can be written down again"
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"model": [{**ENTRY, "key": "[secret]"}]},
+        {"model": {**ENTRY, "extra_body": {"api_key": "[secret]"}}},
+        {"model": [{**ENTRY, "api_base": "http://h/v1?k=[secret]"}]},
+        {"judge": "j", "judge_key": "[secret]"},
+        {"judge": "j", "judge_args": {"key": "[secret]"}},
+    ],
+)
+def test_what_stands_for_a_key_is_sent_to_nobody(inner: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"holds \[secret\], which stands for a key") as refused:
+        read_task(config(**inner))
+    assert "key_env: NAME" in refused.value.hint
+
+
+def test_a_key_of_the_environment_is_written_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASHSCOPE_API_KEY", SECRET)
+    monkeypatch.setenv("MOTTO", SECRET)
+    (entry,) = read_task(config()).described["eval_config"]["model"]
+    assert entry["key_env"] == "DASHSCOPE_API_KEY"
+    assert "key" not in entry
+    with pytest.raises(UsageError, match="key and key_env are both given"):
+        read_task(config(model=[{**entry, "key": "x"}]))
+
+
+def test_a_key_of_the_inner_configuration_is_known_outside() -> None:
+    with pytest.raises(UsageError, match="no key 'allow_private_urls'") as refused:
+        read_task({**config(), "allow_private_urls": True})
+    assert refused.value.hint == "write allow_private_urls inside eval_config"
 
 
 def test_a_task_config_can_be_read_and_changed() -> None:

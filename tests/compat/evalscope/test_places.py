@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.compat.evalscope.places import MARKER, hidden, identity_of, take_place
+from eyechart.compat.evalscope.places import MARKER, hidden, identity_of, places_of, take_place
 from eyechart.compat.evalscope.task import DataEntry, ModelEntry, Task
 
 
@@ -30,6 +31,8 @@ def test_tasks_that_are_done_have_folders_of_their_own(tmp_path: Path) -> None:
     folders = [take(task(tmp_path)) for _ in range(5)]  # all within a second
     assert len({*folders}) == 5
     assert sorted(folders) == folders
+    assert folders[-1].name[:15] <= datetime.now().strftime("%Y%m%d_%H%M%S"), "none is ahead of the clock"
+    assert places_of(task(tmp_path)) == folders[::-1]
 
 
 def test_one_that_is_not_done_is_taken_up_by_the_same_task_alone(tmp_path: Path) -> None:

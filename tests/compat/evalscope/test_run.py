@@ -57,7 +57,7 @@ def test_a_task_as_the_documentation_describes_it(user: User, capsys: pytest.Cap
     assert state["datasets"]["mine"]["status"] == "done"
     assert state["datasets"]["mine"]["metrics"]["split=none|even"] == 1.0
     kept = yaml.safe_load((folder / "configs" / "task_config.yaml").read_text(encoding="utf-8"))
-    assert kept["eval_config"]["model"][0]["key"] == "[secret]"
+    assert kept["eval_config"]["model"][0]["key_env"] == "MODEL_2_5_7B_API_KEY"
 
     out, err = capsys.readouterr()
     assert f"The evaluation of model {M} x dataset mine has finished!\nEvaluation Results:\n-------" in out

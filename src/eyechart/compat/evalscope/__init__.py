@@ -12,3 +12,6 @@ from eyechart.compat.evalscope.config import TaskConfig
 from eyechart.compat.evalscope.run import run_task
 
 __all__ = ["TaskConfig", "run_task"]
+
+# The release of EvalScope whose VLMEvalKit backend this follows, for scripts that compare it.
+__version__ = "1.14.1+eyechart"

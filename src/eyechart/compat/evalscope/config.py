@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 from eyechart.compat.evalscope.task import Task
 from eyechart.compat.evalscope.values import Values
 from eyechart.errors import UsageError
-from eyechart.model.secrets import HIDDEN, without_secrets
+from eyechart.model.secrets import HIDDEN, is_secret, without_secrets
 from eyechart.registry import did_you_mean
 from eyechart.run.config_files import SUFFIXES, decode_json, load_file
 
@@ -21,6 +23,9 @@ TASK_KEYS: Mapping[str, Any] = {
     "eval_backend": "Native", "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
     "use_cache": None, "seed": 42, "debug": False, "dry_run": False,
 }  # fmt: skip
+_KEYS = ("key", "judge_key", "OPENAI_API_KEY")  # where a task holds the keys of endpoints
+_FROM_ENVIRONMENT = "_env"  # ends the name of a key that stands in an environment variable
+NO_KEY = "EMPTY"  # what servers without a key are sent
 SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys by which a task is known
 # Those that only EvalScope's native backend reads.
 NATIVE_KEYS = frozenset({
@@ -93,10 +98,11 @@ def read_task(given: Any) -> Task:
                 hint=f"what {name} is to say belongs into eval_config",
             )
     config = _eval_config(values.raw("eval_config"))
+    _refuse_hidden({**said, "eval_config": config})
     seed = values.whole("seed")
     from eyechart.compat.evalscope.settings import read_eval_config
 
-    task = read_eval_config(config)
+    task = read_eval_config(_with_keys(config))
     return replace(
         task,
         work_dir=values.text("work_dir") or task.work_dir,
@@ -109,8 +115,27 @@ def read_task(given: Any) -> Task:
     )
 
 
+def read_tasks(given: Any) -> Task | list[Task]:
+    """The task that is given in any form, or the tasks of a list, which may also stand in a file."""
+    content = _file(Path(given)) if isinstance(given, str | Path) else given
+    if not isinstance(content, list | tuple):
+        if isinstance(given, str | Path) and not isinstance(content, Mapping):
+            raise UsageError(f"{given} does not hold a mapping of names to values, or a list of these")
+        return read_task(content)
+    found: list[Task] = []
+    for number, one in enumerate(content, start=1):
+        try:
+            several = read_tasks(one)
+        except UsageError as err:
+            raise UsageError(f"task {number} of {len(content)}: {err.message}", hint=err.hint) from err
+        found += several if isinstance(several, list) else [several]
+    return found
+
+
 def is_task(content: Any) -> bool:
-    """Whether a configuration is one of EvalScope's: by its keys."""
+    """Whether a configuration is one of EvalScope's, or a list with such: by its keys."""
+    if isinstance(content, list):  # a row of data may have such a column, but hardly an object in it
+        return any(is_task(one) and isinstance(one.get("eval_config"), Mapping) for one in content)
     return isinstance(content, Mapping) and bool(content.keys() & SIGNS)
 
 
@@ -154,10 +179,13 @@ def _refuse_unknown(said: Mapping[str, Any]) -> None:
     known = sorted({*TASK_KEYS, *NATIVE_KEYS})
     for name in said:
         if name not in known:
+            from eyechart.compat.evalscope.settings import EVAL_KEYS
+
             listed = f"it knows: {', '.join(TASK_KEYS)}"
+            hint = did_you_mean(str(name), known, otherwise=listed, at_most=1)
             raise UsageError(
                 f"the task has no key {str(name)!r}",
-                hint=did_you_mean(str(name), known, otherwise=listed, at_most=1),
+                hint=f"write {name} inside eval_config" if name in EVAL_KEYS else hint,
             )
 
 
@@ -189,9 +217,100 @@ def _eval_config(given: Any) -> Mapping[str, Any]:
     return given
 
 
+def _with_keys(config: Mapping[str, Any]) -> dict[str, Any]:
+    """An `eval_config` with the keys that it leaves to the environment: `key_env` in place of `key`."""
+    filled = _filled(config, "eval_config")
+    if isinstance(config.get("judge_args"), Mapping):
+        filled["judge_args"] = _filled(config["judge_args"], "judge_args")
+    if isinstance(config.get("model"), Mapping | list | tuple):
+        filled["model"] = [
+            _filled(one, f"model {str(one.get('type') or one.get('name'))!r}")
+            if isinstance(one, Mapping)
+            else one
+            for one in _several(config["model"])
+        ]
+    return filled
+
+
+def _filled(given: Mapping[str, Any], who: str) -> dict[str, Any]:
+    found = {str(name): value for name, value in given.items()}
+    for name in _KEYS:
+        variable = found.pop(f"{name}{_FROM_ENVIRONMENT}", None)
+        if variable is None:
+            continue
+        if found.get(name) is not None:
+            raise UsageError(
+                f"{who}: {name} and {name}{_FROM_ENVIRONMENT} are both given", hint="leave one out"
+            )
+        found[name] = os.environ.get(str(variable))
+        if not found[name]:
+            raise UsageError(
+                f"{who}: its key is to be in the environment variable {variable}, which is not set",
+                hint=f"export {variable}=..., or write {name} in place of {name}{_FROM_ENVIRONMENT}",
+            )
+    return found
+
+
+def _refuse_hidden(value: Any, place: str = "the task") -> None:
+    """Refuse what stands in for a key that was hidden when this was written down: it must not be sent."""
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            if name != "system_prompt":
+                _refuse_hidden(one, str(name) if place == "the task" else f"{place}.{name}")
+    elif isinstance(value, list | tuple):
+        for one in value:
+            _refuse_hidden(one, place)
+    elif isinstance(value, str) and HIDDEN in value:
+        raise UsageError(
+            f"{place} holds {HIDDEN}, which stands for a key that was not written down",
+            hint="write the key there, or for key: and judge_key: the name of an environment variable "
+            "(key_env: NAME, judge_key_env: NAME)",
+        )
+
+
 def _described(said: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration for people to read, without keys: neither by their name nor inside a text of JSON."""
-    return without_secrets({name: _opened(value) for name, value in said.items()})
+    """The configuration as it can be written down and run again: keys by the variables that are to hold them.
+
+    What else may be a key, by its name or inside a text of JSON, is hidden, and refused when it is read.
+    """
+    opened = {name: _opened(value) for name, value in said.items()}
+    shown, config = without_secrets(opened), opened["eval_config"]
+    written: dict[str, Any] = shown["eval_config"]
+    _name_keys(written, config, "MODEL")
+    if isinstance(config.get("judge_args"), Mapping):
+        _name_keys(written["judge_args"], config["judge_args"], "JUDGE")
+    entries = zip(_several(written.get("model")), _several(config.get("model")), strict=True)
+    for entry, given in entries:
+        if isinstance(given, Mapping):
+            _name_keys(entry, given, str(given.get("type") or "MODEL"))
+    return shown
+
+
+def _name_keys(written: dict[str, Any], given: Mapping[str, Any], whose: str) -> None:
+    """Write the variable of each key in place of what hides it; a key that is none stays."""
+    for name in _KEYS:
+        key = given.get(name)
+        if isinstance(key, str) and key == NO_KEY:
+            written[name] = key
+        elif isinstance(key, str) and key:
+            del written[name]
+            written[f"{name}{_FROM_ENVIRONMENT}"] = _variable(key, whose if name == "key" else "JUDGE")
+
+
+def _several(given: Any) -> list[Any]:
+    """What a list holds, or one value by itself."""
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _variable(key: str, whose: str) -> str:
+    """The environment variable that holds a key, or one that can be set to it.
+
+    >>> _variable("sk-of-nobody-here", "org/Model-2.5:7b"), _variable("sk-of-nobody-here", "")
+    ('MODEL_2_5_7B_API_KEY', 'MODEL_API_KEY')
+    """
+    held = next((name for name, value in os.environ.items() if value == key and is_secret(name)), None)
+    name = re.sub(r"[^A-Z0-9]+", "_", whose.rpartition("/")[2].upper()).strip("_") or "MODEL"
+    return held or f"{'MODEL_' * name[0].isdigit()}{name}_API_KEY"
 
 
 def _opened(value: Any) -> Any:

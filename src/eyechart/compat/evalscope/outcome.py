@@ -109,7 +109,7 @@ def count(pair: Pair, done: Run) -> Outcome:
             n_failed += 1
             n_left += result.failure is None
             first = first or f"{result.sample.id}: {_why(result, pair)}"
-            remedy = remedy or (result.failure.remedy if result.failure else "")
+            remedy = remedy or _remedy(result)
         if pair.task.is_verbose:
             said = result.reply.text if result.reply else f"failed: {_why(result, pair)}"
             remark(f"{pair.data} {result.sample.id}: {said}")
@@ -120,9 +120,8 @@ def count(pair: Pair, done: Run) -> Outcome:
         raise pair.failed(what, hint=hint, counted=found)
     if n_failed and not pair.task.keep_failed:
         what = f"{n_failed} of {n} questions got no answer (e.g. {first})"
-        hint = (
-            (remedy or AGAIN) if pair.plan is not None else f"{ASKED_BY}; keep_failed: true leaves them out"
-        )
+        left_out = f"{ASKED_BY}; keep_failed: true leaves them out"
+        hint = (remedy or AGAIN) if pair.plan is not None else left_out
         raise pair.failed(what, hint=hint, counted=found)
     return found
 
@@ -132,6 +131,14 @@ def _why(result: Result, pair: Pair) -> str:
     if pair.plan is None:
         return f"{pair.predictions.name} holds no answer to it"
     return result.failure.reason.partition("\n")[0] if result.failure else "it was not asked any more"
+
+
+def _remedy(result: Result) -> str:
+    """What to do about a failure: what its own error advises, else what helps with failures of its kind."""
+    if result.failure is None:
+        return ""
+    own = result.failure.reason.partition("\n")[2].strip().removeprefix("hint: ")
+    return f"{own}; then {AGAIN}" if own else result.failure.remedy
 
 
 def lines_of(result: Any) -> tuple[Row, ...]:

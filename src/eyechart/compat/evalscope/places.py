@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,13 @@ MARKER = "eyechart_task.json"
 CONFIGS = "configs"  # the configuration is kept there as soon as a task begins
 RUNS = "runs"  # eyechart's own run folders
 FORMATS = ("xlsx", "tsv", "json")  # of predictions
-_STAMP = re.compile(r"\d{8}_\d{6}")
+_STAMP = re.compile(r"\d{8}_\d{6}(_\d{3})?")
 _PASSWORD = re.compile(r"(://)[^\s/@'\"]+@")
 _FORMAT = "%Y%m%d_%H%M%S"
 # What changes no answer: with these changed, it is still the same task.
-_PACE = frozenset({"api_key", "judge_api_key", "timeout_s", "retries", "concurrency", "progress"})
+_PACE = frozenset({
+    "api_key", "judge_api_key", "timeout_s", "retries", "concurrency", "progress", "allow_private_urls",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,24 +155,24 @@ def _earlier(root: Path, identity: str, stack: contextlib.ExitStack, *, with_don
 
 
 def _new(root: Path, stack: contextlib.ExitStack) -> Path:
-    """A folder named after the present second, or after the next one that is free."""
+    """A folder named after the present second; further ones of the same second are numbered, in order."""
     folders.make(root)
-    moment = datetime.now()  # by the clock of people
-    while True:
-        folder = root / moment.strftime(_FORMAT)
+    stamp = datetime.now().strftime(_FORMAT)  # by the clock of people
+    for number in itertools.count(1):
+        folder = root / (stamp if number == 1 else f"{stamp}_{number:03}")
         try:
             folder.mkdir()
         except FileExistsError:
-            moment += timedelta(seconds=1)
             continue
         except OSError as err:
             raise StoreError(f"{folder}: {err.strerror or err}", hint="choose another work_dir") from err
         stack.enter_context(folders.hold(folder))
         return folder
+    raise AssertionError("numbers do not end")
 
 
 def write_config(place: Place, task: Task) -> None:
-    """Keep the configuration beside the results, without keys."""
+    """Keep the configuration beside the results, without keys; `eyechart run` runs it again."""
     import yaml
 
     from eyechart.replacing import replacing

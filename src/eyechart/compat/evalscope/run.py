@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.compat.evalscope.config import read_task
+from eyechart.compat.evalscope.config import read_tasks
 from eyechart.compat.evalscope.failures import PairFailed, TaskFailed, TasksFailed
 from eyechart.compat.evalscope.printed import print_done, rate, remark, say, summary_text
 from eyechart.compat.evalscope.task import Task
@@ -33,14 +33,13 @@ def run_task(task_cfg: Any) -> Any:
     """Run a task, or a list of them; return the accuracies: ``{"<model>_<set>_acc": {"Overall": "0.5"}}``.
 
     `task_cfg` is a dict, a `TaskConfig` or something like it, the path of a .yaml, .json or .py file, or a
-    list of these. A bad configuration is refused before anything is asked. What fails on the way is raised at
-    the end, when all else is done, the other tasks of a list included; the same call again asks only for what
-    is missing. The last line on stdout is what is returned.
+    list of these, which may stand in a file, too. A bad configuration is refused before anything is asked.
+    What fails on the way is raised at the end, when all else is done, the other tasks of a list included; the
+    same call again asks only for what is missing. The last line on stdout is what is returned.
     """
     with in_words_of_a_task():
-        if isinstance(task_cfg, list | tuple):
-            return _run_several([read_task(one) for one in task_cfg])
-        return run_and_print(read_task(task_cfg))
+        tasks = read_tasks(task_cfg)
+        return run_several(tasks) if isinstance(tasks, list) else run_and_print(tasks)
 
 
 def run_and_print(task: Task) -> Results:
@@ -54,14 +53,15 @@ def run(task: Task) -> Results:
         return start()
 
 
-def _run_several(tasks: Sequence[Task]) -> list[Results]:
+def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[Results]:
     """One task after the other, once all could start; what fails is raised when all are done."""
     found: list[Results] = []
     failures: list[EyechartError] = []
     with ExitStack() as stack:
         for start in [stack.enter_context(_ready(task)) for task in tasks]:
             try:
-                found.append(_printed(start()))
+                results = start()
+                found.append(_printed(results) if is_printing else results)
             except EyechartError as err:
                 failures += err.failures if isinstance(err, TaskFailed) else [err]
                 found.append(Results(err.results if isinstance(err, TaskFailed) else {}))

@@ -24,6 +24,7 @@ EVAL_KEYS: Mapping[str, Any] = {
     "base_url": None, "key": "sk-admin", "max_tokens": 32768, "temperature": None, "top_k": None,
     "top_p": None, "repetition_penalty": None, "timeout": 1800, "custom_prompt": None, "extra_body": None,
     "video_llm": False, "local_media": False, "api_mode": False, "monitor_interval": 30, "debug": False,
+    "allow_private_urls": False,  # our own
 }  # fmt: skip
 
 EXACT = "exact_matching"
@@ -72,6 +73,8 @@ def read_eval_config(given: Any) -> Task:
     at_once = values.whole("nproc", least=1) or values.whole("api_nproc", least=1)
     values.note("api_nproc", "nproc goes before it", unless=(EVAL_KEYS["api_nproc"], at_once))
     options = {"limit": _limit(values), "concurrency": at_once, **judge}
+    if values.truth("allow_private_urls"):
+        options["allow_private_urls"] = True
     return Task(
         models=tuple(models),
         data=read_data(values.raw("data")),

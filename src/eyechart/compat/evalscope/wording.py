@@ -13,6 +13,7 @@ KEYS: Mapping[str, str] = {
     "--base-url": "api_base", "--api-key": "key", "--concurrency": "nproc", "--timeout": "timeout",
     "--limit": "limit:", "--max-tokens": "max_tokens", "--temperature": "temperature",
     "--system": "system_prompt", "--max-side": "img_size:", "--out": "work_dir",
+    "--allow-private-urls": "allow_private_urls: true in eval_config",
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from eyechart.compat.vlmevalkit_run.flags import (
     SHARED,
     Flags,
     as_flags,
+    flag,
     in_flags,
     in_words_of_flags,
 )
@@ -153,8 +155,13 @@ def file_name(name: str) -> str:
 
 
 def _described(flags: Flags) -> dict[str, Any]:
-    """The flags for people to read, without keys."""
-    from eyechart.model.secrets import without_secrets
+    """The command as it can be typed again, without keys."""
+    from eyechart.model.secrets import is_secret
 
-    names = tuple(name for name in Flags.__dataclass_fields__ if name not in ("extra_body", "judge_args"))
-    return without_secrets({"command": "eyechart vlmeval", **flags.said(names)})
+    words = ["eyechart", "vlmeval"]
+    for name, value in flags.said(tuple(Flags.__dataclass_fields__)).items():
+        if is_secret(name) or name in ("extra_body", "judge_args") or value == getattr(Flags(), name):
+            continue
+        given = [] if value is True else value if isinstance(value, list) else [value]
+        words += [flag(name), *map(str, given)]
+    return {"command": shlex.join(words)}

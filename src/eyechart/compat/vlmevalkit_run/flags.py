@@ -19,6 +19,7 @@ OF_A_MODEL = (
 SHARED = (
     "mode", "limit", "reuse", "reuse_aux", "api_nproc", "retry", "verbose", "keep_failed", "judge",
     "judge_args", "judge_base_url", "judge_key", "judge_api_nproc", "judge_retry", "judge_timeout",
+    "allow_private_urls",
 )  # fmt: skip
 
 _REFUSED: Mapping[str, tuple[str, str]] = {
@@ -60,6 +61,7 @@ class Flags:
     api_nproc: int | None = None
     retry: int | None = None
     verbose: bool = False
+    allow_private_urls: bool = False
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
     max_tokens: int | None = None
