@@ -273,6 +273,8 @@ class Snapshot:
     total: int = 0
     resumed: int = 0  # of `done`: found in the journal, not asked again
     score: float | None = None  # so far
+    score_name: str = "score"  # "plain" where the headline is another reading of the same replies
+    waiting: int = 0  # requests that failed and will be tried again
     in_flight: int = 0
     limit: int = 0  # as many may be in flight now
     sent: int = 0  # requests, retries included
@@ -283,7 +285,7 @@ class Snapshot:
     p50_s: float | None = None  # of the latest answers: the latency that half of them stayed below
     p95_s: float | None = None
     tokens: int = 0
-    cost: float | None = None  # in USD; None where nobody knows a price
+    cost: float | None = None  # in USD, paid by this run; None where nobody knows a price
     requests_per_s: float = 0.0
     elapsed_s: float = 0.0
     eta_s: float | None = None

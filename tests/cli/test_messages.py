@@ -280,3 +280,26 @@ def test_a_name_that_is_nowhere_is_told_as_such(tmp_path: Path) -> None:
     assert done.code == 2
     for part in ("not in the catalogue", "eyechart data list", "hf:"):
         assert part in done.err
+
+
+# -- what a run says of itself ---------------------------------------------------------------------
+
+
+def test_the_same_command_again_says_that_nothing_was_asked(questions: Path, tmp_path: Path) -> None:
+    with Server() as server:
+        flags = ["-m", "openai/m", "--base-url", server.base_url, "-q"]
+        first, second = (eyechart("run", "q.tsv", *flags, cwd=tmp_path) for _ in range(2))
+    assert "nothing was asked" not in first.err
+    assert "nothing was asked: every sample has its reply already" in second.err
+    assert len(server.asked) == 8
+
+
+def test_the_live_line_of_a_circular_run_does_not_call_the_plain_score_the_score(
+    questions: Path, tmp_path: Path
+) -> None:
+    with Server(lambda asked: "A") as server:
+        flags = ["-m", "openai/m", "--base-url", server.base_url, "--limit", "2", "--circular"]
+        done = eyechart("run", "q.tsv", *flags, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "8/8 100%  plain 25.0" in done.err
+    assert "overall   2      0.0" in done.out

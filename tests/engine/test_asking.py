@@ -560,6 +560,29 @@ def test_a_slow_one_is_waited_for_though_the_quick_one_refuses_all() -> None:
     assert asker.stop.trouble is None
 
 
+def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
+    """Counted at each request that is sent: nobody waits while all are on their way."""
+    seen: list[int] = []
+    failed: set[str] = set()
+
+    def once(request: Request) -> ModelError | None:
+        seen.append(asker.n_waiting)
+        if request.sample.id in failed:
+            return None
+        failed.add(request.sample.id)
+        return BROKEN
+
+    asker = patience(concurrency=4).asker(Server(once), Stop())
+
+    async def work() -> None:
+        await asyncio.gather(*(asker.ask(question(k)) for k in range(4)))
+
+    asyncio.run(work())
+    assert len(seen) == 8
+    assert 1 <= max(seen) <= 3, "one after the other goes out again, while the others wait"
+    assert asker.n_waiting == 0
+
+
 # -- the purse -------------------------------------------------------------------------------------
 
 

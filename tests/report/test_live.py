@@ -67,7 +67,7 @@ CROWDED = Snapshot(
 def test_all_that_the_endpoints_and_the_purse_have_to_say() -> None:
     assert status_line(CROWDED, label="mmbench") == (
         "mmbench  1,234/4,329 28%  score 71.3  12.4 req/s  31 of 32 in flight  p50 80ms p95 12.3s  429: 5%  "
-        "12 retried  3 failed  200 resumed  34 cached  1.2M tokens  $1.50  ETA 4m10s"
+        "12 retried  3 failed  200 resumed  34 cached  1.2M tokens  $1.50 paid  ETA 4m10s"
     )
 
 
@@ -275,3 +275,15 @@ def test_a_label_alone_is_cut_by_columns() -> None:
 
 def test_a_small_cost_is_not_shown_as_none() -> None:
     assert status_line(Snapshot(done=1, total=2, cost=0.0044)) == "1/2 50%  $0.0044"
+
+
+def test_a_score_that_is_not_the_headline_is_called_by_its_name() -> None:
+    state = Snapshot(done=3, total=4, score=0.754, score_name="plain")
+    assert status_line(state) == "3/4 75%  plain 75.4"
+
+
+def test_what_waits_to_be_tried_again_is_said_in_place_of_an_eta() -> None:
+    state = Snapshot(done=496, total=500, waiting=4, requests_per_s=20.0, eta_s=0.2)
+    assert status_line(state) == "496/500 99%  20.0 req/s  4 waiting to retry"
+    some = Snapshot(done=400, total=500, waiting=4, requests_per_s=20.0, eta_s=5.0)
+    assert status_line(some).endswith("4 waiting to retry  ETA 5s")

@@ -187,14 +187,14 @@ def test_percent_has_one_decimal() -> None:
 def test_the_cost_stands_below_with_that_of_a_sample(summary: Summary) -> None:
     said = to_text(run_table(replace(summary, cost=1.5)))
     assert summary.outcomes["failed"] == 1
-    assert f"1.50 USD ({usd(1.5 / (summary.n - 1))} a sample)" in said, "what failed cost nothing"
+    assert f"1.50 USD ({usd(1.5 / (summary.n - 1))} per sample)" in said, "what failed cost nothing"
     assert "USD" not in to_text(run_table(replace(summary, cost=None)))
 
 
 def test_what_was_not_asked_makes_no_sample_cheaper() -> None:
     summary = summary_of(results_of("correct", "wrong"))
     stopped = replace(summary, cost=1.0, overall=replace(summary.overall, n=8, pending=6))
-    assert "1.00 USD (0.50 a sample)" in to_text(run_table(stopped))
+    assert "1.00 USD (0.50 per sample)" in to_text(run_table(stopped))
     not_begun = replace(summary.overall, n=8, pending=8, outcomes=dict.fromkeys(summary.outcomes, 0))
     assert "0.00 USD ·" in to_text(run_table(replace(summary, cost=0.0, overall=not_begun, seconds=3)))
 

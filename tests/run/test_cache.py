@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -95,6 +96,18 @@ def test_only_what_is_missing_is_asked(questions: Path, server: Server) -> None:
     again = run(questions, server, out="two")
     assert again.json["requests"] == done.json["requests"], "a resumed run finds its own"
     assert len(server.asked) == N
+
+
+def test_what_this_run_paid_is_told_from_what_its_replies_cost(questions: Path, server: Server) -> None:
+    prices = ("--prices", "input=1000,output=1000")
+    run(questions, server, "--limit", 2, *prices, out="one")
+    done = run(questions, server, *prices, out="two")
+    assert done.json["paid"] == pytest.approx(done.json["cost"] * (N - 2) / N)
+    assert done.json["cost"] > done.json["paid"] > 0
+    shown = eyechart("report", done.json["run"], cwd=questions.parent)
+    assert re.search(r"USD \([0-9.]+ per sample\), of which [0-9.]+ paid by this run", shown.out)
+    plain = eyechart("report", "one", cwd=questions.parent)
+    assert "paid by this run" not in plain.out, "where nothing was found, the cost is what was paid"
 
 
 def test_the_order_of_addresses_does_not_matter(questions: Path) -> None:

@@ -90,6 +90,10 @@ def remark(done: Run, *, as_json: bool) -> None:
         note(f"interrupted; start the same command again to go on ({done.folder})")
     elif n_failed := done.n_failed:
         note("\n  ".join([f"{n_failed} sample{'s' * (n_failed != 1)} failed", *_failures(done)]))
+    elif done.n_asked == 0 and done.trouble is None:
+        note(
+            "nothing was asked: every sample has its reply already (requests, tokens and cost are the run's)"
+        )
     if n_unjudged := done.n_unjudged:
         what = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} replies wait"
         note(f"{what} for the judge, which gave no answer; start the same command again to ask it")

@@ -118,6 +118,7 @@ class Asker:
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
     sent: int = 0
     retried: int = 0
+    n_waiting: int = 0  # requests that failed, until they are sent again
     is_one_by_one: bool = False  # several answers to one request are not to be had from it
 
     def __post_init__(self) -> None:
@@ -145,20 +146,30 @@ class Asker:
 
     async def _persist(self, request: Request, call: Call, n: int = 1) -> Answer:
         tries = Tries(request, n_wanted=n)
-        while True:
-            error = await self._try(tries, call)
-            if error is None:
-                return Answer(tries.replies, tries.n, tries.paid)
-            if not tries.may_go_on:
-                raise Unanswered(error, tries.n) from error
-            if self.stop.is_set:
-                raise Stopped  # it might have been answered later: neither answered nor failed
-            if not self._may_go_at_once(error, tries):
-                delay_s = self.patience.backoff.delay_s(tries.n_counted, error.retry_after_s, self.rng)
-                await self.stop.wait(delay_s)
-            if self.stop.is_set:
-                raise Stopped
-            self.retried += 1
+        try:
+            while True:
+                error = await self._try(tries, call)
+                if error is None:
+                    return Answer(tries.replies, tries.n, tries.paid)
+                if not tries.may_go_on:
+                    raise Unanswered(error, tries.n) from error
+                if self.stop.is_set:
+                    raise Stopped  # it might have been answered later: neither answered nor failed
+                tries.is_waiting = True
+                self.n_waiting += 1
+                if not self._may_go_at_once(error, tries):
+                    delay_s = self.patience.backoff.delay_s(tries.n_counted, error.retry_after_s, self.rng)
+                    await self.stop.wait(delay_s)
+                if self.stop.is_set:
+                    raise Stopped
+                self.retried += 1
+        finally:
+            if tries.is_waiting:
+                self._wait_no_more(tries)
+
+    def _wait_no_more(self, tries: Tries) -> None:
+        tries.is_waiting = False
+        self.n_waiting -= 1
 
     def _may_go_at_once(self, error: ModelError, tries: Tries) -> bool:
         """To an endpoint that has not refused it, once that is free; or to any that is free now."""
@@ -168,6 +179,8 @@ class Asker:
     async def _try(self, tries: Tries, call: Call) -> ModelError | None:
         """Send the request once, when its turn has come; the error if it was not answered."""
         turn, endpoint = await self._enter(tries)
+        if tries.is_waiting:
+            self._wait_no_more(tries)
         tries.begin()
         replies: list[Reply] | None = None
         try:

@@ -35,6 +35,7 @@ class Tries(msgspec.Struct):
     sent_at: float = 0.0
     began_at: float = 0.0  # when the first one failed
     may_go_on: bool = True
+    is_waiting: bool = False  # it failed, and has not been sent again yet
     endpoint: Endpoint | None = None  # where the last one failed
     refusals: tuple[Refusal, ...] = ()  # by endpoints that need not be asked again
     replies: list[Reply] = msgspec.field(default_factory=list)

@@ -81,7 +81,12 @@ class LocalExecutor:
 
     def snapshot(self) -> Snapshot:
         """Where the run stands now."""
-        return self.tally.snapshot(self._asker.endpoints, self._purse.budget if self._purse else None)
+        return self.tally.snapshot(
+            self._asker.endpoints,
+            self._purse.budget if self._purse else None,
+            waiting=self._asker.n_waiting,
+            score_name="plain" if self.scoring.is_circular else "score",
+        )
 
     @property
     def has_answered(self) -> bool:

@@ -55,7 +55,14 @@ class Tally(msgspec.Struct):
             self.score_sum += weight * score.value
             self.weight_sum += weight
 
-    def snapshot(self, endpoints: Endpoints | None = None, budget: Budget | None = None) -> Snapshot:
+    def snapshot(
+        self,
+        endpoints: Endpoints | None = None,
+        budget: Budget | None = None,
+        *,
+        waiting: int = 0,
+        score_name: str = "score",
+    ) -> Snapshot:
         """Where the run stands now, its endpoints and its purse included."""
         now = time.monotonic()
         elapsed = now - self.started_at
@@ -68,6 +75,8 @@ class Tally(msgspec.Struct):
             total=self.total,
             resumed=self.resumed,
             score=self.score_sum / self.weight_sum if self.weight_sum else None,
+            score_name=score_name,
+            waiting=waiting,
             in_flight=endpoints.in_flight if endpoints else 0,
             limit=endpoints.limit if endpoints else 0,
             sent=self.sent,

@@ -152,17 +152,18 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     parts = [
         (5, label),
         (0, f"{state.done:,}/{state.total:,}{share}"),
-        (1, "" if state.score is None else f"score {100 * state.score:.1f}"),
+        (1, "" if state.score is None else f"{state.score_name} {100 * state.score:.1f}"),
         (5, f"{state.requests_per_s:.1f} req/s" if state.requests_per_s else ""),
         (8, _crowd(state)),
         (9, _latency(state)),
         (6, _throttled(state.throttled)),
         (7, f"{state.retried:,} retried" if state.retried else ""),
         (2, f"{state.failed:,} failed" if state.failed else ""),
+        (3, f"{state.waiting:,} waiting to retry" if state.waiting else ""),
         (11, f"{state.resumed:,} resumed" if state.resumed else ""),
         (12, f"{state.cached:,} cached" if state.cached else ""),
         (10, f"{_short(state.tokens)} tokens" if state.tokens else ""),
-        (4, "" if state.cost is None else f"${usd(state.cost)}"),
+        (4, "" if state.cost is None else f"${usd(state.cost)}{' paid' * bool(state.cached)}"),
         (3, _ending(state)),
     ]
     return [(rank, text) for rank, text in parts if text]
@@ -230,8 +231,13 @@ def _short(number: int) -> str:
 
 
 def _ending(state: Snapshot) -> str:
-    """Time to go while there is something to do; time taken at the end."""
+    """Time to go while there is something to do; time taken at the end.
+
+    While all that is left waits to be tried again, the pace of the others says nothing about it.
+    """
     if state.done < state.total:
+        if state.waiting >= state.total - state.done:
+            return ""
         return "" if state.eta_s is None else f"ETA {duration(state.eta_s)}"
     return f"in {duration(state.elapsed_s)}" if state.elapsed_s else ""
 

@@ -92,7 +92,8 @@ class Summary:
     run: str = ""
     requests: Mapping[str, int] = field(default_factory=dict)
     tokens: Mapping[str, int] = field(default_factory=dict)
-    cost: float | None = None
+    cost: float | None = None  # in USD, of all replies, whoever paid for them
+    paid: float | None = None  # of it by this run: the rest was found in the cache
     seconds: float | None = None
     trials: Trials | None = None
     scorer: str = ""
@@ -136,6 +137,7 @@ class Summary:
             "requests": dict(self.requests),
             "tokens": dict(self.tokens),
             "cost": self.cost,
+            "paid": self.paid,
             "seconds": self.seconds,
             "scorer": self.scorer,
             "parity": self.parity,

@@ -121,8 +121,10 @@ def _spent(summary: Summary) -> Iterator[str]:
         yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out{more}"
     if summary.cost is not None:
         n = _n_answered(summary)
-        each = f" ({usd(summary.cost / n)} a sample)" if summary.n > 1 and n else ""
-        yield f"{usd(summary.cost)} USD{each}"
+        each = f" ({usd(summary.cost / n)} per sample)" if summary.n > 1 and n else ""
+        is_shared = summary.paid is not None and requests.get("cached")
+        paid = f", of which {usd(summary.paid or 0)} paid by this run" if is_shared else ""
+        yield f"{usd(summary.cost)} USD{each}{paid}"
     if summary.seconds:
         yield duration(summary.seconds)
 

@@ -92,6 +92,7 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
         journal.close()
         done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
         done.cache_trouble = session.cache_trouble
+        done.n_asked = session.n_asked
         done.keep_summary()
         if plan.benchmark.files and not session.is_interrupted:
             done.try_to_write_files()

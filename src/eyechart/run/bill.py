@@ -94,6 +94,17 @@ def judges_cost(journal: Journal, judged: Sequence[Judged], *, otherwise: Price 
     return total
 
 
+def paid_cost(journal: Journal, price: Price | None, judge_price: Price | None) -> float | None:
+    """What this run itself has paid, the judges included; None where a price is not known."""
+    to_model, to_judges = journal.paid_totals()
+    by_name = judge_prices(journal)
+    bills = [(price, to_model), *((by_name.get(name, judge_price), one) for name, one in to_judges.items())]
+    bills = [(price, one) for price, one in bills if one.n]
+    if any(price is None for price, _ in bills):
+        return None
+    return sum(price.cost(one.usage) for price, one in bills if price is not None)
+
+
 def judge_requests(judged: Sequence[Judged]) -> dict[str, int]:
     """Calls to judges, and those that other runs had made before."""
     if not judged:

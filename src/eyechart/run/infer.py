@@ -26,6 +26,7 @@ class Session(msgspec.Struct):
     is_interrupted: bool = False
     trouble: ModelError | None = None  # what ended it early, if anything did
     cache_trouble: str = ""
+    n_asked: int = 0  # requests that were sent, or answered from the cache
 
 
 def infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
@@ -63,6 +64,7 @@ async def _drive(plan: Plan, journal: Journal, n_samples: int, cache: Cache, ses
             raise  # not by Ctrl-C, so not ours to swallow
     finally:
         session.is_interrupted = executor.is_interrupted
+        session.n_asked = executor.tally.sent + executor.tally.cached
         executor.close()
         await plan.model.close()
         if plan.verdicts.judge is not None:

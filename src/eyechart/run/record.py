@@ -33,6 +33,7 @@ class Run:
         self.trouble = trouble  # what ended the run early, if anything did
         self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
         self.files_trouble = ""  # why they could not be
+        self.n_asked: int | None = None  # requests that this start has sent; None: it was not started now
         self.cache_trouble = ""  # why replies of other runs were neither found nor kept for them
         self.journal = Journal.open(self.folder / FILE_NAME)
         self.manifest: dict[str, Any] = self.journal.meta("manifest") or {}
@@ -44,7 +45,7 @@ class Run:
     def _plain(self) -> Summary:
         """Every row for itself, whether or not some are rotations of one question."""
         from eyechart.report.summarise import summarise
-        from eyechart.run.bill import judge_requests
+        from eyechart.run.bill import judge_requests, paid_cost
 
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
@@ -69,7 +70,8 @@ class Run:
         counted = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
         tokens = {f"judge_{name}": n for name, n in counted.items() if n}
         cost = self._with_judge(plain.cost, judged)
-        return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost)
+        paid = None if cost is None else paid_cost(self.journal, self.price(), self.price("judge"))
+        return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost, paid=paid)
 
     def price(self, who: str = "model") -> Price | None:
         """What the model's tokens cost in this run, or the judge's; None where nobody said it."""
