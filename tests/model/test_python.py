@@ -6,7 +6,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,10 @@ def put(model: Model, *requests: Request) -> list[Reply]:
 
 def answer(thing: Any, one: Request | None = None) -> Reply:
     return put(adapt(thing, "python:mine"), one or request())[0]
+
+
+def put_one(model: Model) -> Reply:
+    return put(model, request("Which?"))[0]
 
 
 def error_of(thing: Any) -> ModelError:
@@ -747,10 +751,69 @@ def test_an_answer_is_not_lost_to_an_object_that_cannot_be_closed(capsys: pytest
     assert capsys.readouterr().err == "python:mine could not be closed: OSError: still in use\n"
 
 
-def test_a_function_that_answers_itself_is_told_that_functions_make_models(write: Callable[..., str]) -> None:
+ANSWERING = {
+    "text and images": "def f(text, images): return f'{text} {len(images)}'\n",
+    "other names": "def f(q, img_paths): return f'{q} {len(img_paths)}'\n",
+    "messages": "def f(messages): return f'{messages[-1].text} {len(messages[-1].images)}'\n",
+    "async": "async def f(messages): return f'{messages[-1].text} {len(messages[-1].images)}'\n",
+    "with a default": "def f(text, images, tail=''): return f'{text} {len(images)}{tail}'\n",
+}
+
+
+@pytest.mark.parametrize("source", ANSWERING.values(), ids=ANSWERING)
+def test_a_function_that_answers_is_a_model(source: str, write: Callable[..., str]) -> None:
+    assert put_one(made(write(source, "f"))).text == "Which? 0"
+
+
+def test_a_parameter_of_a_function_that_answers_is_given_with_the_question(write: Callable[..., str]) -> None:
+    place = write(ANSWERING["with a default"], "f")
+    assert put_one(made(place, tail="!")).text == "Which? 0!"
+    assert made(place, tail="!").identity != made(place, tail="?").identity
+    with pytest.raises(UsageError, match="no parameter 'tial'"):
+        made(place, tial="!")
+
+
+@pytest.mark.parametrize("source", ["def f(weights): ...\n", "def f(weights, device): ...\n"])
+def test_a_function_that_makes_a_model_is_not_taken_for_one(source: str, write: Callable[..., str]) -> None:
     with pytest.raises(UsageError, match="could not be made") as caught:
-        made(write("def generate(text, images): return 'A'\n", "generate"))
-    assert "to make the model" in caught.value.hint
+        made(write(source, "f"))
+    assert "a function that answers itself takes (text, images)" in caught.value.hint
+
+
+def test_functions_at_hand_are_told_apart_by_what_they_hold() -> None:
+    def say(letter: str) -> Callable[..., str]:
+        def answer_all(text: str, images: list[str]) -> str:
+            return letter
+
+        return answer_all
+
+    one, same, other = (adapt(say(letter), "python:f", is_ready_made=True) for letter in "AAB")
+    assert put_one(one).text == "A"
+    assert one.identity == same.identity != other.identity
+    first, second = (
+        adapt(partial(lambda text, images, letter: letter, letter=letter), "python:f", is_ready_made=True)
+        for letter in "AB"
+    )
+    assert put_one(second).text == "B"
+    assert first.identity != second.identity
+
+
+def test_what_is_called_with_something_else_is_no_model() -> None:
+    for thing in (lambda: "A", lambda a, b, c: "A", 7, "A"):
+        with pytest.raises(UsageError):
+            adapt(thing, "python:f", is_ready_made=True)
+
+
+def test_a_key_in_a_function_is_in_no_error() -> None:
+    def make(api_key: str) -> Callable[..., str]:
+        def fail(text: str, images: list[str]) -> str:
+            raise RuntimeError(f"refused: {api_key}")
+
+        return fail
+
+    with pytest.raises(ModelError) as caught:
+        put_one(adapt(make("sk-hunter2hunter2"), "python:f", is_ready_made=True))
+    assert "hunter2" not in str(caught.value)
 
 
 def test_a_class_that_is_nearly_named_is_suggested(write: Callable[..., str]) -> None:

@@ -25,7 +25,7 @@ from eyechart.errors import ModelError, UsageError
 from eyechart.model.handover import as_unicode
 from eyechart.model.secrecy import Secrets, attributes_of, environment, make_discreet, secrets_in
 from eyechart.model.secrets import without_secrets
-from eyechart.model.shapes import SHAPES, Shape, shape_of
+from eyechart.model.shapes import SHAPES, Shape, definition_of, shape_of
 from eyechart.model.thinking import split_thinking
 from eyechart.model.threads import Threads
 from eyechart.terminal import print_note
@@ -97,7 +97,7 @@ class _Adapter:
     def identity(self) -> Mapping[str, Any]:
         """The parameters the object was made with, and its source text: edit the class, ask again."""
         try:
-            source = inspect.getsource(type(self._thing))
+            source = inspect.getsource(definition_of(self._thing))
         except (OSError, TypeError):
             source = ""
         digest = hashlib.sha256(source.encode()).hexdigest()

@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from eyechart.errors import UsageError, listed
 from eyechart.model.adapt import adapt
 from eyechart.model.secrecy import Secrets, environment
+from eyechart.model.shapes import answers_itself
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import did_you_mean, model
 from eyechart.types import Model, ModelSettings
@@ -84,19 +86,21 @@ def _load_module(place: str) -> ModuleType:
 
 
 def _made(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
-    """An instance: of a class, from a factory function, or the object itself."""
+    """An instance: of a class, from a function that makes one; or the object or the function itself."""
     if not (inspect.isclass(found) or inspect.isfunction(found)):
         refuse_unknown(set(parameters), set(), who=who)  # it is made already
         return found
     known = parameters_of(found)
     if known is not None:
         refuse_unknown(set(parameters), set(known), who=who)
+    if inspect.isfunction(found) and answers_itself(found, parameters):
+        return partial(found, **parameters) if parameters else found
     try:
         return found(**parameters)
     except (Exception, SystemExit) as err:
         hint = "give its arguments with --param NAME=VALUE"
         if inspect.isfunction(found):
-            hint += "; a function is called once, to make the model"
+            hint += "; a function that answers itself takes (text, images) or (messages)"
         raise UsageError(f"{who} could not be made: {type(err).__name__}: {err}", hint=hint) from err
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -104,8 +106,15 @@ def make_discreet(model: Model, secrets: Secrets) -> None:
 
 
 def attributes_of(thing: Any) -> dict[str, Any]:
-    """What an object holds, by name."""
+    """What an object holds, by name; of a function, the values it was made with."""
+    if isinstance(thing, partial):
+        return {**attributes_of(thing.func), "args": thing.args, **thing.keywords}
     found = {}
+    if inspect.isfunction(thing):
+        defaults = inspect.signature(thing).parameters.values()
+        found = {one.name: one.default for one in defaults if one.default is not one.empty}
+        with contextlib.suppress(ValueError):  # a name that has no value yet
+            found |= inspect.getclosurevars(thing).nonlocals
     for name in {*getattr(thing, "__dict__", ()), *getattr(type(thing), "__slots__", ())}:
         with contextlib.suppress(Exception):  # theirs may do anything
             found[name] = getattr(thing, name)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,9 +43,9 @@ class Shape(msgspec.Struct, frozen=True):
 def shape_of(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     """The method that answers, and how it is called."""
     called = next((one for one in ("generate_answer", "generate") if callable(getattr(thing, one, None))), "")
-    if not called:
-        raise UsageError(f"{name} is not a model", hint=f"it needs a method {SHAPES}")
-    method = getattr(thing, called)
+    if not called and not is_function(thing):
+        raise UsageError(f"{name} is not a model", hint=f"it needs a method {SHAPES}, or is such a function")
+    method = getattr(thing, called) if called else thing
     try:
         signature = inspect.signature(method)
     except (TypeError, ValueError):  # written in C: it does not say what it takes
@@ -67,9 +68,53 @@ def shape_of(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     except TypeError as err:
         takes = ", ".join(signature.parameters)
         raise UsageError(
-            f"{name}: {called}({takes}) cannot be called: {err}", hint=f"give it the form {SHAPES}"
+            f"{name}: {called or name_of(thing)}({takes}) cannot be called: {err}",
+            hint=f"give it the form {SHAPES}",
         ) from err
     return method, shape
+
+
+def is_function(thing: Any) -> bool:
+    """Whether it is called itself: a function, a method, or one with some arguments filled in."""
+    return inspect.isroutine(thing) or isinstance(thing, partial)
+
+
+def name_of(thing: Any) -> str:
+    """What a function is called, or of which class an object is.
+
+    >>> name_of(print), name_of(partial(print, end="")), name_of(lambda text, images: "A"), name_of("A")
+    ('print', 'print', 'lambda', 'str')
+    """
+    function = thing.func if isinstance(thing, partial) else thing
+    name = function.__name__ if is_function(function) else type(function).__name__
+    return str(name).strip("<>")
+
+
+def answers_itself(function: Callable[..., Any], parameters: Mapping[str, Any]) -> bool:
+    """Whether a function answers questions, and is not one that makes a model.
+
+    One that makes a model can be called with the parameters that were given; one that answers still lacks
+    the question: `messages`, or a text and the images.
+
+    >>> answers_itself(lambda text, images: "A", {}), answers_itself(lambda weights="w": None, {})
+    (True, False)
+    """
+    required = [
+        parameter.name.lower()
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.name not in parameters
+    ]
+    if inspect.iscoroutinefunction(function):
+        return 1 <= len(required) <= 2
+    if len(required) == 2:
+        return required[0] in _TEXTS or any(word in required[1] for word in _IMAGES)
+    return required == ["messages"]
+
+
+_TEXTS = frozenset({"text", "prompt", "question", "query", "message"})
+_IMAGES = ("image", "img", "pic", "photo", "path", "url")
 
 
 def _takes_messages(signature: inspect.Signature) -> bool:
@@ -118,10 +163,16 @@ def image_form(thing: Any, signature: inspect.Signature) -> Literal["path", "pat
         return "path"
     if name.endswith(("paths", "files")):
         return "paths"
-    return "urls" if name.endswith(("url", "urls")) or _writes_urls(type(thing)) else "paths"
+    return "urls" if name.endswith(("url", "urls")) or _writes_urls(definition_of(thing)) else "paths"
 
 
-def _writes_urls(kind: type) -> bool:
+def definition_of(thing: Any) -> Any:
+    """Where its source text is: the function itself, or the class of an object."""
+    function = thing.func if isinstance(thing, partial) else thing
+    return function if is_function(function) else type(function)
+
+
+def _writes_urls(kind: Any) -> bool:
     try:
         own = inspect.getsource(kind)
     except (OSError, TypeError):  # written in C, or typed at a prompt

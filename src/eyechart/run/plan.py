@@ -193,12 +193,13 @@ def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: in
 def find_model(model: str | object, options: Options) -> Model:
     """The model that a user means: by name, or an object of their own."""
     from eyechart.model.adapt import adapt
+    from eyechart.model.shapes import name_of
     from eyechart.model.specs import make_model, refuse_unknown
 
     settings = options.model_settings()
     if isinstance(model, str):
         return make_model(model, settings)
-    name = f"python:{type(model).__name__}"
+    name = f"python:{name_of(model)}"
     refuse_unknown(set(settings.parameters), set(), who=name, hint="It is made already: give it them there.")
     return adapt(model, name, settings, is_ready_made=True)
 
