@@ -426,16 +426,20 @@ def test_a_run_that_cannot_go_on_leaves_what_it_has(place: Path, data: MultiData
             place, "--problem_file", many(data, 6), "-v", "m", "--api_url", server.base_url,
             "--save_every", -1, code=1,
         )  # fmt: skip
-    folder = only_run(place)
-    assert "the run was stopped: HTTP 401" in done.err
-    assert not (folder / "prediction.json").exists()
-    last = read(folder / "checkpoints" / "prediction_last.json")
-    assert [name for name, entry in last.items() if "prediction" in entry] == [
-        "czsx_0_0",
-        "czsx_1_0",
-        "czsx_2_0",
-    ]
-    assert len(last) == 6
+        folder = only_run(place)
+        assert "the run was stopped: HTTP 401" in done.err
+        assert not (folder / "prediction.json").exists()
+        last = read(folder / "checkpoints" / "prediction_last.json")
+        assert [name for name, entry in last.items() if "prediction" in entry] == [
+            "czsx_0_0",
+            "czsx_1_0",
+            "czsx_2_0",
+        ]
+        assert len(last) == 6
+        server.answer = lambda asked: Answer("A")
+        multi(place, "--checkpoint_dir", folder)
+    assert len(read(folder / "prediction.json")) == 6
+    assert not (folder / "checkpoints" / "prediction_last.json").exists(), "the run is over"
 
 
 @pytest.mark.slow
@@ -794,3 +798,44 @@ def test_an_unknown_education_is_counted_as_other_by_both_commands(
         for path in (folder / "summary.md", folder / "eyechart" / "official" / "summary.md")
     ]
     assert tables[0] == tables[1] != []
+
+
+def test_the_options_of_the_benchmark_are_listed_without_a_file(place: Path) -> None:
+    done = eyechart("data", "show", "multi", cwd=place)
+    assert done.code == 0
+    assert "set questions_type" in done.out
+    assert "problem_file=" in done.err
+    wrong = eyechart(
+        "data",
+        "show",
+        "multi",
+        "--set",
+        "problem_file=../data/problem.json",
+        "--set",
+        "subject=zz",
+        cwd=place,
+    )
+    assert wrong.code == 2
+
+
+def test_a_problem_file_read_as_a_plain_one_is_told_as_what_it_is(place: Path) -> None:
+    done = eyechart("run", "../data/problem.json", "-m", "python:mine.py:XEvaluator", cwd=place)
+    assert done.code == 2
+    assert "--as multi" in done.err
+
+
+def test_without_answers_the_table_is_one_line(place: Path) -> None:
+    by_name = ("--problem_file", "../data/problem_release.json", "-m", "python:mine.py:XEvaluator")
+    done = multi(place, *by_name)
+    assert "overall" in done.out
+    assert "question_type" not in done.out
+
+
+def test_a_class_without_its_gpu_is_told_of_the_flag_for_devices(place: Path) -> None:
+    (place / "gpu.py").write_text(
+        "class C:\n def __init__(self, device_map):\n  raise AssertionError('Torch not compiled with CUDA')\n"
+        " def generate_answer(self, question): ...\n",
+        encoding="utf-8",
+    )
+    by_name = ("--problem_file", "../data/problem.json", "-m", "python:gpu.py:C", "-c", "cuda:0")
+    assert "--cuda_device cpu" in multi(place, *by_name, code=2).err

@@ -816,6 +816,15 @@ def test_a_key_in_a_function_is_in_no_error() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_a_class_that_finds_no_gpu_is_told_of_another_device(write: Callable[..., str]) -> None:
+    text = (
+        "class C:\n def __init__(self, device_map):\n  raise AssertionError('Torch not compiled with CUDA')\n"
+    )
+    with pytest.raises(UsageError, match="Torch not compiled") as caught:
+        made(write(text, "C"), device_map="cuda:0")
+    assert "--param device_map=cpu" in caught.value.hint
+
+
 def test_a_class_that_is_nearly_named_is_suggested(write: Callable[..., str]) -> None:
     with pytest.raises(UsageError, match="has no 'Mime'") as caught:
         made(write("import os\n" + MINE.replace("\n    ", "\n"), "Mime"))

@@ -81,8 +81,11 @@ def execute_show(args: argparse.Namespace) -> int:
     about = _about(benchmark)
     try:
         sample = next((one for one in benchmark.source if args.sample in (None, one.id)), None)
-    except EyechartError:
+    except EyechartError as err:
         print_rich(_two_columns(about.items()))  # worth knowing, although its files are not here
+        if isinstance(err, UsageError) and not (args.settings or args.sample or args.prompt):
+            note(str(err))  # its options were asked for; that it needs a file besides is no error yet
+            return 0
         raise
     if sample is None:
         first = next(iter(benchmark.source)).id

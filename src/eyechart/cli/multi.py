@@ -42,6 +42,7 @@ _NAMES = {
     "--image-root": "--set image_root=DIR",
     "--concurrency": "--num_workers",
     "--param NAME=VALUE": "--model_dir, --cuda_device, --model_version, --api_url or --api_key",
+    "--param device_map=cpu": "--cuda_device cpu",
     "with --out": "with --output_name",
     "--fresh or another --out": "another --output_name",
     "if this is your own server: --allow-private-urls": "download it, and name the file in img_paths",

@@ -167,6 +167,8 @@ def detect(
         hint = f"name the column that holds it: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
         if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
             hint = "it seems to be written column by column; pandas: df.to_json(..., orient='records')"
+        if {"problem_content_list", "problem_type_list"} <= set(columns):
+            hint = "it is a problem file of MULTI: add --as multi"
         raise DataError(
             f"{path.name}: no column 'question' (found: {', '.join(columns)})",
             hint=hint,

@@ -99,6 +99,8 @@ def _made(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
         return found(**parameters)
     except (Exception, SystemExit) as err:
         hint = "give its arguments with --param NAME=VALUE"
+        if any(word in str(err).casefold() for word in ("cuda", "gpu")):
+            hint = "it found no GPU that it can use; if it takes a device: --param device_map=cpu"
         if inspect.isfunction(found):
             hint += "; a function that answers itself takes (text, images) or (messages)"
         raise UsageError(f"{who} could not be made: {type(err).__name__}: {err}", hint=hint) from err

@@ -26,7 +26,10 @@ def run_table(summary: Summary) -> RenderableType:
 
     rows = [Row("overall", summary.overall, "bold")]
     rows += [Row(one_line(name), group, "dim", indent=2) for name, group in summary.also.items()]
+    outcomes = {outcome for outcome, n in summary.overall.outcomes.items() if n}
     for key, groups in summary.by.items():
+        if outcomes == {"unscored"}:  # no answers to score by: a table of dashes
+            break
         rows.append(Row(one_line(key), None, "italic"))
         rows += [Row(one_line(value), group, indent=2) for value, group in groups.items()]
     title = Text(f"{one_line(summary.benchmark)} · {one_line(summary.model)}", style="bold")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from eyechart.run.plan import Plan
     from eyechart.run.record import Run
 
+_LAST = "prediction_last.json"  # of a run that ended early
 OURS = "eyechart"  # our own run, inside the folder that people know
 _MADE_BY_THE_ORIGINAL = (
     "its answers were given to the original's prompts, and the rest would be asked in ours: start a new run, "
@@ -75,8 +76,10 @@ class Inference:
         with kept(ours, self.folder, self.arguments.save_every):
             done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)))
         is_over = not done.is_interrupted and done.trouble is None
-        name = Path(PREDICTION_FILE) if is_over else Path(CHECKPOINTS) / "prediction_last.json"
+        name = Path(PREDICTION_FILE) if is_over else Path(CHECKPOINTS) / _LAST
         path = write_predictions(done, self.folder / name, is_over=is_over)
+        if is_over:
+            (self.folder / CHECKPOINTS / _LAST).unlink(missing_ok=True)  # of an earlier start
         return Finished(run=done, folder=self.folder, predictions=path)
 
     def _earlier_runs(self, plan: Plan) -> tuple[Path, ...]:
