@@ -145,7 +145,7 @@ def test_a_choice_of_nothing_says_what_was_chosen_and_what_there_is(
     with pytest.raises(UsageError) as caught:
         list(make(subject="czyw").source)
     assert caught.value.message == (
-        "problem.json: 0 of 6 questions are asked; left out: 2 by questions_type 0,1,2 (1 OP, 1 other), "
+        "problem.json: 0 of 6 questions chosen; left out: 2 by questions_type 0,1,2 (1 OP, 1 other), "
         "4 by subject czyw"
     )
     assert caught.value.hint == "its subjects are: czsx, gzwl, shjk"

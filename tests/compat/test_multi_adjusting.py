@@ -38,6 +38,10 @@ def test_they_are_adjusted_as_published_and_that_is_said(
     [
         ({"caption_file": "c.csv", "cap_in_cnt": True, "input_type": 2}, ["caption_file", "cap_in_cnt"]),
         ({"in_turn": True, "blank_image": True}, ["in_turn", "blank_image"]),
+        ({"no_sys": True, "few_shot": 1, "no_background": True}, ["no_background", "few_shot"]),
+        ({"few_shot": 5}, ["few_shot"]),
+        ({"few_shot": 1, "no_background": True}, []),
+        ({"exp_name": "first", "output_name": "mine"}, ["exp_name"]),
     ],
 )
 def test_arguments_that_change_nothing_are_told(said: dict[str, Any], void: list[str]) -> None:

@@ -89,6 +89,12 @@ def test_images_that_no_text_refers_to_are_told(data: MultiData) -> None:
     assert told.startswith("knowledge.json: knowledge_images: 1 of 2 images shown by no question")
 
 
+def test_knowledge_that_no_question_has_is_told(data: MultiData) -> None:
+    write_json(data.knowledge_file, {"别的": {"knowledge_content": "x"}})
+    remarks = opened(data, knowledge_file=data.knowledge_file).remarks
+    assert remarks == ("knowledge.json: none of the questions has knowledge in it",)
+
+
 def test_a_file_that_shows_none_of_its_images_is_refused_where_they_count(data: MultiData) -> None:
     blind = {
         name: {

@@ -11,13 +11,24 @@ _ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2
 
 
 def _void(arguments: Arguments) -> list[str]:
-    """Arguments that were said and, as published, change nothing at this input type."""
+    """Arguments that were said and, as published, change nothing, or less than they say."""
     said = {name: kind for name, kind in _ONLY_WITH.items() if getattr(arguments, name)}
-    return [
+    notes = [
         f"--{name} changes nothing here: it is for --input_type {kind}"
         for name, kind in said.items()
         if kind != arguments.input_type
     ]
+    if arguments.no_sys:
+        notes += [
+            f"--{name} changes nothing beside --no_sys, which leaves out all that stands before a question"
+            for name in ("no_background", "few_shot")
+            if getattr(arguments, name)
+        ]
+    elif arguments.few_shot not in (0, 1):
+        notes.append(f"--few_shot {arguments.few_shot}: one example is given, as published")
+    if arguments.exp_name and arguments.output_name:
+        notes.append("--exp_name changes nothing beside --output_name: it begins a generated name")
+    return notes
 
 
 def adjusted(arguments: Arguments, *, registered: str) -> tuple[Arguments, list[str]]:

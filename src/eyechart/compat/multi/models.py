@@ -225,6 +225,8 @@ def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
         arguments = replace(arguments, model_version=arguments.model_version or local.version)
     chosen = evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}")
     note = f"--model {registered}: asked through {local.evaluator} of {found.as_posix()}"
+    if arguments.use_modelscope and found != files[0]:
+        note += f", because --use_modelscope found no {files[0].as_posix()}"
     return replace(
         chosen,
         name=arguments.model_version or registered,

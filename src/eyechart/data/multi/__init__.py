@@ -163,8 +163,15 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
         Wanted(captions, files.cap_in_cnt, files.numbering),
     )
     levels = education_remark({name: one.education or "" for name, one in problems.items()}, "problems")
+    has_knowledge = any((one.problem.knowledge or [""])[0] in source.knowledge for one in choice.asked)
+    no_knowledge = (
+        f"{files.knowledge_file.name}: none of the questions has knowledge in it"
+        if files.knowledge_file and not has_knowledge
+        else ""
+    )
     remarks = (
         choice.remark(selection),
+        no_knowledge,
         *_images_remarks(problems, source),
         levels and f"{files.problem_file.name}: {levels}",
     )

@@ -97,7 +97,7 @@ class Choice:
             for name, questions in self.left_out.items()
         ]
         n_all = len(self.asked) + n_left_out
-        return f"{len(self.asked)} of {n_all} questions are asked; left out: {', '.join(reasons)}"
+        return f"{len(self.asked)} of {n_all} questions chosen; left out: {', '.join(reasons)}"
 
 
 def select_questions(questions: Iterable[Question], selection: Selection) -> Choice:
