@@ -77,7 +77,9 @@ def test_arguments_of_other_shapes(tmp_path: Path) -> None:
     [
         (line(resps=[[[-1.5, True]], [[-2.5, False]]]), r"row 1 \(line 1\) \(doc_id 0\): field resps"),
         (line(resps=[]), "field resps"),
-        (line(resps="B"), r"s\.jsonl: row 1 \(line 1\): field resps: Expected `array"),
+        (line(resps=5), r"s\.jsonl: row 1 \(line 1\) \(doc_id 0\): field resps: it holds no text"),
+        (line(resps=None, filtered_resps=None), "field filtered_resps: it holds no text"),
+        (line(resps=["B", ["A"]]), "field resps: it holds no text"),
         (line(doc="text"), r"field doc: Expected `object`"),
         (line([1]), r"field doc_id"),
         (line(doc={"choices": ["x"] * 30}), r"30 options"),
@@ -114,3 +116,24 @@ def test_the_samples_of_lmms_eval(tmp_path: Path) -> None:
     assert (first.position, first.asked) == (0, "Which?")
     assert first.sample is not None
     assert (first.sample.question, first.sample.golds) == ("Which?", ("B",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "replies"),
+    [
+        ({"resps": "It is B", "filtered_resps": "B"}, ["It is B"]),
+        ({"resps": ["It is B"], "filtered_resps": "B"}, ["It is B"]),
+        ({"resps": [["It is B"]], "filtered_resps": ["B"]}, ["It is B"]),
+        ({"filtered_resps": "It is B"}, ["It is B"]),
+        ({"filtered_resps": ""}, [""]),
+        ({"filtered_resps": ["A", "B"]}, ["A", "B"]),
+        ({"resps": ["A", "B"], "filtered_resps": ["A", "B"]}, ["A", "B"]),
+    ],
+)
+def test_lists_of_one_may_be_written_as_their_only_element(
+    fields: dict[str, Any], replies: list[str], tmp_path: Path
+) -> None:
+    row = {"doc_id": 0, "input": "Which?", "target": "B", **fields}
+    path = jsonl(tmp_path / "20261116_samples_zoo.jsonl", [row])
+    assert recognise(path) is not None
+    assert [entry.reply and entry.reply.text for entry in read_samples(path).entries] == replies

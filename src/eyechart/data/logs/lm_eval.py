@@ -2,7 +2,8 @@
 
 `resps` holds, for every request made of a document, the answers to it; more than one means repeats, which
 are trials here. What a filter made of them (`filtered_resps`) is left alone: our scorers read the replies.
-lmms-eval leaves out `doc`, writes the prompt as `input`, and leaves out `resps` where no filter changed them.
+lmms-eval leaves out `doc`, writes the prompt as `input`, and leaves out `resps` where no filter changed them;
+since 0.7 it writes a list of one as its only element, so that an answer may stand there as a bare text.
 A document that has an id of its own goes by it, any other by its number (`doc_id`, counted from 0). Where
 several filters were applied, the same replies stand there once for each of them.
 """
@@ -49,8 +50,8 @@ _NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+?)(?:_\d{4}-?\d{2}-?\d{2}\w?\d{2
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
     doc_id: Number | str
     doc: dict[str, Any] = {}
-    resps: list[Any] | None = None
-    filtered_resps: list[Any] = []
+    resps: Any = None  # a text, a list of texts, or a list of such lists
+    filtered_resps: Any = None
     target: Any = None
     arguments: Any = None
     input: Any = None
@@ -137,11 +138,16 @@ def _reply(line: _Line, trial: int, text: str, where: str) -> Reply:
 
 def _answers(line: _Line, where: str) -> list[str | None]:
     """The answers to the one request that was made; several mean log-likelihoods, which are no text."""
-    said = line.filtered_resps if line.resps is None else line.resps
-    answers = said[0] if len(said) == 1 and isinstance(said[0], list) else said
-    if not answers or not all(answer is None or isinstance(answer, str) for answer in answers):
+    answers = line.filtered_resps if line.resps is None else line.resps
+    while isinstance(answers, list) and len(answers) == 1 and isinstance(answers[0], list):
+        answers = answers[0]
+    if isinstance(answers, str):
+        answers = [answers]
+    is_text = isinstance(answers, list) and all(said is None or isinstance(said, str) for said in answers)
+    if not answers or not is_text:
+        name = "filtered_resps" if line.resps is None else "resps"
         raise DataError(
-            f"{where}: field resps: it holds no text that a model wrote",
+            f"{where}: field {name}: it holds no text that a model wrote",
             hint="samples of generate_until tasks can be scored; log-likelihoods cannot",
         )
     if len(answers) > MAX_TRIALS:
