@@ -11,6 +11,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from eyechart.checks import sound_score
@@ -158,27 +159,46 @@ _published: dict[str, str] = {}  # a data set of the hub or the stem of a file, 
 
 
 _columns: dict[str, tuple[frozenset[str], ...]] = {}  # a benchmark to columns that its files alone have
+_layouts: dict[str, tuple[str, ...]] = {}  # a benchmark to the last parts of its file's path
 
 
 def benchmark(
-    name: str, *, hub: str = "", file: str = "", columns: Sequence[Collection[str]] = ()
+    name: str, *, hub: str = "", file: str = "", columns: Sequence[Collection[str]] = (), layout: str = ""
 ) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
     """Declare a benchmark: the function returns its `Benchmark`, and its parameters are its own options.
 
     `hub` is the data set (``ORG/NAME``) and `file` the published file (without its ending) that it reads as
-    its own: whoever names one of them means this benchmark. A file that has all of one entry of `columns` is
-    taken for one of its files: a run of it as a plain file is refused.
+    its own: whoever names one of them means this benchmark. `layout` is where its file lies below a data
+    folder (``Signs/test/metadata.jsonl``): whoever names it, or a folder on the way to it, means it as well.
+    A file that has all of one entry of `columns` is taken for one of its files: a run of it as a plain file
+    is refused.
     """
     for published in filter(None, (hub, file)):
         _published[published.lower()] = name
     _columns[name] = tuple(frozenset(one) for one in columns)
+    if layout:
+        _layouts[name] = tuple(layout.split("/"))
     return lambda factory: benchmarks.record(name, factory)
 
 
-def benchmark_of(published: str) -> str | None:
-    """The benchmark that reads a data set of the hub, or a file of that name, as its own."""
+def benchmark_of(published: str, path: Path | None = None) -> str | None:
+    """The benchmark that reads a data set of the hub, or a file of that name, as its own.
+
+    `path` is that of the file, or of a folder, which may be part of a benchmark's layout.
+    """
     _load_all_benchmarks()
-    return _published.get(published.lower())
+    found = _published.get(published.lower())
+    if found or path is None:
+        return found
+    laid_out = [name for name, parts in _layouts.items() if _is_on_the_way(path.absolute(), parts)]
+    return laid_out[0] if len(laid_out) == 1 else None  # a folder may hold the files of several
+
+
+def _is_on_the_way(path: Path, parts: tuple[str, ...]) -> bool:
+    """Whether a path is that of the file, or of a folder from which the rest of the parts lead to it."""
+    return any(
+        path.parts[-n:] == parts[:n] and path.joinpath(*parts[n:]).is_file() for n in range(1, len(parts) + 1)
+    )
 
 
 def benchmark_with_columns(columns: Collection[str]) -> tuple[str, frozenset[str]] | None:
@@ -206,14 +226,28 @@ def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
 _for_own_runs: set[str] = set()  # exporters whose files mean nothing for runs of other benchmarks
 
 
-def exporter(name: str, *, only_own: bool = False) -> Callable[[Exporter], Exporter]:
+_submissions: set[str] = set()  # exporters whose first file is what an evaluation server takes
+
+
+def exporter(
+    name: str, *, only_own: bool = False, is_submission: bool = False
+) -> Callable[[Exporter], Exporter]:
     """Declare a writer of a pipeline's own result files: a function of an `Export` that returns their paths.
 
     `only_own`: they can be made of runs of a benchmark that names this exporter, and of no other.
+    `is_submission`: where answers are not public, the first of them is the file to submit for scoring.
     """
     if only_own:
         _for_own_runs.add(name)
+    if is_submission:
+        _submissions.add(name)
     return lambda function: exporters.record(name, function)
+
+
+def writes_submission(name: str) -> bool:
+    """Whether the first file of an exporter is to be submitted for scoring."""
+    exporters.get(name)
+    return name in _submissions
 
 
 def exporters_of_any_run() -> list[str]:

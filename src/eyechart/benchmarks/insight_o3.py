@@ -7,6 +7,7 @@ replies are scored by our own rules, and by ``judged`` where there is a judge.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -36,6 +37,11 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
     hub: str  # where its data come from
     about: str
     is_rotated: bool = False  # every question four times, its options rotated
+
+    @property
+    def images_beside(self) -> str:
+        """The folder of the images, seen from that of the file of questions."""
+        return os.path.relpath(self.images or ".", Path(self.annotations).parent)
 
 
 DATASETS = (
@@ -117,10 +123,10 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         from eyechart.prompt.insight_o3 import insight_o3_prompt, think_prompt
 
         folder = (root or data_folder()).expanduser()
-        path = file.expanduser() if file else folder / dataset.annotations
+        path = _annotations(dataset, file.expanduser()) if file else folder / dataset.annotations
         given = {"file": file, "root": root, "image_root": image_root}
-        # A file of one's own has its pictures beside it, or where those of the published one lie.
-        beside = (path.parent,) if file else ()
+        # A file of one's own has its images beside it, or where those of the published one lie.
+        beside = (path.parent, path.parent / dataset.images_beside) if file else ()
         roots = (image_root.expanduser(),) if image_root else (*beside, folder / dataset.images)
         return Benchmark(
             name=dataset.name,
@@ -140,12 +146,31 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
             about=f"{dataset.about}; {dataset.rows} rows",
         )
 
-    return benchmark(dataset.name)(declare)
+    return benchmark(dataset.name, layout=dataset.annotations)(declare)
+
+
+def _annotations(dataset: Dataset, given: Path) -> Path:
+    """The file of questions: the one that is given, or that of a folder of the published layout."""
+    if not given.is_dir():
+        return given
+    parts = Path(dataset.annotations).parts
+    published = (given.joinpath(*parts[n:]) for n in range(len(parts)))
+    found = next((path for path in published if path.is_file()), None)
+    if found is None:
+        from eyechart.data.formats import find_file
+
+        with contextlib.suppress(DataError):  # which is raised again when the questions are wanted
+            found = find_file(given).path
+    return found or given
 
 
 def _opened(dataset: Dataset, path: Path, roots: tuple[Path, ...], *, is_own: bool) -> Source:
     from eyechart.data.insight_o3 import AnnotationSource
 
+    if path.is_dir():
+        from eyechart.data.formats import find_file
+
+        path = find_file(path).path  # says what the folder holds instead
     if not path.is_file():
         hint = (
             f"download {dataset.hub} from the hub and run eyechart data convert {dataset.name}; "

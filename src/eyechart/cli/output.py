@@ -82,6 +82,7 @@ def tell(runs: Sequence[Run], *, as_json: bool) -> None:
 
 def remark(done: Run, *, as_json: bool) -> None:
     """What went wrong with a run, what to do next, and what lies where; on stderr."""
+    from eyechart.registry import writes_submission
     from eyechart.run.record import OFFICIAL
 
     if done.trouble is not None:
@@ -101,8 +102,10 @@ def remark(done: Run, *, as_json: bool) -> None:
         note(f"the response cache was not used: {done.cache_trouble}")
     if done.files_trouble:
         note(f"the result files could not be written: {done.files_trouble}")
-    if done.files and done.summary.score is None and not _has_golds(done):
-        note(f"no answer is public; the file to hand in: {done.files[0]}")
+    if done.summary.score is None and not done.n_failed and not _has_golds(done):
+        is_submission = done.files and writes_submission(str(done.manifest["files"]))
+        where = f"; the file to hand in: {done.files[0]}" if is_submission else ": nothing can be scored"
+        note(f"no {'answer is public' if is_submission else 'question has an answer'}{where}")
     if not as_json:
         if done.files:
             folder = done.folder / OFFICIAL

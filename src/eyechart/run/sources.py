@@ -56,7 +56,9 @@ def _benchmark_of(source: str | Path) -> str | None:
     """The benchmark of the catalogue that a hub id or a published file is, if it is one."""
     from eyechart.data.hub.spec import is_hub, parse_hub
 
-    return benchmark_of(parse_hub(str(source)).place if is_hub(source) else Path(source).stem)
+    if is_hub(source):
+        return benchmark_of(parse_hub(str(source)).place)
+    return benchmark_of(Path(source).stem, Path(source))
 
 
 def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
@@ -111,7 +113,7 @@ def _reading(name: str, options: Options) -> dict[str, Any]:
     for one in said.keys() - inspect.signature(benchmarks.get(name)).parameters.keys():
         raise UsageError(
             f"{name} reads its files in its own way: {one} means nothing to it",
-            hint=f"eyechart data show {name} lists its own options",
+            hint=f"eyechart data show {name} lists its own options; --as plain reads a file of your own",
         )
     return said
 

@@ -152,7 +152,7 @@ def _answers(line: _Line, where: str) -> list[str | None]:
         )
     if len(answers) > MAX_TRIALS:
         raise DataError(f"{where}: {len(answers)} answers", hint=f"at most {MAX_TRIALS} repeats are read")
-    return answers
+    return list(answers)
 
 
 def _asked(arguments: Any) -> str:

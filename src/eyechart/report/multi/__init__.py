@@ -26,7 +26,7 @@ FILES = ("prediction.json", "args.json", *RESULT_FILES)
 _MESSAGES = ("input_message", "input_message_list")  # where a model's own class says what it sent
 
 
-@exporter("multi", only_own=True)
+@exporter("multi", only_own=True, is_submission=True)
 def export_multi(export: Export) -> Sequence[Path]:
     """Write MULTI's files; where there are several trials, those of each into a folder of its own."""
     n_trials = int(export.manifest.get("trials") or 1)

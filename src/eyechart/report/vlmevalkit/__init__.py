@@ -29,7 +29,7 @@ from eyechart.report.vlmevalkit.rows import Survey, survey
 from eyechart.types import Export, Result
 
 
-@exporter("mmbench", only_own=True)
+@exporter("mmbench", only_own=True, is_submission=True)
 def write_mmbench(export: Export) -> Sequence[Path]:
     """Write the files of every trial; the first of each is the one to upload."""
     return [path for trial in write_trials(export) for path in trial.paths]
