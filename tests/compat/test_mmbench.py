@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from eyechart.compat.mmbench import NO_ANSWER, MMBenchDataset, dump_submission
+from eyechart.compat.mmbench import NO_ANSWER, MMBenchDataset, decode_base64_to_image, dump_submission
 from eyechart.data.pandas_cells import NA_WORDS
 from eyechart.errors import DataError, EyechartError, ImageError, UsageError
 from support.files import noisy_picture, picture, picture_base64
@@ -299,7 +300,11 @@ def test_rows_of_ones_own_making(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(st.lists(st.text(max_size=30) | st.sampled_from(["=1+1", "+A1", "-2", "@SUM(A1)", "http://x.y"])))
+@given(
+    st.lists(
+        st.text(max_size=30) | st.sampled_from(["=1+1", "+A1", "-2", "@SUM(A1)", "http://x.y"]), min_size=1
+    )
+)
 def test_no_reply_is_a_formula_and_none_is_lost(
     tmp_path_factory: pytest.TempPathFactory, said: list[str]
 ) -> None:
@@ -477,3 +482,183 @@ def test_advice_names_no_flag(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no column 'question'") as caught:
         MMBenchDataset(file)
     assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"index": 0}, r"index .*0"),
+        ({"image": "99"}, r"99"),
+        ({"image": ""}, "no row has a picture"),
+    ],
+)
+def test_what_is_wrong_with_a_file_shows_when_the_class_is_made(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    rows = [row(0), row(1)]
+    rows = (
+        [{**one, **changes} for one in rows]
+        if changes == {"image": ""}
+        else [rows[0], {**rows[1], **changes}]
+    )
+    with pytest.raises(DataError, match=message):
+        MMBenchDataset(tsv(tmp_path / "bad.tsv", rows))
+
+
+def test_the_frame_is_the_file_as_pandas_reads_it(file: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    data = MMBenchDataset(file)
+    before = [data[position] for position in range(4)]
+    assert data.load_from_df(0, "hint") == "Look closely."
+    assert (data.load_from_df(1, "hint"), data.load_from_df(1, "C"), data.load_from_df(1, "no")) == (
+        None,
+    ) * 3
+    pandas.testing.assert_frame_equal(data.df, pandas.read_csv(file, sep="\t"))
+    assert data.load_from_df(0, "image") == picture_base64("red")
+    for position, one in enumerate(before):  # and nothing changes by the look at it
+        again = data[position]
+        assert again.pop("img").tobytes() == one.pop("img").tobytes()
+        assert again == one
+    assert [type(data.load_from_df(0, key)) for key in ("index", "question", "A")] == [int, str, str]
+    gaps = MMBenchDataset(tsv(tmp_path / "gaps.tsv", [row(0), row(1, image=""), row(2)]))
+    assert (len(gaps), list(gaps.df["index"]), gaps[1]["index"]) == (2, [0, 2], 2)
+
+
+def test_the_frame_may_be_changed_by_a_subclass(file: Path) -> None:
+    pytest.importorskip("pandas")
+
+    class Chosen(MMBenchDataset):
+        def __init__(self, data_file: Path) -> None:
+            super().__init__(data_file, sys_prompt="Choose:")
+            self.df = self.df[self.df["index"] > 0]
+            self.df = self.df.assign(question="Changed?")
+
+        def load_from_df(self, idx: Any, key: str) -> Any:
+            return "changed" if key == "A" else super().load_from_df(idx, key)
+
+    data = Chosen(file)
+    assert len(data) == 3
+    first = data[0]
+    assert (first["index"], first["question"], first["options"]) == (
+        1,
+        "Changed?",
+        "Choose:\nA. changed\nB. two\n",
+    )
+    assert first["img"].getpixel((0, 0)) == (0, 128, 0)  # of the row that its cell names
+    assert [data[position]["index"] for position in (-1, 1)] == [1000001, 1000000]
+    with pytest.raises(IndexError):
+        data[3]
+    copy = pickle.loads(pickle.dumps(MMBenchDataset(file)))
+    copy.df = copy.df.iloc[:1]
+    assert len(pickle.loads(pickle.dumps(copy))) == 1
+
+
+def test_the_class_and_the_module_decode_base64(file: Path) -> None:
+    for decode in (decode_base64_to_image, MMBenchDataset.decode_base64_to_image):
+        assert decode(picture_base64("blue")).convert("RGB").getpixel((0, 0)) == (0, 0, 255)
+    with pytest.raises(ImageError, match="not a picture"):
+        decode_base64_to_image("QUJD")
+    with pytest.raises(ImageError, match="not base64"):
+        decode_base64_to_image("A")
+
+
+def test_two_are_one_behind_the_other(file: Path) -> None:
+    data = MMBenchDataset(file)
+    both = data + data + data
+    assert len(both) == 12
+    assert [both[position]["index"] for position in (0, 4, 7, 11, -1)] == [0, 0, 1000001, 1000001, 1000001]
+    for position in (12, -13):
+        with pytest.raises((IndexError, ValueError)):  # torch's says ValueError for the second
+            both[position]
+
+
+WITH_TORCH = """
+import pickle, sys
+from eyechart.compat.mmbench import MMBenchDataset
+
+class Before(MMBenchDataset):
+    pass
+
+plain = MMBenchDataset(sys.argv[1])
+assert "torch" not in sys.modules and type(plain) is MMBenchDataset
+
+import torch
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, random_split
+
+class After(MMBenchDataset):
+    def __getitem__(self, idx):
+        return super().__getitem__(idx)["index"]
+
+class Both(MMBenchDataset, Dataset):
+    pass
+
+if __name__ == "__main__":
+    for kind in (MMBenchDataset, Before, After, Both):
+        data = kind(sys.argv[1])
+        assert isinstance(data, Dataset) and isinstance(data, kind), kind
+        assert type(data).__name__ == kind.__name__
+        copy = pickle.loads(pickle.dumps(data))
+        assert type(copy) is type(data) and len(copy) == 4
+        both = data + data
+        assert isinstance(both, ConcatDataset) and len(both) == 8
+        for context in (None, "spawn") if kind is Before else (None,):
+            start = {"num_workers": 1, "multiprocessing_context": context} if context else {}
+            loader = DataLoader(both, batch_size=2, collate_fn=list, **start)
+            found = [one if kind is After else one["index"] for batch in loader for one in batch]
+            assert found == [0, 1, 1000000, 1000001] * 2, found
+        first, second = random_split(data, [1, 3])
+        assert len(Subset(data, [0])) == len(first) == 1
+    assert list(DataLoader(After(sys.argv[1]), batch_size=4))[0].tolist() == [0, 1, 1000000, 1000001]
+    print("fine")
+"""
+
+
+@pytest.mark.slow
+def test_it_is_a_data_set_of_torch_where_there_is_torch(file: Path, tmp_path: Path) -> None:
+    if find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    script = tmp_path / "with_torch.py"
+    script.write_text(WITH_TORCH, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script, file], capture_output=True, text=True, timeout=110, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
+
+
+@pytest.mark.parametrize("again", [7, "7", 7.0])
+def test_an_index_that_comes_twice_is_refused(again: Any, tmp_path: Path) -> None:
+    rows = [
+        {"index": 7, "prediction": "A"},
+        {"index": 8, "prediction": "A"},
+        {"index": again, "prediction": "B"},
+    ]
+    with pytest.raises(DataError, match="rows 1 and 3 have the same index") as caught:
+        dump_submission(rows, tmp_path / "twice.xlsx")
+    assert "partial.jsonl" in caught.value.hint
+    assert not (tmp_path / "twice.xlsx").exists()
+
+
+@pytest.mark.parametrize("rows", [[], iter(())])
+def test_no_rows_are_no_submission(rows: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no rows"):
+        dump_submission(rows, tmp_path / "none.xlsx")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Image.new("RGB", (2, 2)),
+        b"bytes",
+        picture_base64("red", (64, 64)),
+        "data:image/png;base64,AAAA",
+        pytest.importorskip("numpy").zeros((2, 2)),
+    ],
+    ids=["pillow", "bytes", "base64", "data URL", "array"],
+)
+def test_an_image_under_another_name_is_refused(value: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="row 1 holds an image in 'photo'"):
+        dump_submission([{"index": 7, "prediction": "A", "photo": value}], tmp_path / "photo.xlsx")
+    dump_submission([{"index": 7, "prediction": "A", "img": value, "image": value}], tmp_path / "known.xlsx")
+    said = {"index": 7, "prediction": value if isinstance(value, str) else "A", "source": "web"}
+    dump_submission([said], tmp_path / "text.xlsx")

@@ -4,11 +4,11 @@ from eyechart.compat.mmbench import MMBenchDataset, dump_submission
 data = MMBenchDataset("mmbench_dev_20230712.tsv")
 dump_submission(({**one, "prediction": ask(one)} for one in data), "submission.xlsx")
 
-Neither pandas nor torch is needed; torch's DataLoader takes the data set as it is.
+Neither pandas nor torch is needed. Where torch was imported before, the data set is one of torch's.
 """
 
-from eyechart.compat.mmbench.dataset import MMBenchDataset
+from eyechart.compat.mmbench.dataset import MMBenchDataset, decode_base64_to_image
 from eyechart.compat.mmbench.submission import dump_submission
 from eyechart.exchange import NO_ANSWER
 
-__all__ = ["NO_ANSWER", "MMBenchDataset", "dump_submission"]
+__all__ = ["NO_ANSWER", "MMBenchDataset", "decode_base64_to_image", "dump_submission"]

@@ -23,10 +23,10 @@ def dump_submission(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path
     """Write the results as the workbook that is handed in: one row each, with its `index` and `prediction`.
 
     A row may be what `MMBenchDataset` gives, with a prediction: options go into columns of their own, and
-    pictures into none. Rows are taken one by one and kept on disk meanwhile; they may come from a loop
-    that asks a model. Where that fails, the rows before stay in ``<name>.partial.jsonl``, which the
-    exception names. A prediction of None or NaN is written as the words by which VLMEvalKit knows a failed
-    call.
+    images, called `img` or `image`, into none. Rows are taken one by one and kept on disk meanwhile; they may
+    come from a loop that asks a model. Where that fails, the rows before stay in ``<name>.partial.jsonl``,
+    which the exception names. An index that comes twice, and no rows at all, are refused. A prediction of
+    None or NaN is written as the words by which VLMEvalKit knows a failed call.
     """
     place = Path(path)
     if place.suffix.lower() != ".xlsx":
@@ -88,10 +88,16 @@ def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[s
     from eyechart.report.workbook import MAX_ROWS
 
     named: dict[str, None] = {}
+    first: dict[str, int] = {}  # index to the row that it was met in
     for number, row in enumerate(rows, start=1):
         if number == MAX_ROWS:
             raise DataError(f"{name}: a sheet holds {MAX_ROWS - 1:,} rows", hint="hand in fewer")
         cells = _cells(row, number)
+        if (earlier := first.setdefault(_index_of(cells), number)) != number:
+            raise DataError(
+                f"dump_submission: rows {earlier} and {number} have the same index {cells['index']!r}",
+                hint="give every question once; rotations have indices of their own",
+            )
         named.update(dict.fromkeys(cells))
         if len(named) > _MAX_COLUMNS:
             raise DataError(f"dump_submission: more than {_MAX_COLUMNS} different fields in the rows")
@@ -100,7 +106,14 @@ def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[s
             spool.write(f"{line}\n")
         except OSError as err:
             raise StoreError(f"cannot write {spool.name}: {err.strerror or err}") from err
+    if not first:
+        raise DataError(f"dump_submission: no rows for {name}", hint="was the loop that gives them used up?")
     return named
+
+
+def _index_of(cells: Mapping[str, str | int | float]) -> str:
+    """An index to compare by: pandas writes 7.0 in a column with gaps."""
+    return str(cells["index"]).removesuffix(".0")
 
 
 def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -> list[str]:
@@ -151,6 +164,12 @@ def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
         raise DataError(f"dump_submission: row {number} has no value in 'index'")
     options = row.get("options_dict")
     fields = {**(options if isinstance(options, Mapping) else {}), **row}
+    for name, value in fields.items():
+        if name not in _NO_COLUMNS and name != "prediction" and _is_image(value):
+            raise DataError(
+                f"dump_submission: row {number} holds an image in {name!r}, and no cell takes one",
+                hint="leave it out, or call it 'img'",
+            )
     said = {
         _RENAMED.get(name, str(name)): cell
         for name, value in fields.items()
@@ -158,6 +177,19 @@ def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
     }
     prediction = row["prediction"]
     return {**said, "prediction": NO_ANSWER if _cell(prediction) is None else str(prediction)}
+
+
+def _is_image(value: Any) -> bool:
+    """Whether it is a picture, in whatever form: of Pillow's, bytes, an array, or base64."""
+    if isinstance(value, str):
+        return value.startswith("data:image/") or (len(value) > 64 and value.startswith(_BASE64_STARTS))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return True
+    has_pixels = callable(getattr(value, "save", None)) and hasattr(value, "size")
+    return has_pixels or len(getattr(value, "shape", ())) > 1
+
+
+_BASE64_STARTS = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR")  # JPEG, PNG, GIF, WebP
 
 
 def _cell(value: Any) -> str | int | float | None:
