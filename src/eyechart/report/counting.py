@@ -36,14 +36,14 @@ class _Asked(msgspec.Struct):
 class _Tally:
     """The counters of one group."""
 
-    __slots__ = ("bounded", "chance", "counts", "highest", "lowest", "n", "pending", "values", "weight")
+    __slots__ = ("bounded", "chance", "counts", "guessing", "highest", "lowest", "n", "pending", "values")
 
     def __init__(self) -> None:
         self.counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
         self.pending = 0
         self.n = 0
-        self.weight = 0.0
-        self.chance = 0.0
+        self.guessing = Moments()  # what it gets on all samples
+        self.chance = Moments()  # and on those that the score is over
         self.values = Moments()
         self.bounded = 0.0  # the weight of the samples that the bounds rest on
         self.lowest = 0.0
@@ -52,10 +52,10 @@ class _Tally:
     def close_sample(self, asked: _Asked) -> None:
         weight = asked.weight
         self.n += 1
-        self.weight += weight
-        self.chance += weight * asked.chance
+        self.guessing.add(asked.chance, weight)
         if asked.scored:
             self.values.add(asked.total / asked.scored, weight)
+            self.chance.add(asked.chance, weight)
         if n_trials := asked.scored + asked.failed:
             self.bounded += weight
             self.lowest += weight * asked.total / n_trials
@@ -72,7 +72,7 @@ class _Tally:
             pending=self.pending,
             coverage=n_scored / n_trials if n_trials else None,
             bounds=(self.lowest / self.bounded, self.highest / self.bounded) if self.bounded else None,
-            chance=self.chance / self.weight if self.weight else None,
+            chance=self.guessing.mean if self.chance.mean is None else self.chance.mean,
         )
 
 

@@ -11,9 +11,10 @@ What counts as what, for a group and for the whole run alike:
 - **coverage** is the share of sample-trials that the score rests on.
 - **bounds** are the worst and best score that the samples asked could have had: every `failed`,
   `unparsed` and `truncated` one counted wrong, then right. Unscored and pending ones stay outside.
-- **chance** is what guessing gets on average: for multiple choice 1 / options (times the accepted ones, where
-  there are several), 1/2 for an open question whose golds are all yes or no, true or false, 0 for any other;
-  of a circle, that for all its rotations.
+- **chance** is what guessing gets on average, over the samples that have a score (over all, where none has):
+  for multiple choice 1 / options (times the accepted ones, where there are several), 1 / sets of options for
+  a gold of several letters, 1/2 for an open question whose golds are all yes or no, true or false, 0 for any
+  other; of a circle, that for all its rotations.
 
 **cost** is in USD: the tokens of the replies that the numbers rest on and of all calls to the judge, at the
 prices that the run was last started with; none where a price is not known. A reply taken from the cache

@@ -55,8 +55,8 @@ def test_a_split_with_answers(tmp_path: Path) -> None:
     assert list(files) == [f"{STEM}.xlsx", f"{STEM}_acc.csv", f"{STEM}_exact_matching_result.xlsx"]
     predictions = files[f"{STEM}.xlsx"]
     assert list(predictions[0]) == [
-        *("index", "question", "hint", "A", "B", "answer", "category", "l2-category", "split", "source"),
-        "prediction",
+        *("index", "question", "hint", "A", "B", "C", "D", "answer", "category", "l2-category"),
+        *("split", "source", "l2_category", "prediction"),
     ]
     assert predictions[0]["index"] == 7
     assert predictions[0]["hint"] == "At sea."
@@ -71,6 +71,22 @@ def test_a_split_with_answers(tmp_path: Path) -> None:
         "7: correct: read B, answer B (choice:letter)",
         "1000007: wrong: read B, answer B (choice:letter)",
     ]
+
+
+def test_the_file_has_every_column_of_the_note(tmp_path: Path) -> None:
+    noted = {"question", "A", "B", "C", "D", "prediction", "category", "l2_category", "index"}
+    [line] = export(tmp_path, [row(0, 7, "unscored", gold="")])[f"{STEM}.xlsx"]
+    assert noted <= set(line)
+    assert line["l2_category"] == line["l2-category"] == "coarse_perception"
+    assert (line["C"], line["D"]) == (None, None)
+    [line] = export(tmp_path, [row(0, 7, "unscored", gold="", meta={})])[f"{STEM}.xlsx"]  # as of CCBench
+    assert noted <= set(line)
+    assert (line["category"], line["l2_category"], "l2-category" in line) == (None, None, False)
+    meta = {"l2_category": "LR"}
+    [line] = export(tmp_path, [row(0, 7, "unscored", gold="", meta=meta)])[f"{STEM}.xlsx"]
+    assert line["l2_category"] == "LR"
+    [line] = export(tmp_path, [row(0, 7, "unscored", gold="")], "vlmevalkit")[f"{STEM}.xlsx"]
+    assert not {"C", "D", "l2_category"} & set(line)  # a file of one's own has its own columns
 
 
 def test_a_split_without_answers_has_only_the_file_to_upload(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 ==============================================  ======================================================
 ``<model>_<set>.xlsx``                          the rows as they were asked, with `prediction`: what
-                                                MMBench's server takes for splits without answers
+                                                MMBench's server takes for splits without answers;
+                                                of a run of MMBench, `l2_category` beside `l2-category`
 ``<model>_<set>_acc.csv``                       accuracies by split and category, as fractions
 ``<model>_<set>_<judge>_result.xlsx``           the questions with `hit` and `log`; the judge is
                                                 ``exact_matching`` where there was none
@@ -32,13 +33,13 @@ from eyechart.types import Export, Result
 @exporter("mmbench", only_own=True, is_submission=True)
 def write_mmbench(export: Export) -> Sequence[Path]:
     """Write the files of every trial; the first of each is the one to upload."""
-    return [path for trial in write_trials(export) for path in trial.paths]
+    return [path for trial in write_trials(export, as_noted=True) for path in trial.paths]
 
 
 @exporter("vlmevalkit")
 def write_vlmevalkit(export: Export) -> Sequence[Path]:
-    """Write the same files for a source of one's own."""
-    return write_mmbench(export)
+    """Write the same files for a source of one's own, with the columns of that source alone."""
+    return [path for trial in write_trials(export) for path in trial.paths]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +51,17 @@ class TrialFiles:
     accuracies: list[Line]
 
 
-def write_trials(export: Export) -> list[TrialFiles]:
-    """Write VLMEvalKit's files, trial by trial."""
+def write_trials(export: Export, *, as_noted: bool = False) -> list[TrialFiles]:
+    """Write VLMEvalKit's files, trial by trial; `as_noted`: with every column that MMBench's note names."""
     n_trials = int(export.manifest.get("trials") or 1)
-    written = [_write_trial(export, trial) for trial in range(n_trials)]
+    written = [_write_trial(export, trial, as_noted) for trial in range(n_trials)]
     _drop_trials(export, n_trials)
     return written
 
 
-def _write_trial(export: Export, trial: int) -> TrialFiles:
+def _write_trial(export: Export, trial: int, as_noted: bool) -> TrialFiles:
     stem = stem_of(export.manifest, trial)
-    found = survey(_results(export, trial))
+    found = survey(_results(export, trial), as_noted=as_noted)
     paths = _write_rows(export, trial, stem, found)
     table = export.folder / f"{stem}_acc.csv"
     if found.accuracies and found.columns.has_answers:

@@ -18,6 +18,8 @@ from eyechart.report.vlmevalkit.accuracy import Line, accuracy
 from eyechart.types import Result
 
 _OUR_OWN = frozenset({"rotation"})  # what we put into a sample's meta ourselves
+NOTED = "l2_category"  # as MMBench's note calls the column `l2-category` of its files
+_SAME = {NOTED: "l2-category"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +31,8 @@ class Survey:
     accuracies: list[Line]
 
 
-def survey(results: Iterable[Result]) -> Survey:
-    """Look over the results of one trial."""
+def survey(results: Iterable[Result], *, as_noted: bool = False) -> Survey:
+    """Look over the results of one trial; `as_noted`: with every column that MMBench's note names."""
     finder, verdicts = _Finder(), Verdicts()
 
     def seen() -> Iterator[Result]:
@@ -45,7 +47,7 @@ def survey(results: Iterable[Result]) -> Survey:
             yield question
 
     lines = accuracy(questions())
-    return Survey(columns=finder.columns(), verdicts=verdicts, accuracies=lines)
+    return Survey(columns=finder.columns(as_noted=as_noted), verdicts=verdicts, accuracies=lines)
 
 
 @dataclass(slots=True)
@@ -65,11 +67,13 @@ class _Finder:
         self.has_hints |= bool(sample.hint)
         self.has_answers |= bool(sample.golds)
 
-    def columns(self) -> Columns:
-        named = {"index", "question", "hint", "answer", "prediction", "hit", "log", *self.letters}
+    def columns(self, *, as_noted: bool) -> Columns:
+        noted_letters, noted_meta = ("ABCD", ("category", NOTED)) if as_noted else ("", ())
+        letters = {*self.letters, *noted_letters}
+        named = {"index", "question", "hint", "answer", "prediction", "hit", "log", *letters}
         return Columns(
-            letters=tuple(sorted(self.letters)),
-            meta=tuple(key for key in self.meta if key not in named),
+            letters=tuple(sorted(letters)),
+            meta=tuple(key for key in dict.fromkeys((*self.meta, *noted_meta)) if key not in named),
             has_hints=self.has_hints,
             has_answers=self.has_answers,
         )
@@ -102,7 +106,7 @@ class Columns:
             *([sample.hint] if self.has_hints else []),
             *(sample.choices.get(letter) for letter in self.letters),
             *([gold] if self.has_answers else []),
-            *(_cell(sample.meta.get(key)) for key in self.meta),
+            *(_cell(sample.meta.get(key, sample.meta.get(_SAME.get(key, "")))) for key in self.meta),
             result.reply.text if result.reply else NO_ANSWER,
         ]
 
