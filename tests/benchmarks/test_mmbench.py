@@ -163,7 +163,9 @@ def test_a_split_without_answers_names_the_file_to_upload(tmp_path: Path) -> Non
     assert "random_MMBench_TEST_EN.xlsx" in done.out + done.err
     [path] = tmp_path.glob("runs/mmbench-test-en/*/official/*")
     rows = list(openpyxl.load_workbook(path).active.iter_rows(values_only=True))  # type: ignore[union-attr]
-    assert rows[0] == ("index", "question", "A", "B", "category", "prediction")
+    assert rows[0] == (
+        "index", "question", "A", "B", "C", "D", "category", "l2_category", "prediction",
+    )  # fmt: skip
     assert [row[0] for row in rows[1:]] == [7, 1000007]
 
 
