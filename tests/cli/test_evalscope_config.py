@@ -96,7 +96,7 @@ def test_what_may_be_said_beside_it(user: User) -> None:
     "flags",
     [
         ["--temperature", 1], ["-m", "baseline/random"], ["--judge", "openai/j"], ["--param", "top_p=1"],
-        ["--as", "mmbench"], ["--no-cache"], ["--dry-run"], ["--trials", 2], ["--fresh"], ["--timeout", 3],
+        ["--as", "mmbench"], ["--scorer", "exact"], ["--circular"],
     ],
     ids=lambda flags: str(flags[0]),
 )  # fmt: skip
@@ -105,6 +105,55 @@ def test_other_flags_are_refused_by_name(user: User, flags: list[object]) -> Non
     assert done.code == 2
     assert ("--model" if flags[0] == "-m" else str(flags[0])) in done.err
     assert not user.server.asked
+
+
+@pytest.mark.parametrize(
+    ("flags", "n_asked"),
+    [
+        (["--trials", 2, "--separate-trials"], 16), (["--fresh"], 8), (["--no-cache"], 8), (["--dry-run"], 0),
+        (["--allow-private-urls"], 8), (["--timeout", 30], 8), (["--where", "category=even"], 4),
+        (["--ids", "1,2"], 2), (["--rpm", 60000, "--retries", 1], 8), (["--no-adapt"], 8),
+    ],
+    ids=lambda flags: str(flags[0]) if isinstance(flags, list) else "",
+)  # fmt: skip
+def test_flags_that_change_no_question_work_beside_it(user: User, flags: list[object], n_asked: int) -> None:
+    done = run(user, written(user, "task.yaml", user.config()), *flags, "-q")
+    assert done.code == 0, done.err
+    assert len(user.server.asked) == n_asked
+    assert (user.folders() == []) == (n_asked == 0)
+
+
+def test_fresh_asks_again_what_reuse_would_keep(user: User) -> None:
+    config = written(user, "task.yaml", user.config(reuse=True))
+    for flags, n_asked in (((), 8), ((), 8), (("--fresh", "--no-cache"), 16)):
+        assert run(user, config, *flags, "-q").code == 0
+        assert len(user.server.asked) == n_asked
+
+
+def test_trials_beside_it_have_files_of_their_own(user: User) -> None:
+    turns = iter(range(99))
+    user.server.answer = lambda asked: right(asked) if next(turns) < 8 else "A"
+    flags = ("--trials", 2, "--separate-trials", "--concurrency", 1, "-q")
+    done = run(user, written(user, "task.yaml", user.config()), *flags)
+    assert done.code == 0, done.err
+    assert "over 2 trials" in done.err
+    [folder] = user.folders()
+    assert {path.name for path in (folder / M).glob("*_acc.csv")} == {
+        f"{M}_mine_acc.csv",
+        f"{M}_mine_trial2_acc.csv",
+    }
+
+
+def test_an_estimate_of_a_task_sends_and_writes_nothing(user: User) -> None:
+    choice_tsv(user.data / "other.tsv", 4)
+    done = run(user, written(user, "task.yaml", user.config("mine", "other")), "--dry-run", "--json")
+    assert done.code == 0, done.err
+    assert [one["n"] for one in done.json["estimates"]] == [8, 4]
+    assert not user.server.asked
+    assert user.folders() == []
+    scored = run(user, written(user, "task.yaml", user.config(mode="eval")), "--dry-run")
+    assert scored.code == 2
+    assert "asks no model" in scored.err
 
 
 def test_failed_samples(user: User) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,19 @@ from eyechart.cli.output import print_json, stdout_kept_for
 from eyechart.compat.evalscope.task import Task
 from eyechart.errors import UsageError
 
-# What may be said beside the file: how much, how fast, and where to.
-_BESIDE = ("limit", "concurrency", "out", "progress")
+# What may be said beside the file: how much, how often, how fast, for how much, and where to.
+_BESIDE = frozenset({
+    "limit", "ids", "where", "trials", "separate_trials", "concurrency", "adaptive", "rpm", "tpm", "retries",
+    "give_up_after", "timeout_s", "cache", "fresh", "allow_urls", "allow_private_urls", "max_pixels",
+    "max_side", "jpeg_quality", "max_cost", "max_total_tokens", "prices", "out", "progress",
+})  # fmt: skip
+# What the file has a key for: in the entry of a model, or beside `model` and `data`.
+_KEYS: Mapping[str, str] = {
+    "base_url": "api_base, in the model's entry", "api_key": "key, in the model's entry",
+    "temperature": "temperature, in the model's entry", "max_tokens": "max_tokens, in the model's entry",
+    "system": "system_prompt, in the model's entry", "judge": "judge", "judge_base_url": "judge_base_url",
+    "judge_api_key": "judge_key", "judge_params": "judge_args",
+}  # fmt: skip
 # Flags that are not called after their option.
 _FLAGS: Mapping[str, str] = {
     "adaptive": "--no-adapt", "allow_urls": "--no-urls", "also_scorers": "--also-scorer",
@@ -37,6 +48,8 @@ def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
     options = _beside(config, args)
     said = read_tasks(config.content)
     tasks = [_changed(task, options, args) for task in (said if isinstance(said, list) else [said])]
+    if args.dry_run:
+        return _estimate(tasks, as_json=args.json)
     try:
         with stdout_kept_for(is_json=args.json), in_words_of_a_task():
             if isinstance(said, list):
@@ -53,17 +66,26 @@ def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
 
 
 def _beside(config: Loaded, args: argparse.Namespace) -> dict[str, Any]:
-    """The flags that were given, of which only a few are possible."""
+    """The flags that were given; those that change who is asked, or how, are refused."""
     options = options_of(args)
-    strays = [_FLAGS.get(name, f"--{name.replace('_', '-')}") for name in options if name not in _BESIDE]
-    strays += ["--model"] if args.models else []
-    strays += ["--dry-run"] if args.dry_run else []
-    if strays:
-        raise UsageError(
-            f"{strays[0]} is not possible beside a configuration of EvalScope's",
-            hint=f"write it into {config.path}; beside it go: --limit, --concurrency, --out, --json, -q, -v",
-        )
+    if args.models:
+        raise _refusal("--model", f"write it into {config.path}: model")
+    for name in sorted(options.keys() - _BESIDE):
+        own = f"eyechart run DATA -m openai/NAME {_flag(name)} … asks the same data without the task"
+        raise _refusal(_flag(name), f"write it into {config.path}: {_KEYS[name]}" if name in _KEYS else own)
     return options
+
+
+def _refusal(flag: str, hint: str) -> UsageError:
+    allowed = ", ".join(_flag(name) for name in sorted(_BESIDE) if name != "progress")
+    return UsageError(
+        f"{flag} is not possible beside a configuration of EvalScope's",
+        hint=f"{hint}; beside it go: {allowed}, --dry-run, --json, -q, -v",
+    )
+
+
+def _flag(option: str) -> str:
+    return _FLAGS.get(option, f"--{option.replace('_', '-')}")
 
 
 def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> Task:
@@ -73,8 +95,21 @@ def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> T
     task = replace(
         task,
         options={**task.options, **said},
+        flags={name: value for name, value in options.items() if name not in ("out", "progress")},
         judging={**task.judging, **judging},
         progress=bool(options.get("progress", True)),
         is_verbose=task.is_verbose or args.verbose,
     )
     return replace(task, work_dir=options["out"], use_cache=None) if "out" in options else task
+
+
+def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
+    """Say what the tasks would take, and start none."""
+    from eyechart.cli.estimate import tell_estimates
+    from eyechart.compat.evalscope.run import plan_only
+    from eyechart.run.estimate import estimate
+
+    with stdout_kept_for(is_json=as_json):
+        estimates = [estimate(plan) for task in tasks for plan in plan_only(task)]
+    tell_estimates(estimates, as_json=as_json)
+    return 0

@@ -33,7 +33,7 @@ Ask a model every question of a source, score the replies, print the table.
 
 SOURCE is a file (TSV, CSV, JSONL, JSON, Parquet), a folder with metadata.jsonl, a name from
 `eyechart data list`, a name in $LMUData or ~/LMUData, or a configuration (.yaml, .json, .py): ours, or
-one of EvalScope's for its VLMEvalKit backend (beside that: --limit, --concurrency, --out, --json, -q, -v).
+one of EvalScope's for its VLMEvalKit backend (beside that: flags of selection, pace, cost and the run).
 MODEL is provider/name: openai/gpt-4o; openai/any-served-name with --base-url; python:file.py:Class;
 baseline/random, baseline/majority, baseline/ocr, baseline/look. A model can carry its own address,
 options and parameters: openai/served-name@http://host:8000/v1,api_key_env=MY_KEY,temperature=0.

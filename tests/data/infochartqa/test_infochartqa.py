@@ -83,13 +83,21 @@ def test_a_row_of_the_current_release(tmp_path: Path) -> None:
 
 
 def test_a_row_of_the_earlier_release(tmp_path: Path) -> None:
-    sample = one(tmp_path, OLD, split="info")
+    sample = one(tmp_path, {**OLD, "split": "info"}, split="info")
     assert [Path(image.location).name for image in sample.images] == ["f1.png", "crop.png"]
     assert (sample.choices, sample.choices_text) == ({"A": "cat", "B": "dog"}, "A) cat\nB) dog")
     assert sample.meta["question_type_id"] == 202
     assert sample.meta["prompt"] == "Look."
     assert (sample.meta["split"], sample.meta["chart_form"]) == ("info", "infographic")
     assert "instructions" not in sample.meta
+
+
+@pytest.mark.parametrize("split", ["nonsense", "visual_metaphor"])
+def test_a_split_is_not_a_label_for_rows_that_name_none(tmp_path: Path, split: str) -> None:
+    said = refusal(tmp_path, NEW, split=split)
+    assert f"no row of the split {split!r}" in said
+    assert "leave out --set split" in said
+    assert "it has: text" in refusal(tmp_path, {**NEW, "split": "text"}, split=split)
 
 
 def test_options_may_be_an_object(tmp_path: Path) -> None:
@@ -151,9 +159,8 @@ def test_charts_are_found_in_a_folder_by_figure_id(tmp_path: Path) -> None:
         (charts / name).parent.mkdir(parents=True, exist_ok=True)
         (charts / name).write_bytes(picture())
     assert one(tmp_path, NEW, image_root=charts).images[0].location == str(charts / "f1.jpg")
-    assert one(tmp_path, NEW, image_root=charts, split="plain").images[0].location == str(
-        charts / "plain/f1.png"
-    )
+    plain = {**NEW, "split": "plain"}
+    assert one(tmp_path, plain, image_root=charts).images[0].location == str(charts / "plain/f1.png")
     missing = {**NEW, "figure_id": "../f1"}
     assert one(tmp_path, missing, image_root=charts).images[0].kind == "url"
     assert "no '../f1' in" in refusal(tmp_path, {**missing, "url": ""}, image_root=charts)

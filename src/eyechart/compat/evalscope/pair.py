@@ -45,13 +45,20 @@ def plan_pair(
         predictions=predictions or folder / f"{stem}.{prediction_ending()}",
     )
     check_evaluate(pair)
+    if questions.dataset is not None and pair.options.trials > 1:
+        raise UsageError(
+            f"dataset {questions.entry.name}: --trials is not possible with a class of your own, whose "
+            "evaluate reads one prediction for each question",
+            hint="leave out --trials",
+        )
     if predictions is not None:
         return pair
     try:
         is_changed = questions.dataset is not None
         source = remembering(questions.source, pair.slips) if is_changed else questions.source
         plan = make_plan(source, model.spec, pair.options)
-        pair = replace(pair, plan=replace(plan, earlier=_earlier_runs(task, plan.folder)))
+        earlier = () if pair.options.fresh else _earlier_runs(task, plan.folder)
+        pair = replace(pair, plan=replace(plan, earlier=earlier))
     except EyechartError as err:
         raise type(err)(f"model {model.name} x dataset {pair.data}: {err.message}", hint=err.hint) from err
     _refuse_to_replace(pair)
@@ -75,8 +82,8 @@ def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, 
         said = {name: value for name, value in said.items() if not name.startswith("judge")}
     ours = {
         "out": str(folder.parent / RUNS),
-        "cache": task.reuse,
-        "fresh": is_fresh,
+        "cache": task.reuse and said.get("cache", True),
+        "fresh": is_fresh or said.get("fresh", False),
         "progress": task.progress,
     }
     return Options.of(said | ours)

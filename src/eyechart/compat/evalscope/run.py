@@ -14,13 +14,14 @@ from eyechart.compat.evalscope.failures import PairFailed, TaskFailed, TasksFail
 from eyechart.compat.evalscope.printed import print_done, rate, remark, say, summary_text
 from eyechart.compat.evalscope.task import Task
 from eyechart.compat.evalscope.wording import in_words_of_a_task
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, UsageError
 
 if TYPE_CHECKING:
     from eyechart.compat.evalscope.outcome import Outcome, Pair
     from eyechart.compat.evalscope.places import Place
     from eyechart.compat.evalscope.questions import Questions
     from eyechart.compat.evalscope.status import State, Status
+    from eyechart.run.plan import Plan
 
 
 class Results(dict[str, dict[str, str]]):
@@ -74,6 +75,22 @@ def _printed(results: Results) -> Results:
     if results:
         say(str(results))
     return results
+
+
+def plan_only(task: Task) -> list[Plan]:
+    """The runs that a task would make, for an estimate. Makes no folder, asks nobody."""
+    from eyechart.compat.evalscope.places import places_of
+    from eyechart.compat.evalscope.questions import open_questions
+
+    if task.mode == "eval":
+        raise UsageError(
+            "mode: eval asks no model, so there is nothing to estimate", hint="leave out --dry-run"
+        )
+    # The folder of an earlier start knows what was answered there; a new one would be named after the time.
+    earlier = places_of(task) if task.reuse else []
+    folder = next(iter(earlier), Path(task.use_cache or task.work_dir) / "new")
+    pairs = _plan_all(task, [open_questions(entry) for entry in task.data], folder)
+    return [pair.plan for pair, _ in pairs if pair.plan is not None]
 
 
 @contextmanager

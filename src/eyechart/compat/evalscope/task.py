@@ -38,6 +38,7 @@ class Task:
     data: tuple[DataEntry, ...]
     mode: Mode = "all"
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, for every model
+    flags: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, said beside the file
     judging: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what a user's `evaluate` is given
     reuse: bool = False
     keep_failed: bool = False
@@ -53,8 +54,8 @@ class Task:
     described: Mapping[str, Any] = field(default_factory=dict)  # the configuration, without keys
 
     def options_of(self, model: ModelEntry) -> dict[str, Any]:
-        """All that is said about how `model` is asked."""
-        return {**self.options, **model.options}
+        """All that is said about how `model` is asked; what is said beside the file wins."""
+        return {**self.options, **model.options, **self.flags}
 
     def secrets(self) -> tuple[str, ...]:
         """The keys of the task: what must be written and shown nowhere."""

@@ -24,7 +24,7 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     if done.is_interrupted:
         raise KeyboardInterrupt
     if pair.plan is not None:
-        write_predictions(done.samples, pair.predictions, pair.questions.file)
+        write_predictions(lambda: done.samples(0), pair.predictions, pair.questions.file)
         drop_other_formats(pair.predictions)
     outcome = count(pair, done)
     if pair.task.mode == "infer":
@@ -41,6 +41,9 @@ def run_usual(pair: Pair, scoring: Callable[[], None]) -> Outcome:
     lines = pair.read_accuracies()
     for said in _uncounted(pair, done, outcome, is_scored=bool(lines)):
         remark(f"{pair.stem}: {said}")
+    if trials := done.summary.trials:
+        over = f"{trials.mean:.4f} ± {trials.std:.4f} over {trials.k} trials"
+        remark(f"{pair.stem}: {over}; the table is that of the first, the others have files of their own")
     if n_unjudged:
         remark(f"{pair.stem}: {waiting} for the judge, and count nowhere{reason}")
     return replace(outcome, lines=lines, result=[_shown(line) for line in lines] or None)
@@ -76,7 +79,7 @@ def _write_accuracies(pair: Pair, done: Run) -> None:
     from eyechart.report.vlmevalkit.names import stem_of
     from eyechart.types import Export
 
-    manifest = {**done.manifest, "model": pair.model.name, "origin": f"{pair.data}.tsv", "trials": 1}
+    manifest = {**done.manifest, "model": pair.model.name, "origin": f"{pair.data}.tsv"}
     their_stem = stem_of(manifest, 0)
     # With them come predictions, which must not replace those that are there.
     with pair.draft() as draft:

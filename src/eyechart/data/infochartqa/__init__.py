@@ -67,8 +67,9 @@ class InfoChartQASource:
                 where = place(Path(part.label), row.number, row.line)
                 yield _sample(row, split, where, pictures, seen)
         if others and not seen:
-            known = ", ".join(sorted(others)[:8])
-            raise DataError(f"{self.origin}: no row of the split {self.only!r}", hint=f"it has: {known}")
+            known = ", ".join(sorted(filter(None, others))[:8])
+            hint = f"it has: {known}" if known else "its rows name no split: leave out --set split"
+            raise DataError(f"{self.origin}: no row of the split {self.only!r}", hint=hint)
 
 
 def open_infochartqa(
@@ -85,7 +86,7 @@ def open_infochartqa(
         reader = open_reader(found.path, format, "utf-8", SourceOptions())
         return reader, Pictures(str(found.path), PathRules(roots), image_root)
 
-    part = Part(found.path.name, split, opened)
+    part = Part(found.path.name, "", opened)
     return InfoChartQASource(found.name, str(found.path), [part], only=split)
 
 
