@@ -160,3 +160,9 @@ def test_a_benchmark_that_nobody_can_mean_is_refused(slip: dict[str, Any], said:
     whole: dict[str, Any] = {"name": "b", "source": object(), "prompt": lambda sample: [], **slip}
     with pytest.raises(UsageError, match=said):
         Benchmark(**whole)
+
+
+def test_a_crop_is_told_from_the_picture_it_is_cut_from() -> None:
+    chart = ImageRef(kind="url", location="https://x.org/a.png")
+    assert str(chart) == "https://x.org/a.png"
+    assert str(dataclasses.replace(chart, box=(1, 2, 30, 40))) == "https://x.org/a.png (crop 1, 2, 30 x 40)"

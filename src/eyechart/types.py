@@ -46,7 +46,8 @@ class ImageRef:
             return "inline base64"
         row = f" (row {self.offset})"
         place = {"cell": f" (byte {self.offset})", "parquet": row, "hub": row}
-        return self.location + place.get(self.kind, "")
+        crop = " (crop {}, {}, {} x {})".format(*self.box) if self.box else ""
+        return self.location + place.get(self.kind, "") + crop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
