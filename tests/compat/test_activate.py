@@ -81,12 +81,12 @@ def test_a_name_that_a_module_lacks_lists_those_that_it_has(module: str, has: st
     for _ in range(2):
         with pytest.raises(ImportError) as caught:
             exec(f"from {module} import of_no_use")
-        assert f"{module} has no 'of_no_use'" in str(caught.value)
+        assert f"cannot import name 'of_no_use' from '{module}'" in str(caught.value)
         assert has in str(caught.value)
     found = importlib.import_module(module)
     assert not hasattr(found, "of_no_use")
     assert getattr(found, "of_no_use", None) is None
-    with pytest.raises(AttributeError, match=r"has no 'of_no_use': .* with "):
+    with pytest.raises(AttributeError, match=r"has no attribute 'of_no_use': .* with "):
         _ = found.of_no_use
 
 

@@ -177,11 +177,10 @@ def _list_names(module: ModuleType, name: str) -> None:
                 return own(wanted)
             except AttributeError:
                 pass
-        names = _names_in(module, name)
-        text = f"{name} has no {wanted!r}: eyechart provides it here, with {', '.join(names)}"
+        provided = f"eyechart provides it here, with {', '.join(_names_in(module, name))}"
         if _is_from_import(sys._getframe(1)):
-            raise ImportError(text, name=name)
-        raise AttributeError(text)
+            raise ImportError(f"cannot import name {wanted!r} from {name!r}: {provided}", name=name)
+        raise AttributeError(f"module {name!r} has no attribute {wanted!r}: {provided}")
 
     missing.is_listing = True  # type: ignore[attr-defined]
     module.__getattr__ = missing  # type: ignore[method-assign]
