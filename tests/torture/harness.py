@@ -16,10 +16,12 @@ and the pipeline's own result files are those of a run that nobody disturbed.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -117,16 +119,20 @@ class Disturbed:
 
     # -- starting and ending it ------------------------------------------------------------------
 
-    def start(self, **changes: str) -> subprocess.Popen[str]:
-        """Start the command; it is to be ended by one of the methods below."""
+    def start(self, terminal: int | None = None, /, **changes: str) -> subprocess.Popen[str]:
+        """Start the command; it is to be ended by one of the methods below. `terminal`: its own, if any."""
         self.since = self.case.logs.position()
         return subprocess.Popen(
             [*self.before, sys.executable, *self.program, *self.case.arguments(self.out), *self.flags],
             cwd=self.case.folder,
             env=environment(EYECHART_CACHE=str(self.cache_file.parent), **changes),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdin=terminal,
+            stdout=subprocess.PIPE if terminal is None else terminal,
+            stderr=subprocess.PIPE if terminal is None else terminal,
             text=True,
+            start_new_session=terminal is not None,
+            # So that the system itself tells the process when the terminal is closed.
+            preexec_fn=None if terminal is None else lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
 
     def go_on(self, **changes: str) -> Outcome:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import random
 import signal
 import time
@@ -15,11 +17,13 @@ from torture.harness import Case, Disturbed, after_answers, after_s
 from torture.workloads import ALL, CHOICE, ROUNDS, TRIALS, Workload
 
 
-def end_by_signal(run: Disturbed, number: signal.Signals) -> None:
+def end_by_signal(run: Disturbed, number: signal.Signals, *, times: int = 1) -> None:
     """One signal in the middle: code 130, a report of what is there, and every answer that was given kept."""
     process = run.start()
     after_answers(4)(process, run)
-    process.send_signal(number)
+    for _ in range(times):
+        process.send_signal(number)
+        time.sleep(0.02)  # else the system makes one of two
     done = run.end(process)
     assert done.code == 130, done.err
     assert "start the same command again" in done.err
@@ -35,10 +39,45 @@ def test_sigterm_ends_it_cleanly(run: Disturbed) -> None:
     end_by_signal(run, signal.SIGTERM)
 
 
+@pytest.mark.slow
+def test_a_closed_session_ends_it_cleanly(run: Disturbed) -> None:
+    run.case.endpoint.control(latency_s=0.1)
+    end_by_signal(run, signal.SIGHUP, times=2)  # by the system and by the shell
+
+
+@pytest.mark.slow
+def test_a_run_that_shall_outlive_its_terminal_does(run: Disturbed) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does, for what is started now
+    try:
+        process = run.start()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    after_answers(4)(process, run)
+    process.send_signal(signal.SIGHUP)
+    assert run.end(process).code == 0
+
+
+@pytest.mark.slow
+def test_a_terminal_that_is_closed_leaves_the_answers_and_the_exit_code(run: Disturbed) -> None:
+    run.case.endpoint.control(latency_s=0.1)
+    ours, theirs = pty.openpty()
+    process = run.start(theirs)
+    os.close(theirs)
+    after_answers(4)(process, run)
+    os.close(ours)
+    assert process.wait(60) == 130
+    run.check()
+    assert run.n_lost == 0, "answers under way are waited for"
+    run.finish()
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize(
     ("workload", "number"),
-    [*((workload, signal.SIGTERM) for workload in ALL), (CHOICE, signal.SIGINT), (ROUNDS, signal.SIGINT)],
+    [
+        *((workload, signal.SIGTERM) for workload in ALL),
+        *((workload, number) for workload in (CHOICE, ROUNDS) for number in (signal.SIGINT, signal.SIGHUP)),
+    ],
     ids=lambda value: value.name,
 )
 def test_one_signal_ends_it_cleanly(tmp_path: Path, workload: Workload, number: signal.Signals) -> None:

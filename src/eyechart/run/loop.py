@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_HANGUP = getattr(signal, "SIGHUP", None)  # the terminal was closed; Windows has no such signal
 _ENOUGH = 3  # interrupts: one ends the run cleanly, two at once, and three if even that takes too long
 _LOOK_S = 0.25
 _OBJECTS = 20_000
@@ -27,7 +29,11 @@ _FILES = 65_536
 
 @contextlib.contextmanager
 def interruptible(executor: LocalExecutor, say: Callable[[str], None]) -> Iterator[None]:
-    """The first interrupt (Ctrl-C, SIGTERM, a notebook's Stop) ends the run cleanly, a second one at once."""
+    """The first interrupt (Ctrl-C, SIGTERM, a notebook's Stop) ends the run cleanly, a second one at once.
+
+    So does SIGHUP, when a terminal is closed. Both the system and the shell may send it: it never counts as
+    the second one.
+    """
     loop = asyncio.get_running_loop()
     me = asyncio.current_task()
 
@@ -55,17 +61,44 @@ def interruptible(executor: LocalExecutor, say: Callable[[str], None]) -> Iterat
 
 @contextlib.contextmanager
 def _handling_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    for number in _SIGNALS:
+    is_hung_up = False
+
+    def hang_up() -> None:
+        nonlocal is_hung_up
+        _leave_closed_terminal()
+        if not is_hung_up:
+            is_hung_up = True
+            stop()
+
+    before = {number: signal.getsignal(number) for number in _signals()}
+    for number in before:
         with contextlib.suppress(NotImplementedError):  # event loops of Windows know no signals
-            loop.add_signal_handler(number, stop)
+            loop.add_signal_handler(number, hang_up if number == _HANGUP else stop)
     try:
         yield
     finally:
-        for number in _SIGNALS:
+        for number in before:
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
         _restore_handlers(before)
+
+
+def _signals() -> list[signal.Signals]:
+    """Those that end a run. One that is ignored, as ``nohup`` has it, stays ignored."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if _HANGUP is not None and signal.getsignal(_HANGUP) != signal.SIG_IGN:
+        numbers.append(_HANGUP)
+    return numbers
+
+
+def _leave_closed_terminal() -> None:
+    """Print to nowhere from now on what would go to a terminal that is gone: the exit code must stay true."""
+    for number in (1, 2):  # whatever `sys.stdout` is for the moment
+        with contextlib.suppress(OSError):
+            if stat.S_ISCHR(os.fstat(number).st_mode) and not os.isatty(number):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, number)
+                os.close(nowhere)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
@@ -95,7 +128,7 @@ def _run_beside(work: Coroutine[Any, Any, T]) -> T:
             result.set_exception(err)
         is_over.set()
 
-    before = {number: signal.signal(number, relay.ring) for number in _SIGNALS if relay.hears_signals}
+    before = {number: signal.signal(number, relay.ring) for number in _signals() if relay.hears_signals}
     try:
         threading.Thread(target=job, name="eyechart-run", daemon=True).start()
         while not is_over.is_set():
@@ -146,6 +179,10 @@ class _Relay:
 
     def ring(self, *signal_and_frame: object) -> None:
         """Somebody wants the run to end. May be called from any thread, and as a signal handler."""
+        if signal_and_frame[:1] == (_HANGUP,):
+            _leave_closed_terminal()
+            if self.n_rings:
+                return
         self.n_rings += 1
         if self.n_rings >= _ENOUGH:
             raise KeyboardInterrupt
