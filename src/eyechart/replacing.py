@@ -1,22 +1,39 @@
-"""Files appear whole or not at all: written beside their place, then moved into it."""
+"""Files and folders as we make them: files appear whole or not at all, and what holds data is its owner's.
+
+A file is written beside its place, as a draft, then moved into it. The draft is locked while it is written,
+so that one which a killed process left behind can be told from one on its way.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from eyechart.errors import StoreError
+
+_DRAFT = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part", re.DOTALL)
+_NAME_LENGTH = 100  # characters of the name that a draft is called after
+_OWNER_ALONE = 0o600
+
+# By folder, the drafts that lay there when we first wrote into it: one look serves a folder of many files.
+_found: dict[Path, list[str]] = {}
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Give a place to write to; at the end of the block the file there takes the place of `path`.
 
-    When anything goes wrong, what stood at `path` still stands there and no half-written file is left. A
-    link is followed. Something that is no file (``/dev/stdout``, a pipe) is written to as it is.
+    When anything goes wrong, what stood at `path` still stands there and no half-written file is left; what
+    a killed process left of the same file is removed. A link is followed. Something that is no file
+    (``/dev/stdout``, a pipe) is written to as it is.
+
+    A new file follows the umask; in a folder that only its owner may enter, it is the owner's alone. A file
+    that is replaced keeps its mode.
     """
     try:
         place = Path(path).resolve()
@@ -25,16 +42,104 @@ def replacing(path: str | Path) -> Iterator[Path]:
         if place.exists() and not place.is_file():
             yield place
             return
-        draft = place.with_name(f".{place.name[:100]}.{os.urandom(4).hex()}.part")
+        _remove_leftovers(place)
+        draft, handle = _make_draft(place)  # fails now, not after a minute of writing
         try:
-            draft.open("xb").close()  # fails now, not after a minute of writing
             yield draft
+            _keep_mode(place, draft)
             os.replace(draft, place)  # noqa: PTH105 - the name says what matters: it replaces
         finally:
+            os.close(handle)
             draft.unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreError(f"cannot write {path}: {reason}", hint=_hint(error, Path(path))) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for data, and those above it that are missing, for their owner alone.
+
+    One that is there keeps its mode, so that people who share one decide who may read it.
+    """
+    missing = [folder]
+    while not (above := missing[-1].parent).exists() and above != missing[-1]:
+        missing.append(above)
+    for one in reversed(missing):
+        one.mkdir(mode=0o700, exist_ok=True)
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file for its owner alone, unless there is one: what SQLite puts beside it is alike."""
+    with suppress(OSError):  # whoever opens it next says what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ALONE))
+
+
+def draft_of(name: str) -> str:
+    """The name of the file that a draft was to become; empty where the name is no draft's.
+
+    >>> draft_of(".results.csv.0a1b2c3d.part"), draft_of("results.csv")
+    ('results.csv', '')
+    """
+    found = _DRAFT.fullmatch(name)
+    return found[1] if found else ""
+
+
+def remove_draft(draft: Path) -> None:
+    """Remove what a killed process left half-written; not what is being written now, here or elsewhere."""
+    with suppress(OSError):
+        handle = os.open(draft, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            if _lock(handle, wait=False):
+                draft.unlink()
+        finally:
+            os.close(handle)
+
+
+def _remove_leftovers(place: Path) -> None:
+    if place.parent not in _found:
+        with suppress(OSError):
+            _found[place.parent] = [name for name in os.listdir(place.parent) if draft_of(name)]  # noqa: PTH208
+    drafts = _found.get(place.parent, [])
+    for name in [name for name in drafts if draft_of(name) == place.name[:_NAME_LENGTH]]:
+        remove_draft(place.with_name(name))
+        drafts.remove(name)
+
+
+def _make_draft(place: Path) -> tuple[Path, int]:
+    """An empty file beside its place, and the handle that holds its lock."""
+    mode = _OWNER_ALONE if place.exists() or _is_private(place.parent) else 0o666
+    while True:
+        draft = place.with_name(f".{place.name[:_NAME_LENGTH]}.{os.urandom(4).hex()}.part")
+        handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        try:
+            _lock(handle, wait=True)
+            if draft.exists():  # else it was taken for a leftover before it was locked
+                return draft, handle
+        except BaseException:
+            os.close(handle)
+            draft.unlink(missing_ok=True)
+            raise
+        os.close(handle)
+
+
+def _keep_mode(place: Path, draft: Path) -> None:
+    with suppress(OSError):  # there is none to keep, or the file system has no modes
+        draft.chmod(stat.S_IMODE(place.stat().st_mode))
+
+
+def _is_private(folder: Path) -> bool:
+    return os.name == "posix" and not stat.S_IMODE(folder.stat().st_mode) & 0o077
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Whether the file is ours alone now. Where there are no such locks, nobody knows."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def _hint(error: OSError, path: Path) -> str:

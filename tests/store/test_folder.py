@@ -2,17 +2,24 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.data.fetch import Fetcher
 from eyechart.errors import StoreError
+from eyechart.store import folder as folders
+from eyechart.store.cache import ResponseCache
 from eyechart.store.folder import discard, file_safe, folder_for, hold, make, write_json
+from eyechart.store.journal import Journal
+from eyechart.types import Reply
 
 
 def test_the_same_settings_in_any_order_give_the_same_folder(tmp_path: Path) -> None:
@@ -160,3 +167,61 @@ def test_discarding_removes_the_run_and_its_benchmark_only_if_that_is_empty(tmp_
     discard(tmp_path / "demo" / "b")
     assert not (tmp_path / "demo").exists()
     discard(tmp_path / "demo" / "b")
+
+
+# -- who may read it -------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[0o000, 0o022])
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {
+        str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) for path in sorted(folder.rglob("*"))
+    }
+
+
+def test_a_run_and_the_files_of_its_database_are_their_owners_alone(tmp_path: Path, umask: int) -> None:
+    folder = tmp_path / "runs" / "mine" / "model-1"
+    folders.make(folder)
+    with folders.hold(folder):
+        journal = Journal.create(folder / "run.sqlite")
+        journal.set_meta("manifest", {})
+        journal.flush()
+        folders.write_json(folder / "summary.json", {})
+        while_written = modes(tmp_path / "runs")
+        journal.close()
+    assert while_written == {
+        "mine": 0o700,
+        "mine/model-1": 0o700,
+        **{f"mine/model-1/run.{end}": 0o600 for end in ("lock", "sqlite", "sqlite-shm", "sqlite-wal")},
+        "mine/model-1/summary.json": 0o600,
+    }
+    assert stat.S_IMODE((tmp_path / "runs").stat().st_mode) == 0o700
+
+
+def test_the_cache_is_its_owners_alone(tmp_path: Path, umask: int) -> None:
+    home = tmp_path / "cache" / "eyechart"
+    cache = ResponseCache.open(home)
+    cache.put("0" * 64, "openai/m", Reply(text="B"))
+    cache.close()
+    Fetcher(cache_dir=home / "images").keep("http://127.0.0.1/a.png", b"data")
+    found = modes(tmp_path / "cache")
+    assert {oct(mode) for name, mode in found.items() if (tmp_path / "cache" / name).is_dir()} == {"0o700"}
+    files = {name: mode for name, mode in found.items() if (tmp_path / "cache" / name).is_file()}
+    assert len(files) >= 2
+    assert set(files.values()) == {0o600}
+
+
+def test_a_folder_that_people_share_stays_theirs(tmp_path: Path, umask: int) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o2775)
+    folders.make(shared)
+    Journal.create(shared / "run.sqlite").close()
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o2775
+    assert modes(shared)["run.sqlite"] == 0o600

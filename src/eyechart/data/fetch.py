@@ -11,9 +11,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import ipaddress
-import os
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +22,8 @@ from urllib.parse import quote, urljoin, urlsplit
 import msgspec
 
 from eyechart.data.limits import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES
-from eyechart.errors import ImageError
+from eyechart.errors import ImageError, StoreError
+from eyechart.replacing import make_folder, replacing
 
 _MAX_REDIRECTS = 5
 _ATTEMPTS = 3
@@ -61,16 +60,10 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         if self.cache_dir is None:
             return
         target = self._place(url)
-        with suppress(OSError):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=target.parent, prefix=".part-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                Path(name).replace(target)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
-                raise
+        with suppress(OSError, StoreError):
+            make_folder(target.parent)
+            with replacing(target) as place:
+                place.write_bytes(data)
 
     def fetch(self, url: str) -> bytes:
         """Download; `ImageError` if that cannot or must not be done."""

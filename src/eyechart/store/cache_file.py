@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
+from eyechart.replacing import make_file, make_folder
 from eyechart.store import cache_schema
 
 FILE_NAME = "responses.sqlite"
@@ -21,7 +22,7 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 def open_to_write(path: Path) -> sqlite3.Connection:
     """A connection to the cache, which is made where there is none; a damaged one is replaced."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     before = identity(path)
     try:
         return _open(path)
@@ -77,6 +78,7 @@ def log_files(path: Path) -> tuple[Path, Path]:
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    make_file(path)
     db = sqlite3.connect(path, isolation_level=None, timeout=OPEN_S, check_same_thread=False)
     try:
         # A crash may cost the last replies, which the run's own journal holds: not worth a wait for the disk.

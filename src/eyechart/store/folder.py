@@ -14,12 +14,11 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import StoreError
-from eyechart.replacing import replacing
+from eyechart.replacing import draft_of, make_folder, remove_draft, replacing
 from eyechart.store.journal import FILE_NAME
 
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"
-_DRAFT = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part")  # what `replacing` calls a file that is not whole yet
 _NAME_BYTES = 100  # file systems allow 255 of them, however many letters they spell
 
 
@@ -52,9 +51,9 @@ def cache_home() -> Path:
 
 
 def make(folder: Path, *, fresh: bool = False) -> None:
-    """Make the folder; with `fresh`, without whatever an earlier run left of itself there."""
+    """Make the folder, for its owner alone; with `fresh`, without what an earlier run left there."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         if fresh:
             for name in (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", SUMMARY_NAME):
                 (folder / name).unlink(missing_ok=True)
@@ -97,16 +96,15 @@ def _sweep(folder: Path) -> None:
     """
     for place, _, names in os.walk(folder):
         for name in names:
-            draft = _DRAFT.fullmatch(name)
-            if draft is not None and (Path(place) != folder or draft[1] == SUMMARY_NAME):
-                with contextlib.suppress(OSError):
-                    (Path(place) / name).unlink()
+            whole = draft_of(name)
+            if whole and (Path(place) != folder or whole == SUMMARY_NAME):
+                remove_draft(Path(place) / name)
 
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as err:
         raise StoreError(
             f"{path}: {err.strerror}", hint="choose a folder you can write to with --out"

@@ -13,6 +13,7 @@ import msgspec
 
 from eyechart.checks import sound_samples
 from eyechart.errors import DataError, StoreError
+from eyechart.replacing import make_file
 from eyechart.store import schema
 from eyechart.store.counts import PROVISIONAL
 from eyechart.store.database import connect, store_errors
@@ -60,6 +61,7 @@ class Journal(JournalReader):
     def create(cls, path: Path) -> Journal:
         """Open the journal at `path` for writing, laying it out if it is new."""
         journal = cls(path)
+        make_file(path)
         with store_errors(path), contextlib.closing(connect(path)) as db:
             is_new = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             if not is_new:

@@ -161,7 +161,7 @@ def _new(root: Path, stack: contextlib.ExitStack) -> Path:
     for number in itertools.count(1):
         folder = root / (stamp if number == 1 else f"{stamp}_{number:03}")
         try:
-            folder.mkdir()
+            folder.mkdir(mode=0o700)
         except FileExistsError:
             continue
         except OSError as err:

@@ -15,6 +15,7 @@ from eyechart.compat.evalscope.printed import remark
 from eyechart.data.rows import Blob
 from eyechart.errors import DataError, UsageError
 from eyechart.exchange import API_FAILURE, NO_ANSWER
+from eyechart.replacing import make_folder
 from eyechart.report.files import text_file
 from eyechart.report.record import Cell, to_json_text
 from eyechart.report.vlmevalkit.rows import survey
@@ -155,7 +156,7 @@ def answered_of(path: Path, source: Any, options: Options, kept: Path) -> Path:
         raise cut_error(path, cut)
     if not said:
         raise DataError(f"{path.name} holds no answer", hint=ASKED_BY)
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(kept.parent)
     with text_file(kept) as file:
         for name, text in said.items():
             file.write(json.dumps({"index": name, "prediction": text}, ensure_ascii=False) + "\n")

@@ -20,6 +20,7 @@ from eyechart.compat.insight_o3.earlier import earlier_summary
 from eyechart.compat.insight_o3.planning import planned
 from eyechart.compat.insight_o3.wording import in_these_words, own_flags
 from eyechart.errors import StoreError
+from eyechart.replacing import make_folder
 
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
@@ -106,7 +107,7 @@ def _write_arguments(arguments: Arguments) -> None:
     from eyechart.report.files import write_json
 
     try:
-        arguments.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(arguments.folder)
     except OSError as err:
         raise StoreError(
             f"{arguments.folder}: {err.strerror or err}",

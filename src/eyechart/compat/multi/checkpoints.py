@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import EyechartError
+from eyechart.replacing import make_folder
 from eyechart.report.files import write_json
 from eyechart.report.multi import answered
 from eyechart.report.multi.files import INDENT
@@ -35,7 +36,7 @@ def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
             if result.failure is None:
                 del entry["feedback"]
         entries[result.sample.id] = entry
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     return write_json(path, entries, indent=INDENT)
 
 

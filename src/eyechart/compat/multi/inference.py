@@ -23,6 +23,7 @@ from eyechart.compat.multi.identity import KnownAs, as_before
 from eyechart.compat.multi.models import choose_model
 from eyechart.data.lazy import remarks_of
 from eyechart.errors import DataError, StoreError, UsageError
+from eyechart.replacing import make_folder
 from eyechart.run.options import Options
 from eyechart.types import Benchmark
 
@@ -98,8 +99,8 @@ class Inference:
         from eyechart.store.folder import hold
 
         try:
-            (self.folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
-            (self.folder / OURS).mkdir(exist_ok=True)
+            make_folder(self.folder / CHECKPOINTS)
+            make_folder(self.folder / OURS)
         except OSError as err:
             raise StoreError(
                 f"{self.folder}: {err.strerror or err}", hint="choose a folder you can write to: --output_dir"

@@ -16,6 +16,7 @@ from eyechart.data.json_file import json_errors, read_bytes
 from eyechart.data.multi.files import education_remark
 from eyechart.errors import DataError, UsageError
 from eyechart.exchange import add_in_order
+from eyechart.replacing import make_folder
 from eyechart.report.multi.files import write_scores, write_summary
 from eyechart.report.multi.labels import ScoredPredictions, summarise_predictions
 from eyechart.report.multi.tables import absolute_line, rejection_line, summary_object, tables
@@ -165,7 +166,7 @@ def _spare(labels: Path, folder: Path, prefix: str) -> None:
 def _folder(output_dir: str | Path | None, predictions: Path) -> Path:
     folder = predictions.parent if output_dir is None else Path(output_dir)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise UsageError(
             f"cannot write to {folder}: {error.strerror}", hint="choose another folder"

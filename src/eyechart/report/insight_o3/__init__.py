@@ -17,6 +17,7 @@ from typing import Any
 from eyechart.data.insight_o3 import annotation_row
 from eyechart.model.secrets import without_secrets
 from eyechart.registry import exporter
+from eyechart.replacing import make_folder
 from eyechart.report.files import drop_files, text_file, write_json
 from eyechart.report.insight_o3.metrics import (
     End,
@@ -67,7 +68,7 @@ def _records(export: Export) -> dict[int, dict[str, Any]]:
 
 def _write_trial(export: Export, trial: int, records: Mapping[int, Mapping[str, Any]]) -> _Trial:
     folder = _trial_folder(export.folder, trial)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     metrics, found, done = (folder / name for name in _OF_A_TRIAL)
     ends: list[tuple[str, End]] = []
     n_open = 0

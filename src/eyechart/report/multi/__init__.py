@@ -13,6 +13,7 @@ from typing import Any
 from eyechart.model.evaluator import NO_PREDICTION, RETURNED
 from eyechart.model.secrets import without_secrets
 from eyechart.registry import exporter
+from eyechart.replacing import make_folder
 from eyechart.report.files import drop_files, write_json
 from eyechart.report.multi.files import INDENT, RESULT_FILES, write_scores, write_summary
 from eyechart.report.multi.labels import detail_of
@@ -33,7 +34,7 @@ def export_multi(export: Export) -> Sequence[Path]:
     several = [_trial_folder(export.folder, trial) for trial in range(n_trials)] if n_trials > 1 else []
     written: list[Path] = []
     for trial, folder in enumerate(several or [export.folder]):
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         found = _write(folder, export.manifest, [*filter(_is_asked, export.results(trial))])
         drop_files(folder, set(FILES) - {path.name for path in found})
         written += found
