@@ -155,6 +155,18 @@ def test_a_column_counts_if_half_of_its_cells_do() -> None:
     assert [(one.column, one.row, one.example) for one in looks.found()] == [("x", 1, "'a.png'")]
 
 
+def test_examples_of_cells_are_short() -> None:
+    looks = Looks(())
+    cells: dict[str, Any] = {
+        "a": picture(), "b": [picture_base64()], "c": {"bytes": picture(), "path": None}, "d": picture_base64(),
+    }  # fmt: skip
+    looks.look_at(1, cells)
+    start = picture_base64()[:40]
+    assert [one.example for one in looks.found()] == [
+        "encoded image", f"a list, '{start}…' first", "an object of bytes, path", f"'{start}…'",
+    ]  # fmt: skip
+
+
 def test_columns_that_hold_paths() -> None:
     held = ["image_path", "file_name", "img_file", "filename", "imagePath", "image_1_path"]
     assert all(map(holds_paths, held))

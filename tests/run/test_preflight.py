@@ -95,6 +95,7 @@ def test_a_row_without_an_image_fails_and_the_others_are_asked(tmp_path: Path, s
     assert len(server.asked) == 1
     assert run(server, path, "--input", "any").code == 0
     assert [len(asked.images) for asked in server.asked][1:] in ([0], [1, 0])
+    assert eyechart("data", "check", path.name, "--input", "any", cwd=tmp_path).code == 0
     checked = eyechart("data", "check", path.name, cwd=tmp_path)
     assert (checked.code, "rows without an image: 1; rows 2 [no-image]" in checked.out) == (1, True)
 
@@ -153,6 +154,10 @@ TOLD = {
     "index,question,A,B,answer\n1,Q?,x,y,A\n1000001,Q?,y,x,B\n": "rotations of other rows",
     "question,image,answer\n<image> or <image>?,a.png,A\n": "more placeholders for images than images",
     "question,image_1,image_2,answer\nWhat is <image 1>?,a.png,b.png,A\n": "none of the placeholders means",
+    "image_id,question,answer\n12,What is it?,A\n": "columns named after images",
+    "image_name,question,answer\nsunset,What is it?,A\n": "columns named after images",
+    "question,answer\nLook: ![a](a.png),A\n": "an image in Markdown or HTML",
+    "question,answer\nLook: <img width=3 src='a.png'>,A\n": "an image in Markdown or HTML",
     "question,image,A,B,answer\nWhich?,a.png,a.png,b.png,A\n": "options that look like images",
 }
 
@@ -230,3 +235,16 @@ def test_a_model_of_text_and_images_is_told_where_images_stand(tmp_path: Path) -
     )
     ec.run(path, Own(), out=tmp_path, progress=False)
     assert texts == ["Is \n<image 1>\n or \n<image 2>\n?"]
+
+
+def test_a_configuration_names_several_columns(tmp_path: Path, server: Server) -> None:
+    table(tmp_path / "q.csv", "question,answer,left,right\nWhich?,A,a.png,b.png\n")
+    lines = [
+        "data: q.csv",
+        "model: openai/m",
+        f"base_url: {server.base_url}",
+        "fields: {image: [right, left]}",
+    ]
+    (tmp_path / "c.yaml").write_text("\n".join(lines))
+    assert eyechart("run", "c.yaml", "-q", cwd=tmp_path, OPENAI_API_KEY="k").code == 0
+    assert [len(asked.images) for asked in server.asked] == [2]

@@ -48,6 +48,11 @@ def add_parser(verbs: Verbs) -> None:
     )
     check.add_argument("source", metavar="FILE", help="a file, a folder or a name from the catalogue")
     check.add_argument("--no-images", action="store_true", help="do not look at the pictures")
+    check.add_argument(
+        "--input",
+        choices=["image", "any", "none"],
+        help="as in a run: any, if rows without an image are meant; none, if no images are to be sent",
+    )
     check.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     add_benchmark_flags(check)
     add_data_flags(check)
@@ -134,7 +139,7 @@ def execute_check(args: argparse.Namespace) -> int:
     from eyechart.data.lint import check
     from eyechart.run.options import Options
     from eyechart.run.plan import make_loader
-    from eyechart.run.preflight import make_lint
+    from eyechart.run.preflight import excused, make_lint
     from eyechart.run.sources import find_benchmark
 
     options = Options.of(options_of(args))
@@ -142,6 +147,7 @@ def execute_check(args: argparse.Namespace) -> int:
     report = check(
         lint, make_loader(options), look_at_images=not args.no_images, progress=counting("rows checked")
     )
+    report.findings = [one for one in report.findings if one.code not in excused(options)]
     if args.json:
         print_json(report.to_json())
     else:

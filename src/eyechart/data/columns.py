@@ -22,6 +22,7 @@ from eyechart.data.image_columns import (
     is_image_name,
     next_names,
     same_image,
+    unread_images,
 )
 from eyechart.data.literals import read_literal
 from eyechart.data.rows import Row
@@ -41,7 +42,6 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "split": ("split",),
 }
 GROUPS = ("category", "l2-category", "split")
-ONLY_PATHS = ("image_path", "file_name")
 Overrides = Mapping[str, str | Sequence[str]]  # what is meant, to a column or, for images, to several
 
 # InSight-style files repeat a question_id by publication: repeats get a number, they are no mistake.
@@ -69,6 +69,7 @@ class Detection:
     one_option: str = ""  # of those: the only column that looks like one
     images: tuple[tuple[str, ...], ...] = ()  # for each image of a row the columns it may stand in
     media: tuple[Media, ...] = ()  # columns that look like images, or videos, and are none of these
+    unread_images: tuple[str, ...] = ()  # columns with the names of images, which hold none, where none does
     same_images: frozenset[str] = frozenset()  # columns with other names of an image in `images`
     has_named_images: bool = False  # the user said which columns the images are in
     reasons: tuple[str, ...] = ()
@@ -193,6 +194,7 @@ def detect(
     looks = Looks({*texts, *letters.values(), *fields.get("image", ()), *same})
     for row in first:
         looks.look_at(row.number, row.values)
+    media = tuple(looks.found())
     several = [f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row"] * (len(images) > 1)
     like = () if letters or "options" in fields else _like_options(kept)
     tried: Mapping[str, tuple[str, ...]] = fields
@@ -211,7 +213,8 @@ def detect(
         like_options=like if len(like) > 1 else (),
         one_option=like[0] if len(like) == 1 else "",
         images=images,
-        media=tuple(looks.found()),
+        media=media,
+        unread_images=() if images else unread_images(columns, first, {one.column for one in media}),
         same_images=frozenset(same),
         has_named_images=has_named_images,
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),

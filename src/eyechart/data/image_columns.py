@@ -45,6 +45,7 @@ _ALL = frozenset(name for names in GROUPS for name in names)
 _NAMED = _ALL - {*_PLAIN}
 _PATHS = ("path", "paths", "file", "files", "name", "names", "filename", "filepath")
 
+_IDS = re.compile(r"(?:image|img|picture|photo|figure|screenshot|video)_?ids?")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NUMBERED = re.compile(r"([a-z_]*[a-z])_?([0-9]{1,3})(_[a-z_0-9]+)?")
 
@@ -196,6 +197,17 @@ def holds_paths(column: str) -> bool:
     return known_as(column)[0].rpartition("_")[2] in _PATHS
 
 
+def unread_images(columns: Sequence[str], rows: Sequence[Row], seen: Collection[str]) -> tuple[str, ...]:
+    """Columns that are named after images and hold something else: ids, or names without an ending."""
+    return tuple(
+        column
+        for column in columns
+        if column not in seen
+        and (known_as(column)[0] in _NAMED or _IDS.fullmatch(known_as(column)[0]))
+        and any(filled(row.values.get(column)) for row in rows)
+    )
+
+
 class Media(msgspec.Struct, frozen=True):
     """A column whose cells look like images, or like something else that is seen or heard."""
 
@@ -303,8 +315,14 @@ def _look_of_bytes(data: bytes) -> str:
 
 
 def _example(value: Any) -> str:
-    text = value.data[:60].decode("utf-8", "replace") if isinstance(value, Blob) else str(value)
-    return repr(text if len(text) <= 50 else text[:40] + "…")
+    """A cell for a message: its first characters, or what kind of value it is."""
+    if isinstance(value, Blob):
+        value = value.data[:60].decode("utf-8", "replace")
+    if isinstance(value, list):
+        return f"a list, {_example(value[0])} first"
+    if not isinstance(value, str):
+        return f"an object of {', '.join(map(str, value))}" if isinstance(value, dict) else "encoded image"
+    return repr(value if len(value) <= 50 else value[:40] + "…")
 
 
 def filled_columns(values: Mapping[str, Any], slots: Sequence[Sequence[str]]) -> Iterator[tuple[str, Any]]:

@@ -7,6 +7,7 @@ samples in the same way while it reads them: see run/preflight.py.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,6 +34,7 @@ LARGE_BYTES = 20_000_000  # endpoints commonly refuse request bodies above this
 LARGE_PIXELS = 50_000_000
 _BALANCE_MIN_GOLDS = 20  # below, a lopsided count of letters says nothing
 _OPTIONS_LOOKED_AT = 1000  # rows: what options do not look like by then they are not
+_IMAGE_IN_TEXT = re.compile(r"!\[[^\]\n]{0,200}\]\([^)\s]|<img\s[^>]{0,200}src\s?=", re.IGNORECASE)
 _GROUP_COLUMN = "g_index"  # in files that hold rotations: the index of the question
 
 
@@ -93,6 +95,9 @@ class Lint:
             severity: Severity = "warning" if is_plain else "error"
             hint = f"--as {name} asks and scores as {name} does; --as plain: as a file like any other"
             self.add("other-benchmark", 0, f"{', '.join(sorted(telling))}: {name}", hint, severity)
+        for column in detection.unread_images:
+            hint = f"if it holds file names: --field image={shlex.quote(column)}"
+            self.add("unread-images", 0, column, hint)
         if columns := detection.like_options:
             named = zip(LETTERS, map(shlex.quote, columns), strict=False)
             hint = " ".join(f"--field {letter}={column}" for letter, column in named)
@@ -191,6 +196,8 @@ class Lint:
             self.add("unfilled-placeholder", sample.row, f"row {sample.row}: {placed.unfilled[0]}, {many}")
         elif placed is not None and placed.n_unplaced:
             self.add("unplaced-image", sample.row)
+        if ("![" in sample.question or "<" in sample.question) and _IMAGE_IN_TEXT.search(sample.question):
+            self.add("text-images", sample.row)
         if not sample.choices:
             return
         if self.n_samples < _OPTIONS_LOOKED_AT and (look := _image_among(sample.choices.values())):

@@ -28,11 +28,20 @@ _STOPS = ("other-benchmark", "unused-images", "unused-media")
 # Findings that can move the number.
 _TOLD = (
     *_STOPS, "no-image", "answer-not-an-option", "empty-question", "several-letters", "one-option",
-    "unread-options", "unused-options", "one-option-column", "option-images", "unfilled-placeholder",
-    "unplaced-image", "rotations", "published-file",
+    "unread-options", "unused-options", "one-option-column", "option-images", "text-images", "unread-images",
+    "unfilled-placeholder", "unplaced-image", "rotations", "published-file",
 )  # fmt: skip
 _OF_PARITY = ("answer-case",)  # our own scorers read it as it is meant
+_OF_IMAGES = (
+    "no-image", "unused-images", "unused-media", "option-images", "text-images", "unread-images",
+    "unfilled-placeholder", "unplaced-image",
+)  # fmt: skip
 _MAX_LINES = 8
+
+
+def excused(options: Options) -> tuple[str, ...]:
+    """The findings that are no trouble, because ``--input`` says that images may be missing."""
+    return {"image": (), "any": ("no-image",), "none": _OF_IMAGES}[options.input]
 
 
 def make_lint(benchmark: Benchmark, options: Options) -> Lint:
@@ -79,9 +88,7 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     _refuse(lint, plan.options, report.findings)
     if plan.options.input == "image":
         _refuse_no_images(lint)
-    codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())}
-    if plan.options.input != "image":
-        codes -= {"no-image", "unused-images", "unused-media", "unfilled-placeholder", "unplaced-image"}
+    codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*excused(plan.options)}
     text = _block(report.name, [one for one in report.findings if one.code in codes])
     if text and text not in (told or ()):
         print_note(text)

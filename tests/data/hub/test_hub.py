@@ -315,6 +315,21 @@ def test_lint_and_a_run(tmp_path: Path, datasets: Any) -> None:
     assert (done.json["benchmark"], done.json["n"]) == ("signs-test", 3)
 
 
+def test_images_of_other_names_are_several_or_refused(tmp_path: Path, datasets: Any) -> None:
+    one = signs(datasets)
+    second = one.select_columns(["image"]).rename_column("image", "second")
+    two = datasets.concatenate_datasets([one.rename_column("image", "first"), second], axis=1)
+    clone(tmp_path / "pairs", {"test": two})
+    done = eyechart("run", "hf:./pairs:test", "-m", "baseline/random", "-q", cwd=tmp_path)
+    assert done.code == 2, done.err
+    assert "--field image=first --field image=second sends them" in done.err
+    named = SourceOptions(fields={"image": ("first", "second")})
+    assert [len(sample.images) for sample in open_source(f"hf:{tmp_path}/pairs:test", named)] == [2, 2, 2]
+    numbered = two.rename_columns({"first": "image_1", "second": "image_2"})
+    clone(tmp_path / "numbered", {"test": numbered})
+    assert [len(sample.images) for sample in open_source(f"hf:{tmp_path}/numbered:test")] == [2, 2, 2]
+
+
 @pytest.mark.slow
 def test_what_is_cached_is_read_offline_and_what_is_not_is_named(tmp_path: Path, datasets: Any) -> None:
     """A process of its own: the library reads HF_HUB_OFFLINE and HF_HOME when it is imported."""

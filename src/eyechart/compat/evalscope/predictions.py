@@ -103,11 +103,11 @@ def _as_asked(results: Callable[[], Iterable[Result]]) -> _Table:
 
 
 def _as_in(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
-    from eyechart.data.columns import ONLY_PATHS
+    from eyechart.data.image_columns import holds_paths
     from eyechart.data.source import open_source
 
     source = open_source(file)
-    pictures = [name for name in source.detection.fields.get("image", ()) if name not in ONLY_PATHS]
+    pictures = [name for name in source.detection.fields.get("image", ()) if not holds_paths(name)]
     kept = [name for name in source.detection.columns if name not in (*pictures, "prediction")]
     said = {result.sample.row: said_by(result) for result in results()}
 
