@@ -158,7 +158,8 @@ def test_a_column_counts_if_half_of_its_cells_do() -> None:
 def test_examples_of_cells_are_short() -> None:
     looks = Looks(())
     cells: dict[str, Any] = {
-        "a": picture(), "b": [picture_base64()], "c": {"bytes": picture(), "path": None}, "d": picture_base64(),
+        "a": picture(), "b": [picture_base64()], "c": {"bytes": picture(), "path": None},
+        "d": picture_base64(),
     }  # fmt: skip
     looks.look_at(1, cells)
     start = picture_base64()[:40]
