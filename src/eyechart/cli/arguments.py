@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
+from eyechart.terminal import print_note
 
 Verbs = Any  # argparse keeps the type of its sub-parsers to itself
 
@@ -184,9 +185,8 @@ def find_run(given: str, *, is_changed: bool = False) -> Path:
 
 
 def load_dotenv() -> None:
-    """Read a .env file of the current folder; what the environment says already stays."""
-    if not Path(".env").exists():
-        return
-    from dotenv import load_dotenv as load
+    """Read a .env file of the current folder, and say so; what the environment says already stays."""
+    from eyechart.model.environment import load_dotenv as load
 
-    load(".env")
+    if said := load():
+        print_note(said)

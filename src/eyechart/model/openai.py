@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -18,12 +19,13 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from eyechart.errors import ModelError, UsageError
+from eyechart.model import environment
 from eyechart.model.address import proxy_for, split_address, without_password
 from eyechart.model.body import Bodies
 from eyechart.model.completion import error_text, read_completion, retry_after_s, shortened
 from eyechart.model.connection import Broken, Response, Unreachable
 from eyechart.model.http import Http, check_headers
-from eyechart.model.secrets import without_secrets
+from eyechart.model.secrets import is_no_answer, without_secrets, written_forms
 from eyechart.model.specs import refuse_unknown
 from eyechart.registry import model
 from eyechart.types import ModelSettings, Reply, Request
@@ -68,9 +70,10 @@ NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
 @model("openai")
 def openai(name: str, settings: ModelSettings) -> OpenAIModel:
     """An OpenAI-compatible endpoint: ``openai/served-name``, with `base_url` for any but OpenAI's own."""
-    given = settings.base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-    base_url = normal_base_url(str(given or OFFICIAL))
-    api_key = (settings.api_key or os.environ.get("OPENAI_API_KEY") or "").strip() or None
+    base_url = normal_base_url(str(settings.base_url or environment.address() or OFFICIAL))
+    api_key = (settings.api_key or environment.key() or "").strip() or None
+    if not settings.base_url:
+        environment.refuse_foreign_key(api_key)
     if api_key is None and _is_official(base_url):
         raise UsageError(
             "no key for OpenAI's endpoint",
@@ -118,7 +121,8 @@ class OpenAIModel:
         self.name = f"openai/{name}"
         self._base_url = base_url
         self._url = f"{base_url}/chat/completions"
-        self._api_key = api_key
+        self._key_forms = written_forms(api_key) if api_key else ()
+        self._is_key_in_no_answer = api_key is not None and is_no_answer(api_key)
         self._parameters = dict(settings.parameters)
         self._http: Http | ProxiedHttp | None = None
         self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
@@ -203,16 +207,28 @@ class OpenAIModel:
         if not completion.choices:
             raise ModelError(f"{self._base_url} answered without any choice", is_retryable=True)
         replies = completion.replies(latency_s=latency_s)
+        if self._is_key_in_no_answer:
+            replies = [self._cleaned(reply) for reply in replies]
         answers = [reply for reply in replies if not _is_failure(reply)]
         if not answers:
             reason = replies[0].finish_reason
             why = "no content (null)" if reason == "stop" else f"nothing, for the reason {reason!r}"
-            raise ModelError(f"{self._base_url} answered with {why}", is_retryable=True)
+            raise ModelError(f"{self._base_url} answered with {self._without_key(why)}", is_retryable=True)
         return answers
 
     def _without_key(self, text: str) -> str:
         """What a server said, in case it repeats the key to us."""
-        return text.replace(self._api_key, "[key]") if self._api_key else text
+        for form in self._key_forms:
+            text = text.replace(form, "[key]")
+        return text
+
+    def _cleaned(self, reply: Reply) -> Reply:
+        """The same for an answer, of which nearly none needs it."""
+        said = (reply.text, reply.thinking, reply.model, reply.finish_reason)
+        if not any(form in one for form in self._key_forms for one in said):
+            return reply
+        text, thinking, model, finish_reason = map(self._without_key, said)
+        return replace(reply, text=text, thinking=thinking, model=model, finish_reason=finish_reason)
 
     def _refusal(self, response: Response) -> ModelError:
         status = response.status

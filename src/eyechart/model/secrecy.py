@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import json
 import os
 import re
 import traceback
@@ -12,16 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 from eyechart.errors import EyechartError, ModelError
-from eyechart.model.secrets import HIDDEN, is_secret
+from eyechart.model.secrets import HIDDEN, is_no_answer, is_secret, written_forms
 from eyechart.types import Model, Reply, Request
 
 _IN_ENVIRONMENT = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")  # others name files: no use to hide those
 _SHORTEST = 4  # what is shorter is no secret, and part of any text
 _ANYWHERE = 8  # a shorter one is hidden only where it is a word of its own: EMPTY, but not in NOT_EMPTY
-_NO_ANSWER = 16  # no answer is as long by chance, so hiding it moves no score
+_MIN_IN_ENVIRONMENT = 16  # a shorter value may be anything
 
 
 class Secrets:
@@ -30,7 +28,7 @@ class Secrets:
     def __init__(self, *named: Mapping[str, Any]) -> None:
         values = {value for names in named for value in _values(names)}
         self._everywhere = _pattern(value for value in values if len(value) >= _SHORTEST)
-        self._in_answers = _pattern(value for value in values if len(value) >= _NO_ANSWER)
+        self._in_answers = _pattern(filter(is_no_answer, values))
 
     def __bool__(self) -> bool:
         return self._everywhere is not None
@@ -132,7 +130,7 @@ def environment() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if _IN_ENVIRONMENT.search(name) and len(value) >= _NO_ANSWER
+        if _IN_ENVIRONMENT.search(name) and len(value) >= _MIN_IN_ENVIRONMENT
     }
 
 
@@ -151,16 +149,11 @@ def _values(named: Any, *, below: bool = False) -> Iterator[str]:
 
 def _pattern(values: Iterable[str]) -> re.Pattern[str] | None:
     """Finds the values in a text as they are, and as Python, JSON and addresses write them."""
-    found = {form for value in values for form in _written(value)}
+    found = {form for value in values for form in written_forms(value)}
     if not found:
         return None
     longest_first = sorted(found, key=lambda form: (-len(form), form))
     return re.compile("|".join(_anywhere_or_as_a_word(form) for form in longest_first))
-
-
-def _written(value: str) -> set[str]:
-    quoted = {repr(value)[1:-1], json.dumps(value)[1:-1]}
-    return {value, *quoted, quote(value, safe=""), quote_plus(value)}
 
 
 def _anywhere_or_as_a_word(form: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -35,6 +36,24 @@ def without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: HIDDEN if value and is_secret(name) else _inside(value) for name, value in parameters.items()
     }
+
+
+def is_no_answer(secret: str) -> bool:
+    """Whether no answer holds it by chance, so that hiding it there moves no score.
+
+    >>> [is_no_answer(key) for key in ("EMPTY", "sk-admin", "token-abc123", "correct-horse-battery")]
+    [False, False, True, True]
+    """
+    has_both = any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
+    return len(secret) >= 16 or (len(secret) >= 8 and has_both)
+
+
+def written_forms(secret: str) -> tuple[str, ...]:
+    """A secret as it is, and as Python, JSON and addresses write it; the longest first."""
+    from urllib.parse import quote, quote_plus
+
+    quoted = {repr(secret)[1:-1], json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret)}
+    return tuple(sorted({secret, *quoted}, key=lambda form: (-len(form), form)))
 
 
 def _inside(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import queue
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from eyechart.compat.multi.arguments import Arguments
 from eyechart.errors import UsageError
+from eyechart.model import environment
 from eyechart.run.options import Options
 from eyechart.types import Model
 
@@ -76,11 +76,14 @@ def _parameters(arguments: Arguments, spec: str, known: list[str] | None) -> dic
     folder = "model_dir"
     if known and folder not in known and known[0] not in ("device_map", "api_url", "api_key", "model"):
         folder = known[0]  # as published: whatever it is called, it comes first
+    key = arguments.api_key or environment.key()
+    if not arguments.api_url:
+        environment.refuse_foreign_key(key)
     offered = {
         "model_dir": (folder, arguments.model_dir),
         "cuda_device": ("device_map", arguments.cuda_device),
-        "api_url": ("api_url", arguments.api_url or _usual_url()),
-        "api_key": ("api_key", arguments.api_key or os.environ.get("OPENAI_API_KEY")),
+        "api_url": ("api_url", arguments.api_url or environment.address() or OPENAI_URL),
+        "api_key": ("api_key", key),
         "model_version": ("model", arguments.model_version),
     }
     params = {}
@@ -147,7 +150,3 @@ def copies_of(maker: Callable[..., Any], n: int) -> Callable[..., Any]:
 
 def _is_maker(found: Any) -> bool:
     return inspect.isclass(found) or inspect.isfunction(found)
-
-
-def _usual_url() -> str:
-    return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI_URL

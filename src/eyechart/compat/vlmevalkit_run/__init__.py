@@ -29,6 +29,7 @@ from eyechart.compat.vlmevalkit_run.flags import (
     in_words_of_flags,
 )
 from eyechart.errors import UsageError
+from eyechart.model.environment import refuse_foreign_key
 from eyechart.registry import models as providers
 
 __all__ = ["Flags", "run", "task_of"]
@@ -90,6 +91,8 @@ def _model(name: str, flags: Flags, environment: Mapping[str, str]) -> tuple[Mod
     shared: dict[str, Any] = {}
     given: dict[str, Any] | str = {"name": name, **said}
     if _is_served(name, flags):
+        if flags.base_url is None and flags.mode != "eval":
+            refuse_foreign_key(flags.key or environment.get("OPENAI_API_KEY"))
         base_url = flags.base_url or next(filter(None, map(environment.get, _ADDRESSES)), None)
         if base_url is None and flags.mode == "eval":  # its predictions lie there: nobody is asked
             return ModelEntry(spec=f"openai/{name}", name=file_name(name)), []

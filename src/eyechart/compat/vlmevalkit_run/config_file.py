@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
+from eyechart.model.environment import refuse_foreign_key
 from eyechart.model.openai import OFFICIAL, normal_base_url
 from eyechart.registry import benchmark_of, did_you_mean
 from eyechart.run.config_files import decode_json
@@ -101,6 +102,8 @@ def served_entry(
         said["key"] = key
     elif "key" not in said and environment.get(key_variable):
         if _is_for(said.get("api_base"), environment.get(base_variable), key_variable):
+            if "api_base" not in said or base == environment.get(base_variable):
+                refuse_foreign_key(environment[key_variable])
             said["key"] = environment[key_variable]
         else:
             notes.append(

@@ -1,0 +1,110 @@
+"""Addresses and keys of the environment, and the `.env` file that may name them.
+
+A `.env` of the current folder may have come with somebody's data. So it sets only the names below, it is
+announced, and a key goes only to an address of the same source: a key of the environment is not sent to an
+address of the file, nor a key of the file to an address of the environment. What a user gives by flag or in a
+configuration is the user's own decision.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from eyechart.errors import UsageError, listed, shortened
+from eyechart.model.address import split_address
+
+ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+KEY = "OPENAI_API_KEY"
+_PLAIN = frozenset({*ADDRESSES, "LMUData", "HF_HOME", "HF_HUB_OFFLINE", "PRED_FORMAT", "EVAL_FORMAT"})
+_KEYS = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)")  # --api-key-env may name any of them
+_MAX_BYTES = 1_000_000
+
+_from_file: dict[str, str] = {}
+# Of these, what is not put into the environment, where a class of the user's own would find it.
+_withheld: dict[str, str] = {}
+
+
+def load_dotenv(path: Path = Path(".env")) -> str:
+    """Take the documented names of a .env file into the environment, which wins; gives a line that says so.
+
+    Nothing in the file refers to other variables: ``http://host/${OPENAI_API_KEY}`` would send a key around.
+    """
+    _from_file.clear()
+    _withheld.clear()
+    if not path.is_file():
+        return ""
+    values = _read(path)
+    known = {name: value for name, value in values.items() if name in _PLAIN or _KEYS.fullmatch(name)}
+    for name, value in known.items():
+        if "${" in value:
+            raise UsageError(f"{path}: {name} refers to another variable", hint="write the value itself")
+        is_there = any(map(os.environ.get, ADDRESSES)) if name in ADDRESSES else os.environ.get(name)
+        if value and not is_there:
+            _from_file[name] = value
+    apart = (*(ADDRESSES if os.environ.get(KEY) else ()), *((KEY,) if address() else ()))
+    _withheld.update((name, value) for name, value in _from_file.items() if name in apart)
+    os.environ.update((name, value) for name, value in _from_file.items() if name not in apart)
+    return _announcement(path, sorted(values.keys() - known.keys()))
+
+
+def address() -> str | None:
+    """The endpoint that the environment names, if any."""
+    return next(filter(None, map(_value, ADDRESSES)), None)
+
+
+def key() -> str | None:
+    """The key that the environment holds, if any."""
+    return _value(KEY)
+
+
+def refuse_foreign_key(key: str | None, names: Sequence[str] = ADDRESSES) -> None:
+    """Refuse to send a key to the environment's address where only one of the two comes from a .env file."""
+    name = next(filter(_value, names), None)
+    if not key or name is None:
+        return
+    place = _value(name) or ""
+    is_address_of_file = _from_file.get(name) == place
+    is_key_of_file = key in (value.strip() for value in _from_file.values())
+    if is_address_of_file == is_key_of_file:
+        return
+    where = place.strip().rpartition("@")[2].partition("?")[0]
+    one, other = ("the address", "the key") if is_address_of_file else ("the key", "the address")
+    raise UsageError(
+        f"{one} comes from .env and {other} does not, so the key is not sent to {shortened(where)} ({name})",
+        hint="if that server may have it, name it yourself with --base-url, or keep both in the same place",
+    )
+
+
+def _value(name: str) -> str | None:
+    return os.environ.get(name) or _withheld.get(name)
+
+
+def _read(path: Path) -> dict[str, str]:
+    from dotenv import dotenv_values
+
+    if path.stat().st_size > _MAX_BYTES:
+        raise UsageError(f"{path}: too long for a file of settings", hint="is it meant? rename it")
+    try:
+        found = dotenv_values(path, interpolate=False, encoding="utf-8-sig")
+    except UnicodeDecodeError as err:
+        raise UsageError(f"{path}: not UTF-8 text: {err}", hint="save it as UTF-8, or rename it") from err
+    return {name: value for name, value in found.items() if value is not None and "\0" not in value}
+
+
+def _announcement(path: Path, ignored: Sequence[str]) -> str:
+    parts = [
+        f"{path}: sets {', '.join(map(_shown, sorted(_from_file.keys() - _withheld.keys()))) or 'nothing'}"
+    ]
+    for name in _withheld:
+        other = "address" if name == KEY else "key"
+        parts.append(f"{_shown(name)} is withheld, because the environment has another {other}")
+    return "; ".join([*parts, *([f"ignored: {listed(ignored, 6)}"] if ignored else ())])
+
+
+def _shown(name: str) -> str:
+    """A name, and of an address also the server; nothing of a key."""
+    parts = split_address(_from_file[name].strip()) if name.endswith(("_BASE", "_BASE_URL", "_URL")) else None
+    return name if parts is None else f"{name} ({parts.scheme}://{parts.netloc.rpartition('@')[2]})"
