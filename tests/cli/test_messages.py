@@ -303,3 +303,108 @@ def test_the_live_line_of_a_circular_run_does_not_call_the_plain_score_the_score
     assert done.code == 0, done.err
     assert "8/8 100%  plain 25.0" in done.err
     assert "overall   2      0.0" in done.out
+
+
+# -- configurations --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("c.yaml", "source: q.tsv\nmodel: baseline/random\nlimit: ten\n"),
+        ("c.yaml", "source: q.tsv\nmodel: baseline/random\nlimit: 0\n"),
+        ("c.yaml", "source: q.tsv\nmodel: baseline/random\nrpm: -3\n"),
+        ("c.yaml", "source: q.tsv\nmodel: [baseline/random, 7]\n"),
+        ("c.yaml", "source: [q.tsv\nmodel: x\n"),
+        ("c.yaml", "- 1\n"),
+        ("c.yaml", "model: baseline/random\n"),
+        ("c.yaml", "source: []\nmodel: baseline/random\n"),
+        ("c.yaml", "source: q.tsv\nmodel: baseline/random\nfresh: maybe\n"),
+        ("c.yaml", "source: q.tsv\nmodel: baseline/random\nlimmit: 3\n"),
+        ("c.json", '{"source": "q.tsv", "model": '),
+        ("c.py", "x = 1\n"),
+        ("c.py", "a = {}\nb = {}\n"),
+        ("c.py", "1 / 0\n"),
+        ("missing.yaml", ""),
+    ],
+    ids=lambda text: text.replace("\n", " ") or "empty",
+)
+def test_what_is_wrong_with_a_configuration_is_said_with_its_name_and_a_hint(
+    name: str, text: str, questions: Path, tmp_path: Path
+) -> None:
+    if text:
+        (tmp_path / name).write_text(text)
+    done = eyechart("run", name, "-q", cwd=tmp_path)
+    assert done.code == 2
+    assert name in done.err.splitlines()[0]
+    assert "\n  hint: " in done.err
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_a_missing_extra_is_told_before_the_first_file_is_written(
+    questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = eyechart("run", "q.tsv", *BASELINE, "--json", cwd=tmp_path).json["run"]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    files = ["--xlsx", "a.xlsx", "--csv", "a.csv", "--parquet", "a.parquet", "--json", "a.json"]
+    done = eyechart("report", folder, *files, cwd=tmp_path)
+    assert done.code == 2
+    assert "pip install 'eyechart[parquet]'" in done.err
+    assert not list(tmp_path.glob("a.*"))
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_first_file_is_written(
+    questions: Path, tmp_path: Path
+) -> None:
+    folder = eyechart("run", "q.tsv", *BASELINE, "--json", cwd=tmp_path).json["run"]
+    done = eyechart("report", folder, "--csv", "a.csv", "--jsonl", "nowhere/a.jsonl", cwd=tmp_path)
+    assert done.code == 2
+    assert "nowhere" in done.err
+    assert not (tmp_path / "a.csv").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_on_path", [True, False])
+def test_what_the_demo_says_to_try_next_can_be_pasted(is_on_path: bool, tmp_path: Path) -> None:
+    command = Path(sys.executable).parent / "eyechart"
+    path = f"{command.parent}:{os.environ['PATH']}" if is_on_path else "/usr/bin:/bin"
+    env = environment(PATH=path)
+    done = subprocess.run(
+        [command, "demo", "--limit", "1", "-q"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shown = [line.strip() for line in done.stdout.splitlines() if "eyechart show runs" in line]
+    assert shown[0].startswith("eyechart " if is_on_path else f"{command} ")
+    pasted = subprocess.run(
+        shown[0], shell=True, cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
+    assert "sample charts-cups-1" in pasted.stdout
+
+
+def test_the_files_of_the_quickstart_are_those_that_the_page_spells_out(tmp_path: Path) -> None:
+    eyechart("demo", "--files", ".", cwd=tmp_path)
+    page = (Path(__file__).parents[2] / "docs/quickstart.md").read_text(encoding="utf-8")
+    spelled = page.partition("```json mine.jsonl\n")[2].partition("```")[0]
+    assert (tmp_path / "mine.jsonl").read_text(encoding="utf-8") == spelled
+
+
+def test_the_files_of_the_quickstart_are_written_by_a_command(tmp_path: Path) -> None:
+    done = eyechart("demo", "--files", "mine", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "eyechart data check" in done.out
+    for name, n in (("mine.jsonl", 4), ("mine.tsv", 8)):
+        found = eyechart("data", "check", f"mine/{name}", "--json", cwd=tmp_path)
+        assert (found.code, found.json["n_rows"]) == (0, n)
+        run = eyechart("run", f"mine/{name}", *BASELINE, "--json", cwd=tmp_path)
+        assert (run.code, run.json["outcomes"]["failed"]) == (0, 0)
+    (tmp_path / "mine/mine.tsv").write_text("my own\n")
+    again = eyechart("demo", "--files", "mine", cwd=tmp_path)
+    assert again.code == 2
+    assert "mine.tsv is there already" in again.err
+    assert (tmp_path / "mine/mine.tsv").read_text() == "my own\n"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from eyechart.run.config_files import SUFFIXES, load_file
 from eyechart.run.models import Choice, read_model
 from eyechart.run.options import Options
 
+_HINT = "a configuration has the keys source and model, and options by the names in: eyechart run --help"
 _SOURCES = ("source", "sources", "data")
 _MODELS = ("model", "models")
 # Names that people know from other tools.
@@ -99,7 +101,7 @@ def is_config(path: str) -> bool:
     """
     file = Path(path)
     if file.suffix in (".yaml", ".yml") and not file.exists():
-        raise UsageError(f"{path}: no such file")  # data has other endings
+        raise UsageError(f"{path}: no such file", hint="is the path right?")  # data has other endings
     if file.suffix not in SUFFIXES or not file.is_file():
         return False
     if file.suffix != ".json":
@@ -119,11 +121,27 @@ def is_config(path: str) -> bool:
 
 def read_config(loaded: Loaded) -> Config:
     """Read a configuration. Names that no option has are refused here; one without a model when it is run."""
+    with _named_errors(loaded.path, _HINT):
+        config = _read(loaded)
+    with _named_errors(loaded.path, f"correct it in {loaded.path}"):
+        Options.of(config.options)
+    return config
+
+
+@contextmanager
+def _named_errors(path: str, hint: str) -> Iterator[None]:
+    """Whatever is wrong with a configuration is said with the file's name and what to do."""
+    try:
+        yield
+    except UsageError as err:
+        message = err.message if path in err.message else f"{path}: {err.message}"
+        raise UsageError(message, hint=err.hint or hint) from err
+
+
+def _read(loaded: Loaded) -> Config:
     path, content = loaded.path, loaded.content
     if not isinstance(content, Mapping):
-        raise UsageError(
-            f"{path} does not hold a mapping of names to values", hint="see docs/configuration.md"
-        )
+        raise UsageError(f"{path} does not hold a mapping of names to values")
     if isinstance(command := content.get("command"), str):  # as `eyechart vlmeval` writes it down
         raise UsageError(
             f"{path} keeps the command of a run, and is no configuration", hint=f"run: {command}"
@@ -169,7 +187,6 @@ def _model(given: Any, path: str) -> Choice:
     if not isinstance(given, str | Mapping):
         raise UsageError(
             f"{path}: {_MODELS[0]} must be a text, a mapping with a name, or a list of these",
-            hint="see docs/configuration.md",
         )
     try:
         return read_model(given)

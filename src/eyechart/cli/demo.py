@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
+from pathlib import Path
 
 from eyechart.cli.arguments import Verbs, add_verb
 from eyechart.cli.output import print_rich, tell
 from eyechart.cli.run import evaluate_all, worst
+from eyechart.errors import UsageError
+from eyechart.terminal import print_text
 
 DESCRIPTION = """\
 Run the benchmark that comes with eyechart: questions on drawn charts, tables, signs, receipts, shapes.
@@ -19,14 +24,23 @@ BASELINES = ("baseline/random", "baseline/majority", "baseline/look")
 
 NEXT = """
 What to try next:
-  eyechart show {folder} {sample}
+  {eyechart} show {folder} {sample}
       one sample in full: what was asked, what was seen, why this score
-  eyechart report {folder} --xlsx demo.xlsx
+  {eyechart} report {folder} --xlsx demo.xlsx
       the same as a spreadsheet
-  eyechart run demo -m openai/NAME --base-url http://localhost:8000/v1
+  {eyechart} run demo -m openai/NAME --base-url http://localhost:8000/v1
       your own model against these baselines
-  eyechart data check YOUR_FILE.tsv
+  {eyechart} demo --files examples
+      small files of questions to start your own from
+  {eyechart} data check YOUR_FILE.tsv
       your own questions"""
+
+# The questions of the quickstart, by their ids in the demo and in the file.
+OPEN = {"charts-cups-3": "cups", "charts-rain-4": "rain", "signs-stop-1": "stop", "shapes-pair-2": "pair"}
+CHOICES = (
+    "charts-cups-1", "charts-cups-2", "charts-towers-1", "charts-visitors-2", "tables-food-2",
+    "tables-lessons-2", "signs-ways-3", "signs-bakery-2",
+)  # fmt: skip
 
 
 def add_parser(verbs: Verbs) -> None:
@@ -38,6 +52,11 @@ def add_parser(verbs: Verbs) -> None:
         "--out", default="runs", metavar="DIR", help="where run folders are kept (default: runs)"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
+    parser.add_argument(
+        "--files",
+        metavar="DIR",
+        help="run nothing; write the files that the quickstart uses: mine.jsonl, mine.tsv and their images",
+    )
     parser.add_argument("--fresh", action="store_true", help="start over instead of resuming")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress line")
@@ -45,6 +64,8 @@ def add_parser(verbs: Verbs) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the three baselines and show them side by side."""
+    if args.files:
+        return _write_files(Path(args.files))
     options = {"out": args.out, "limit": args.limit, "fresh": args.fresh, "progress": not args.quiet}
     said = {name: value for name, value in options.items() if value is not None}
     runs = list(evaluate_all(["demo"], BASELINES, said))
@@ -54,5 +75,58 @@ def execute(args: argparse.Namespace) -> int:
 
         last = runs[-1]
         read = [result.sample.id for result in last.samples() if result.outcome in ("wrong", "correct")]
-        print_rich(Text(NEXT.format(folder=last.folder, sample=read[0] if read else "'#1'")))
+        sample = read[0] if read else "'#1'"
+        print_rich(Text(NEXT.format(eyechart=_command(), folder=last.folder, sample=sample)))
     return worst([done.exit_code for done in runs])
+
+
+def _command() -> str:
+    """How the command is called here: by its name where the shell finds it, else by its path."""
+    called = Path(sys.argv[0])
+    if called.name != "eyechart":
+        return f"{sys.executable} -m eyechart"
+    found = shutil.which("eyechart")
+    return "eyechart" if found and Path(found).resolve() == called.resolve() else str(called)
+
+
+def _write_files(folder: Path) -> int:
+    """A small file of open questions and one of multiple choice, as people have them."""
+    import json
+
+    from eyechart.benchmarks.demo import QUESTIONS
+
+    known = {row["id"]: row for row in map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines())}
+    lines = [
+        json.dumps(
+            {"id": name, "image": row["file_name"], "question": row["question"], "answer": row["answer"]}
+        )
+        for name, row in ((name, known[asked]) for asked, name in OPEN.items())
+    ]
+    table = ["\t".join(("index", "question", "A", "B", "C", "D", "answer", "category", "image"))]
+    for number, asked in enumerate(CHOICES, start=1):
+        row = known[asked]
+        options = [line[3:] for line in row["options"].splitlines()]
+        cells = (str(number), row["question"], *options, *[""] * (4 - len(options)), row["answer"])
+        table.append("\t".join((*cells, row["category"], row["file_name"])))
+    contents = {
+        "mine.jsonl": "\n".join(lines).encode() + b"\n",
+        "mine.tsv": "\n".join(table).encode() + b"\n",
+        **{
+            known[asked]["file_name"]: (QUESTIONS.parent / known[asked]["file_name"]).read_bytes()
+            for asked in (*OPEN, *CHOICES)
+        },
+    }
+    for name, content in contents.items():
+        path = folder / name
+        if path.exists() and path.read_bytes() != content:
+            raise UsageError(
+                f"{path} is there already, and is not ours", hint="name another folder: --files DIR"
+            )
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    print_text(
+        f"wrote mine.jsonl, mine.tsv and their images into {folder}\n"
+        f"next: {_command()} data check {folder / 'mine.jsonl'}"
+    )
+    return 0

@@ -61,6 +61,7 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.run.record import Run
 
     done = Run(find_run(args.run))
+    _check_files(args)
     for name in FORMATS:
         if path := getattr(args, name):
             _write(done, name, path)
@@ -80,6 +81,22 @@ def execute(args: argparse.Namespace) -> int:
         note(f"wrote {args.json}")
     print_rich(run_table(done.summary))
     return 0
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """Refuse what cannot be written before the first file is."""
+    if args.parquet:
+        from eyechart.report.exports import require_parquet
+
+        require_parquet()
+    named = [getattr(args, name) for name in (*FORMATS, "json")]
+    for path in (Path(one) for one in named if one and one != "-"):
+        if not path.parent.is_dir():
+            raise StoreError(
+                f"{path}: there is no folder {path.parent}", hint=f"make it: mkdir -p {path.parent}"
+            )
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder", hint="name a file")
 
 
 def _write_files(done: Run, folder: str | None, name: str | None) -> list[Path]:

@@ -94,13 +94,19 @@ def write_json(
         file.write("\n]}\n")
 
 
-def write_parquet(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
-    """One row a sample-trial, in columns of fixed types; those of the samples' meta are text."""
+def require_parquet() -> Any:
+    """The library that writes Parquet; `MissingExtra` where it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
         raise MissingExtra.named("parquet", needed_for="Parquet files") from error
+    return pyarrow
+
+
+def write_parquet(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
+    """One row a sample-trial, in columns of fixed types; those of the samples' meta are text."""
+    pyarrow = require_parquet()
     rows = to_rows(results, price)
     schema = pyarrow.schema([(name, _parquet_type(name, pyarrow)) for name in rows.columns])
     with replacing(path) as place, pyarrow.parquet.ParquetWriter(place, schema) as writer:

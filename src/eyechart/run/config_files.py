@@ -19,7 +19,8 @@ def load_file(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as err:
-        raise UsageError(f"{path} cannot be read: {getattr(err, 'strerror', None) or err}") from err
+        why = getattr(err, "strerror", None) or err
+        raise UsageError(f"{path} cannot be read: {why}", hint="is it a text file in UTF-8?") from err
     if path.suffix == ".json":
         return decode_json(text, str(path))
     import yaml
@@ -27,7 +28,8 @@ def load_file(path: Path) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as err:
-        raise UsageError(f"{path} is not valid YAML: {_place(err)}") from err
+        hint = "check quotes, brackets and indentation there"
+        raise UsageError(f"{path} is not valid YAML: {_place(err)}", hint=hint) from err
 
 
 def decode_json(text: str, who: str) -> Any:
@@ -37,7 +39,7 @@ def decode_json(text: str, who: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
-        raise UsageError(f"{who} is not valid JSON: {err}") from err
+        raise UsageError(f"{who} is not valid JSON: {err}", hint="check quotes, commas and brackets") from err
 
 
 def _place(err: Exception) -> str:
@@ -55,7 +57,9 @@ def _load_python(path: Path) -> Any:
     try:
         names = runpy.run_path(str(path))
     except Exception as err:
-        raise UsageError(f"{path} cannot be run: {type(err).__name__}: {err}") from err
+        raise UsageError(
+            f"{path} cannot be run: {type(err).__name__}: {err}", hint=f"try it with: python {path}"
+        ) from err
     dicts = {
         name: value for name, value in names.items() if isinstance(value, dict) and not name.startswith("_")
     }
@@ -63,5 +67,6 @@ def _load_python(path: Path) -> Any:
         if isinstance(names.get(name), dict | list):
             return names[name]
     if len(dicts) != 1:
-        raise UsageError(f"{path} holds {len(dicts)} dicts", hint="call the one that is meant `config`")
+        many = f"defines {len(dicts)} dicts" if dicts else "defines no configuration"
+        raise UsageError(f"{path} {many}", hint="it needs one dict, called `config`: config = {...}")
     return next(iter(dicts.values()))

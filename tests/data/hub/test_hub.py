@@ -1,13 +1,16 @@
 import hashlib
 import json
 import shutil
+import socket
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eyechart.data.hub.load import split_names
+from eyechart.data.hub.library import _is_reachable
+from eyechart.data.hub.load import load_hub, split_names
 from eyechart.data.hub.rows import open_hub
 from eyechart.data.images import ImageLoader
 from eyechart.data.lint import check
@@ -365,3 +368,50 @@ def test_without_the_extra(tmp_path: Path) -> None:
     done = eyechart_process("data", "check", "hf:./signs", cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert done.code == 2
     assert "pip install 'eyechart[hub]'" in done.err
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """A port at which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(
+    closed_port: int, datasets: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library is told that it is offline: it looks into its cache, and raises at once."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed_port}")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)  # as the library does between its attempts
+    with pytest.raises(DataError, match="not in the cache, and the hub cannot be reached") as caught:
+        load_hub("hf:someone/nothing")
+    assert "is there a connection?" in caught.value.hint
+    assert slept == []
+    assert not constants.HF_HUB_OFFLINE
+    assert not datasets.config.HF_HUB_OFFLINE
+
+
+def test_who_listens_is_reached_through_a_proxy_too(
+    closed_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        there = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        nowhere = f"http://127.0.0.1:{closed_port}"
+        assert _is_reachable(there)
+        assert not _is_reachable(nowhere)
+        monkeypatch.setenv("http_proxy", there)
+        assert _is_reachable(nowhere), "it is the proxy that is connected to"
+        monkeypatch.setenv("http_proxy", nowhere)
+        assert not _is_reachable(there)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        assert _is_reachable(there)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from eyechart.data.hub.spec import HubSpec
 from eyechart.errors import DataError, MissingExtra
 from eyechart.quiet import quiet
+
+_OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+_REACHED_WITHIN_S = 5.0
 
 
 def library() -> Any:
@@ -23,10 +31,19 @@ def library() -> Any:
 
 
 @contextmanager
-def calm() -> Iterator[None]:
-    """No log lines of the library; its progress bars only on a terminal, where somebody waits."""
+def calm(spec: HubSpec) -> Iterator[None]:
+    """No log lines of the library; its progress bars only on a terminal, where somebody waits.
+
+    Where the hub cannot be reached, the library looks into its cache alone: by itself it would try again for
+    half a minute before it did, or said that nobody answers.
+    """
     datasets = library()
+    from huggingface_hub import constants
     from huggingface_hub.utils import logging as hub_logging
+
+    is_offline = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
+    if not spec.is_local and not any(is_offline) and not _is_reachable(constants.ENDPOINT):
+        constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
 
     logs = (datasets.logging, hub_logging)
     levels = [log.get_verbosity() for log in logs]
@@ -38,19 +55,37 @@ def calm() -> Iterator[None]:
     try:
         yield
     finally:
+        constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = is_offline
         if hide_bars:
             datasets.enable_progress_bars()
         for log, level in zip(logs, levels, strict=True):
             log.set_verbosity(level)
 
 
+def _is_reachable(endpoint: str) -> bool:
+    """Whether somebody listens at the hub's address, or at that of the proxy on the way to it."""
+    parts = urlsplit(endpoint)
+    proxy = getproxies().get(parts.scheme) if not proxy_bypass(parts.hostname or "") else None
+    if proxy:
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    address = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+    found = threading.Event()
+
+    def connect() -> None:
+        with suppress(OSError), socket.create_connection(address, timeout=_REACHED_WITHIN_S):
+            found.set()
+
+    looking = threading.Thread(target=connect, daemon=True)  # a name server may be silent for longer
+    looking.start()
+    looking.join(_REACHED_WITHIN_S)
+    return found.is_set()
+
+
 def explain(spec: HubSpec, err: Exception) -> NoReturn:
     """The library's error as one that says what to do."""
-    from huggingface_hub.constants import HF_HUB_OFFLINE
-
-    if isinstance(err, ConnectionError):
+    if isinstance(err, ConnectionError) or "LocalEntryNotFoundError" in str(err):
         hint = "is there a connection? A folder is read without one: hf:./folder"
-        if HF_HUB_OFFLINE:
+        if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in _OFFLINE):
             hint = "HF_HUB_OFFLINE is set: unset it to download, or bring the cache that HF_HOME points to"
         raise DataError(f"{spec}: not in the cache, and the hub cannot be reached", hint=hint) from err
     if isinstance(err, FileNotFoundError) and spec.is_local:

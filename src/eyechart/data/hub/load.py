@@ -47,7 +47,7 @@ def load_hub(spec: str) -> Loaded:
     wanted = parse_hub(spec)
     with _LOCK:
         try:
-            with calm():
+            with calm(wanted):
                 loaded = _saved(wanted) if _is_saved(wanted) else _built(wanted)
         except EyechartError:
             raise
@@ -69,7 +69,7 @@ def opened(spec: str) -> Loaded:
 def split_names(spec: str) -> list[str]:
     """The splits that a data set has, without loading them."""
     wanted = parse_hub(spec)
-    with _LOCK, calm():
+    with _LOCK, calm(wanted):
         try:
             if _is_saved(wanted):
                 found = library().load_from_disk(wanted.place)
@@ -90,7 +90,7 @@ def fetch_repository(spec: str) -> Path:
         )
     if wanted.is_local:
         return Path(wanted.place)
-    with _LOCK, calm():
+    with _LOCK, calm(wanted):
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
