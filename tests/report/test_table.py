@@ -204,3 +204,13 @@ def test_tokens_of_the_judge_are_told_beside_those_of_the_model(summary: Summary
         summary, tokens={"prompt": 10, "completion": 2, "judge_prompt": 30, "judge_completion": 4}
     )
     assert "10 tokens in, 2 out (34 more at the judge)" in to_text(run_table(judged))
+
+
+def test_what_stands_beside_the_headline_is_shown_for_several_runs_too(
+    summary: Summary, random_run: Summary
+) -> None:
+    rotated = replace(random_run, also={"circular": summary.overall})
+    lines = to_text(runs_table([summary, rotated]), width=100).splitlines()
+    [place] = [number for number, line in enumerate(lines) if line.startswith("  circular")]
+    assert lines[place - 1].startswith(random_run.model)
+    assert sum("circular" in line for line in lines) == 1

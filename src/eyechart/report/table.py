@@ -91,6 +91,7 @@ def _run_rows(runs: Sequence[Summary]) -> list[Row]:
             run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] if names.count(run.model) > 1 else ""
         )
         rows.append(Row(one_line(f"{run.model} ({folder})" if folder else run.model), run.overall))
+        rows += [Row(one_line(name), group, "dim", indent=2) for name, group in run.also.items()]
     return rows
 
 
