@@ -444,6 +444,7 @@ class Benchmark:
     needs_images: bool = False
     read_replies: Callable[[Path], Replies] | None = None  # its own format of replies, besides ours
     settings: Mapping[str, Any] = field(default_factory=dict)  # its own options as they stand, for the record
+    prompt_settings: tuple[str, ...] = ()  # those that only shape its prompt: nothing under another one
     about: str = ""
 
     def __post_init__(self) -> None:

@@ -54,6 +54,7 @@ def infochartqa(
         ),
         files="infochartqa",
         read_replies=read_model_response,
+        prompt_settings=("builder",),
         settings={name: str(value) for name, value in settings.items() if value},
         about="infographics and plain charts: numbers, names, lists and choices; 58,857 questions",
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from eyechart.errors import DataError
+from eyechart.errors import DataError, UsageError
 from eyechart.registry import BenchmarkFactory, benchmark
 from eyechart.types import Benchmark, Source
 
@@ -122,6 +122,11 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         from eyechart.data.lazy import LazySource
         from eyechart.prompt.insight_o3 import insight_o3_prompt, think_prompt
 
+        if file and image_root and root:
+            raise UsageError(
+                f"{dataset.name}: --set root={root} has no effect beside a file and its image_root",
+                hint="leave out --set root",
+            )
         folder = (root or data_folder()).expanduser()
         path = _annotations(dataset, file.expanduser()) if file else folder / dataset.annotations
         given = {"file": file, "root": root, "image_root": image_root}
@@ -141,6 +146,7 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
             group_by=("category",),
             circular="beside" if dataset.is_rotated else "",
             official=OFFICIAL,
+            prompt_settings=("think",),
             files="insight-o3",
             settings={name: str(place) for name, place in given.items() if place} | {"think": think},
             about=f"{dataset.about}; {dataset.rows} rows",

@@ -37,7 +37,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         *,
         file: Path | None = None,
         prompt: Literal["vlmevalkit", "note"] = "vlmevalkit",
-        cells: Literal["text", "pandas"] = "pandas",
+        cells: Literal["text", "pandas"] | None = None,
     ) -> Benchmark:
         """Return the set; `cells` are read as the official loader reads them unless asked otherwise."""
         from eyechart.data.formats import origin_of
@@ -65,7 +65,8 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
             circular="headline",
             files="mmbench",
             needs_images=True,
-            settings={"file": str(file) if file else None, "prompt": prompt, "cells": cells},
+            settings={"file": str(file) if file else None, "prompt": prompt, "cells": cells or "pandas"},
+            prompt_settings=("prompt",),
             about=about,
         )
 

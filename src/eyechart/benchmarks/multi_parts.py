@@ -24,6 +24,11 @@ _INPUT_TYPES = (
 )
 
 
+_OF_THE_PROMPT = (
+    "in_turn", "cot", "few_shot", "no_background", "no_sys", "lang", "blank_image", "split_sys", "wording",
+)  # fmt: skip
+
+
 def declared(options: Options, *, is_every_type_scored: bool) -> Benchmark:
     """MULTI with these options; a file of replies may hold every type though fewer are asked."""
     asked = options.selection()
@@ -52,6 +57,7 @@ def declared(options: Options, *, is_every_type_scored: bool) -> Benchmark:
         files="multi",
         read_replies=read,
         settings=asdict(options),
+        prompt_settings=_OF_THE_PROMPT,
         about=f"MULTI: Chinese exam questions with text and pictures; {_INPUT_TYPES[options.input_type]}",
     )
 

@@ -69,11 +69,15 @@ def pairs(given: Sequence[str], *, flag: str) -> dict[str, str]:
     >>> pairs(["category=map", "split=dev"], flag="--where")
     {'category': 'map', 'split': 'dev'}
     """
-    found = {}
+    found: dict[str, str] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UsageError(f"{flag} {text!r} is not of the form NAME=VALUE")
+        if name.strip() in found:
+            either = f"one of several values: {flag} {name}={found[name.strip()]},{value}"
+            hint = either if flag == "--where" else "leave one of them out"
+            raise UsageError(f"{flag} {name.strip()}=... is given twice", hint=hint)
         found[name.strip()] = value
     return found
 

@@ -83,7 +83,8 @@ def execute_show(args: argparse.Namespace) -> int:
     from eyechart.run.plan import asked_benchmark, choose_prompt
 
     benchmark, options = asked_benchmark(args.source, Options.of(options_of(args)))
-    about = _about(benchmark)
+    about = _about(benchmark) | ({"scorer": options.scorer} if options.scorer else {})
+    args.prompt = args.prompt or any((args.input, args.system, args.prompt_template))  # they shape it alone
     try:
         sample = next((one for one in benchmark.source if args.sample in (None, one.id)), None)
     except EyechartError as err:
@@ -142,6 +143,8 @@ def execute_check(args: argparse.Namespace) -> int:
     from eyechart.run.preflight import excused, make_lint
     from eyechart.run.sources import find_benchmark
 
+    if args.parity:
+        raise UsageError("--parity has no effect: nothing is asked or scored here", hint="leave it out")
     options = Options.of(options_of(args))
     lint = make_lint(find_benchmark(args.source, options), options)
     report = check(

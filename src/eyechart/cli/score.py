@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.arguments import Verbs, add_verb, find_run, load_dotenv, options_of
 from eyechart.cli.flags import (
@@ -95,6 +95,7 @@ def execute(args: argparse.Namespace) -> int:
             f"{', '.join(stray)}: a run that is scored again has its questions already",
             hint="only the flags of the verdict, the pace and the bill count here",
         )
+    _refuse_without_effect(said, is_file=False)
     done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said))
     if args.json:
         print_json({**done.summary.to_json(), "changed": [change.to_json() for change in changes]})
@@ -103,6 +104,19 @@ def execute(args: argparse.Namespace) -> int:
         tell([done], as_json=False)
         print_rich(_what_moved(changes))
     return done.exit_code
+
+
+def _refuse_without_effect(said: Mapping[str, Any], *, is_file: bool) -> None:
+    """Refuse what is said of requests where none is sent, and of images, which nobody is shown here."""
+    of_judge = [name for name in _HOW_A_JUDGE_IS_ASKED if name in said and "judge" not in said]
+    if of_judge:
+        raise UsageError(
+            f"{', '.join(of_judge)}: no effect, because nobody is asked",
+            hint="name a judge with --judge MODEL, or leave it out",
+        )
+    of_images = [name for name in ("allow_urls", "allow_private_urls") if is_file and name in said]
+    if of_images:
+        raise UsageError(f"{of_images[0]}: no effect, because no image is fetched here", hint="leave it out")
 
 
 def _score_file(args: argparse.Namespace) -> int:
@@ -118,7 +132,9 @@ def _score_file(args: argparse.Namespace) -> int:
         hint = f"if it holds the questions: --benchmark {args.run}" if not args.benchmark else "leave one out"
         raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint=hint)
     load_dotenv()
-    done = score_replies(args.benchmark, args.replies, Options.of(options_of(args)))
+    said = options_of(args)
+    _refuse_without_effect(said, is_file=True)
+    done = score_replies(args.benchmark, args.replies, Options.of(said))
     tell([done], as_json=args.json)
     return done.exit_code
 

@@ -60,11 +60,14 @@ class MMBenchSource:
         return (sample for sample in self.file if sample.images or not has_pictures)
 
 
-def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] = "pandas") -> Source:
-    """Open a file of MMBench's form: a path, or a name that lies in `$LMUData`."""
+def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = None) -> Source:
+    """Open a file of MMBench's form: a path, or a name that lies in `$LMUData`.
+
+    Cells of tables are read as the official loader, pandas, reads them unless asked otherwise.
+    """
     found = find_file(spec)
     is_table = guess_format(found.path)[0] in ("tsv", "csv")  # pandas' reading is one of tables only
-    file = open_source(found.path, SourceOptions(cells=cells if is_table else "text"))
+    file = open_source(found.path, SourceOptions(cells=cells or ("pandas" if is_table else "text")))
     columns = file.detection.columns
     if not file.detection.letters and not file.detection.fields.get("options"):
         missing = next((letter for letter in "AB" if letter not in columns), "A")

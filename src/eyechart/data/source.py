@@ -94,6 +94,10 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     path = found.path
     encoding = checked_encoding(options.encoding)
     format, why = (options.format, "as asked") if options.format else guess_format(path)
+    if options.encoding and format == "parquet":
+        raise UsageError(
+            f"{path.name}: a Parquet file has no encoding to choose", hint="leave out --encoding"
+        )
     reader = open_reader(path, format, encoding, options)
     # The first rows are read as plain text: types are inferred only when the rows are wanted.
     looker = open_reader(path, format, encoding, SourceOptions())

@@ -56,7 +56,7 @@ class Options:
     format: Literal["tsv", "csv", "jsonl", "json", "parquet"] | None = None
     fields: dict[str, str | tuple[str, ...]] = field(default_factory=dict)
     encoding: str | None = None
-    cells: Literal["text", "pandas"] = "text"
+    cells: Literal["text", "pandas"] | None = None  # text, unless the benchmark has another habit
     image_root: str | None = None
     allow_urls: bool = True
     allow_private_urls: bool = False
@@ -169,6 +169,17 @@ class Options:
                     hint="addresses are kept in the run folder: give keys as OPENAI_API_KEY or --api-key",
                 )
 
+        if self.allow_private_urls and not self.allow_urls:
+            raise UsageError(
+                "allow_private_urls has no effect: no address is fetched",
+                hint="leave out --no-urls or --allow-private-urls",
+            )
+        for name in ("max_pixels", "max_side", "jpeg_quality", "pass_urls"):
+            if self.input == "none" and getattr(self, name):
+                raise UsageError(
+                    f"{name} has no effect: input is none, so no image is sent",
+                    hint=f"leave out --{name.replace('_', '-')} or --input none",
+                )
         for name in ("api_key", "judge_api_key"):
             if getattr(self, name) and getattr(self, f"{name}_env"):
                 raise UsageError(f"{name} and {name}_env are both given", hint="leave one of them out")

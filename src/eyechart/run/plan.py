@@ -76,7 +76,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         "selection": options.selection(),
         "model": dict(the_model.identity),
         "asked": options.asking(),
-        "read": {"format": options.format, "fields": options.fields, "cells": options.cells},
+        "read": {"format": options.format, "fields": options.fields, "cells": options.cells or "text"},
     }
     if benchmark.settings:
         identity["settings"] = dict(benchmark.settings)
@@ -134,6 +134,11 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     if options.prompt_template:
         from eyechart.prompt.template import known_names, template_prompt
 
+        if unused := [name for name in options.settings if name in benchmark.prompt_settings]:
+            raise UsageError(
+                f"--set {unused[0]} has no effect: a prompt template replaces the benchmark's prompt",
+                hint=f"leave out --set {unused[0]} or --prompt-template",
+            )
         first = next(iter(benchmark.source), None)
         prompt = template_prompt(options.prompt_template, columns=known_names(first) if first else ())
     if options.input == "none":

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.errors import DataError
+from eyechart.errors import DataError, UsageError
 from eyechart.run.bill import find_judge_price, priced
 from eyechart.run.matching import Said, named_as, of_log, of_table, questions_of
 from eyechart.run.options import Options
@@ -98,8 +98,13 @@ def _benchmark(
         from eyechart.run.sources import find_benchmark
 
         benchmark = replace(find_benchmark(source, options), source=_mmbench_questions(path))
-        options = replace(options, settings={}, cells=Options().cells)  # it is made of them already
+        options = replace(options, settings={}, cells=None)  # it is made of them already
     else:
+        if said := options.reading():
+            raise UsageError(
+                f"{', '.join(said)}: said of questions in a file of their own, and none is named",
+                hint="--benchmark FILE names it; without it the file of replies brings its questions along",
+            )
         benchmark = custom(questions_of(log, path) if log else _table_questions(path))
         if log and any(entry.sample and entry.sample.circle for entry in log.entries):
             benchmark = replace(benchmark, circular="headline")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -40,16 +41,43 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
         hint = did_you_mean(read_as, [PLAIN, *benchmarks.names()], see="eyechart data list")
         raise UnknownName(f"no benchmark named {read_as!r}", hint=hint)
     if read_as and read_as != PLAIN:
-        settings = {**_reading(read_as, options), **options.settings, "file": str(source)}
+        _refuse_twice(options, "file", f"the source is {source} already")
+        is_usual = not options.read_as and _is_looked_up(source)
+        settings = _settings(read_as, options) | ({} if is_usual else {"file": str(source)})
         return make_benchmark(read_as, settings)
     if is_name and not read_as:
-        return make_benchmark(str(source), {**_reading(str(source), options), **options.settings})
+        return make_benchmark(str(source), _settings(str(source), options))
     if options.settings:
         raise UsageError(
             f"{source} is a plain file, which knows no settings ({', '.join(options.settings)})",
             hint="--as NAME says which benchmark's file it is",
         )
     return custom(_open_file(source, options))
+
+
+def _settings(name: str, options: Options) -> dict[str, Any]:
+    """The benchmark's own options, those that have flags of the run included."""
+    reading = _reading(name, options)
+    for one in reading:
+        _refuse_twice(options, one, f"--{one.replace('_', '-')} says it already")
+    return {**reading, **options.settings}
+
+
+def _refuse_twice(options: Options, name: str, why: str) -> None:
+    if name in options.settings:
+        raise UsageError(f"--set {name}={options.settings[name]}: {why}", hint="leave one of them out")
+
+
+def _is_looked_up(source: str | Path) -> bool:
+    """Whether a published file is the one that the catalogue's name stands for: they are one run."""
+    from eyechart.data.formats import find_file
+    from eyechart.data.hub.spec import is_hub
+
+    if is_hub(source) or Path(source).is_dir():
+        return False
+    with contextlib.suppress(EyechartError, OSError):
+        return find_file(Path(source).stem).path.samefile(find_file(source).path)
+    return False
 
 
 def _benchmark_of(source: str | Path) -> str | None:
@@ -125,7 +153,7 @@ def _open_file(source: str | Path, options: Options) -> Source:
         format=options.format,
         fields=options.fields,
         encoding=options.encoding,
-        cells=options.cells,
+        cells=options.cells or "text",
         image_root=options.image_root,
         allow_urls=options.allow_urls,
     )

@@ -48,7 +48,12 @@ def choose_verdicts(benchmark: Benchmark, options: Options) -> Verdicts:
     """The scorers of a run, checked against whether there is a judge."""
     bench = find_bench(options)
     usual = benchmark.judged_scorer if bench and benchmark.judged_scorer else benchmark.scorer
-    return bind(options.scorer or usual, options.also_scorers, bench)
+    scorer = options.scorer or usual
+    if scorer in options.also_scorers:
+        raise UsageError(
+            f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
+        )
+    return bind(scorer, options.also_scorers, bench)
 
 
 def refuse_stray_judge(options: Options) -> None:
