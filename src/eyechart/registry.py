@@ -152,7 +152,7 @@ class _NamedJudgedScorer:
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
-exporters: Registry[Exporter] = Registry("exporter", see="docs/report.md")
+exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 
 
 _published: dict[str, str] = {}  # a data set of the hub or the stem of a file, to the benchmark that reads it

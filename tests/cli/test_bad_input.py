@@ -93,7 +93,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "no provider": (["q.tsv", "-m", "gpt-4o"], ["gpt-4o", "openai/gpt-4o"]),
     "an unknown baseline": (["q.tsv", "-m", "baseline/lok"], ["lok", "look"]),
     "no model": (["q.tsv"], ["-m MODEL"]),
-    "no source": (["-m", "openai/m"], ["what to ask"]),
+    "no source": (["-m", "openai/m"], ["no source given"]),
     "a wrong address": (["q.tsv", "-m", "openai/m", "--base-url", "localhost"], ["localhost", "http://"]),
     "a missing key": (["q.tsv", "-m", "openai/m"], ["OPENAI_API_KEY"]),
     "a misspelt parameter": (

@@ -214,3 +214,20 @@ def test_what_stands_beside_the_headline_is_shown_for_several_runs_too(
     [place] = [number for number, line in enumerate(lines) if line.startswith("  circular")]
     assert lines[place - 1].startswith(random_run.model)
     assert sum("circular" in line for line in lines) == 1
+
+
+def test_groups_that_have_names_are_not_shown_by_their_numbers_too() -> None:
+    results = results_of("correct", "wrong", "correct", "wrong")
+    kinds = [("13", "trend"), ("72", "value"), ("72", "value"), ("13", "trend")]
+    named = [
+        replace(
+            one, sample=replace(one.sample, meta={"kind_id": number, "kind_name": name, "other_id": number})
+        )
+        for one, (number, name) in zip(results, kinds, strict=True)
+    ]
+    summary = summarise(named, benchmark="b", model="m", group_by=("kind_id", "kind_name", "other_id"))
+    text = to_text(run_table(summary))
+    assert "kind_name" in text
+    assert "kind_id" not in text
+    assert "other_id" in text, "it has no names"
+    assert set(summary.to_json()["by"]) == {"kind_id", "kind_name", "other_id"}, "scripts find all"

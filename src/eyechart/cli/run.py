@@ -199,8 +199,10 @@ def _asked(
         of_file, options = config.under(options)
         sources, models = list(config.sources), models or [*of_file]
     if not sources or not models:
-        missing = "what to ask (a file or a benchmark)" if not sources else "whom to ask (-m MODEL)"
-        raise UsageError(f"the run does not say {missing}", hint="eyechart run --help shows examples")
+        missing = (
+            "no source given: name a file or a benchmark" if not sources else "no model given: add -m MODEL"
+        )
+        raise UsageError(missing, hint="eyechart run --help shows examples")
     return sources, models, options
 
 

@@ -13,7 +13,7 @@ from eyechart.model.prices import AMOUNTS, Entry, Price, PriceBook, is_amount
 VARIABLE = "EYECHART_PRICES"
 
 _TABLE_FIELDS = frozenset({"about", "source", "as_of", "hosts", "prices"})
-_HINT = "write it like input=2.5,output=10 (USD a million tokens), or name a file; docs/cost.md shows one"
+_HINT = "write it like input=2.5,output=10 (USD a million tokens), or name a file"
 
 
 def read_prices(override: str | None = None) -> PriceBook:
@@ -41,7 +41,9 @@ def read_file(path: str | Path) -> tuple[Entry, ...]:
 def read_tables(content: Any, where: str) -> tuple[Entry, ...]:
     """The entries of a file's content; `where` names it in what is refused."""
     if not isinstance(content, Mapping) or not ({"prices", "tables"} & content.keys()):
-        raise UsageError(f"{where} holds no prices", hint="docs/cost.md shows what such a file looks like")
+        raise UsageError(
+            f"{where} holds no prices", hint="write it as: prices: {my-model: {input: 2.5, output: 10}}"
+        )
     tables = content.get("tables", [content])
     if not isinstance(tables, list):
         raise UsageError(f"{where}: 'tables' is a list of tables")
@@ -50,7 +52,10 @@ def read_tables(content: Any, where: str) -> tuple[Entry, ...]:
 
 def _entries(table: Any, where: str) -> Iterator[Entry]:
     if not isinstance(table, Mapping) or not isinstance(table.get("prices"), Mapping):
-        raise UsageError(f"{where}: a table maps 'prices' to models", hint="docs/cost.md shows one")
+        raise UsageError(
+            f"{where}: a table maps 'prices' to models",
+            hint="write it as: prices: {my-model: {input: 2.5, output: 10}}",
+        )
     if strange := {str(name) for name in table} - _TABLE_FIELDS:
         raise UsageError(
             f"{where}: no field is called {sorted(strange)[0]!r}",

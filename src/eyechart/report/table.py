@@ -30,11 +30,20 @@ def run_table(summary: Summary) -> RenderableType:
     for key, groups in summary.by.items():
         if outcomes == {"unscored"}:  # no answers to score by: a table of dashes
             break
+        if _is_told_by_name(key, summary):
+            continue
         rows.append(Row(one_line(key), None, "italic"))
         rows += [Row(one_line(value), group, indent=2) for value, group in groups.items()]
     title = Text(f"{one_line(summary.benchmark)} · {one_line(summary.model)}", style="bold")
     table = FittingTable(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True)
     return Stack(title, table, *(Text(note, style="dim") for note in _notes(summary)))
+
+
+def _is_told_by_name(key: str, summary: Summary) -> bool:
+    """Whether the same groups stand in the table by their names: those by number say nothing more."""
+    by_name = summary.by.get(f"{key.removesuffix('_id')}_name") if key.endswith("_id") else None
+    counts = [sorted(group.n for group in groups.values()) for groups in (summary.by[key], by_name or {})]
+    return counts[0] == counts[1]
 
 
 def runs_table(summaries: Iterable[Summary]) -> RenderableType:

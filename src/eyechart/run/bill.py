@@ -140,7 +140,7 @@ def make_budget(
 def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Options) -> None:
     if options.max_cost is not None and price is None and not is_free(model):
         raise UsageError(
-            f"no price is known for {_called(model, who)}, so --max-cost cannot be kept", hint=_hint(who)
+            f"no price is known for {_called(model, who)}, so --max-cost cannot be enforced", hint=_hint(who)
         )
 
 
@@ -162,5 +162,5 @@ def _called(model: Model, who: str) -> str:
 
 def _hint(who: str) -> str:
     if who == "judge":
-        return "give one in a file of prices: --prices FILE (docs/cost.md)"
-    return "give one with --prices input=2.5,output=10 (USD a million tokens), or in a file (docs/cost.md)"
+        return "give one in a file: --prices FILE, which holds prices: {my-judge: {input: 2.5, output: 10}}"
+    return "give one with --prices input=2.5,output=10 (USD per million tokens), or a file of prices"
