@@ -15,7 +15,7 @@ from rich.text import Text
 import eyechart
 from eyechart.cli.output import print_json, print_rich
 from eyechart.errors import DataError
-from eyechart.terminal import UNSAFE, one_line, visible, write
+from eyechart.terminal import UNSAFE, brief, one_line, visible, write
 
 any_text = st.text(st.characters())
 
@@ -96,3 +96,21 @@ def test_text_that_the_streams_encoding_does_not_hold_is_written_as_an_escape() 
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     write(stream, "名 x\n")
     assert stream.buffer.getvalue() == b"\\u540d x\n"
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 400_000, "two words " * 40_000, "it's " * 40_000, "\n" * 400_000, "/a/b" * 50_000]
+)
+@pytest.mark.parametrize("message", ["--ids {}: no such sample", "--ids {!r}: no such sample"])
+def test_a_message_never_repeats_a_whole_long_value(message: str, value: str) -> None:
+    text = str(DataError(message.format(value), hint=message.format(value)))
+    assert len(text) < 1_500
+    assert text.startswith("--ids ")
+    assert "\n  hint: --ids " in text
+
+
+def test_paths_and_lists_stay_whole() -> None:
+    path = "run folder: " + "/folder" * 100
+    assert brief(path) == path
+    names = "known names: " + ", ".join(f"name{n}" for n in range(100))
+    assert brief(names) == names

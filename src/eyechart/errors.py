@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eyechart.terminal import visible
+from eyechart.terminal import brief, visible
 
 
 class EyechartError(Exception):
@@ -18,9 +18,9 @@ class EyechartError(Exception):
     exit_code = 2
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = brief(message)
+        self.hint = brief(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         # Visible, since Python itself prints it where a script does not catch it.

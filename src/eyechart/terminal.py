@@ -18,6 +18,9 @@ UNSAFE = re.compile(
     "\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of reading
     "\ud800-\udfff\ufffe\uffff]"  # halves of characters and non-characters: no encoding holds them
 )
+_MAX_VALUE = 200  # characters of a value that a message repeats
+_MAX_MESSAGE = 1_500  # the longest of our own list names to choose from
+_LONG_VALUE = re.compile(rf"'[^'\n]{{{_MAX_VALUE},}}'|\"[^\"\n]{{{_MAX_VALUE},}}\"|\S{{1000,}}")
 _ERASE_LINE = "\r\x1b[K"
 
 
@@ -41,6 +44,23 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def brief(text: str) -> str:
+    """A message without most of the long values that it repeats: about 200 characters of each stay.
+
+    What is long: a text in quotes, a word that no path is as long as, or else the middle of it all.
+
+    >>> brief("no column 'image'"), len(brief(f"--ids {'x' * 400_000!r}: no such sample"))
+    ("no column 'image'", 246)
+    """
+    if len(text) <= _MAX_VALUE:
+        return text
+    text = _LONG_VALUE.sub(lambda found: f"{found[0][:_MAX_VALUE]}... ({len(found[0]):,} characters)", text)
+    if len(text) <= _MAX_MESSAGE:
+        return text
+    left_out = f"... ({len(text) - 2 * _MAX_VALUE:,} characters left out) ..."
+    return f"{text[:_MAX_VALUE]} {left_out} {text[-_MAX_VALUE:]}"
+
+
 def print_text(text: str, *, end: str = "\n") -> None:
     """Results, on stdout."""
     write(sys.stdout, visible(text) + end)
@@ -48,7 +68,8 @@ def print_text(text: str, *, end: str = "\n") -> None:
 
 def print_note(text: str, *, end: str = "\n") -> None:
     """A remark for people, on stderr."""
-    write(sys.stderr, wrapped(visible(text), width_of(sys.stderr)) + end)
+    shown = visible("\n".join(map(brief, text.split("\n"))))
+    write(sys.stderr, wrapped(shown, width_of(sys.stderr)) + end)
 
 
 def wrapped(text: str, width: int | None) -> str:

@@ -30,7 +30,7 @@ from eyechart.cli import (
     vlmeval,
 )
 from eyechart.errors import EyechartError, UsageError
-from eyechart.terminal import print_error, visible
+from eyechart.terminal import brief, print_error, visible
 
 ABOUT = """\
 An eye exam for vision-language models: point it at a benchmark file and a model, get a number you can
@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Leave, with a message that repeats what was typed and may hold anything."""
-        super().exit(status, None if message is None else visible(message))
+        super().exit(status, None if message is None else visible(brief(message)))
 
     def error(self, message: str) -> NoReturn:
         """Refuse, as any other mistake in a call is refused."""

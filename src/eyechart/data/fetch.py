@@ -22,7 +22,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import msgspec
 
 from eyechart.data.limits import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES
-from eyechart.errors import ImageError, StoreError
+from eyechart.errors import ImageError, StoreError, shortened
 from eyechart.replacing import make_folder, replacing
 
 _MAX_REDIRECTS = 5
@@ -93,12 +93,18 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
             found = self._get(current, deadline)
             if isinstance(found, bytes):
                 return found
-            current = urljoin(current, found)
+            try:
+                current = urljoin(current, found)
+            except ValueError as err:
+                raise ImageError(f"{url}: leads to what is no address ({shortened(found)}: {err})") from err
         raise ImageError(f"{url}: more than {_MAX_REDIRECTS} redirects")
 
     def _get(self, url: str, deadline: float) -> bytes | str:
         """The body, or the address that a redirect points to."""
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError as err:
+            raise ImageError(f"{url}: not a valid address ({err})") from err
         if parts.scheme not in ("http", "https") or not parts.hostname:
             hint = "write the path alone" if parts.scheme == "file" else ""
             raise ImageError(f"{url}: only http and https addresses are fetched", hint=hint)

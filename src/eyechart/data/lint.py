@@ -317,6 +317,8 @@ class _Pictures:
                 width, height, n_bytes = future.result()
             except ImageError as error:
                 self.results[ref] = error
+            except Exception as error:  # one image, whatever is wrong with it, never hides the others
+                self.results[ref] = ImageError(f"{ref}: cannot be read ({type(error).__name__}: {error})")
             else:
                 if n_bytes > LARGE_BYTES or width * height > LARGE_PIXELS:
                     self.lint.add("large-image", row, f"{ref}: {width} x {height}, {n_bytes / 1e6:.1f} MB")

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.rows import Blob, OnProblem, Row, raise_problem
-from eyechart.errors import DataError, ImageError, MissingExtra
+from eyechart.errors import DataError, ImageError, MissingExtra, shortened
 from eyechart.types import ImageRef
 
 _BATCH_ROWS = 64
@@ -34,8 +34,16 @@ def _parquet_file(path: Path) -> Any:
 
     try:
         return pq.ParquetFile(path)
-    except pa.ArrowInvalid as err:
-        raise DataError(f"{path.name}: not a Parquet file ({err})", hint="was the download cut off?") from err
+    except (pa.ArrowException, UnicodeDecodeError) as err:
+        why = shortened(str(err))
+        raise DataError(f"{path.name}: not a Parquet file ({why})", hint="was the download cut off?") from err
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """What reading damaged pages raises, beside errors of the system."""
+    import pyarrow as pa
+
+    return (pa.ArrowException, UnicodeDecodeError, OverflowError, OSError, KeyError, IndexError)
 
 
 class ParquetReader(msgspec.Struct):
@@ -57,15 +65,26 @@ class ParquetReader(msgspec.Struct):
                 unread = {name for name in names if name in blobs and _is_full(file, group, name)}
                 wanted = [name for name in names if name not in unread]
                 n_rows = file.metadata.row_group(group).num_rows
-                for record in _records(file, group, wanted, n_rows):
-                    number += 1
-                    values = {
-                        name: self._value(record.get(name), name, number, is_unread=name in unread)
-                        if name in blobs
-                        else record[name]
-                        for name in names
-                    }
-                    yield Row(number, 0, values)
+                first = number + 1
+                try:
+                    for record in _records(file, group, wanted, n_rows):
+                        number += 1
+                        values = {
+                            name: self._value(record.get(name), name, number, is_unread=name in unread)
+                            if name in blobs
+                            else record[name]
+                            for name in names
+                        }
+                        yield Row(number, 0, values)
+                except _damage() as err:
+                    rows = f"row {number + 1} (to {first + n_rows - 1}, row group {group + 1})"
+                    on_problem(
+                        DataError(
+                            f"{self.path.name}: {rows}: damaged ({shortened(str(err))})",
+                            hint="was the download cut off? fetch it again",
+                        )
+                    )
+                    number = first + n_rows - 1
 
     def _value(self, value: Any, column: str, number: int, *, is_unread: bool) -> Any:
         if is_unread or isinstance(value, bytes):
@@ -131,8 +150,9 @@ class ParquetCells:
                     group, row = _group_of(file, ref.offset)
                     values = self._column(file, ref.location, group, column)
                     value = values[row].as_py()
-            except (OSError, KeyError, IndexError) as err:
-                raise ImageError(f"{ref}: the picture cannot be read ({err})") from err
+            except _damage() as err:
+                why = shortened(str(err))
+                raise ImageError(f"{ref}: the picture cannot be read ({why})") from err
         if index is not None and isinstance(value, list):
             value = value[index] if index < len(value) else None
         if isinstance(value, dict):

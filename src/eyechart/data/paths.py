@@ -4,12 +4,16 @@ A relative path is looked for below the data file's folder, then `image_root`, t
 VLMEvalKit data directory, then the current directory; the first that exists is taken, and the first of all
 when none does, so that a missing picture is its sample's problem and no one else's. For the same reason a
 path that is not followed becomes a reference that the loader refuses: it says why itself.
+
+Links are followed in a user's own file, as absolute paths are; in data of others only where they stay below
+those folders.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -47,7 +51,24 @@ class PathRules(msgspec.Struct, frozen=True):
             return ImageRef(kind="file", location=path, refused=OUTSIDE)
         candidates = [os.path.join(root, inside) for root in self.roots]  # noqa: PTH118
         found = next(filter(os.path.exists, candidates), candidates[0])
-        return ImageRef(kind="file", location=found)
+        is_inside = self.allow_absolute or _is_below(found, tuple(self.roots))
+        return ImageRef(kind="file", location=found, refused="" if is_inside else OUTSIDE)
+
+
+def _is_below(path: str, roots: tuple[str, ...]) -> bool:
+    """Whether a path stays below the roots, its links followed."""
+    return os.path.realpath(path).startswith(_homes(roots))
+
+
+@lru_cache(maxsize=16)
+def _homes(roots: tuple[str, ...]) -> tuple[str, ...]:
+    """The roots as their links lead, for `startswith`. In the hub's cache, files are links to blobs."""
+    homes = []
+    for root in map(Path, roots):
+        place = root.resolve()
+        is_cached = place.parent.name == "snapshots" and place.parent.parent.name.startswith("datasets--")
+        homes.append(os.path.join(place.parent.parent if is_cached else place, ""))  # noqa: PTH118
+    return tuple(homes)
 
 
 def lmu_roots() -> list[Path]:

@@ -67,7 +67,8 @@ def _sniff(data: bytes, what: str) -> tuple[str, str]:
         raise ImageError(f"{what}: 0 bytes", hint="the picture is empty; fetch or export it again")
     known = ", ".join(name for name, _, _ in _FORMATS)
     kind = next((kind for mark, kind in _OTHERS if mark in data[:256].lower()), "")
-    is_what = f"it is {kind}" if kind else f"it begins {bytes(head[:12])!r}"
+    # Its bytes are not shown: the path may lead anywhere, and messages are kept and passed on.
+    is_what = f"it is {kind}" if kind else f"{len(data):,} bytes of something else"
     raise ImageError(f"{what}: not a picture we can read ({is_what})", hint=f"readable: {known}")
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from eyechart.engine.judge import Judge
 from eyechart.engine.stopping import Stopped
-from eyechart.errors import StoreError
+from eyechart.errors import EyechartError, StoreError
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import Failure, JudgedScorer, Reply, Sample, Score, Scorer
@@ -114,6 +114,11 @@ async def at_once(
                 group.create_task(worker())
     except* Stopped:
         pass  # what has no verdict yet gets it on the next start
+    except* EyechartError as several:
+        found = several.exceptions[0]
+        while isinstance(found, ExceptionGroup):
+            found = found.exceptions[0]
+        raise found from None
 
 
 def _keep_slip(journal: Journal, scorer: Scorer, sample: Sample, trial: int, err: Exception) -> None:

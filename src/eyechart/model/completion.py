@@ -104,7 +104,7 @@ def error_text(content: bytes) -> str:
     """What an error body says, whatever its shape, on one line."""
     try:
         decoded = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = content.decode("utf-8", errors="replace")
     else:
         error = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded

@@ -197,7 +197,7 @@ class OpenAIModel:
     def _read(self, content: bytes, *, latency_s: float) -> list[Reply]:
         try:
             completion = read_completion(content)
-        except (msgspec.DecodeError, UnicodeDecodeError) as err:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
             said = shortened(self._without_key(error_text(content)))
             raise ModelError(
                 f"{self._base_url} answered with something that is not a chat completion ({err}): {said}",

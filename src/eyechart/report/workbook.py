@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from eyechart.replacing import replacing
 from eyechart.report.record import Cell
@@ -29,8 +29,13 @@ def new_workbook(path: str | Path) -> Iterator[Workbook]:
     from xlsxwriter.exceptions import FileCreateError
 
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with replacing(path) as place, tempfile.TemporaryDirectory() as scratch:
-        book = xlsxwriter.Workbook(str(place), {**options, "tmpdir": scratch})
+    with (
+        replacing(path) as place,
+        tempfile.TemporaryDirectory() as scratch,
+        place.open("w+b") as file,
+    ):
+        output = _Output(file)
+        book = xlsxwriter.Workbook(output, {**options, "tmpdir": scratch})
         book.use_zip64()  # no limit at 4 GB
         try:
             yield Workbook(book)
@@ -40,6 +45,32 @@ def new_workbook(path: str | Path) -> Iterator[Workbook]:
                 book.close()
             except FileCreateError as error:
                 raise OSError(str(error)) from error
+            finally:
+                output.is_over = True
+
+
+class _Output:
+    """A file that fails once: Python's archive tries to complete itself again when it is forgotten."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._at = 0
+        self.is_over = False
+
+    def write(self, data: bytes) -> int:
+        self._at += len(data)
+        return len(data) if self.is_over else self._file.write(data)
+
+    def seek(self, offset: int) -> int:
+        self._at = offset
+        return offset if self.is_over else self._file.seek(offset)
+
+    def tell(self) -> int:
+        return self._at if self.is_over else self._file.tell()
+
+    def flush(self) -> None:
+        if not self.is_over:
+            self._file.flush()
 
 
 class Workbook:

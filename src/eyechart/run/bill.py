@@ -74,13 +74,13 @@ def keep_judge_price(journal: Journal, judge: Model | None, prices: Mapping[str,
     """Remember what this judge costs: the run may have another one later."""
     if judge is not None and "judge" in prices:
         price = prices["judge"]
-        kept = journal.meta(_JUDGES) or {}
+        kept = journal.mapping(_JUDGES)
         journal.set_meta(_JUDGES, {**kept, judge.name: price and price.to_json()})
 
 
 def judge_prices(journal: Journal) -> dict[str, Price | None]:
     """The prices of all judges that a run has had, by name."""
-    return {name: Price.of(kept) for name, kept in (journal.meta(_JUDGES) or {}).items()}
+    return {name: Price.of(kept) for name, kept in journal.mapping(_JUDGES).items()}
 
 
 def judges_cost(journal: Journal, judged: Sequence[Judged], *, otherwise: Price | None) -> float | None:

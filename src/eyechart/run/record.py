@@ -36,7 +36,7 @@ class Run:
         self.n_asked: int | None = None  # requests that this start has sent; None: it was not started now
         self.cache_trouble = ""  # why replies of other runs were neither found nor kept for them
         self.journal = Journal.open(self.folder / FILE_NAME)
-        self.manifest: dict[str, Any] = self.journal.meta("manifest") or {}
+        self.manifest: dict[str, Any] = self.journal.mapping("manifest")
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, score={self.score})"

@@ -57,6 +57,10 @@ def look(folder: Path | None = None) -> CacheInfo:
         with contextlib.closing(connect_to_read(path)) as db:
             cache_schema.check(db, str(path))
             rows = db.execute(sql).fetchall() if cache_schema.version_of(db) else []
+        if not all(isinstance(row[0], str) and isinstance(row[3] + row[4], int | float) for row in rows):
+            raise cache_schema.Damaged("what is written there is not what a cache holds")
+    except TypeError:
+        return CacheInfo(path=path, bytes_on_disk=on_disk, trouble="the file is damaged")
     except (sqlite3.Error, cache_schema.Damaged, StoreError) as err:
         return CacheInfo(path=path, bytes_on_disk=on_disk, trouble=str(err).partition("\n")[0])
     return CacheInfo(

@@ -7,7 +7,12 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from eyechart.errors import StoreError
+import msgspec
+
+from eyechart.errors import StoreError, shortened
+
+# What reading comes to where bytes changed within a value: no JSON, other JSON, a cell of another kind.
+DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -47,9 +52,14 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
+    """Turn SQLite's errors into ours, and what comes of damage that SQLite does not notice."""
     try:
         yield
+    except DAMAGE as err:
+        raise StoreError(
+            f"{path}: what is written there cannot be read ({shortened(str(err))})",
+            hint="the file is damaged; start over with --fresh or another --out",
+        ) from err
     except sqlite3.Error as err:
         hints: Mapping[str, str] = {
             "full": "free some space and start the same command again: all answers on disk are kept",

@@ -65,7 +65,8 @@ class KeptCalls:
             self._db = open_to_read(self._path)
         sql = "SELECT body FROM calls WHERE sample = ? AND trial = ? AND key = ?"
         row = self._db.execute(sql, (sample, trial, key)).fetchone()
-        return None if row is None else _reply.decode(row[0])
+        with store_errors(self._path):
+            return None if row is None else _reply.decode(row[0])
 
     def expect(self, key: str) -> None:
         """One more is being written: it will be there."""
@@ -85,13 +86,19 @@ class JournalReader(Counts):
         """A fact about the whole run; None when it was never set."""
         with self._reading() as db:
             row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else msgspec.json.decode(row[0])
+            return None if row is None else msgspec.json.decode(row[0])
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """A fact that is several ones by name; empty when it was never set."""
+        with store_errors(self.path):
+            return msgspec.convert(self.meta(name) or {}, dict[str, Any])
 
     def samples(self) -> Iterator[Sample]:
         """The source as it was read, in order."""
         sql = "SELECT body FROM samples WHERE position > ?1 AND position <= ?2 ORDER BY position"
-        for row in self._pages(sql):
-            yield _sample.decode(row[0])
+        with store_errors(self.path):
+            for row in self._pages(sql):
+                yield _sample.decode(row[0])
 
     def tasks(self, trials: int = 1, *, together: bool = False) -> Iterator[Task]:
         """Every trial of every sample, saying which have a reply.
@@ -104,11 +111,12 @@ class JournalReader(Counts):
             LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key
             WHERE s.position > ?1 AND s.position <= ?2
             ORDER BY s.position"""
-        for _, replies in itertools.groupby(self._pages(sql, trials), key=lambda row: row[0]):
-            rows = list(replies)
-            position, body = rows[0][:2]
-            replied = [row[2:] for row in rows]
-            yield from tasks_of(position, _sample.decode(body), replied, trials, together=together)
+        with store_errors(self.path):
+            for _, replies in itertools.groupby(self._pages(sql, trials), key=lambda row: row[0]):
+                rows = list(replies)
+                position, body = rows[0][:2]
+                replied = [row[2:] for row in rows]
+                yield from tasks_of(position, _sample.decode(body), replied, trials, together=together)
 
     def results(
         self,
@@ -140,20 +148,21 @@ class JournalReader(Counts):
             ORDER BY s.position, t.value"""  # noqa: S608 - our own words
         numbers = list(range(trials)) if trial is None else [trial]
         listed = msgspec.json.encode(numbers).decode()
-        for row in self._pages(sql, listed, scorer, version, PROVISIONAL, only=sample):
-            turns = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
-            yield Result(
-                position=row[0],
-                sample=_sample.decode(row[1]),
-                trial=row[2],
-                key=row[3] or "",
-                sent=tuple(part["image"] for turn in turns for part in turn["parts"] if "image" in part),
-                asked=turns,
-                reply=_reply.decode(row[5]) if row[5] is not None else None,
-                attempts=row[6] or 0,
-                score=_score.decode(row[7]) if row[7] is not None else None,
-                failure=_failure.decode(row[8]) if row[8] is not None else None,
-            )
+        with store_errors(self.path):
+            for row in self._pages(sql, listed, scorer, version, PROVISIONAL, only=sample):
+                turns = () if row[4] is None else tuple(msgspec.json.decode(row[4]))
+                yield Result(
+                    position=row[0],
+                    sample=_sample.decode(row[1]),
+                    trial=row[2],
+                    key=row[3] or "",
+                    sent=tuple(part["image"] for turn in turns for part in turn["parts"] if "image" in part),
+                    asked=turns,
+                    reply=_reply.decode(row[5]) if row[5] is not None else None,
+                    attempts=row[6] or 0,
+                    score=_score.decode(row[7]) if row[7] is not None else None,
+                    failure=_failure.decode(row[8]) if row[8] is not None else None,
+                )
 
     def unscored(self, scorer: Scorer, *, trials: int = 1) -> Iterator[Answered]:
         """Replies that have no verdict of this version of `scorer` yet."""
@@ -165,17 +174,18 @@ class JournalReader(Counts):
                               AND c.scorer = ?4 AND c.version = ?5
             WHERE c.sample IS NULL AND s.position > ?1 AND s.position <= ?2
             ORDER BY s.position, r.trial"""
-        for row in self._pages(sql, trials, scorer.name, scorer.version):
-            yield Answered(
-                sample=_sample.decode(row[0]), trial=row[1], key=row[2], reply=_reply.decode(row[3])
-            )
+        with store_errors(self.path):
+            for row in self._pages(sql, trials, scorer.name, scorer.version):
+                yield Answered(
+                    sample=_sample.decode(row[0]), trial=row[1], key=row[2], reply=_reply.decode(row[3])
+                )
 
     def asked(self, sample: str, trial: int = 0) -> list[dict[str, Any]]:
         """The messages as they were sent; empty when nothing was."""
         with self._reading() as db:
             sql = "SELECT body FROM asks WHERE sample = ? AND trial = ?"
             row = db.execute(sql, (sample, trial)).fetchone()
-        return [] if row is None else msgspec.json.decode(row[0], type=list[dict[str, Any]])
+            return [] if row is None else msgspec.json.decode(row[0], type=list[dict[str, Any]])
 
     def kept_calls(self) -> KeptCalls:
         """The calls that are on disk now, to be looked up one by one."""
@@ -186,16 +196,15 @@ class JournalReader(Counts):
         sql = """SELECT key, purpose, asked, body, model FROM calls WHERE sample = ? AND trial = ?
                  ORDER BY at, purpose"""
         with self._reading() as db:
-            rows = db.execute(sql, (sample, trial)).fetchall()
-        return [
-            Call(
-                sample=sample,
-                trial=trial,
-                key=key,
-                purpose=purpose,
-                messages=msgspec.json.decode(asked, type=list[dict[str, Any]]),
-                reply=_reply.decode(body),
-                model=model,
-            )
-            for key, purpose, asked, body, model in rows
-        ]
+            return [
+                Call(
+                    sample=sample,
+                    trial=trial,
+                    key=key,
+                    purpose=purpose,
+                    messages=msgspec.json.decode(asked, type=list[dict[str, Any]]),
+                    reply=_reply.decode(body),
+                    model=model,
+                )
+                for key, purpose, asked, body, model in db.execute(sql, (sample, trial)).fetchall()
+            ]
