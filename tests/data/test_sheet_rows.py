@@ -85,10 +85,10 @@ def test_a_mark_across_two_chunks_is_seen(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_as_a_program(tmp_path: Path) -> None:
     path = book(tmp_path / "m.xlsx", ["index", "prediction"], [1, "=B"])
-    command = [sys.executable, "-P", sheet_rows.__file__, str(path), str(4 * 1024**3)]
+    command = [sys.executable, "-P", sheet_rows.__file__, str(path), str(4 * 1024**3), "60"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert [json.loads(line) for line in done.stdout.splitlines()][:2] == [["index", "prediction"], [1, "=B"]]
     path.write_bytes(b"PK")
     done = subprocess.run(command, capture_output=True, check=False)
-    assert done.returncode == 1
+    assert done.returncode == sheet_rows.FAILED
     assert b"Traceback" not in done.stderr
