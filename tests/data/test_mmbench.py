@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from eyechart.data.images import ImageLoader
+from eyechart.data.lint import check
 from eyechart.data.mmbench import open_mmbench
 from eyechart.errors import DataError
 from support.files import jsonl, picture_base64
@@ -99,3 +101,16 @@ def test_names_are_looked_up_where_the_other_tools_keep_them(
     assert open_mmbench("MMBench_DEV_EN").name == "MMBench_DEV_EN"
     with pytest.raises(DataError, match="MMBench_DEV_CN"):
         open_mmbench("MMBench_DEV_CN")
+
+
+def test_rows_that_are_left_out_are_told(tmp_path: Path) -> None:
+    lines = ["index\tquestion\tA\tB\tanswer\timage", *(f"{k}\tWhich?\tcat\tdog\tA\t" for k in range(2))]
+    path = tmp_path / "m.tsv"
+    path.write_text(
+        "\n".join([*lines, f"2\tWhich?\tcat\tdog\tA\t{picture_base64()}"]) + "\n", encoding="utf-8"
+    )
+    source = open_mmbench(path)
+    for _ in range(2):  # a second reading counts no row twice
+        assert [sample.id for sample in source] == ["2"]
+    told = [finding.examples for finding in check(source, ImageLoader()).findings if finding.code == "remark"]
+    assert told == [["rows without an image, left out as by the official loader: 2; first: row 1"]]

@@ -239,7 +239,6 @@ def evaluate_all(
     is_verbose: bool = False,
 ) -> Iterator[Run]:
     """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
-    from eyechart.data.lazy import remarks_of
     from eyechart.data.source import reasons_of
     from eyechart.run import evaluate
     from eyechart.run.bill import unpriced
@@ -254,9 +253,8 @@ def evaluate_all(
             for reason in reasons_of(plan.benchmark.source):
                 note(f"{plan.benchmark.source.origin}: {reason}")
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
-        for remark in (*remarks_of(plan.benchmark.source), getattr(plan.model, "remark", "")):
-            if remark:
-                note(remark)
+        if remark := getattr(plan.model, "remark", ""):
+            note(remark)
         for who in unpriced(plan):
             note(f"--prices says nothing of {who}: the cost will not be known")
         done = evaluate(plan, told=told)

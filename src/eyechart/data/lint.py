@@ -59,8 +59,6 @@ def check(
                 progress(lint.report.n_rows)
         if pictures is not None:
             pictures.finish()
-        for remark in remarks_of(lint.source) if "stopped" not in lint.found else ():
-            lint.add("remark", 0, remark)
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody wants the pictures that wait their turn
     return lint.finished()
@@ -248,6 +246,8 @@ class Lint:
     def finished(self) -> Report:
         """The report, once all samples were looked at."""
         report = self.report
+        for remark in remarks_of(self.source) if "stopped" not in self.found else ():
+            self.add("remark", 0, remark)
         if self._looks is not None:
             self._add_media(self._looks.found())
         if report.n_images and not self.expects_images:

@@ -26,6 +26,15 @@ class MMBenchSource:
     """The rows of a file, each with the circle it belongs to."""
 
     file: FileSource = field(repr=False)
+    _left_out: list[int] = field(default_factory=list, repr=False, compare=False)  # rows
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What can move the number, once the rows were read."""
+        if not self._left_out:
+            return ()
+        n, first = len(self._left_out), self._left_out[0]
+        return (f"rows without an image, left out as by the official loader: {n}; first: row {first}",)
 
     @property
     def name(self) -> str:
@@ -57,7 +66,12 @@ class MMBenchSource:
 
     def _pictured(self) -> Iterator[Sample]:
         has_pictures = bool(self.file.detection.fields.get("image"))
-        return (sample for sample in self.file if sample.images or not has_pictures)
+        self._left_out.clear()
+        for sample in self.file:
+            if sample.images or not has_pictures:
+                yield sample
+            else:
+                self._left_out.append(sample.row)
 
 
 def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = None) -> Source:

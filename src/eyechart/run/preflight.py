@@ -29,7 +29,7 @@ _STOPS = ("other-benchmark", "unused-images", "unused-media")
 _TOLD = (
     *_STOPS, "no-image", "answer-not-an-option", "empty-question", "several-letters", "one-option",
     "unread-options", "unused-options", "one-option-column", "option-images", "text-images", "unread-images",
-    "unfilled-placeholder", "unplaced-image", "rotations", "published-file",
+    "unfilled-placeholder", "unplaced-image", "rotations", "published-file", "remark",
 )  # fmt: skip
 _OF_PARITY = ("answer-case",)  # our own scorers read it as it is meant
 _OF_IMAGES = (
@@ -89,7 +89,10 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     if plan.options.input == "image":
         _refuse_no_images(lint)
     codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*excused(plan.options)}
-    text = _block(report.name, [one for one in report.findings if one.code in codes])
+    if (remarks := lint.found.get("remark")) is not None and told:
+        remarks.examples = [remark for remark in remarks.examples if remark not in told]
+    found = [one for one in report.findings if one.code in codes and (one.code != "remark" or one.examples)]
+    text = _block(report.name, found)
     if text and text not in (told or ()):
         print_note(text)
         if told is not None:
@@ -123,6 +126,9 @@ def _block(name: str, findings: list[Finding]) -> str:
         return ""
     lines = [f"{name}: found in the data, and can move the score:"]
     for finding in findings[:_MAX_LINES]:
+        if finding.code == "remark":
+            lines += [f"  {remark}" for remark in finding.examples]
+            continue
         example = finding.examples[0] if finding.examples else ""
         if not example and finding.rows:
             example = f"row {finding.rows[0]}"

@@ -75,7 +75,7 @@ class Inference:
             plan = replace(plan, model=known, options=replace(plan.options, cache=False))
         self._begin()
         with kept(ours, self.folder, self.arguments.save_every):
-            done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)))
+            done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)), told={*self.notes})
         is_over = not done.is_interrupted and done.trouble is None
         name = Path(PREDICTION_FILE) if is_over else Path(CHECKPOINTS) / _LAST
         path = write_predictions(done, self.folder / name, is_over=is_over)
