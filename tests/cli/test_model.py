@@ -98,7 +98,7 @@ def test_a_terminal_shows_what_is_asked_and_is_left_clean(monkeypatch: pytest.Mo
     with pytest.raises(ModelError, match="no such key"):
         asyncio.run(_check(ScriptedModel(dies), cases(), 9.0))
     clear = "\r\x1b[K"
-    assert shown.getvalue() == f"{clear}1 of 6: text only{clear}2 of 6: one picture{clear}"
+    assert shown.getvalue() == f"{clear}1 of 6: text only\r{clear}2 of 6: one picture\r{clear}\r"
 
 
 TESTED = """

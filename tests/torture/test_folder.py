@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,7 +32,8 @@ def test_a_second_process_is_refused_and_a_dead_one_holds_nothing(run: Disturbed
     after_answers(4)(first, run)
     second = run.start()  # the same folder: what it asks would be seen as asked twice
     out, err = second.communicate(timeout=30)
-    assert (second.returncode, out) == (2, "")
+    assert second.returncode == 2
+    assert json.loads(out).keys() == {"error", "hint", "exit_code"}
     assert f"in use by another run (process {first.pid})" in err
     assert "hint: " in err
     assert first.poll() is None, "it is not disturbed by the second"
