@@ -84,6 +84,8 @@ def _execute(args: argparse.Namespace) -> int:
         for text in inference.notes:
             note(text)
     if inference.arguments.debug:
+        for text in inference.remarks():
+            note(text)
         return _describe(*inference.count(), as_json=args.json)
     with stdout_kept_for(is_json=args.json):
         try:

@@ -62,8 +62,11 @@ class HeldSource:
         return iter(self.samples)
 
 
-def remarks_of(source: Source) -> tuple[str, ...]:
-    """What a source says of itself that can move the number, each in one line; it is opened for that."""
+def remarks_of(source: Source) -> tuple[str, ...] | None:
+    """What a source says of its questions and images that can move the score, each in one line.
+
+    None for a source that says nothing of itself. It is opened for that.
+    """
     while isinstance(source, LazySource | ChangedSource):
         source = source.opened if isinstance(source, LazySource) else source.source
-    return tuple(getattr(source, "remarks", ()))
+    return getattr(source, "remarks", None)

@@ -246,11 +246,12 @@ class Lint:
     def finished(self) -> Report:
         """The report, once all samples were looked at."""
         report = self.report
-        for remark in remarks_of(self.source) if "stopped" not in self.found else ():
+        remarks = None if "stopped" in self.found else remarks_of(self.source)
+        for remark in remarks or ():
             self.add("remark", 0, remark)
         if self._looks is not None:
             self._add_media(self._looks.found())
-        if report.n_images and not self.expects_images:
+        if report.n_images and not self.expects_images and remarks is None:
             for row in self._without_image:
                 self.add("no-image", row, severity="warning")
         total = report.letters.total()

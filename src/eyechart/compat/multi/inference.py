@@ -58,6 +58,10 @@ class Inference:
         n_images = [len(sample.images) for sample in self.benchmark.source]
         return len(n_images), sum(n_images)
 
+    def remarks(self) -> tuple[str, ...]:
+        """What a run would say of the questions before its first request."""
+        return remarks_of(self.benchmark.source) or ()
+
     def has_answers(self) -> bool:
         """Whether the folder holds something to go on with."""
         return count_answers(self.folder / OURS) > 0
@@ -155,7 +159,7 @@ def prepare(given: Mapping[str, Any], *, progress: bool = True, cache: bool = Tr
         benchmark=benchmark,
         options=options,
         folder=where,
-        notes=(*notes, *chosen.notes, *changes, *remarks_of(benchmark.source), *_left_out(benchmark)),
+        notes=(*notes, *chosen.notes, *changes, *_left_out(benchmark)),
     )
 
 
