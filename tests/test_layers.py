@@ -23,7 +23,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"types"}),
     frozenset({"judging"}),
     frozenset({"replacing"}),
-    frozenset({"errors", "exchange", "plugins", "quiet"}),
+    frozenset({"errors", "exchange", "memory", "plugins", "quiet"}),
     frozenset({"terminal", "placeholders"}),
 )
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}

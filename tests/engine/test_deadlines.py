@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
 from eyechart.engine.deadlines import Deadlines
+from eyechart.memory import Claim, InFlight, current_claim
 
 
 async def wait_for(deadlines: Deadlines, seconds: float) -> str:
@@ -83,3 +85,31 @@ def test_no_alarm_is_left_when_nobody_waits() -> None:
     deadlines = asyncio.run(work())
     assert deadlines._alarm is None
     assert not deadlines._waiting
+
+
+def test_time_in_which_the_loop_was_busy_is_nobodys_silence() -> None:
+    async def work() -> str:
+        deadlines = Deadlines(0.2)
+        waiting = asyncio.create_task(wait_for(deadlines, 0.1))
+        await asyncio.sleep(0)
+        time.sleep(0.5)  # noqa: ASYNC251 - a scorer that does not let go
+        return await waiting
+
+    assert asyncio.run(work()) == "in time"
+
+
+def test_time_in_which_an_answer_was_held_up_here_is_not_counted() -> None:
+    async def work() -> tuple[str, float]:
+        budget, loop = InFlight(10), asyncio.get_running_loop()
+        holder, claim = Claim("answer", budget), Claim("answer", budget)
+        current_claim.set(claim)
+        assert holder.take(10, lambda: None)
+        assert not claim.take(10, lambda: None)
+        loop.call_later(0.3, holder.release)
+        start = loop.time()
+        found = await asyncio.create_task(wait_for(Deadlines(0.1), 5))
+        return found, loop.time() - start
+
+    found, took_s = asyncio.run(work())
+    assert found == "too long"
+    assert took_s > 0.35

@@ -6,6 +6,7 @@ import gc
 import sqlite3
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from eyechart.engine import scoring as scoring_module
 from eyechart.engine.backoff import Backoff
 from eyechart.engine.local import LocalExecutor
 from eyechart.errors import ModelError, StoreError
@@ -625,3 +627,51 @@ def test_scoring_again_waits_for_the_disk(journal: Journal, monkeypatch: pytest.
 
 class _Newer(SameText):
     version = "2"
+
+
+# -- replies of a size that nobody expects ---------------------------------------------------------
+
+
+class _Watching(SameText):
+    """Waits for what only the loop can do, and remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.lengths: list[int] = []
+        self.loop_goes_on = threading.Event()
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        self.lengths.append(len(reply.text))
+        is_large = len(reply.text) > 1000
+        return Score(outcome="correct", value=1.0 if not is_large or self.loop_goes_on.wait(20) else 0.0)
+
+
+def test_a_huge_reply_is_scored_beside_the_loop_by_its_ends_and_kept_whole(journal: Journal) -> None:
+    scorer = _Watching()
+    huge = "A" + 5_000_000 * "x" + "Z"
+
+    async def script(request: Request) -> str:
+        if request.sample.id == "q0":
+            return huge
+        while not scorer.lengths:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        scorer.loop_goes_on.set()
+        return "1"
+
+    run(journal, ScriptedModel(script), of=samples(2), scorer=scorer)
+    assert sorted(scorer.lengths) == [1, scoring_module.MOST_SCORED + 2]
+    assert [result.score.value for result in results(journal) if result.score] == [1.0, 1.0]
+    assert [result.reply.text for result in results(journal) if result.reply] == [huge, "1"]
+
+
+def test_long_replies_are_read_from_the_journal_one_by_one(journal: Journal) -> None:
+    run(journal, ScriptedModel(lambda _: "x" * 3_000_000), of=samples(30))
+    journal.flush()
+    tracemalloc.start()
+    try:
+        lengths = [len(result.reply.text) for result in journal.results("same-text") if result.reply]
+        lengths += [len(item.reply.text) for item in journal.unscored(_Newer())]
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert lengths == [3_000_000] * 60
+    assert most < 30_000_000, "of 90 MB"

@@ -10,6 +10,7 @@ import msgspec
 
 from eyechart.engine.asking import Asker
 from eyechart.engine.cached import Cache
+from eyechart.memory import rest_claim
 from eyechart.store.journal import Ask, Journal
 from eyechart.types import Reply, Request
 
@@ -38,6 +39,7 @@ class Calls:
         ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])
         reply, attempts, paid = self._cache.find(asker.model, key, request), 0, None
         if reply is None:
+            rest_claim()  # what the sample holds of an earlier reply must not keep others from their answers
             answer = await asker.ask(request)
             reply, attempts, paid = answer.replies[0], answer.attempts, answer.paid
             self._cache.put(asker.model, key, request, reply)

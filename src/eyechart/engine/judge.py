@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -77,9 +79,16 @@ class Judge:
         return self._asker.stop.is_set
 
     async def score(
-        self, scorer: JudgedScorer, reply: Reply, sample: Sample, trial: int, key: str
+        self,
+        scorer: JudgedScorer,
+        reply: Reply,
+        sample: Sample,
+        trial: int,
+        key: str,
+        *,
+        in_thread: bool = False,
     ) -> Verdict:
-        """The verdict on one reply, with as many calls as the scorer makes."""
+        """The verdict on one reply, with as many calls as the scorer makes; `in_thread`: its rules."""
         made: Counter[str] = Counter()
         failures: list[Unanswered] = []
 
@@ -98,24 +107,34 @@ class Judge:
                 raise JudgeFailed("the judge gave no reply: its content is null")
             return said.text
 
-        score = await drive(scorer.steps(reply, sample), answer)
+        score = await drive(scorer.steps(reply, sample), answer, in_thread=in_thread)
         return Verdict(score, is_provisional=bool(failures))
 
 
-async def drive(steps: Judging[Score], answer: Callable[[JudgeCall], Awaitable[str]]) -> Score:
+async def drive(
+    steps: Judging[Score], answer: Callable[[JudgeCall], Awaitable[str]], *, in_thread: bool = False
+) -> Score:
     """Answer every call of a scorer, one after the other; what cannot be answered is raised inside it."""
+    go_on: Callable[[], JudgeCall] = partial(next, steps)
+    while True:
+        call, score = await asyncio.to_thread(_step, go_on) if in_thread else _step(go_on)
+        if call is None:
+            assert score is not None
+            return score
+        try:
+            said = await answer(call)
+        except JudgeFailed as failure:
+            go_on = partial(steps.throw, failure)
+        else:
+            go_on = partial(steps.send, said)
+
+
+def _step(go_on: Callable[[], JudgeCall]) -> tuple[JudgeCall | None, Score | None]:
+    """The scorer's next call, or its score."""
     try:
-        call = next(steps)
-        while True:
-            try:
-                said = await answer(call)
-            except JudgeFailed as failure:
-                call = steps.throw(failure)
-            else:
-                call = steps.send(said)
+        return go_on(), None
     except StopIteration as end:
-        score: Score = end.value
-        return score
+        return None, end.value
 
 
 def _nothing_of(sample: Sample) -> Sample:

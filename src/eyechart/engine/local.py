@@ -20,6 +20,7 @@ from eyechart.engine.spending import Purse
 from eyechart.engine.stopping import Stop, Stopped
 from eyechart.engine.tally import Tally
 from eyechart.errors import StoreError
+from eyechart.memory import Claim, current_claim
 from eyechart.store.journal import Journal
 from eyechart.store.tasks import Task
 from eyechart.types import Model, Scorer, Snapshot
@@ -148,6 +149,8 @@ class LocalExecutor:
 
     async def _work(self, prefetch: Prefetch) -> None:
         """One of many workers: take what is ready, ask, and take the next."""
+        answers = Claim("answer")
+        current_claim.set(answers)
         try:
             async for item in prefetch:
                 try:
@@ -157,7 +160,10 @@ class LocalExecutor:
                     del item  # and its pictures, which must not stay until the next one comes
                 if self._journal.is_behind:  # a model that is faster than the disk
                     await self.scoring.wait_for_disk()
+                answers.release()
         except Stopped:
             return
         except Exception as err:  # the source's, the journal's or our own mistake: going on helps nobody
             self.stop.give_up(err)
+        finally:
+            answers.release()

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
 from eyechart.engine.prepare import Prepare, Prepared
+from eyechart.memory import LARGE_BYTES, Claim, current_claim
 from eyechart.store.tasks import Task
 
 _QUICK_S = 0.002  # ten times what a quick task takes; more means a slow disk, or decoding
@@ -58,6 +59,7 @@ class Prefetch:
         self._n_items = 0
         self._n_bytes = 0
         self._n_working = n_threads
+        self._claims: dict[int, Claim] = {}  # of large images, by the item that holds them
         self._is_threaded = False
         self._is_stopped = False
         self._is_over = False
@@ -93,7 +95,10 @@ class Prefetch:
         with self._room:
             self._n_items -= 1
             self._n_bytes -= item.n_bytes
+            claim = self._claims.pop(id(item), None) if self._claims else None
             self._room.notify_all()
+        if claim is not None:
+            claim.release()
 
     def stop(self) -> None:
         """Prepare nothing more, and let the loop go at once: a slow disk must not hold it up."""
@@ -167,17 +172,31 @@ class Prefetch:
             threading.Thread(target=self._work, name=f"eyechart-prefetch-{n}", daemon=True).start()
 
     def _work(self) -> None:
+        claim = Claim("image")
         try:
             while (task := self._next()) is not None:
+                current_claim.set(claim := Claim("image"))
                 item = self._prepare(task)
+                self._keep_claim(item, claim)
                 with self._room:
                     self._n_bytes += item.n_bytes
                 self._hand_over(item)
                 del item  # it is the loop's now: while we wait for room, its pictures must not wait with us
         except BaseException as err:  # whatever it is, it belongs to the loop that waits for us
+            claim.release()
             self._hand_over(err)
         finally:
             self._leave()
+
+    def _keep_claim(self, item: Prepared, claim: Claim) -> None:
+        """Of what a large image took while it was prepared, hold what will be sent."""
+        claim.shrink(item.n_bytes if item.n_bytes > LARGE_BYTES else 0)
+        if claim.n_bytes:
+            with self._room:
+                if not self._is_stopped:
+                    self._claims[id(item)] = claim
+                    return
+            claim.release()
 
     def _next(self) -> Task | None:
         with self._room:
@@ -211,7 +230,10 @@ class Prefetch:
     def _close_room(self) -> None:
         with self._room:
             self._is_stopped = True
+            claims, self._claims = [*self._claims.values()], {}
             self._room.notify_all()
+        for claim in claims:
+            claim.release()
 
     def _has_room(self) -> bool:
         return self._n_items < self._max_items and self._n_bytes < self._max_bytes

@@ -10,6 +10,7 @@ import msgspec
 
 from eyechart.engine.asking import Answer, Asker
 from eyechart.engine.calls import Calls, key_of
+from eyechart.memory import rest_claim
 from eyechart.store.journal import Ask
 from eyechart.types import MODELS_TURN, Message, Reply, Request, Usage
 
@@ -38,6 +39,7 @@ async def converse(asker: Asker, calls: Calls, request: Request, ask: Ask) -> tu
         earlier.append(reply)
         turns[here] = Message("assistant", (reply.text,))
         written[here] = {"role": "assistant", "parts": [{"text": reply.text}]}
+    rest_claim()
     answer = await asker.ask(replace(request, messages=tuple(turns)))
     last = replace(
         answer.replies[0],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
@@ -17,6 +18,11 @@ from eyechart.types import Failure, JudgedScorer, Reply, Sample, Score, Scorer
 
 T = TypeVar("T")
 
+# Characters of a reply that is scored in a thread, one at a time: rules take a second for a few millions, and
+# the loop has to hear from others meanwhile.
+_LARGE = 256 * 1024
+# No model's window holds so many. Of a longer reply the beginning and the end are scored.
+MOST_SCORED = 2**20
 _A_BREATH = 100  # after so many, let the loop hear Ctrl-C: rules alone never wait for anything
 
 
@@ -46,6 +52,7 @@ class Scoring(msgspec.Struct, frozen=True):
     # What the judge has failed to answer in this start: it was asked with patience, and is left alone now.
     in_vain: set[tuple[str, str, int]] = msgspec.field(default_factory=set)
     _at_the_disk: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    _at_the_rules: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
     async def score(self, sample: Sample, trial: int, key: str, reply: Reply) -> Score | None:
         """The run's verdict, kept with the others; None when the scorer failed."""
@@ -58,10 +65,16 @@ class Scoring(msgspec.Struct, frozen=True):
     async def score_by(self, scorer: Scorer, item: Answered, *, use_judge: bool = True) -> Score | None:
         """One scorer's verdict, by the judge where it asks one."""
         sample, trial, key, reply = item.sample, item.trial, item.key, item.reply
+        is_large = len(reply.text) + len(reply.thinking) > _LARGE
+        if is_large:
+            reply = replace(reply, text=_ends(reply.text), thinking=_ends(reply.thinking))
         if self.judge is None or not use_judge or not isinstance(scorer, JudgedScorer):
-            return score_reply(self.journal, scorer, sample, trial, key, reply)
+            if not is_large:
+                return score_reply(self.journal, scorer, sample, trial, key, reply)
+            async with self._at_the_rules:
+                return await asyncio.to_thread(score_reply, self.journal, scorer, sample, trial, key, reply)
         try:
-            verdict = await self.judge.score(scorer, reply, sample, trial, key)
+            verdict = await self.judge.score(scorer, reply, sample, trial, key, in_thread=is_large)
             if verdict.is_provisional:
                 self.in_vain.add((scorer.name, sample.id, trial))
             self.journal.append_score(
@@ -119,6 +132,11 @@ async def at_once(
         while isinstance(found, ExceptionGroup):
             found = found.exceptions[0]
         raise found from None
+
+
+def _ends(text: str) -> str:
+    half = MOST_SCORED // 2
+    return text if len(text) <= MOST_SCORED else f"{text[:half]}\n\n{text[-half:]}"
 
 
 def _keep_slip(journal: Journal, scorer: Scorer, sample: Sample, trial: int, err: Exception) -> None:

@@ -7,24 +7,32 @@ Answers are read with the parser that Node.js and uvicorn use. Everything that c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import socket
 import ssl
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from eyechart.memory import LARGE_BYTES, Claim, current_claim
+
 MAX_ANSWER_BYTES = 64 * 2**20  # an endpoint that sends more has gone wrong, or means harm
 MAX_HEAD_BYTES = 64 * 1024  # the same; counted by segments of the stream, so a little more may pass
 SMALL = 128 * 1024  # bodies below this are sent in one go, together with the head
 
+COPIES = 4  # of an answer at its worst moment: as it came, as one text, decoded, and written to the journal
+_UNKNOWN_BYTES = 4 * 2**20  # from here on, an answer without a length is taken for a very long one
+
 _BUFFER = 16 * 1024  # of each connection, for what comes in: answers are short
 SLICE = 1024 * 1024  # of a large one: what may wait in a socket's buffer while the loop turns to others
+_SURELY_SMALL = LARGE_BYTES // 1024  # when packed: nothing unpacks to much more than a thousand times that
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # zlib's word for: look which it is
 _FIRST_OF_TLS = (b"\x15\x03", b"\x16\x03")  # an alert, a greeting
 
@@ -65,6 +73,9 @@ class Connection(asyncio.BufferedProtocol):
         self._body: list[bytes] = []
         self._n_bytes = 0
         self._is_head_read = False
+        self._claim: Claim | None = None
+        self._n_claimed = 0  # for this answer
+        self._n_allowed = 0  # that may come in before more is asked for
 
     # -- a request ---------------------------------------------------------------------------------
 
@@ -75,6 +86,9 @@ class Connection(asyncio.BufferedProtocol):
             raise Broken("the server closed the connection")
         self.is_reusable = False
         self._n_bytes = 0
+        self._n_claimed = 0
+        self._n_allowed = LARGE_BYTES
+        self._claim = current_claim.get()
         answer: asyncio.Future[Response] = self._loop.create_future()
         self._answer = answer
         n_bytes = sum(map(len, pieces))
@@ -110,6 +124,12 @@ class Connection(asyncio.BufferedProtocol):
         self.is_open = False
         if self._transport is not None:
             self._transport.abort()
+
+    def forget_answer(self) -> None:
+        """Nobody waits for the answer any more, or nobody counts it: it takes no room."""
+        if self._n_claimed and self._claim is not None:
+            self._claim.release()
+            self._n_claimed = 0
 
     def fail(self, why: str) -> None:
         """Tell whoever waits for an answer that there will be none."""
@@ -200,6 +220,34 @@ class Connection(asyncio.BufferedProtocol):
             self.fail("an answer that does not come to its point: its head is too long")
         elif self._n_bytes > MAX_ANSWER_BYTES:
             self.fail(f"an answer of more than {MAX_ANSWER_BYTES // 2**20} MB")
+        elif self._n_bytes > self._n_allowed and self._answer is not None:
+            self._ask_for_room()
+
+    def _ask_for_room(self) -> None:
+        """A large answer: it goes on when there is room for it in memory."""
+        length = self._headers.get("content-length", "")
+        if not length.isdecimal() and self._n_bytes <= _UNKNOWN_BYTES:
+            self._n_allowed = _UNKNOWN_BYTES
+            return
+        self._n_allowed = MAX_ANSWER_BYTES
+        n_bytes = min(int(length), MAX_ANSWER_BYTES) if length.isdecimal() else MAX_ANSWER_BYTES
+        transport = self._transport
+        if transport is not None and not self._claim_room(n_bytes, self._go_on_reading):
+            transport.pause_reading()
+
+    def _go_on_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _claim_room(self, n_bytes: int, go_on: Callable[[], None]) -> bool:
+        self._claim = self._claim or Claim("answer")
+        self._n_claimed += COPIES * n_bytes
+
+        def granted() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is gone
+                self._loop.call_soon_threadsafe(go_on)
+
+        return self._claim.take(COPIES * n_bytes, granted)
 
     def _ends_with_connection(self) -> bool:
         """Whether nothing but its end says how long the answer is."""
@@ -209,22 +257,43 @@ class Connection(asyncio.BufferedProtocol):
         answer = self._answer
         if answer is None or answer.done():
             return
-        try:
-            content = unpacked(b"".join(self._body), self._headers.get("content-encoding", ""))
-        except Broken as err:
-            self.fail(str(err))
-            return
         self._answer = None
-        self._body = []
+        came, self._body = b"".join(self._body), []
+        status, encoding = self._parser.get_status_code(), self._headers.get("content-encoding", "")
+        if encoding and is_packed(encoding) and len(came) > _SURELY_SMALL and not self._n_claimed:
+            unpack = partial(self._settle, answer, status, came, encoding)
+            if not self._claim_room(MAX_ANSWER_BYTES, unpack):
+                return
+        self._settle(answer, status, came, encoding)
+
+    def _settle(self, answer: asyncio.Future[Response], status: int, came: bytes, encoding: str) -> None:
+        """Hand the answer to whoever waits for it."""
+        if answer.done():  # nobody does any more
+            return
         self.idle_since = time.monotonic()
-        answer.set_result(Response(self._parser.get_status_code(), self._headers, content))
+        try:
+            content = unpacked(came, encoding)
+        except Broken as err:
+            self.is_reusable = False
+            answer.set_exception(err)
+        else:
+            if self._n_claimed and self._claim is not None:
+                spare = max(0, self._n_claimed - COPIES * len(content))
+                self._n_claimed -= spare
+                self._claim.shrink(self._claim.n_bytes - spare)
+            answer.set_result(Response(status, self._headers, content))
         if self._room is not None:
             self.resume_writing()
 
 
+def is_packed(encoding: str) -> bool:
+    """Whether an answer has to be unpacked."""
+    return encoding.strip().lower() in ("gzip", "x-gzip", "deflate")
+
+
 def unpacked(content: bytes, encoding: str) -> bytes:
     """Some servers pack their answers though they were told not to."""
-    if not content or encoding.strip().lower() not in ("gzip", "x-gzip", "deflate"):
+    if not content or not is_packed(encoding):
         return content
     unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:

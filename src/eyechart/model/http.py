@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote, urlsplit
 
 from eyechart.errors import ModelError
+from eyechart.memory import current_claim
 from eyechart.model.connection import Broken, Connection, Response, Unreachable, plain
 
 _CONNECT_S = 30.0
@@ -44,7 +45,10 @@ class Http:
             response = await connection.exchange(self._head, pieces)
         except BaseException:  # also when we were told to wait no longer: the answer may still come
             connection.abort()
+            connection.forget_answer()
             raise
+        if current_claim.get() is None:
+            connection.forget_answer()
         if connection.is_reusable and not self._is_closed:
             self._idle.append(connection)
         else:

@@ -9,6 +9,7 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
+from eyechart.memory import LARGE_BYTES, Claim, current_claim
 from eyechart.model import connection
 from eyechart.model.connection import SLICE, SMALL, Broken, Response, Unreachable
 from eyechart.model.http import IDLE_S, check_headers
@@ -39,18 +40,20 @@ class ProxiedHttp:
 
     async def post(self, pieces: Sequence[bytes]) -> Response:
         """Send a body, and wait for the answer; raises `Unreachable` or `Broken`."""
+        own = Claim("answer")
         is_small = sum(map(len, pieces)) < SMALL
         body = b"".join(pieces) if is_small else Pieces(pieces)
         try:
             async with self._session.post(
                 self._url, data=body, proxy=self._proxy, allow_redirects=False
             ) as response:
-                content = await _whole(response)
+                content = await _whole(response, current_claim.get() or own)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as err:
             raise Unreachable(_reason(err)) from err
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as err:
             raise Broken(str(err) or type(err).__name__) from err
         finally:
+            own.release()
             if isinstance(body, Pieces):
                 body.forget()
         headers = {name.lower(): value for name, value in response.headers.items()}
@@ -70,15 +73,25 @@ def _reason(err: aiohttp.ClientError) -> str:
     return said
 
 
-async def _whole(response: aiohttp.ClientResponse) -> bytes:
+async def _whole(response: aiohttp.ClientResponse, claim: Claim) -> bytes:
     parts = []
     n_bytes = 0
+    n_allowed = LARGE_BYTES
     async for part in response.content.iter_any():
         parts.append(part)
         n_bytes += len(part)
         if n_bytes > connection.MAX_ANSWER_BYTES:
             raise Broken(f"an answer of more than {connection.MAX_ANSWER_BYTES // 2**20} MB")
-    return connection.unpacked(b"".join(parts), response.headers.get("Content-Encoding", ""))
+        if n_bytes > n_allowed:
+            n_allowed = connection.MAX_ANSWER_BYTES
+            await claim.take_in_loop(connection.COPIES * (response.content_length or n_allowed))
+    encoding = response.headers.get("Content-Encoding", "")
+    if connection.is_packed(encoding) and not claim.n_bytes:
+        await claim.take_in_loop(connection.COPIES * connection.MAX_ANSWER_BYTES)
+    content = connection.unpacked(b"".join(parts), encoding)
+    if n_allowed > LARGE_BYTES or encoding:
+        claim.shrink(connection.COPIES * len(content))
+    return content
 
 
 class Pieces(Payload):

@@ -11,6 +11,7 @@ from typing import Any
 from eyechart.store import schema
 from eyechart.store.database import connect_to_read, store_errors
 
+_HELD_BYTES = 8 * 2**20  # of texts: rows that are longer than that together are handed out one by one
 PAGE = 500  # rows read at a time: a reader that never lingers lets SQLite fold its log back in
 
 
@@ -35,7 +36,7 @@ class Pages:
                 return
             last = -1
             while (end := db.execute(page, (last, PAGE)).fetchone()[0]) is not None:
-                yield from db.execute(sql, (last, end, *values)).fetchall()
+                yield from _gathered(db.execute(sql, (last, end, *values)))
                 last = end
 
     @contextlib.contextmanager
@@ -55,3 +56,16 @@ def open_to_read(path: Path) -> sqlite3.Connection:
             db.close()
             raise
         return db
+
+
+def _gathered(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+    """All rows, read before the first is handed out, as far as they are short."""
+    rows: list[tuple[Any, ...]] = []
+    n_bytes = 0
+    for row in cursor:
+        rows.append(row)
+        n_bytes += sum(len(value) for value in row if type(value) is bytes)
+        if n_bytes > _HELD_BYTES:
+            yield from rows
+            rows = []
+    yield from rows

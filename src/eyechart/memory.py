@@ -1,0 +1,184 @@
+"""How much memory large things in flight may take together: images being prepared or sent, answers coming in.
+
+Only what is larger than `LARGE_BYTES` is counted here; what is smaller is bounded by how many requests there
+are at once. Whoever wants more than is left waits. One image and one answer are always let through, so that
+something larger than the whole budget still gets its turn, alone.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Literal
+
+Kind = Literal["image", "answer"]
+
+MAX_BYTES = 256 * 2**20
+LARGE_BYTES = 2**20
+
+
+class InFlight:
+    """One budget of bytes. For any thread."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self.max_bytes = max_bytes
+        self.n_bytes = 0
+        self._lock = threading.Lock()
+        self._n_busy: dict[Kind, int] = {"image": 0, "answer": 0}
+        self._waiting: deque[tuple[Claim, int, Callable[[], None]]] = deque()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether anything more may be begun."""
+        return self.n_bytes < self.max_bytes
+
+    def take(self, claim: Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
+        """Count so many more for `claim`; False: not yet, and `granted` is called when it is."""
+        with self._lock:
+            is_next = not any(waiting.kind == claim.kind for waiting, _, _ in self._waiting)
+            if is_next and self._fits(claim, n_bytes):
+                self._grant(claim, n_bytes)
+                return True
+            claim.waits_since = time.monotonic()
+            self._waiting.append((claim, n_bytes, granted))
+            return False
+
+    def give_back(self, claim: Claim, n_bytes: int) -> None:
+        """Count so many less; with all that it has, the claim is over, and waits for nothing more."""
+        with self._lock:
+            if n_bytes >= claim.n_bytes:
+                n_bytes = claim.n_bytes
+                self._waiting = deque(entry for entry in self._waiting if entry[0] is not claim)
+                claim.stop_waiting()
+                if claim.is_busy:
+                    claim.is_busy = False
+                    self._n_busy[claim.kind] -= 1
+            claim.n_bytes -= n_bytes
+            self.n_bytes -= n_bytes
+            granted = self._grant_waiting()
+        for call in granted:
+            call()
+
+    def rest(self, claim: Claim) -> None:
+        """It holds what it holds, and waits for somebody else: it must not keep others from their turn."""
+        with self._lock:
+            if claim.is_busy:
+                claim.is_busy = False
+                self._n_busy[claim.kind] -= 1
+            granted = self._grant_waiting()
+        for call in granted:
+            call()
+
+    def _fits(self, claim: Claim, n_bytes: int) -> bool:
+        # Who has some already gets more: two who wait for each other's would wait for ever.
+        is_first = not self._n_busy[claim.kind]
+        return is_first or claim.is_busy or self.n_bytes + n_bytes <= self.max_bytes
+
+    def _grant(self, claim: Claim, n_bytes: int) -> None:
+        claim.stop_waiting()
+        claim.n_bytes += n_bytes
+        self.n_bytes += n_bytes
+        if not claim.is_busy:
+            claim.is_busy = True
+            self._n_busy[claim.kind] += 1
+
+    def _grant_waiting(self) -> list[Callable[[], None]]:
+        """Whose turn it is now: of each kind in the order in which they came."""
+        granted: list[Callable[[], None]] = []
+        left: deque[tuple[Claim, int, Callable[[], None]]] = deque()
+        held_up: set[Kind] = set()
+        for claim, n_bytes, call in self._waiting:
+            if claim.kind not in held_up and self._fits(claim, n_bytes):
+                self._grant(claim, n_bytes)
+                granted.append(call)
+            else:
+                held_up.add(claim.kind)
+                left.append((claim, n_bytes, call))
+        self._waiting = left
+        return granted
+
+
+class Claim:
+    """What one sample on its way holds of the budget."""
+
+    __slots__ = ("_budget", "is_busy", "kind", "n_bytes", "waited_s", "waits_since")
+
+    def __init__(self, kind: Kind, budget: InFlight | None = None) -> None:
+        self.kind = kind
+        self.n_bytes = 0
+        self.is_busy = False  # it holds something, and gives it back without the help of others
+        self.waits_since: float | None = None
+        self.waited_s = 0.0
+        self._budget = budget or IN_FLIGHT
+
+    def take(self, n_bytes: int, granted: Callable[[], None]) -> bool:
+        """Count so many more; False: not yet, and `granted` is called, from any thread, when it is."""
+        return self._budget.take(self, n_bytes, granted)
+
+    def take_and_wait(self, n_bytes: int) -> None:
+        """Count so many more, as soon as there is room. Not for an event loop."""
+        granted = threading.Event()
+        if not self.take(n_bytes, granted.set):
+            granted.wait()
+
+    async def take_in_loop(self, n_bytes: int) -> None:
+        """The same in an event loop."""
+        import asyncio  # which those who only read images need not pay for
+
+        loop, event = asyncio.get_running_loop(), asyncio.Event()
+
+        def granted() -> None:
+            loop.call_soon_threadsafe(event.set)
+
+        if not self.take(n_bytes, granted):
+            await event.wait()
+
+    def shrink(self, n_bytes: int) -> None:
+        """Hold no more than so many."""
+        if n_bytes < self.n_bytes:
+            self._budget.give_back(self, self.n_bytes - n_bytes)
+
+    def rest(self) -> None:
+        """Hold it while somebody else is asked: those who wait may go on meanwhile."""
+        if self.is_busy:
+            self._budget.rest(self)
+
+    def release(self) -> None:
+        """Give all back, and wait for nothing more."""
+        if self.n_bytes or self.waits_since is not None:
+            self._budget.give_back(self, self.n_bytes)
+
+    def stop_waiting(self) -> None:
+        """It has waited long enough."""
+        self.waited_s = self.total_wait_s()
+        self.waits_since = None
+
+    def total_wait_s(self) -> float:
+        """How long it was held up so far: time that is no endpoint's silence."""
+        since = self.waits_since
+        return self.waited_s + (0.0 if since is None else time.monotonic() - since)
+
+
+IN_FLIGHT = InFlight()
+
+# The sample that the current task or thread works on, as far as it holds anything.
+current_claim: ContextVar[Claim | None] = ContextVar("claim", default=None)
+
+
+def reserve(n_bytes: int) -> None:
+    """Wait until so many more bytes of an image may be held; where nobody counts, at once."""
+    if n_bytes <= LARGE_BYTES:
+        return
+    claim = current_claim.get()
+    if claim is not None and claim.kind == "image":  # else an event loop's, which cannot wait here
+        claim.take_and_wait(n_bytes)
+
+
+def rest_claim() -> None:
+    """Before somebody else is asked: see `Claim.rest`."""
+    claim = current_claim.get()
+    if claim is not None:
+        claim.rest()
