@@ -71,6 +71,7 @@ def test_it_is_kept_but_for_one_of_a_kind_and_everybody_gets_a_turn(
             claim.release()
     while waiting:
         n = next(k for k, one in enumerate(claims) if one.is_busy)
+        assert n not in waiting
         claims[n].release()
     for claim in claims:
         claim.release()

@@ -38,8 +38,9 @@ class InFlight:
     def take(self, claim: Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
         """Count so many more for `claim`; False: not yet, and `granted` is called when it is."""
         with self._lock:
+            # Who has some already gets more at once: two who wait for each other's would wait for ever.
             is_next = not any(waiting.kind == claim.kind for waiting, _, _ in self._waiting)
-            if is_next and self._fits(claim, n_bytes):
+            if claim.is_busy or (is_next and self._fits(claim, n_bytes)):
                 self._grant(claim, n_bytes)
                 return True
             claim.waits_since = time.monotonic()
@@ -73,9 +74,8 @@ class InFlight:
             call()
 
     def _fits(self, claim: Claim, n_bytes: int) -> bool:
-        # Who has some already gets more: two who wait for each other's would wait for ever.
         is_first = not self._n_busy[claim.kind]
-        return is_first or claim.is_busy or self.n_bytes + n_bytes <= self.max_bytes
+        return is_first or self.n_bytes + n_bytes <= self.max_bytes
 
     def _grant(self, claim: Claim, n_bytes: int) -> None:
         claim.stop_waiting()
