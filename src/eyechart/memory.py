@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
@@ -169,12 +170,14 @@ current_claim: ContextVar[Claim | None] = ContextVar("claim", default=None)
 
 
 def reserve(n_bytes: int) -> None:
-    """Wait until so many more bytes of an image may be held; where nobody counts, at once."""
+    """Wait until the image at hand may take so many bytes in all; where nobody counts, at once."""
     if n_bytes <= LARGE_BYTES:
         return
     claim = current_claim.get()
-    if claim is not None and claim.kind == "image":  # else an event loop's, which cannot wait here
-        claim.take_and_wait(n_bytes)
+    if claim is None or claim.kind != "image":  # an event loop's, which cannot wait here
+        return
+    if n_bytes > claim.n_bytes:
+        claim.take_and_wait(n_bytes - claim.n_bytes)
 
 
 def rest_claim() -> None:
@@ -182,3 +185,15 @@ def rest_claim() -> None:
     claim = current_claim.get()
     if claim is not None:
         claim.rest()
+
+
+@contextmanager
+def claiming_image() -> Iterator[None]:
+    """Count what is reserved within; for a thread that looks at one image after the other."""
+    claim = Claim("image")
+    before = current_claim.set(claim)
+    try:
+        yield
+    finally:
+        current_claim.reset(before)
+        claim.release()

@@ -1,10 +1,14 @@
 import io
 import math
 import warnings
+from typing import Any
 
 import pytest
 from PIL import Image as PillowImage
+from PIL import ImageChops
 
+from eyechart import memory
+from eyechart.data import encode
 from eyechart.data.encode import reencode
 from eyechart.data.pixels import inspect
 from eyechart.errors import ImageError
@@ -151,3 +155,51 @@ def test_jpeg_of_a_crop_and_of_a_thin_picture() -> None:
     assert (new.data, new.width, new.height, new.resized) == (out.getvalue(), 20, 10, False)
     thin = reencode(noisy("PNG", (2000, 1)), "x", max_pixels=100, jpeg_quality=75)
     assert (thin.width, thin.height) == (447, 1)
+
+
+# -- larger than the memory of a run ---------------------------------------------------------------
+
+
+def slope(mode: str) -> PillowImage.Image:
+    """Colours that go slowly from one corner to the other, so that any fair way of shrinking agrees."""
+    grey = PillowImage.linear_gradient("L").resize((1003, 701), PillowImage.Resampling.BILINEAR)
+    if mode == "I;16":
+        return grey.convert("I").point(lambda value: value * 256).convert("I;16")
+    return PillowImage.merge("RGB", [grey, grey.rotate(180), grey]).convert(mode)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [
+        ("PNG", "RGB"), ("PNG", "RGBA"), ("PNG", "L"), ("PNG", "I;16"), ("TIFF", "RGB"), ("WEBP", "RGB"),
+        ("JPEG", "RGB"), ("JPEG", "L"), ("JPEG2000", "RGB"), ("BMP", "RGB"), ("PNG", "P"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("quality", [None, 95])
+def test_a_picture_too_large_for_memory_is_shrunk_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, kind: str, mode: str, quality: int | None
+) -> None:
+    out = io.BytesIO()
+    options: dict[str, Any] = {"lossless": True} if kind == "WEBP" else {}
+    slope(mode).save(out, kind, **options)
+    shrunk = []
+    for most in (memory.MAX_BYTES, 1000):
+        monkeypatch.setattr(encode, "MAX_BYTES", most)
+        new = reencode(out.getvalue(), "it", max_side=100, jpeg_quality=quality)
+        assert (new.width, new.height, new.resized) == (100, 69, True)
+        shrunk.append(PillowImage.open(io.BytesIO(new.data)).convert("L"))
+    assert [one.size for one in shrunk] == [(100, 69)] * 2
+    worst = max(ImageChops.difference(*shrunk).tobytes())
+    assert worst <= (40 if mode == "P" else 8)
+
+
+def test_its_turn_and_its_profile_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    exif = PillowImage.Exif()
+    exif[0x0112] = 6
+    for kind in ("PNG", "JPEG"):
+        out = io.BytesIO()
+        slope("RGB").save(out, kind, exif=exif, icc_profile=b"a profile")
+        monkeypatch.setattr(encode, "MAX_BYTES", 1000)
+        new = PillowImage.open(io.BytesIO(reencode(out.getvalue(), "it", max_side=100).data))
+        assert new.getexif().get(0x0112) == 6
+        assert new.info["icc_profile"] == b"a profile"

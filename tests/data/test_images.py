@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eyechart import memory
 from eyechart.data import images
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.errors import ImageError, UsageError
 from eyechart.types import ImageRef
-from support.files import picture
+from support.files import noisy_picture, picture
 
 LOADER = ImageLoader()
 
@@ -215,3 +217,58 @@ def test_a_jpeg_quality_encodes_everything_anew() -> None:
 def test_jpeg_qualities_go_from_1_to_100(quality: int) -> None:
     with pytest.raises(UsageError, match=f"a JPEG quality of {quality}"):
         ImageLoader(jpeg_quality=quality)
+
+
+# -- what takes more memory than it looks like -----------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
+def test_far_more_behind_an_image_than_it_has_is_refused_and_a_little_is_sent(kind: str) -> None:
+    data = picture(kind=kind)
+    padded = data + bytes(2_000_000)
+    with pytest.raises(ImageError, match="bytes lie behind the end of the image"):
+        LOADER.load(data_ref(padded))
+    assert LOADER.load(data_ref(data + bytes(100_000))).n_bytes == len(data) + 100_000
+
+
+def test_a_video_behind_a_photo_is_sent_along() -> None:
+    photo = noisy_picture("JPEG", (1200, 900), quality=95)
+    assert len(photo) > 300_000
+    with_video = photo + 5 * photo.replace(b"\xff", b"\0")
+    assert LOADER.load(data_ref(with_video)).n_bytes == len(with_video)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+def test_an_image_that_is_too_large_to_be_sent_can_be_made_smaller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(images, "MAX_SENT_BYTES", 5_000)
+    ref = file_ref(tmp_path / "a", noisy_picture(kind, (200, 150)))
+    for form in (ref, data_ref(Path(ref.location).read_bytes())):
+        with pytest.raises(ImageError, match="more than is sent as it is") as caught:
+            LOADER.load(form)
+        assert "--max-side" in caught.value.hint
+        assert ImageLoader(max_side=20).load(form).width == 20
+
+
+def test_what_an_image_takes_is_counted_while_it_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = memory.InFlight()
+    monkeypatch.setattr(memory, "IN_FLIGHT", budget)
+    most: list[int] = []
+    take = budget.take
+
+    def watched(claim: memory.Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
+        is_granted = take(claim, n_bytes, granted)
+        most.append(budget.n_bytes)
+        return is_granted
+
+    monkeypatch.setattr(budget, "take", watched)
+    data = picture(size=(2000, 1000))
+    for loader in (ImageLoader(max_side=100), ImageLoader(jpeg_quality=80)):
+        most.clear()
+        with memory.claiming_image():
+            loader.load(data_ref(data))
+        assert max(most) == 4 * 2000 * 1000
+    LOADER.check(data_ref(data))
+    assert len(most) == 2
+    assert budget.n_bytes == 0

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from eyechart.data.pixels import Header, decode, fitted, inspect, open_picture, reason
+from eyechart.data.pixels import Header, decode, decoded_bytes, fitted, inspect, open_picture, reason
 from eyechart.errors import ImageError
+from eyechart.memory import MAX_BYTES, reserve
 from eyechart.quiet import quiet
 
 if TYPE_CHECKING:
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 
 _JPEG_QUALITY = 95
 _ORIENTATION = 0x0112
+_STRIP = 64  # rows
 _PNG_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 _JPEG_MODES = frozenset({"L", "RGB", "CMYK"})
-_Limits: TypeAlias = tuple[int | None, int | None]  # of pixels, and of the longer side
+_Corners: TypeAlias = tuple[int, int, int, int]  # left, top, right, bottom
 
 
 class Encoded(msgspec.Struct, frozen=True):
@@ -47,13 +49,27 @@ def reencode(
     """
     header = inspect(data, what)
     name, picture = open_picture(data, what)
-    decode(picture, what)
-    corners = None if box is None else clipped(box, picture.size, what)
-    limits = (max_pixels, max_side)
+    # Colours that are made out of others take as much again.
+    n_copies = 1 if picture.mode in ("RGB", "L") or box else 2
+    is_huge = box is None and n_copies * decoded_bytes(picture) > MAX_BYTES
+    full = picture.size
     try:
+        if is_huge and name == "JPEG":  # which holds smaller versions of itself
+            width, height = fitted(*full, max_pixels, max_side)
+            picture.draft(None, (2 * width, 2 * height))
+        else:
+            reserve(n_copies * decoded_bytes(picture))
+        decode(picture, what)
+        full = full if name == "JPEG" else picture.size  # which a TIFF turns as it is decoded
+        corners = None if box is None else clipped(box, full, what)
+        left, top, right, bottom = corners or (0, 0, *full)
+        size = fitted(right - left, bottom - top, max_pixels, max_side)
+        resized = size != (right - left, bottom - top)
+        if is_huge and resized:
+            picture = _brought_down(picture, size)
         if jpeg_quality is not None:
-            return _as_jpeg(picture, corners, limits, jpeg_quality)
-        return _cut_and_saved(picture, corners, limits, _target(header, corners))
+            return _as_jpeg(picture, corners, size, jpeg_quality, resized=resized)
+        return _cut_and_saved(picture, corners, size, _target(header, corners), resized=resized)
     except (OSError, ValueError, MemoryError) as err:  # a pixel format that Pillow reads but cannot change
         raise ImageError(
             f"{what}: a {name} of mode {picture.mode} that cannot be cut, shrunk or saved ({reason(err)})",
@@ -61,21 +77,41 @@ def reencode(
         ) from err
 
 
-def _target(header: Header, corners: tuple[int, int, int, int] | None) -> str:
+def _brought_down(picture: Picture, size: tuple[int, int]) -> Picture:
+    """A picture that takes too much memory to be copied, in strips: at least twice the size it shall have."""
+    factor = min(picture.width // (2 * size[0]), picture.height // (2 * size[1]))
+    if factor < 2:
+        return picture
+    width, height = -(-picture.width // factor), -(-picture.height // factor)
+    rough: Picture | None = None
+    for top in range(0, height, _STRIP):
+        bottom = min(picture.height, (top + _STRIP) * factor)
+        strip = _smooth(picture.crop((0, top * factor, picture.width, bottom))).reduce(factor)
+        if rough is None:
+            from PIL.Image import new as new_picture
+
+            rough = new_picture(strip.mode, (width, height))
+        rough.paste(strip, (0, top))
+    assert rough is not None
+    if profile := picture.info.get("icc_profile"):
+        rough.info["icc_profile"] = profile
+    rough.getexif()[_ORIENTATION] = _orientation(picture)
+    return rough
+
+
+def _target(header: Header, corners: _Corners | None) -> str:
     is_webp = header.format == "WEBP" and not header.is_animated and corners is None
     return header.format if header.format == "JPEG" or is_webp else "PNG"
 
 
 def _cut_and_saved(
-    picture: Picture, corners: tuple[int, int, int, int] | None, limits: _Limits, format: str
+    picture: Picture, corners: _Corners | None, size: tuple[int, int], format: str, *, resized: bool
 ) -> Encoded:
     orientation = _orientation(picture)
     profile = picture.info.get("icc_profile")
     if corners is not None:
         with quiet():  # Pillow warns about crops above half of our limit
             picture = picture.crop(corners)
-    size = fitted(*picture.size, *limits)
-    resized = size != picture.size
     if resized:
         from PIL.Image import Resampling
 
@@ -84,7 +120,7 @@ def _cut_and_saved(
 
 
 def _as_jpeg(
-    picture: Picture, corners: tuple[int, int, int, int] | None, limits: _Limits, quality: int
+    picture: Picture, corners: _Corners | None, size: tuple[int, int], quality: int, *, resized: bool
 ) -> Encoded:
     """InSight-o3's steps: to RGB, then Lanczos, then Pillow's plain JPEG, without turn and colour profile.
 
@@ -96,9 +132,7 @@ def _as_jpeg(
     with quiet():  # Pillow warns about large crops, and about palettes whose transparency it drops
         picture = picture if corners is None else picture.crop(corners)
         grey = _smooth(picture) if picture.mode.startswith("I") else picture
-        picture = grey.convert("RGB")
-    size = fitted(*picture.size, *limits)
-    resized = size != picture.size
+        picture = grey if grey.mode == "RGB" else grey.convert("RGB")  # which would copy it
     if resized:
         picture = picture.resize(size, Resampling.LANCZOS)
     out = BytesIO()

@@ -22,17 +22,19 @@ import msgspec
 
 from eyechart.data.cells import Cells
 from eyechart.data.encode import reencode
-from eyechart.data.limits import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES, MAX_FILE_BYTES
+from eyechart.data.limits import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES, MAX_FILE_BYTES, MAX_SENT_BYTES
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.paths import REFUSALS
 from eyechart.data.pixels import MIME, decode_fully, fitted, inspect
 from eyechart.errors import ImageError, UsageError
+from eyechart.memory import claiming_image, reserve
 from eyechart.types import Image, ImageRef
 
 if TYPE_CHECKING:
     from eyechart.data.fetch import Fetcher
 
 _LONGEST_SHOWN = 200  # characters of a path in a message
+_SENT_AS_THEY_ARE = (b"\x89PNG", b"\xff\xd8\xff")
 _BLANKS = b" \t\r\n\v\f"
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]")
 
@@ -86,6 +88,8 @@ class ImageLoader:
         is_too_large = fitted(*size, self.max_pixels, self.max_side) != size
         must_change = header.format not in MIME or header.is_animated or ref.box is not None or is_too_large
         if not must_change and self.jpeg_quality is None:
+            if len(raw.data) > MAX_SENT_BYTES:
+                raise _too_large(what, len(raw.data))
             return Image(
                 base64=raw.base64 or pybase64.b64encode(raw.data),
                 mime=MIME[header.format],
@@ -135,9 +139,10 @@ class ImageLoader:
 
     def check(self, ref: ImageRef) -> tuple[int, int, int]:
         """Decode every pixel; width, height and bytes of the file, or `ImageError`."""
-        data = self._read(ref).data
-        header = decode_fully(data, str(ref))
-        return header.width, header.height, len(data)
+        with claiming_image():
+            data = self._read(ref).data
+            header = decode_fully(data, str(ref))
+            return header.width, header.height, len(data)
 
     def fingerprint(self, ref: ImageRef) -> str:
         """Which picture this is, without reading it: changes when the file, the crop or our options do."""
@@ -178,7 +183,8 @@ class ImageLoader:
             return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
         if ref.kind == "url":
             return self._download(ref.location)
-        return _Raw(_read_picture(ref), path=None if ref.box else ref.location)
+        is_sent_as_it_is = ref.box is None and not (self.max_pixels or self.max_side or self.jpeg_quality)
+        return _Raw(_read_picture(ref, is_sent_as_it_is), path=None if ref.box else ref.location)
 
     def _parquet_cell(self, ref: ImageRef) -> bytes | str:
         _status(ref)
@@ -227,6 +233,7 @@ def _status(ref: ImageRef) -> os.stat_result:
 
 
 def _read_cell(ref: ImageRef, cells: Cells) -> bytes:
+    reserve(ref.length * 7 // 4)  # the text, and what it stands for
     if not cells.knows(ref.location):
         _status(ref)  # a file that can be read, or a message that says why not
     with _reading(ref):
@@ -238,12 +245,24 @@ def _read_cell(ref: ImageRef, cells: Cells) -> bytes:
     return data
 
 
-def _read_picture(ref: ImageRef) -> bytes:
+def _read_picture(ref: ImageRef, is_sent_as_it_is: bool) -> bytes:
     size = _status(ref).st_size
     if size > MAX_FILE_BYTES:
         raise ImageError(f"{ref}: {size // 1_000_000} MB, more than a picture can have")
+    reserve(size * 7 // 3)  # the file, and its base64
     with _reading(ref), open(ref.location, "rb", buffering=0) as file:  # noqa: PTH123
+        # Not read whole only to be refused; other formats are encoded anew, and become smaller.
+        if size > MAX_SENT_BYTES and is_sent_as_it_is and file.read(4).startswith(_SENT_AS_THEY_ARE):
+            raise _too_large(str(ref), size)
+        file.seek(0)
         return file.readall()
+
+
+def _too_large(what: str, n_bytes: int) -> ImageError:
+    return ImageError(
+        f"{what}: {n_bytes // 1_000_000} MB, more than is sent as it is ({MAX_SENT_BYTES // 2**20} MB)",
+        hint="--max-side and --jpeg-quality make images smaller",
+    )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import msgspec
 
 from eyechart.data.headers import size_of
 from eyechart.errors import ImageError
+from eyechart.memory import reserve
 from eyechart.quiet import quiet
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 # The limit at which Pillow raises; a picture of this size takes half a gigabyte when decoded.
 MAX_DECODED_PIXELS = 178_956_970
+
+# Behind an image's end: what is less than both is sent with it.
+_MAX_BEHIND = 2**20
+_TIMES_BEHIND = 10
 
 # Sent as they are. Every known endpoint reads these; others are turned into PNG.
 MIME = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -104,7 +109,8 @@ def reason(err: BaseException) -> str:
 
 
 def decode(picture: Picture, what: str) -> Picture:
-    """The same picture with its pixels."""
+    """The same picture with its pixels, when there is room for them in memory."""
+    reserve(decoded_bytes(picture))
     try:
         picture.load()
     except Exception as err:  # as above: what the decoder raises depends on where the damage lies
@@ -112,6 +118,12 @@ def decode(picture: Picture, what: str) -> Picture:
             f"{what}: the picture is truncated or broken ({reason(err)})", hint="fetch or export it again"
         ) from err
     return picture
+
+
+def decoded_bytes(picture: Picture) -> int:
+    """What its pixels take: Pillow spends four bytes on most, whatever the mode."""
+    width, height = picture.size
+    return width * height * (1 if picture.mode in ("1", "L", "P") else 4)
 
 
 def inspect(data: bytes, what: str) -> Header:
@@ -128,8 +140,23 @@ def inspect(data: bytes, what: str) -> Header:
     except Exception as err:  # counting frames walks through the whole file
         raise ImageError(f"{what}: a broken {name} file ({reason(err)})") from err
     if not _looks_whole(name, data):
+        source = getattr(picture, "fp", None)  # which is forgotten with the last pixel
         decode(picture, what)
+        if name in MIME and not is_animated and source is not None:
+            _refuse_padding(source.tell(), len(data), what)
+    elif name == "WEBP":
+        _refuse_padding(int.from_bytes(data[4:8], "little") + 8, len(data), what)
     return Header(name, *picture.size, is_animated)
+
+
+def _refuse_padding(end: int, n_bytes: int, what: str) -> None:
+    """A short video behind a photo is sent along, as in the file; far more than the image has is refused."""
+    behind = n_bytes - end
+    if behind > max(_MAX_BEHIND, _TIMES_BEHIND * end):
+        raise ImageError(
+            f"{what}: {behind:,} bytes lie behind the end of the image, which has {end:,}",
+            hint="the file is damaged or holds something else; save the image anew",
+        )
 
 
 def decode_fully(data: bytes, what: str) -> Header:
