@@ -3,14 +3,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from eyechart.data import parquet
 from eyechart.data.images import ImageLoader
+from eyechart.data.parquet import ParquetCells, ParquetReader
 from eyechart.data.source import open_source
 from eyechart.errors import DataError, ImageError, MissingExtra
 from eyechart.types import ImageRef
 from support.files import picture, picture_base64
 
 pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 
 def write(path: Path, columns: dict[str, Any], *, rows_per_group: int = 2) -> Path:
@@ -84,3 +89,79 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingExtra, match=r"pip install 'eyechart\[parquet\]'"):
         open_source(path)
+
+
+# -- a few bytes that unpack to very many ----------------------------------------------------------
+
+
+def long_rows(path: Path, n_rows: int, long: int, **options: Any) -> Path:
+    questions = ["Q?"] * n_rows
+    questions[long] = "x" * 50_000
+    table = pa.table({"id": [str(n) for n in range(n_rows)], "question": questions, "answer": ["A"] * n_rows})
+    pq.write_table(table, path, compression="zstd", **options)
+    return path
+
+
+@pytest.mark.parametrize("use_dictionary", [True, False])
+@pytest.mark.parametrize("n_rows", [1, 3, 200])
+def test_a_row_has_the_limit_that_it_has_in_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_rows: int, use_dictionary: bool
+) -> None:
+    monkeypatch.setattr(parquet, "MAX_ROW_BYTES", 20_000)
+    monkeypatch.setattr(parquet, "_BATCH_BYTES", 20_000)
+    long = n_rows // 2
+    path = long_rows(tmp_path / "a.parquet", n_rows, long, use_dictionary=use_dictionary)
+    problems: list[DataError] = []
+    rows = list(ParquetReader(path).rows((), problems.append))
+    assert [row.number for row in rows] == [n + 1 for n in range(n_rows) if n != long]
+    assert [f"row {long + 1}: more than 256 MB" in str(problem) for problem in problems] == [True]
+    with pytest.raises(DataError, match="more than 256 MB"):
+        list(ParquetReader(path).rows(()))
+
+
+def test_a_value_that_stands_for_many_rows_is_not_unpacked_for_all_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array([0] * 100), pa.array(["y" * 10_000]))
+    pq.write_table(pa.table({"question": values}), tmp_path / "a.parquet")
+    monkeypatch.setattr(parquet, "_BATCH_BYTES", 30_000)
+    with pq.ParquetFile(tmp_path / "a.parquet") as file:
+        sizes = [batch.num_rows for batch in parquet._batches(file, 0, ["question"])]
+    assert sum(sizes) == 100
+    assert max(sizes) <= 3
+
+
+@settings(max_examples=30, deadline=None)
+@given(order=st.lists(st.integers(0, 49), max_size=40), data=st.data())
+def test_cells_are_found_in_any_order(
+    order: list[int], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("cells") / "a.parquet"
+    cells = [bytes([n]) * (n + 1) * 100 for n in range(50)]
+    table = pa.table({"image": pa.array([{"bytes": cell, "path": None} for cell in cells])})
+    pq.write_table(table, path, row_group_size=data.draw(st.sampled_from([7, 20, 50])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet, "_BATCH_BYTES", data.draw(st.sampled_from([1, 300_000, 10**9])))
+        patch.setattr(parquet, "_KEPT_BYTES", data.draw(st.sampled_from([1, 10_000, 10**9])))
+        patch.setattr(parquet, "_WINDOWS", data.draw(st.sampled_from([1, 8])))
+        reader = ParquetCells()
+        for row in order:
+            ref = ImageRef(kind="parquet", location=str(path), offset=row, column="image")
+            assert reader.read(ref) == cells[row]
+        reader.close()
+
+
+def test_a_cell_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "MAX_ROW_BYTES", 20_000)
+    monkeypatch.setattr(parquet, "_BATCH_BYTES", 20_000)
+    table = pa.table({"image": pa.array([b"a" * 10, b"b" * 50_000, b"c" * 10], pa.binary())})
+    pq.write_table(table, tmp_path / "a.parquet")
+    reader = ParquetCells()
+    refs = [
+        ImageRef(kind="parquet", location=str(tmp_path / "a.parquet"), offset=n, column="image")
+        for n in range(3)
+    ]
+    assert [reader.read(refs[0]), reader.read(refs[2])] == [b"a" * 10, b"c" * 10]
+    with pytest.raises(ImageError, match="more than 256 MB"):
+        reader.read(refs[1])
+    reader.close()

@@ -76,6 +76,7 @@ class ImageLoader:
     def close(self) -> None:
         """Close the data files that are kept open. No thread may be loading now."""
         self._cells.close()
+        self._parquet.close()
 
     def load(self, ref: ImageRef) -> Image:
         """The picture, checked and encoded only as far as it has to be; `ImageError` if it cannot be sent."""

@@ -1,8 +1,10 @@
 """Parquet files, with the pictures left in them.
 
 Pictures stored as bytes, or the way Hugging Face stores them (a struct of bytes and path), become
-references by row number; the reader below fetches one when it is needed and keeps the row group it
-came from for the next.
+references by row number; the reader below fetches one when it is needed and stays there for the next.
+
+A file of some KB can unpack to gigabytes, so a row group is read a few rows at a time, and a row has the
+limit that it has in other files.
 """
 
 from __future__ import annotations
@@ -16,12 +18,16 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.rows import Blob, OnProblem, Row, raise_problem
+from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, raise_problem
 from eyechart.errors import DataError, ImageError, MissingExtra, shortened
 from eyechart.types import ImageRef
 
 _BATCH_ROWS = 64
-_CACHED_BYTES = 256 * 1024 * 1024  # of row groups besides the last one used
+_BATCH_BYTES = 64 * 1024 * 1024  # that a batch may unpack to, by what the file says of its size
+_KEPT_BYTES = 16 * 1024 * 1024  # of the cells before the last one read, and so many of them
+_KEPT_CELLS = 64
+_WINDOWS = 8  # columns of row groups that are read at the same time
+_TOO_LONG = f"more than {MAX_ROW_BYTES // 2**20} MB"
 _ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second picture of a list column
 
 
@@ -69,6 +75,14 @@ class ParquetReader(msgspec.Struct):
                 try:
                     for record in _records(file, group, wanted, n_rows):
                         number += 1
+                        if record is None:
+                            on_problem(
+                                DataError(
+                                    f"{self.path.name}: row {number}: {_TOO_LONG}",
+                                    hint="keep large images in files beside it",
+                                )
+                            )
+                            continue
                         values = {
                             name: self._value(record.get(name), name, number, is_unread=name in unread)
                             if name in blobs
@@ -106,12 +120,31 @@ class ParquetReader(msgspec.Struct):
         return ImageRef(kind="parquet", location=str(self.path), offset=number - 1, column=column)
 
 
-def _records(file: Any, group: int, columns: list[str], n_rows: int) -> Iterator[dict[str, Any]]:
+def _records(file: Any, group: int, columns: list[str], n_rows: int) -> Iterator[dict[str, Any] | None]:
+    """The rows of a group; None for one that is too long."""
     if not columns:
         yield from ({} for _ in range(n_rows))
         return
-    for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group], columns=columns):
-        yield from batch.to_pylist()
+    for batch in _batches(file, group, columns):
+        yield from [None] if batch is None else batch.to_pylist()
+
+
+def _batches(file: Any, group: int, columns: list[str]) -> Iterator[Any]:
+    """A few rows at a time; None for a row that is too long."""
+    metadata = file.metadata.row_group(group)
+    chunks = (metadata.column(index) for index in range(metadata.num_columns))
+    n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks if _is_of(chunk.path_in_schema, columns))
+    if metadata.num_rows == 1 and n_bytes > MAX_ROW_BYTES:  # it need not be unpacked to be refused
+        yield None
+        return
+    # One value may stand for all rows (a dictionary of one entry), so each may be as long as all together.
+    n_rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, n_bytes)))
+    for batch in file.iter_batches(batch_size=n_rows, row_groups=[group], columns=columns):
+        yield None if batch.num_rows == 1 and batch.nbytes > MAX_ROW_BYTES else batch
+
+
+def _is_of(path: str, columns: list[str]) -> bool:
+    return any(path == column or path.startswith(f"{column}.") for column in columns)
 
 
 def _is_full(file: Any, group: int, column: str) -> bool:
@@ -133,11 +166,16 @@ def _is_full(file: Any, group: int, column: str) -> bool:
 
 
 class ParquetCells:
-    """Single cells by row number, with the last row groups' columns kept. Safe to share by threads."""
+    """Single cells by row number: quick where one asks for them in about their order. For any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._groups: OrderedDict[tuple[str, int, str], Any] = OrderedDict()
+        self._windows: OrderedDict[tuple[str, int, str], _Window] = OrderedDict()
+
+    def close(self) -> None:
+        """Close the files that are kept open. No thread may be reading now."""
+        while self._windows:
+            self._windows.popitem()[1].close()
 
     def read(self, ref: ImageRef) -> bytes | str:
         """The bytes (or base64 text) that a reference of kind ``parquet`` points at."""
@@ -148,8 +186,10 @@ class ParquetCells:
                     if column not in file.schema_arrow.names and (match := _ITEM.fullmatch(column)):
                         column, index = match[1], int(match[2])
                     group, row = _group_of(file, ref.offset)
-                    values = self._column(file, ref.location, group, column)
-                    value = values[row].as_py()
+                cell = self._window(ref.location, group, column).cell(row)
+                if cell is None:
+                    raise ImageError(f"{ref}: {_TOO_LONG}", hint="keep large images in files beside it")
+                value = cell[0].as_py()
             except _damage() as err:
                 why = shortened(str(err))
                 raise ImageError(f"{ref}: the picture cannot be read ({why})") from err
@@ -161,16 +201,57 @@ class ParquetCells:
             raise ImageError(f"{ref}: no picture in column {ref.column!r}")
         return value
 
-    def _column(self, file: Any, path: str, group: int, column: str) -> Any:
+    def _window(self, path: str, group: int, column: str) -> _Window:
         key = (path, group, column)
-        if key not in self._groups:
-            self._groups[key] = file.read_row_group(group, columns=[column]).column(0)
-            while (
-                len(self._groups) > 1 and sum(kept.nbytes for kept in self._groups.values()) > _CACHED_BYTES
-            ):
-                self._groups.popitem(last=False)
-        self._groups.move_to_end(key)
-        return self._groups[key]
+        if key not in self._windows:
+            self._windows[key] = _Window(path, group, column)
+            if len(self._windows) > _WINDOWS:
+                self._windows.popitem(last=False)[1].close()
+        self._windows.move_to_end(key)
+        return self._windows[key]
+
+
+class _Window:
+    """A column of a row group, read from its beginning on; the cells before the last one stay for a while."""
+
+    def __init__(self, path: str, group: int, column: str) -> None:
+        self._where = (group, [column])
+        self._file = _parquet_file(Path(path))
+        self._start()
+
+    def cell(self, row: int) -> Any:
+        """An array with this one cell; None if it is too long."""
+        if row < self._next and row not in self._kept:
+            self._start()
+        while row >= self._next:
+            self._advance()
+        return self._kept[row]
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _start(self) -> None:
+        self._batches = _batches(self._file, *self._where)
+        self._kept: OrderedDict[int, Any] = OrderedDict()
+        self._next = 0
+
+    def _advance(self) -> None:
+        batch = next(self._batches, None) if self._next < self._n_rows else None
+        if self._next >= self._n_rows:
+            raise IndexError("no such row")
+        n_rows = 1 if batch is None else batch.num_rows
+        for index in range(n_rows):
+            self._kept[self._next + index] = None if batch is None else batch.column(0).slice(index, 1)
+        self._next += n_rows
+        while len(self._kept) > n_rows and (len(self._kept) > _KEPT_CELLS or self._n_bytes() > _KEPT_BYTES):
+            self._kept.popitem(last=False)
+
+    @property
+    def _n_rows(self) -> int:
+        return int(self._file.metadata.row_group(self._where[0]).num_rows)
+
+    def _n_bytes(self) -> int:
+        return sum(cell.nbytes for cell in self._kept.values() if cell is not None)
 
 
 def _group_of(file: Any, row: int) -> tuple[int, int]:
