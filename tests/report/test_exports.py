@@ -177,3 +177,13 @@ def test_every_file_says_what_a_sample_cost(tmp_path: Path) -> None:
     write_parquet([result(0), result(1, "failed")], tmp_path / "r.parquet", price)
     costs = parquet.read_table(tmp_path / "r.parquet")["cost"].to_pylist()
     assert costs == [pytest.approx(0.002), None]
+
+
+def test_long_replies_are_not_held_together_for_parquet(
+    tmp_path: Path, results: list[Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("eyechart.report.exports._CHARS_PER_GROUP", 1)
+    write_parquet(results, tmp_path / "out.parquet")
+    with parquet.ParquetFile(tmp_path / "out.parquet") as file:
+        assert (file.num_row_groups, file.metadata.num_rows) == (len(results), len(results))

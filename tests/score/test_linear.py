@@ -8,14 +8,17 @@ must not take more than its share more when the reply is four times as long, on 
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import time
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
 
 from eyechart import registry
 from eyechart.judging import conclude
-from eyechart.types import JudgedScorer, Reply, Sample
+from eyechart.types import JudgedScorer, Reply, Sample, Scorer
 
 N_CHARS = 50_000
 QUICK_S = 0.25  # nothing is told apart below this
@@ -107,3 +110,28 @@ def is_linear(name: str, piece: str, around: tuple[str, str], sample: Sample) ->
 @pytest.mark.parametrize("name", sorted(registry.scorers.names()))
 def test_a_scorer_is_linear(name: str) -> None:
     assert not [case for case in cases(name) if not is_linear(name, *case)]
+
+
+def test_no_scorer_keeps_the_texts_of_long_replies() -> None:
+    """What is remembered for the next reply must not grow with the replies."""
+    n_chars, n_replies = 100_000, 12
+    kept = {}
+    for name in registry.scorers.names():
+        scorer = registry.scorers.get(name)
+        replies = [Reply(text=f"{n} " + "two dogs, dont they? " * (n_chars // 21)) for n in range(n_replies)]
+        sample = Sample(id="1", question="Q?", golds=("two",))
+        for reply in replies[:3]:
+            _score(scorer, reply, sample)  # what is made once, whatever the replies
+        gc.collect()
+        tracemalloc.start()
+        for reply in replies[3:]:
+            _score(scorer, reply, sample)
+        gc.collect()
+        kept[name] = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    assert {name: n_bytes for name, n_bytes in kept.items() if n_bytes > 3 * n_chars} == {}
+
+
+def _score(scorer: Scorer, reply: Reply, sample: Sample) -> None:
+    with contextlib.suppress(Exception):  # a sample that is not of its kind
+        scorer(reply, sample)

@@ -7,9 +7,8 @@ price of the model's tokens, each sample says what its reply cost.
 from __future__ import annotations
 
 import csv
-import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,8 @@ __all__ = [
     "write_xlsx",
 ]
 
-_ROWS_PER_GROUP = 2000  # of a Parquet file: held in memory at once
+_ROWS_PER_GROUP = 2000  # of a Parquet file: held in memory at once,
+_CHARS_PER_GROUP = 2**23  # as far as they are short
 
 # Spreadsheets run a cell that begins with one of these as a formula (OWASP, "CSV Injection"), the
 # full-width forms too where such keyboards are in use.
@@ -110,12 +110,25 @@ def write_parquet(results: Iterable[Result], path: str | Path, price: Price | No
     rows = to_rows(results, price)
     schema = pyarrow.schema([(name, _parquet_type(name, pyarrow)) for name in rows.columns])
     with replacing(path) as place, pyarrow.parquet.ParquetWriter(place, schema) as writer:
-        while chunk := list(itertools.islice(rows.cells, _ROWS_PER_GROUP)):
+        for chunk in _chunks(rows.cells):
             columns = [
                 pyarrow.array([_typed(cell, name) for cell in column], type=schema.field(name).type)
                 for name, column in zip(rows.columns, zip(*chunk, strict=True), strict=True)
             ]
             writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+
+
+def _chunks(rows: Iterable[Sequence[Cell]]) -> Iterator[list[Sequence[Cell]]]:
+    chunk: list[Sequence[Cell]] = []
+    n_chars = 0
+    for row in rows:
+        chunk.append(row)
+        n_chars += sum(len(cell) for cell in row if isinstance(cell, str))
+        if len(chunk) == _ROWS_PER_GROUP or n_chars > _CHARS_PER_GROUP:
+            yield chunk
+            chunk, n_chars = [], 0
+    if chunk:
+        yield chunk
 
 
 def _guarded_cell(cell: Cell) -> Cell:

@@ -23,6 +23,7 @@ _NEGATED = re.compile(
     r"|(?:不是|并非|而非|不选|不能选|不应选|排除|没有|没|不|非)[\"'*(\s]*(?:选项)?$",
     re.IGNORECASE,
 )
+_SHORT = 400  # characters of options that are prepared once for thousands of questions
 _JOINS_BEFORE = frozenset("&")  # "R&D"
 _JOINS_AFTER = frozenset("+#&")  # "Disney+", "C#", "AT&T"
 
@@ -111,14 +112,13 @@ def is_part_of_more(text: str, start: int, end: int) -> bool:
 def options_of(choices: Mapping[str, str]) -> Options:
     """Options prepared for reading; the same choices are prepared once."""
     try:
-        "".join(choices.values())  # the quickest way to see that all are texts, as nearly always
+        n_chars = len("".join(choices.values()))  # also the quickest way to see that all are texts
     except TypeError:
-        return _prepared(tuple((str(letter), str(text)) for letter, text in choices.items()))
-    return _prepared(tuple(choices.items()))
+        return _prepare(tuple((str(letter), str(text)) for letter, text in choices.items()))
+    return (_prepared if n_chars <= _SHORT else _prepared_long)(tuple(choices.items()))
 
 
-@lru_cache(maxsize=4096)
-def _prepared(choices: tuple[tuple[str, str], ...]) -> Options:
+def _prepare(choices: tuple[tuple[str, str], ...]) -> Options:
     by_case: dict[str, tuple[str, ...]] = {}
     by_text: dict[str, tuple[str, ...]] = {}
     for letter, text in choices:
@@ -136,6 +136,11 @@ def _prepared(choices: tuple[tuple[str, str], ...]) -> Options:
     )
 
 
+# Long ones come again at once or not at all, and thousands of them would fill the memory.
+_prepared = lru_cache(maxsize=4096)(_prepare)
+_prepared_long = lru_cache(maxsize=64)(_prepare)
+
+
 def _only(letters: tuple[str, ...]) -> str | None:
     return letters[0] if len(letters) == 1 else None
 
@@ -148,7 +153,7 @@ def _words(text: str) -> str:
 
 def _spans(words: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Where `words` stand in `text` as whole words, in any case and with any spaces between them."""
-    find = _finder(words).search
+    find = (_finder if len(words) <= _SHORT else _long_finder)(words).search
     while found := find(text, start, end):
         begin, stop = found.span()
         is_whole = _begins_word(words, text, begin) and _ends_word(words, text, stop)
@@ -157,10 +162,13 @@ def _spans(words: str, text: str, start: int, end: int) -> Iterator[tuple[int, i
         start = stop if is_whole else begin + 1
 
 
-@lru_cache(maxsize=16384)
-def _finder(words: str) -> re.Pattern[str]:
+def _compile(words: str) -> re.Pattern[str]:
     # Edges are checked by hand: a class of letters in the pattern costs 10 ms to compile, for every option.
     return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+
+
+_finder = lru_cache(maxsize=16384)(_compile)
+_long_finder = lru_cache(maxsize=64)(_compile)
 
 
 def _begins_word(words: str, text: str, at: int) -> bool:

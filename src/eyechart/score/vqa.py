@@ -23,6 +23,7 @@ NUMBER_WORDS = {
 
 _DIGIT_COMMA_DIGIT = re.compile(r"\d,\d")
 _LONE_PERIOD = re.compile(r"(?<!\d)\.(?!\d)")
+_SHORT = 200  # characters of an answer that may come again: a long reply is not worth its memory
 _PERIODS_DROPPED = 32  # as published: a regex flag stands where the count belongs
 
 
@@ -46,13 +47,17 @@ def vqa_accuracy(prediction: str, answers: Answers) -> float:
     return add_in_order(credits) / len(credits)
 
 
-@lru_cache(maxsize=4096)  # ten people often give the same answer
 def normalise_vqa(text: str) -> str:
     """The form in which VQA accuracy compares answers.
 
     >>> normalise_vqa("The two dogs, dont they?")
     "2 dogs don't they"
     """
+    return _normalised(text) if len(text) <= _SHORT else _normalised.__wrapped__(text)
+
+
+@lru_cache(maxsize=4096)  # ten people often give the same answer
+def _normalised(text: str) -> str:
     text = strip_vqa_punctuation(text.replace("\n", " ").replace("\t", " ").strip())
     words = [NUMBER_WORDS.get(word, word) for word in text.lower().split()]
     return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in ARTICLES)
