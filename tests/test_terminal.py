@@ -49,6 +49,7 @@ def test_one_line_is_one_line(text: str) -> None:
     assert len(one_line(text).splitlines()) <= 1
 
 
+@pytest.mark.slow
 def test_nothing_else_in_the_package_writes_to_the_terminal() -> None:
     package = Path(eyechart.__file__).parent
     # The second one is a child that speaks JSON to us by its stdout.

@@ -109,6 +109,7 @@ class Redirecting(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None: ...
 
 
+@pytest.mark.slow
 def test_a_redirect_to_what_is_no_address(tmp_path: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), Redirecting) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -120,6 +121,7 @@ def test_a_redirect_to_what_is_no_address(tmp_path: Path) -> None:
     assert "leads to what is no address" in done.out
 
 
+@pytest.mark.slow
 def test_damaged_parquet_pages(tmp_path: Path) -> None:
     rng = random.Random(4)
     n = 400

@@ -107,6 +107,7 @@ def test_other_flags_are_refused_by_name(user: User, flags: list[object]) -> Non
     assert not user.server.asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "n_asked"),
     [

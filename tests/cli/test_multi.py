@@ -701,6 +701,7 @@ def test_as_json(place: Path) -> None:
     assert Path(place / done.json["folder"]) == place / ".." / "results" / only_run(place).name
 
 
+@pytest.mark.slow
 def test_every_way_in_says_what_is_left_out_and_which_images_are_not_shown(
     place: Path, data: MultiData
 ) -> None:
@@ -777,6 +778,7 @@ def test_a_class_that_gives_no_prediction_is_quoted_in_its_own_words(place: Path
         assert {entry["feedback"] for entry in read(path).values()} == {"context too long"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("education", ["小学", "", None])
 def test_an_unknown_education_is_counted_as_other_by_both_commands(
     place: Path, data: MultiData, education: str | None

@@ -57,6 +57,7 @@ REPEATED: dict[str, Callable[[str], Answer]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", REPEATED)
 @pytest.mark.parametrize("key", ["sk-0123456789-abcdefgh", "sk-secret-1", "sk/with+signs=and%more"])
 def test_a_key_that_an_endpoint_repeats_is_in_no_file_and_no_message(

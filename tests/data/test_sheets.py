@@ -142,11 +142,13 @@ def test_a_sheet_ends_where_excels_ends(tmp_path: Path, cells: list[str], why: s
         sheets.refuse_too_large(path)
 
 
+@pytest.mark.slow
 def test_one_cell_in_the_last_column_and_one_in_the_last_row(tmp_path: Path) -> None:
     assert len(SheetReader(sheet_of(tmp_path / "wide.xlsx", "A1", "XFD2")).columns()) == 16_384
     assert values(sheet_of(tmp_path / "tall.xlsx", "A1", "A1048576")) == [{"index": "index"}]
 
 
+@pytest.mark.slow
 def test_a_child_that_computes_for_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheets, "MAX_CPU_S", 1)
     path = sheet_of(tmp_path / "slow.xlsx", "A1", "CV1000000")

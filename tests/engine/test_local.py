@@ -663,6 +663,7 @@ def test_a_huge_reply_is_scored_beside_the_loop_by_its_ends_and_kept_whole(journ
     assert [result.reply.text for result in results(journal) if result.reply] == [huge, "1"]
 
 
+@pytest.mark.slow
 def test_long_replies_are_read_from_the_journal_one_by_one(journal: Journal) -> None:
     run(journal, ScriptedModel(lambda _: "x" * 3_000_000), of=samples(30))
     journal.flush()

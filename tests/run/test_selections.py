@@ -119,6 +119,7 @@ def _samples(folder: Path, done: Outcome) -> Iterator[ec.Result]:
     return ec.Run(folder / done.json["run"]).samples()
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     selections=st.lists(

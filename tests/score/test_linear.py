@@ -112,9 +112,10 @@ def test_a_scorer_is_linear(name: str) -> None:
     assert not [case for case in cases(name) if not is_linear(name, *case)]
 
 
+@pytest.mark.slow
 def test_no_scorer_keeps_the_texts_of_long_replies() -> None:
     """What is remembered for the next reply must not grow with the replies."""
-    n_chars, n_replies = 100_000, 12
+    n_chars, n_replies = 20_000, 30
     kept = {}
     for name in registry.scorers.names():
         scorer = registry.scorers.get(name)
@@ -129,7 +130,7 @@ def test_no_scorer_keeps_the_texts_of_long_replies() -> None:
         gc.collect()
         kept[name] = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-    assert {name: n_bytes for name, n_bytes in kept.items() if n_bytes > 3 * n_chars} == {}
+    assert {name: n_bytes for name, n_bytes in kept.items() if n_bytes > 5 * n_chars} == {}
 
 
 def _score(scorer: Scorer, reply: Reply, sample: Sample) -> None:

@@ -283,6 +283,7 @@ def test_a_finished_task_is_asked_anew_unless_it_is_reused(user: User) -> None:
     assert len(user.folders()) == 3  # another task
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", ["reuse", "use_cache", "no_timestamp"])
 def test_another_limit_asks_only_for_what_no_folder_has(
     user: User, door: str, monkeypatch: pytest.MonkeyPatch
