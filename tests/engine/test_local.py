@@ -663,6 +663,17 @@ def test_a_huge_reply_is_scored_beside_the_loop_by_its_ends_and_kept_whole(journ
     assert [result.reply.text for result in results(journal) if result.reply] == [huge, "1"]
 
 
+def test_an_official_scorer_is_given_a_huge_reply_whole(journal: Journal) -> None:
+    class Official(_Watching):
+        parity = "official"
+
+    scorer = Official()
+    scorer.loop_goes_on.set()
+    huge = "A" + 2_000_000 * "x"
+    run(journal, ScriptedModel(lambda _: huge), of=samples(1), scorer=scorer)
+    assert scorer.lengths == [len(huge)]
+
+
 @pytest.mark.slow
 def test_long_replies_are_read_from_the_journal_one_by_one(journal: Journal) -> None:
     run(journal, ScriptedModel(lambda _: "x" * 3_000_000), of=samples(30))

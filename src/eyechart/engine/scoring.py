@@ -21,7 +21,8 @@ T = TypeVar("T")
 # Characters of a reply that is scored in a thread, one at a time: rules take a second for a few millions, and
 # the loop has to hear from others meanwhile.
 _LARGE = 256 * 1024
-# No model's window holds so many. Of a longer reply the beginning and the end are scored.
+# No model's window holds so many. Of a longer reply the beginning and the end are scored, except by official
+# scorers, whose verdict is the one on the whole reply.
 MOST_SCORED = 2**20
 _A_BREATH = 100  # after so many, let the loop hear Ctrl-C: rules alone never wait for anything
 
@@ -66,7 +67,7 @@ class Scoring(msgspec.Struct, frozen=True):
         """One scorer's verdict, by the judge where it asks one."""
         sample, trial, key, reply = item.sample, item.trial, item.key, item.reply
         is_large = len(reply.text) + len(reply.thinking) > _LARGE
-        if is_large:
+        if is_large and not scorer.parity:
             reply = replace(reply, text=_ends(reply.text), thinking=_ends(reply.thinking))
         if self.judge is None or not use_judge or not isinstance(scorer, JudgedScorer):
             if not is_large:
