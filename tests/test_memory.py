@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import memory
-from eyechart.engine.prefetch import Prefetch
-from eyechart.engine.prepare import Prepared
+from eyechart.engine.prepare import Prefetch, Prepared
 from eyechart.memory import Claim, InFlight, reserve
 from eyechart.model import connection
 from eyechart.model.connection import Broken

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.judging import JudgeCall, Judging, conclude
 from eyechart.registry import Registry, near_names
-from eyechart.types import JudgedScorer, Reply, Sample, Score
+from eyechart.types import JudgeCall, JudgedScorer, Judging, Reply, Sample, Score, conclude
 
 
 @dataclass

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from eyechart.errors import UsageError
-from eyechart.types import (
+from eyechart.types import (  # fmt: skip
     OUTCOMES,
     Benchmark,
     Failure,
@@ -22,7 +22,7 @@ from eyechart.types import (
     Score,
     Studious,
     Usage,
-)  # fmt: skip
+)
 from support.files import picture
 from support.parts import image
 

@@ -23,7 +23,6 @@ from eyechart.errors import (
     UnknownName,
     UsageError,
 )
-from eyechart.judging import JudgeCall, JudgeFailed
 from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
 from eyechart.run import load, run
 from eyechart.run.estimate import Estimate
@@ -36,6 +35,8 @@ from eyechart.types import (
     Failure,
     Image,
     ImageRef,
+    JudgeCall,
+    JudgeFailed,
     Message,
     Model,
     Reply,

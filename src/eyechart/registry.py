@@ -16,9 +16,20 @@ from typing import Generic, TypeVar
 
 from eyechart.checks import sound_score
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.judging import Judging, conclude, nobody
 from eyechart.plugins import Announcement, announcements
-from eyechart.types import Benchmark, Exporter, Model, ModelSettings, Reply, Sample, Score, Scorer
+from eyechart.types import (
+    Benchmark,
+    Exporter,
+    Judging,
+    Model,
+    ModelSettings,
+    Reply,
+    Sample,
+    Score,
+    Scorer,
+    conclude,
+    nobody,
+)
 
 T = TypeVar("T")
 

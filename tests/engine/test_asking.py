@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine import asking, giving_up, pace
-from eyechart.engine.asking import Answer, Asker, Patience, Unanswered
-from eyechart.engine.backoff import Backoff
-from eyechart.engine.budget import Budget
-from eyechart.engine.giving_up import DeadEndpoint
-from eyechart.engine.spending import BudgetSpent, Purse
-from eyechart.engine.stopping import Stop, Stopped
+from eyechart.engine import pool, retry
+from eyechart.engine.budget import Budget, BudgetSpent, Purse
+from eyechart.engine.pool import Stop, Stopped
+from eyechart.engine.retry import Answer, Asker, Backoff, DeadEndpoint, Patience, Unanswered
 from eyechart.errors import ModelError
 from eyechart.model.spread import Spread
 from eyechart.types import Message, Model, Reply, Request, Usage
@@ -173,7 +170,7 @@ def test_being_told_to_wait_for_ever_fails_in_the_end(monkeypatch: pytest.Monkey
         return BUSY if request.sample.id == "q0" else None
 
     model = Server(fate)
-    monkeypatch.setattr(giving_up, "_LATELY_S", 0.1)
+    monkeypatch.setattr(retry, "_LATELY_S", 0.1)
     outcomes, _ = ask_all(model, 200, patience(backoff=Backoff(attempts=2, first_s=0.0001)))
     assert kinds(outcomes) == {Answer: 199, Unanswered: 1}
     assert isinstance(outcomes[0], Unanswered)
@@ -275,8 +272,8 @@ def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pyt
 
     model = Hanging(fine)
     settings = patience(concurrency=40, rpm=60 * 100, is_adaptive=False)
-    monkeypatch.setattr(asking, "_STALE_S", 0.1)
-    monkeypatch.setattr(pace, "_BURST_S", 0.05)
+    monkeypatch.setattr(retry, "_STALE_S", 0.1)
+    monkeypatch.setattr(pool, "_BURST_S", 0.05)
 
     async def drive() -> None:
         asker = settings.asker(model, Stop())

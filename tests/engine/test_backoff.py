@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.engine.backoff import Backoff
+from eyechart.engine.retry import Backoff
 from eyechart.errors import ModelError
 
 seeds = st.integers(0, 2**32)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.engine.cached import Cache
+from eyechart.engine.sample import Cache
 from eyechart.model.specs import make_model
 from eyechart.store.cache import ResponseCache
 from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply

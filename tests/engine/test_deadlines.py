@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from eyechart.engine.deadlines import Deadlines
+from eyechart.engine.retry import Deadlines
 from eyechart.memory import Claim, InFlight, current_claim
 
 

@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.engine.endpoint import Endpoint, Refusal, Trouble
-from eyechart.engine.endpoints import Endpoints
-from eyechart.engine.giving_up import GivingUp
-from eyechart.engine.pace import Limit
+from eyechart.engine.pool import Endpoint, Endpoints, Limit, Refusal, Trouble
+from eyechart.engine.retry import GivingUp
 from eyechart.errors import ModelError
 from support.parts import ScriptedModel
 

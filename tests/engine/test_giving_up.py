@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eyechart.engine.backoff import Backoff
-from eyechart.engine.endpoint import Endpoint
-from eyechart.engine.endpoints import Endpoints
-from eyechart.engine.giving_up import DeadEndpoint, GivingUp, Tries
-from eyechart.engine.pace import Limit
+from eyechart.engine.pool import Endpoint, Endpoints, Limit
+from eyechart.engine.retry import Backoff, DeadEndpoint, GivingUp, Tries
 from eyechart.errors import ModelError
 from eyechart.types import Message, Request
 from support.parts import ScriptedModel, sample

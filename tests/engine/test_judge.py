@@ -8,13 +8,22 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine import calls
+from eyechart.engine import sample as sample_module
 from eyechart.engine.circles import judge_circles
 from eyechart.engine.judge import Bench, BenchScorer
 from eyechart.errors import ModelError
-from eyechart.judging import JudgeCall, JudgeFailed, Judging
 from eyechart.store.journal import Journal
-from eyechart.types import JudgedScorer, Reply, Request, Result, Sample, Score
+from eyechart.types import (
+    JudgeCall,
+    JudgedScorer,
+    JudgeFailed,
+    Judging,
+    Reply,
+    Request,
+    Result,
+    Sample,
+    Score,
+)
 from support.parts import ScriptedModel, executor, run, sample, samples
 
 
@@ -164,7 +173,7 @@ def test_a_call_of_this_start_is_found_long_after_it_was_made(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the latest are held in memory; the others are on disk."""
-    monkeypatch.setattr(calls, "_LATEST", 2)
+    monkeypatch.setattr(sample_module, "_LATEST", 2)
     judge = ScriptedModel(lambda _: "CORRECT")
 
     async def twice() -> None:

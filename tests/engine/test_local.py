@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine import scoring as scoring_module
-from eyechart.engine.backoff import Backoff
-from eyechart.engine.local import LocalExecutor
+from eyechart.engine import judge as scoring_module
+from eyechart.engine.executor import LocalExecutor
+from eyechart.engine.retry import Backoff
 from eyechart.errors import ModelError, StoreError
 from eyechart.store import writer
 from eyechart.store.journal import Journal

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.engine.backoff import Backoff
+from eyechart.engine.retry import Backoff
 from eyechart.errors import ModelError
 from eyechart.model.specs import make_model
 from eyechart.store.journal import Journal

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.engine.pace import Limit, Rate, Rates, Share, Watch
-from eyechart.engine.stopping import Stop
+from eyechart.engine.pool import Limit, Rate, Rates, Share, Stop, Watch
 
 
 class Clock:

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.engine import prefetch as prefetching
-from eyechart.engine.prefetch import Prefetch
-from eyechart.engine.prepare import Prepared, Preparer
+from eyechart.engine import prepare as prefetching
+from eyechart.engine.prepare import Prefetch, Prepared, Preparer
 from eyechart.store.tasks import Task
 from eyechart.types import ImageRef
 from support.parts import no_thread_left, sample

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine.rounds import has_rounds
+from eyechart.engine.sample import has_rounds
 from eyechart.errors import ModelError
 from eyechart.store.journal import Journal
 from eyechart.types import MODELS_TURN, ImageRef, Message, Reply, Request, Result, Sample, Usage

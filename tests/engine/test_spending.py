@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.engine.budget import Budget, Role
-from eyechart.engine.spending import BudgetSpent, Purse
+from eyechart.engine.budget import Budget, BudgetSpent, Purse, Role
 from eyechart.model.prices import Price
 from eyechart.types import Usage
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from eyechart.engine.tally import Tally
+from eyechart.engine.executor import Tally
 from eyechart.types import Score
 
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.judging import JudgeCall, JudgeFailed, NoJudge, conclude
 from eyechart.score.judge_prompts import wording
-from eyechart.types import JudgedScorer, Reply, Sample, Score
+from eyechart.types import JudgeCall, JudgedScorer, JudgeFailed, NoJudge, Reply, Sample, Score, conclude
 
 CHOICES = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 

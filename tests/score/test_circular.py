@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.judging import JudgeFailed
 from eyechart.score.choice import infer
 from eyechart.score.circular import choices_of, hit
+from eyechart.types import JudgeFailed
 from score.golden import vectors
 
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.judging import JudgeCall, JudgeFailed, Judging, conclude
 from eyechart.registry import scorers
 from eyechart.score.insight_o3 import (
     CROPPED,
@@ -19,7 +18,7 @@ from eyechart.score.insight_o3 import (
     score_insight_o3,
     verdict,
 )
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import JudgeCall, JudgeFailed, Judging, Reply, Sample, Score, conclude
 from support.insight_o3 import vectors
 
 OPTIONS = "A. red\nB. blue"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
-from eyechart.judging import JudgeCall
 from eyechart.score.judge_prompts import PROMPTS, fill, names_of, read_prompts, wording
+from eyechart.types import JudgeCall
 
 
 def read(folder: Path, content: str) -> dict[str, str]:

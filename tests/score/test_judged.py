@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.judging import JudgeCall, JudgeFailed, conclude
 from eyechart.registry import scorers
 from eyechart.score.default import score_default
 from eyechart.score.judged import MAX_SHOWN_CHARS, read_option, read_verdict, score_judged
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import JudgeCall, JudgeFailed, Reply, Sample, Score, conclude
 
 CHOICES = {"A": "a cat on a mat", "B": "a dog in the fog"}
 CHOICE = Sample(id="1", question="Which?", golds=("B",), choices=CHOICES)

@@ -17,8 +17,7 @@ from collections.abc import Iterator
 import pytest
 
 from eyechart import registry
-from eyechart.judging import conclude
-from eyechart.types import JudgedScorer, Reply, Sample, Scorer
+from eyechart.types import JudgedScorer, Reply, Sample, Scorer, conclude
 
 N_CHARS = 50_000
 QUICK_S = 0.25  # nothing is told apart below this

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine.backoff import Backoff
+from eyechart.engine.executor import LocalExecutor, Settings
 from eyechart.engine.judge import Bench
-from eyechart.engine.local import LocalExecutor, Settings
 from eyechart.engine.prepare import Preparer
+from eyechart.engine.retry import Backoff
 from eyechart.errors import ImageError
 from eyechart.store import database, writer
 from eyechart.store import journal as journals

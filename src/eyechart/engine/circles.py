@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from eyechart.engine.scoring import Scoring, at_once
+from eyechart.engine.judge import Scoring, at_once
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import JudgedScorer, Result, Scorer

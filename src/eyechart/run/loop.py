@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from eyechart.engine.local import LocalExecutor
+    from eyechart.engine.executor import LocalExecutor
 
 T = TypeVar("T")
 

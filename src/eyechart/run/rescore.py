@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError
 from eyechart.run.bill import find_judge_price, keep_judge_price, make_budget, priced
-from eyechart.run.engine import make_settings, open_cache, open_earlier
+from eyechart.run.evaluate import make_settings, open_cache, open_earlier
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.record import Run
@@ -17,10 +17,10 @@ from eyechart.run.verdicts import Verdicts, bind, find_bench, refuse_stray_judge
 from eyechart.types import JudgedScorer, Reply, Request
 
 if TYPE_CHECKING:
-    from eyechart.engine.cached import Cache
+    from eyechart.engine.budget import Purse
+    from eyechart.engine.executor import Settings
     from eyechart.engine.judge import Bench
-    from eyechart.engine.local import Settings
-    from eyechart.engine.spending import Purse
+    from eyechart.engine.sample import Cache
     from eyechart.model.prices import Price
     from eyechart.store.counts import Verdict
     from eyechart.store.journal import Journal
@@ -132,8 +132,8 @@ def score_all(
     old: Run, journal: Journal, verdicts: Verdicts, options: Options, prices: Mapping[str, Price | None]
 ) -> Session:
     """Score every reply of a run by every one of its scorers."""
-    from eyechart.engine.cached import Cache
-    from eyechart.engine.spending import Purse
+    from eyechart.engine.budget import Purse
+    from eyechart.engine.sample import Cache
 
     judge = verdicts.judge
     keep_judge_price(journal, judge, prices)
@@ -154,11 +154,10 @@ def score_all(
 async def _score(
     old: Run, journal: Journal, verdicts: Verdicts, settings: Settings, cache: Cache, purse: Purse
 ) -> ModelError | None:
-    from eyechart.engine.calls import Calls
     from eyechart.engine.circles import judge_circles
-    from eyechart.engine.judge import Judge
-    from eyechart.engine.scoring import Scoring
-    from eyechart.engine.stopping import Stop
+    from eyechart.engine.judge import Judge, Scoring
+    from eyechart.engine.pool import Stop
+    from eyechart.engine.sample import Calls
 
     n_at_once = settings.concurrency
     stop, calls, bench = Stop(), Calls(journal, cache), verdicts.bench

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eyechart.engine.rounds import has_rounds
+from eyechart.engine.sample import has_rounds
 from eyechart.model.prices import Price, usd
 from eyechart.model.tokens import PER_MESSAGE, image_rule, text_tokens
 from eyechart.run.bill import is_free

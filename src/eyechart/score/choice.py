@@ -13,7 +13,6 @@ from dataclasses import replace
 from string import ascii_uppercase
 
 from eyechart.errors import UsageError
-from eyechart.judging import JudgeCall, JudgeFailed, Judging, NoJudge
 from eyechart.registry import judged_scorer, scorer
 from eyechart.score.choice_reader import read_choice
 from eyechart.score.fold import fold
@@ -21,7 +20,7 @@ from eyechart.score.options import options_of
 from eyechart.score.statement import bare
 from eyechart.score.verdict import official_verdict, verdict
 from eyechart.score.vlmevalkit import NONE_OF_THEM, REFUSALS, RULES, infer_official
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
 __all__ = ["gold_letter", "infer", "read_choice"]
 

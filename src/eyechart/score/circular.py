@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from string import ascii_uppercase
 from typing import Any
 
-from eyechart.judging import JudgeFailed
 from eyechart.score.choice import JUDGE_TRIES, infer
+from eyechart.types import JudgeFailed
 
 Row = Mapping[str, Any]
 AskJudge = Callable[[Row], str]

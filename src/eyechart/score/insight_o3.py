@@ -17,10 +17,9 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
-from eyechart.judging import JudgeCall, JudgeFailed, Judging, NoJudge, conclude, nobody
 from eyechart.registry import scorers
 from eyechart.score.verdict import official_verdict
-from eyechart.types import Reply, Sample, Score
+from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score, conclude, nobody
 
 MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
 CROPPED = "[cropped] ... "

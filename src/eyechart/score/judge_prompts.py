@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.judging import JudgeCall
 from eyechart.registry import near_names
+from eyechart.types import JudgeCall
 from eyechart.wordings import checked_wordings, read_yaml
 
 # Stage to wording. The names in braces are the values that the stage's scorer hands over.

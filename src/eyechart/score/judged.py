@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from eyechart.judging import JudgeCall, JudgeFailed, Judging, NoJudge
 from eyechart.registry import judged_scorer
 from eyechart.score.choice import gold_letter
 from eyechart.score.default import score_default, written_choices
 from eyechart.score.verdict import withheld
-from eyechart.types import Outcome, Reply, Sample, Score
+from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
 
 NO_OPTION = "Z"
 UNREADABLE = "judge_unreadable"  # the reason of a sample that stays unscored because of the judge's words

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from eyechart.data.insight_o3 import AnnotationSource
-from eyechart.judging import conclude
 from eyechart.report.insight_o3 import write_insight_o3
 from eyechart.score.insight_o3 import score_insight_o3
-from eyechart.types import Failure, Reply, Result, Sample
+from eyechart.types import Failure, Reply, Result, Sample, conclude
 from report.examples import export_of
 from support.files import jsonl
 from support.insight_o3 import E2E, expected, scripted, stub_judge

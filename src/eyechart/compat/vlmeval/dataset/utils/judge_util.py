@@ -12,7 +12,7 @@ from typing import Any
 from eyechart.compat.vlmeval.messages import to_messages
 from eyechart.data.images import ImageLoader
 from eyechart.data.paths import PathRules
-from eyechart.engine.backoff import Backoff
+from eyechart.engine.retry import Backoff
 from eyechart.errors import ModelError, UsageError
 from eyechart.exchange import NO_ANSWER
 from eyechart.model.specs import make_model

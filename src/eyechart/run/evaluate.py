@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eyechart.engine.cached import Cache
+from eyechart.engine.budget import Purse
 from eyechart.engine.circles import judge_circles
-from eyechart.engine.local import LocalExecutor
-from eyechart.engine.spending import Purse
+from eyechart.engine.executor import LocalExecutor
+from eyechart.engine.sample import Cache
 from eyechart.errors import ModelError
 from eyechart.report.live import LiveLine
 from eyechart.run.bill import make_budget
-from eyechart.run.engine import make_settings, open_cache, open_earlier
 from eyechart.run.loop import interruptible, run_async
+from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_preparer, share_requests
 from eyechart.store.journal import Journal
-from eyechart.types import Studious
+from eyechart.types import Model, Studious
+
+if TYPE_CHECKING:
+    from eyechart.engine.executor import Settings
+    from eyechart.store.cache import ResponseCache
+    from eyechart.store.kept import EarlierRuns
 
 
 class Session(msgspec.Struct):
@@ -111,3 +119,45 @@ async def _score_the_rest(plan: Plan, journal: Journal, executor: LocalExecutor)
         await scoring.score_all(scorer, left, n_at_once=n_at_once)
         if scoring.is_circular:
             await judge_circles(journal, scoring, scorer, trials=trials, n_at_once=n_at_once)
+
+
+# -- What the options of a run say to the engine, whether a model is asked or a judge alone.
+
+
+def make_settings(options: Options) -> Settings:
+    """How hard to push, and when to give up."""
+    from eyechart.engine.executor import Settings
+    from eyechart.engine.retry import Backoff
+
+    return Settings(
+        concurrency=options.concurrency,
+        is_adaptive=options.adaptive,
+        rpm=options.rpm,
+        tpm=options.tpm,
+        give_up_after=options.give_up_after,
+        timeout_s=options.timeout_s,
+        backoff=Backoff(attempts=options.retries + 1),
+    )
+
+
+def open_cache(options: Options, *asked: Model | None) -> ResponseCache | None:
+    """The replies of other runs, where an endpoint is asked at all; to be closed in the end."""
+    if not options.cache or not any(getattr(model, "is_endpoint", False) for model in asked):
+        return None
+    from eyechart.store.cache import ResponseCache
+
+    return ResponseCache.open()
+
+
+def open_earlier(
+    folder: Path, options: Options, identity: Mapping[str, Any] | None, journals: Iterable[Path] = ()
+) -> EarlierRuns | None:
+    """Other runs of the same benchmark and model, and `journals` besides; to be closed in the end.
+
+    With another selection or other settings a run has another folder, and what both ask is asked once.
+    """
+    from eyechart.store.kept import EarlierRuns, find_siblings
+
+    if options.fresh:
+        return None
+    return EarlierRuns([*find_siblings(folder), *journals], identity) or None
