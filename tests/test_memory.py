@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import memory
-from eyechart.engine.prepare import Prefetch, Prepared
+from eyechart.engine.prepare import Prefetcher, Prepared
 from eyechart.memory import Claim, InFlight, reserve
 from eyechart.model import connection
 from eyechart.model.connection import Broken
@@ -205,7 +205,7 @@ def test_large_images_are_prepared_as_far_as_there_is_room(budget: InFlight) -> 
             yield Task(position=k, sample=sample(k), trial=0)
 
     async def work() -> int:
-        made = Prefetch(tasks(), prepare, n_threads=4, max_items=100, max_bytes=100 * MB)
+        made = Prefetcher(tasks(), prepare, n_threads=4, max_items=100, max_bytes=100 * MB)
         n = 0
         async for item in made:
             assert budget.n_bytes > MB
@@ -225,7 +225,7 @@ def test_a_run_that_stops_gives_all_back(budget: InFlight) -> None:
 
     async def work() -> None:
         tasks = (Task(position=k, sample=sample(k), trial=0) for k in range(5))
-        made = Prefetch(iter(tasks), prepare, n_threads=2, max_items=100, max_bytes=100 * MB)
+        made = Prefetcher(iter(tasks), prepare, n_threads=2, max_items=100, max_bytes=100 * MB)
         async for _ in made:
             break
         made.stop()

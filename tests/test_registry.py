@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
 from eyechart.registry import Registry, near_names
-from eyechart.types import JudgeCall, JudgedScorer, Judging, Reply, Sample, Score, conclude
+from eyechart.types import JudgeCall, JudgedScorer, Judging, Reply, Sample, Score, answer_calls
 
 
 @dataclass
@@ -182,7 +182,7 @@ def test_what_is_no_verdict_is_refused_before_it_is_kept(returned: Score) -> Non
     judged = registry.scorers.get("careless judge")
     assert isinstance(judged, JudgedScorer)
     with pytest.raises((TypeError, ValueError), match="score"):
-        conclude(judged.steps(*one), lambda call: "CORRECT")
+        answer_calls(judged.steps(*one), lambda call: "CORRECT")
 
 
 @pytest.mark.usefixtures("empty")

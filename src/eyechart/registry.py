@@ -27,8 +27,8 @@ from eyechart.types import (
     Sample,
     Score,
     Scorer,
-    conclude,
-    nobody,
+    answer_calls,
+    refuse_judge_call,
 )
 
 T = TypeVar("T")
@@ -157,7 +157,7 @@ class _NamedJudgedScorer:
         return sound_score((yield from judging))
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return conclude(self.steps(reply, sample), nobody)
+        return answer_calls(self.steps(reply, sample), refuse_judge_call)
 
 
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")

@@ -515,13 +515,13 @@ class NoJudge(JudgeFailed):
 Judging: TypeAlias = Generator[JudgeCall, str, T]
 
 
-def conclude(judging: Judging[T], judge: Callable[[JudgeCall], str]) -> T:
+def answer_calls(judging: Judging[T], judge: Callable[[JudgeCall], str]) -> T:
     """Answer every call with `judge`, which may raise `JudgeFailed`, and return what comes of it.
 
     >>> def scorer():
     ...     said = yield JudgeCall(stage="verdict", values={"answer": "a cat"})
     ...     return said == "correct"
-    >>> conclude(scorer(), lambda call: "correct")
+    >>> answer_calls(scorer(), lambda call: "correct")
     True
     """
     try:
@@ -538,6 +538,6 @@ def conclude(judging: Judging[T], judge: Callable[[JudgeCall], str]) -> T:
         return result
 
 
-def nobody(call: JudgeCall) -> str:
+def refuse_judge_call(call: JudgeCall) -> str:
     """The judge of a run that has none."""
     raise NoJudge(f"there is no judge to ask for {call.stage!r}", hint="--judge MODEL names one")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from eyechart.engine import pool, retry
-from eyechart.engine.budget import Budget, BudgetSpent, Purse
-from eyechart.engine.pool import Stop, Stopped
-from eyechart.engine.retry import Answer, Asker, Backoff, DeadEndpoint, Patience, Unanswered
+from eyechart.engine.budget import Budget, BudgetGate, BudgetSpent
+from eyechart.engine.pool import Stopped, StopSignal
+from eyechart.engine.retry import DeadEndpoint, NoReply, Patience, Response, RetryingClient, RetryPolicy
 from eyechart.errors import ModelError
 from eyechart.model.spread import Spread
 from eyechart.types import Message, Model, Reply, Request, Usage
@@ -25,7 +25,7 @@ REFUSED = ModelError("HTTP 400: no pictures, please", status=400)
 GONE = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
 WRONG_KEY = ModelError("HTTP 401", status=401, is_fatal=True)
 
-Outcome = Answer | Unanswered | Stopped
+Outcome = Response | NoReply | Stopped
 
 
 class Server(ScriptedModel):
@@ -78,15 +78,15 @@ def ask_all(
     n: int,
     settings: Patience,
     *,
-    purse: Purse | None = None,
+    purse: BudgetGate | None = None,
     trials: int = 1,
     within_s: float = 10,
-) -> tuple[list[Outcome], Asker]:
+) -> tuple[list[Outcome], RetryingClient]:
     """As the executor does it: as many workers as may be in flight; what became of every question."""
     outcomes: dict[int, Outcome] = {}
 
-    async def drive() -> Asker:
-        asker = settings.asker(model, Stop(), purse=purse)
+    async def drive() -> RetryingClient:
+        asker = settings.asker(model, StopSignal(), purse=purse)
         left = iter(range(n))
 
         async def work() -> None:
@@ -95,7 +95,7 @@ def ask_all(
                     return
                 try:
                     outcomes[k] = await asker.ask(question(k), trials)
-                except (Unanswered, Stopped) as end:
+                except (NoReply, Stopped) as end:
                     outcomes[k] = end
 
         async with asyncio.timeout(within_s):
@@ -117,7 +117,7 @@ def kinds(outcomes: list[Outcome]) -> Counter[type[Any]]:
 def test_n_at_once_are_n(n: int) -> None:
     model = Server(fine)
     outcomes, asker = ask_all(model, 4 * n, patience(concurrency=n))
-    assert kinds(outcomes) == {Answer: 4 * n}
+    assert kinds(outcomes) == {Response: 4 * n}
     assert model.most_in_flight == n
     assert asker.endpoints.limit == n
 
@@ -157,9 +157,9 @@ class Bucket:
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
 def test_nobody_fails_for_being_told_to_wait_while_others_are_answered(concurrency: int) -> None:
     model = Server(Bucket(200))
-    tries = Backoff(attempts=2, first_s=0.01)
+    tries = RetryPolicy(attempts=2, first_s=0.01)
     outcomes, asker = ask_all(model, 30, patience(concurrency=concurrency, backoff=tries))
-    assert kinds(outcomes) == {Answer: 30}
+    assert kinds(outcomes) == {Response: 30}
     assert asker.sent == len(model.asked) == 30 + asker.retried
     assert len(model.asked) < 30 * 10, "nor is the endpoint asked over and over"
 
@@ -171,9 +171,9 @@ def test_being_told_to_wait_for_ever_fails_in_the_end(monkeypatch: pytest.Monkey
 
     model = Server(fate)
     monkeypatch.setattr(retry, "_LATELY_S", 0.1)
-    outcomes, _ = ask_all(model, 200, patience(backoff=Backoff(attempts=2, first_s=0.0001)))
-    assert kinds(outcomes) == {Answer: 199, Unanswered: 1}
-    assert isinstance(outcomes[0], Unanswered)
+    outcomes, _ = ask_all(model, 200, patience(backoff=RetryPolicy(attempts=2, first_s=0.0001)))
+    assert kinds(outcomes) == {Response: 199, NoReply: 1}
+    assert isinstance(outcomes[0], NoReply)
     assert 2 < outcomes[0].attempts <= 2 + 20
 
 
@@ -190,7 +190,7 @@ def test_what_is_waited_for_holds_up_nobody_else() -> None:
 
     model = Server(fate)
     outcomes, _ = ask_all(model, 100, patience())
-    assert kinds(outcomes) == {Answer: 100}
+    assert kinds(outcomes) == {Response: 100}
     assert times[1] - times[0] >= 1
     meanwhile = [at for at in model.at if times[0] < at < times[1]]
     assert len(meanwhile) > 90
@@ -202,7 +202,7 @@ def test_an_endpoint_that_refuses_all_does_not_swallow_what_another_would_answer
     busy, idle = Server(always(full), name="busy"), Server(fine, name="idle")
     start = time.monotonic()
     outcomes, asker = ask_all(Spread([busy, idle]), 300, patience(concurrency=16))
-    assert kinds(outcomes) == {Answer: 300}
+    assert kinds(outcomes) == {Response: 300}
     assert len(busy.asked) < 40
     assert time.monotonic() - start < 2.5
     assert asker.stop.trouble is None
@@ -276,7 +276,7 @@ def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pyt
     monkeypatch.setattr(pool, "_BURST_S", 0.05)
 
     async def drive() -> None:
-        asker = settings.asker(model, Stop())
+        asker = settings.asker(model, StopSignal())
         [endpoint] = asker.endpoints.members
         endpoint.limit.value = 1  # as after many refusals
         asks = [asyncio.create_task(asker.ask(question(k))) for k in range(40)]
@@ -308,7 +308,7 @@ def test_a_refusal_of_one_sample_is_not_taken_for_a_wrong_key() -> None:
         return WRONG_KEY if request.sample.id in {"q5", "q9"} else None
 
     outcomes, asker = ask_all(Server(fate), 40, patience(concurrency=1))
-    assert kinds(outcomes) == {Answer: 38, Unanswered: 2}
+    assert kinds(outcomes) == {Response: 38, NoReply: 2}
     assert asker.stop.trouble is None
 
 
@@ -335,7 +335,7 @@ def test_refusals_between_answers_end_nothing() -> None:
         return REFUSED if int(request.sample.id[1:]) % 2 else None
 
     outcomes, asker = ask_all(Server(fate), 60, patience())
-    assert kinds(outcomes) == {Answer: 30, Unanswered: 30}
+    assert kinds(outcomes) == {Response: 30, NoReply: 30}
     assert asker.stop.trouble is None
 
 
@@ -348,7 +348,7 @@ def test_an_endpoint_that_gives_one_answer_at_a_time_is_not_taken_for_one_that_g
             raise ModelError("HTTP 400: n must be 1", status=400)
 
     outcomes, asker = ask_all(OneByOne(fine), 64, patience(concurrency=32), trials=3)
-    assert kinds(outcomes) == {Answer: 64}
+    assert kinds(outcomes) == {Response: 64}
     assert asker.is_one_by_one
     assert asker.stop.trouble is None
 
@@ -363,9 +363,9 @@ def test_an_address_where_nobody_listens() -> None:
 
 def test_one_dead_address_does_not_end_a_run_without_retries() -> None:
     dead, alive = Server(always(GONE), name="dead"), Server(fine, name="alive")
-    outcomes, asker = ask_all(Spread([dead, alive]), 60, patience(backoff=Backoff(attempts=1)))
+    outcomes, asker = ask_all(Spread([dead, alive]), 60, patience(backoff=RetryPolicy(attempts=1)))
     assert asker.stop.trouble is None
-    assert kinds(outcomes)[Answer] > 40
+    assert kinds(outcomes)[Response] > 40
 
 
 # -- dead, or only unlucky -------------------------------------------------------------------------
@@ -382,7 +382,7 @@ def test_samples_that_always_fail_do_not_look_like_a_dead_endpoint(
 
     outcomes, asker = ask_all(Server(fate), 200, patience(concurrency=concurrency))
     assert asker.stop.trouble is None
-    assert kinds(outcomes) == {Answer: 190, Unanswered: 10}
+    assert kinds(outcomes) == {Response: 190, NoReply: 10}
 
 
 @pytest.mark.slow
@@ -393,7 +393,7 @@ def test_an_endpoint_that_dies_is_noticed_early(concurrency: int, error: ModelEr
     start = time.monotonic()
     outcomes, asker = ask_all(model, 60_000, patience(concurrency=concurrency))
     assert isinstance(asker.stop.trouble, DeadEndpoint)
-    assert kinds(outcomes)[Answer] >= 100 - concurrency
+    assert kinds(outcomes)[Response] >= 100 - concurrency
     assert len(outcomes) <= 100 + 2 * concurrency + 8, "the others were never asked"
     assert time.monotonic() - start < 3, "and nobody waits once it is clear"
 
@@ -411,9 +411,11 @@ def test_the_first_request_that_is_answered_again_brings_all_back(concurrency: i
         return GONE if time.monotonic() < returns_at else None
 
     model = Server(fate)
-    settings = patience(concurrency=concurrency, first_rest_s=0.05, backoff=Backoff(attempts=3, first_s=0.05))
+    settings = patience(
+        concurrency=concurrency, first_rest_s=0.05, backoff=RetryPolicy(attempts=3, first_s=0.05)
+    )
     outcomes, asker = ask_all(model, 300, settings)
-    assert kinds(outcomes) == {Answer: 300}
+    assert kinds(outcomes) == {Response: 300}
     assert asker.endpoints.limit == concurrency
     assert asker.retried < 100, "it is tried with one request at a time"
 
@@ -435,7 +437,7 @@ def test_one_of_two_that_dies_and_returns_is_used_again() -> None:
 
     mortal, other = Server(fate, name="mortal"), Server(fine, name="other")
     outcomes, _ = ask_all(Spread([mortal, other]), 4000, patience(concurrency=16, first_rest_s=0.05))
-    assert kinds(outcomes) == {Answer: 4000}
+    assert kinds(outcomes) == {Response: 4000}
     while_dead = [at for at in mortal.at if 0.12 < at - start < 0.25]
     later = [at for at in mortal.at if at - start > 0.25]
     assert len(while_dead) < 16
@@ -460,10 +462,10 @@ def test_no_sample_is_lost_to_one_that_refuses(
 ) -> None:
     bad = Server(lambda request: error if len(bad.asked) > turns_at else None, name="bad")
     good = Server(fine, name="good")
-    tries = Backoff(attempts=1 + retries, first_s=0.001)
+    tries = RetryPolicy(attempts=1 + retries, first_s=0.001)
     settings = patience(concurrency=concurrency, backoff=tries, first_rest_s=0.5)
     outcomes, asker = ask_all(Spread([bad, good]), 200, settings)
-    assert kinds(outcomes) == {Answer: 200}
+    assert kinds(outcomes) == {Response: 200}
     assert asker.stop.trouble is None
     assert len(bad.asked) <= turns_at + 2 * concurrency + 3, "nor does it take most of the traffic"
     assert asker.sent == len(bad.asked) + len(good.asked) == 200 + asker.retried
@@ -472,8 +474,10 @@ def test_no_sample_is_lost_to_one_that_refuses(
 def test_nobody_waits_before_another_one_is_asked() -> None:
     bad, good = Server(always(REFUSED), name="bad"), Server(fine, name="good")
     start = time.monotonic()
-    outcomes, _ = ask_all(Spread([bad, good]), 40, patience(backoff=Backoff(first_s=60), first_rest_s=0.5))
-    assert kinds(outcomes) == {Answer: 40}
+    outcomes, _ = ask_all(
+        Spread([bad, good]), 40, patience(backoff=RetryPolicy(first_s=60), first_rest_s=0.5)
+    )
+    assert kinds(outcomes) == {Response: 40}
     assert time.monotonic() - start < 1
 
 
@@ -482,7 +486,7 @@ def test_one_good_one_among_many_that_refuse_is_found(error: ModelError) -> None
     bad = [Server(always(error), name=f"bad {n}") for n in range(4)]
     good = Server(fine, latency_s=0.01, name="good")
     outcomes, asker = ask_all(Spread([*bad, good]), 60, patience(first_rest_s=0.5))
-    assert kinds(outcomes) == {Answer: 60}
+    assert kinds(outcomes) == {Response: 60}
     assert asker.stop.trouble is None
     assert sum(len(one.asked) for one in bad) < 100
 
@@ -492,7 +496,7 @@ def test_one_that_is_put_right_is_used_again() -> None:
     start = time.monotonic()
     bad = Server(lambda request: NO_MODEL if time.monotonic() - start < 0.1 else None, name="bad")
     outcomes, _ = ask_all(Spread([bad, Server(fine, name="good")]), 1000, patience(first_rest_s=0.02))
-    assert kinds(outcomes) == {Answer: 1000}
+    assert kinds(outcomes) == {Response: 1000}
     assert len([at for at in bad.at if at - start < 0.1]) < 20
     assert len(bad.asked) > 100
 
@@ -503,7 +507,7 @@ def test_what_all_refuse_is_asked_of_each_once_and_fails() -> None:
 
     members = [Server(fate, name=name) for name in "abc"]
     outcomes, asker = ask_all(Spread(members), 100, patience())
-    assert kinds(outcomes) == {Answer: 90, Unanswered: 10}
+    assert kinds(outcomes) == {Response: 90, NoReply: 10}
     assert asker.stop.trouble is None
     asked = Counter(name for member in members for name in member.asked)
     assert [asked[f"q{k}"] for k in range(100)] == [3 if k % 10 == 7 else 1 for k in range(100)]
@@ -519,7 +523,7 @@ def test_what_one_refuses_fails_if_the_other_is_dead() -> None:
     dead, alive = Server(always(GONE), name="dead"), Server(fate, name="alive")
     start = time.monotonic()
     outcomes, asker = ask_all(Spread([dead, alive]), 300, patience(first_rest_s=2.0))
-    assert kinds(outcomes)[Answer] == 270
+    assert kinds(outcomes)[Response] == 270
     assert asker.stop.trouble is None
     assert time.monotonic() - start < 9
 
@@ -529,7 +533,7 @@ def test_a_wrong_key_at_all_of_them_ends_it_at_their_first_answers(concurrency: 
     members = [Server(always(WRONG_KEY), name=name) for name in "ab"]
     outcomes, asker = ask_all(Spread(members), 500, patience(concurrency=concurrency))
     assert asker.stop.trouble is WRONG_KEY
-    assert Answer not in kinds(outcomes)
+    assert Response not in kinds(outcomes)
     assert asker.sent <= 2 * concurrency
 
 
@@ -553,7 +557,7 @@ def test_a_slow_one_is_waited_for_though_the_quick_one_refuses_all() -> None:
     """So many refusals come before the first answer that they would end the run of a single endpoint."""
     quick, slow = Server(always(REFUSED), name="quick"), Server(fine, latency_s=0.2, name="slow")
     outcomes, asker = ask_all(Spread([quick, slow]), 64, patience(concurrency=32))
-    assert kinds(outcomes) == {Answer: 64}
+    assert kinds(outcomes) == {Response: 64}
     assert asker.stop.trouble is None
 
 
@@ -569,7 +573,7 @@ def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
         failed.add(request.sample.id)
         return BROKEN
 
-    asker = patience(concurrency=4).asker(Server(once), Stop())
+    asker = patience(concurrency=4).asker(Server(once), StopSignal())
 
     async def work() -> None:
         await asyncio.gather(*(asker.ask(question(k)) for k in range(4)))
@@ -583,8 +587,8 @@ def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
 # -- the purse -------------------------------------------------------------------------------------
 
 
-def purse(max_tokens: int) -> Purse:
-    return Purse(Budget(max_cost=None, max_tokens=max_tokens, prices={}))
+def purse(max_tokens: int) -> BudgetGate:
+    return BudgetGate(Budget(max_cost=None, max_tokens=max_tokens, prices={}))
 
 
 @pytest.mark.slow
@@ -596,8 +600,8 @@ def test_the_purse_ends_it_without_a_failure_and_without_overshoot(concurrency: 
     assert isinstance(asker.stop.trouble, BudgetSpent)
     assert len(model.asked) == 100
     assert mine.budget.tokens == 1000
-    assert kinds(outcomes)[Answer] == 100
-    assert kinds(outcomes)[Unanswered] == 0
+    assert kinds(outcomes)[Response] == 100
+    assert kinds(outcomes)[NoReply] == 0
 
 
 def test_an_endpoint_that_does_not_count_is_counted_by_a_guess() -> None:
@@ -614,7 +618,7 @@ def test_what_failed_is_not_paid_for() -> None:
     model = Server(lambda request: BROKEN if len(model.asked) % 3 == 0 else None)
     mine = purse(10_000)
     outcomes, _ = ask_all(model, 60, patience(), purse=mine)
-    assert mine.budget.tokens == 10 * kinds(outcomes)[Answer]
+    assert mine.budget.tokens == 10 * kinds(outcomes)[Response]
 
 
 class Panic(BaseException):
@@ -629,7 +633,7 @@ def test_a_model_that_panics_or_ends_itself_fails_its_sample_alone(error: BaseEx
         return "fine"
 
     outcomes, _ = ask_all(ScriptedModel(script), 8, patience(concurrency=2))
-    assert kinds(outcomes) == {Answer: 7, Unanswered: 1}
+    assert kinds(outcomes) == {Response: 7, NoReply: 1}
     assert f"raised {type(error).__name__}" in str(outcomes[3])
 
 
@@ -639,7 +643,7 @@ def test_a_worker_that_is_ended_from_outside_is_no_failure_of_the_model() -> Non
         return "late"
 
     async def drive() -> None:
-        asker = patience().asker(ScriptedModel(wait), Stop())
+        asker = patience().asker(ScriptedModel(wait), StopSignal())
         task = asyncio.create_task(asker.ask(question(0)))
         await asyncio.sleep(0.01)
         task.cancel()

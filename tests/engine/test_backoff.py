@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.engine.retry import Backoff
+from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import ModelError
 
 seeds = st.integers(0, 2**32)
@@ -14,23 +14,23 @@ seeds = st.integers(0, 2**32)
 
 @given(attempt=st.integers(1, 100_000), seed=seeds)
 def test_a_wait_lies_between_nothing_and_the_doubled_first_one(attempt: int, seed: int) -> None:
-    backoff = Backoff(first_s=0.5, longest_s=60)
+    backoff = RetryPolicy(first_s=0.5, longest_s=60)
     most = min(60.0, 0.5 * 2 ** min(attempt - 1, 20))
     assert 0 <= backoff.delay_s(attempt, None, random.Random(seed)) <= most
 
 
 @given(asked_s=st.floats(0, 600), attempt=st.integers(1, 20), seed=seeds)
 def test_what_the_server_asked_for_is_never_undercut(asked_s: float, attempt: int, seed: int) -> None:
-    delay_s = Backoff().delay_s(attempt, asked_s, random.Random(seed))
+    delay_s = RetryPolicy().delay_s(attempt, asked_s, random.Random(seed))
     assert asked_s <= delay_s <= asked_s + 6
 
 
 def test_many_clients_do_not_come_back_at_the_same_moment() -> None:
     rng = random.Random(1)
-    waits = [Backoff().delay_s(5, None, rng) for _ in range(200)]
+    waits = [RetryPolicy().delay_s(5, None, rng) for _ in range(200)]
     assert len(set(waits)) == 200
     assert min(waits) < 1 < 7 < max(waits)
-    after = [Backoff().delay_s(5, 10.0, rng) for _ in range(200)]
+    after = [RetryPolicy().delay_s(5, 10.0, rng) for _ in range(200)]
     assert len(set(after)) == 200
 
 
@@ -47,4 +47,4 @@ def test_many_clients_do_not_come_back_at_the_same_moment() -> None:
     ],
 )
 def test_another_try_is_made_only_where_it_can_help(attempt: int, error: ModelError, expected: bool) -> None:
-    assert Backoff(attempts=3).may_retry(attempt, error) is expected
+    assert RetryPolicy(attempts=3).may_retry(attempt, error) is expected

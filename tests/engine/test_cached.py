@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.engine.sample import Cache
+from eyechart.engine.sample import KnownReplies
 from eyechart.model.specs import make_model
 from eyechart.store.cache import ResponseCache
 from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply
@@ -36,15 +36,15 @@ def fleet() -> Model:
 
 @pytest.mark.parametrize("make", [endpoint, fleet])
 def test_what_an_endpoint_said_is_found(responses: ResponseCache, make: type[Model]) -> None:
-    model, cache = make(), Cache(responses)
+    model, cache = make(), KnownReplies(responses)
     assert cache.find(model, KEY, REQUEST) is None
     cache.put(model, KEY, REQUEST, Reply(text="A"))
-    assert Cache(responses).find(model, KEY, REQUEST) == Reply(text="A")
+    assert KnownReplies(responses).find(model, KEY, REQUEST) == Reply(text="A")
     assert cache.find(model, "cd" * 32, REQUEST) is None
 
 
 def test_a_run_does_not_find_what_it_has_put_there_itself(responses: ResponseCache) -> None:
-    cache = Cache(responses)
+    cache = KnownReplies(responses)
     cache.put(endpoint(), KEY, REQUEST, Reply(text="A"))
     assert cache.find(endpoint(), KEY, REQUEST) is None
 
@@ -52,14 +52,14 @@ def test_a_run_does_not_find_what_it_has_put_there_itself(responses: ResponseCac
 def test_a_picture_that_the_model_fetches_itself_may_be_another_next_time(responses: ResponseCache) -> None:
     picture = ImageRef(kind="url", location="http://localhost/a.png")
     handed_on = replace(REQUEST, messages=(Message("user", ("What?", picture)),))
-    Cache(responses).put(endpoint(), KEY, handed_on, Reply(text="A"))
-    assert Cache(responses).find(endpoint(), KEY, handed_on) is None
-    assert Cache(responses).find(endpoint(), KEY, REQUEST) is None
+    KnownReplies(responses).put(endpoint(), KEY, handed_on, Reply(text="A"))
+    assert KnownReplies(responses).find(endpoint(), KEY, handed_on) is None
+    assert KnownReplies(responses).find(endpoint(), KEY, REQUEST) is None
 
 
 @pytest.mark.parametrize("make", [ScriptedModel, lambda: make_model("baseline/random")])
 def test_what_runs_here_is_never_kept(responses: ResponseCache, make: type[Model]) -> None:
-    model, cache = make(), Cache(responses)
+    model, cache = make(), KnownReplies(responses)
     cache.put(model, KEY, REQUEST, Reply(text="A"))
     assert cache.find(model, KEY, REQUEST) is None
     cache.put(endpoint(), KEY, REQUEST, Reply(text="B"))
@@ -67,21 +67,21 @@ def test_what_runs_here_is_never_kept(responses: ResponseCache, make: type[Model
 
 
 def test_one_that_is_not_read_is_still_kept_up_to_date(responses: ResponseCache) -> None:
-    Cache(responses).put(endpoint(), KEY, REQUEST, Reply(text="old"))
-    fresh = Cache(responses, is_read=False)
+    KnownReplies(responses).put(endpoint(), KEY, REQUEST, Reply(text="old"))
+    fresh = KnownReplies(responses, is_read=False)
     assert fresh.find(endpoint(), KEY, REQUEST) is None
     fresh.put(endpoint(), KEY, REQUEST, Reply(text="new"))
-    assert Cache(responses).find(endpoint(), KEY, REQUEST) == Reply(text="new")
+    assert KnownReplies(responses).find(endpoint(), KEY, REQUEST) == Reply(text="new")
 
 
 def test_without_a_cache_nothing_is_found_or_kept() -> None:
-    cache = Cache()
+    cache = KnownReplies()
     cache.put(endpoint(), KEY, REQUEST, Reply(text="A"))
     assert cache.find(endpoint(), KEY, REQUEST) is None
 
 
 def test_what_only_looks_like_an_answer_is_not_kept(responses: ResponseCache) -> None:
-    cache = Cache(responses)
+    cache = KnownReplies(responses)
     cache.put(endpoint(), KEY, REQUEST, Reply(text="", evidence={"null_content": True}))
     cache.put(endpoint(), KEY, REQUEST, Reply(text="half an ans", finish_reason="error"))
-    assert Cache(responses).find(endpoint(), KEY, REQUEST) is None
+    assert KnownReplies(responses).find(endpoint(), KEY, REQUEST) is None

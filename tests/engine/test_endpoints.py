@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.engine.pool import Endpoint, Endpoints, Limit, Refusal, Trouble
-from eyechart.engine.retry import GivingUp
+from eyechart.engine.pool import AdaptiveLimit, Endpoint, EndpointPool, FailedAttempt, Refusal
+from eyechart.engine.retry import CircuitBreaker
 from eyechart.errors import ModelError
 from support.parts import ScriptedModel
 
@@ -38,9 +38,9 @@ class Place:
 
     def __init__(self, n: int = 1, *, ceiling: int = 8, give_up_after: int = 8, **more: Any) -> None:
         self.clock = Clock()
-        self.members = [Endpoint(ScriptedModel(), Limit(ceiling, clock=self.clock)) for _ in range(n)]
-        self.all = Endpoints(self.members, clock=self.clock, **more)
-        self.giving_up = GivingUp(self.all, give_up_after=give_up_after)
+        self.members = [Endpoint(ScriptedModel(), AdaptiveLimit(ceiling, clock=self.clock)) for _ in range(n)]
+        self.all = EndpointPool(self.members, clock=self.clock, **more)
+        self.giving_up = CircuitBreaker(self.all, give_up_after=give_up_after)
         self._began: dict[Hashable, float] = {}
 
     def enter(self) -> Endpoint:
@@ -60,7 +60,7 @@ class Place:
         sent_at = self.clock.now if sent_at is None else sent_at
         self.clock.now += 0.001
         began_at = self._began.setdefault(who, self.clock.now)
-        trouble = Trouble(who=who, sent_at=sent_at, began_at=began_at)
+        trouble = FailedAttempt(who=who, sent_at=sent_at, began_at=began_at)
         self.all.failed(endpoint, trouble, error, is_last=is_last)
 
     def answer(self, endpoint: Endpoint, latency_s: float = 0.1) -> None:
@@ -193,17 +193,17 @@ def test_an_end_waits_for_nobodys_rest() -> None:
     go(play())
 
 
-def real_time(*first_rests_s: float) -> Endpoints:
-    members = [Endpoint(ScriptedModel(), Limit(8), first_rest_s=rest_s) for rest_s in first_rests_s]
-    return Endpoints(members)
+def real_time(*first_rests_s: float) -> EndpointPool:
+    members = [Endpoint(ScriptedModel(), AdaptiveLimit(8), first_rest_s=rest_s) for rest_s in first_rests_s]
+    return EndpointPool(members)
 
 
-async def break_down(endpoints: Endpoints, member: Endpoint) -> None:
+async def break_down(endpoints: EndpointPool, member: Endpoint) -> None:
     loop = asyncio.get_running_loop()
     for who in range(3):
         member.in_flight += 1
         now = loop.time()
-        endpoints.failed(member, Trouble(who=who, sent_at=now, began_at=now), GONE, is_last=False)
+        endpoints.failed(member, FailedAttempt(who=who, sent_at=now, began_at=now), GONE, is_last=False)
 
 
 def test_whoever_has_rested_first_is_asked_first() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eyechart.engine.pool import Endpoint, Endpoints, Limit
-from eyechart.engine.retry import Backoff, DeadEndpoint, GivingUp, Tries
+from eyechart.engine.pool import AdaptiveLimit, Endpoint, EndpointPool
+from eyechart.engine.retry import Attempts, CircuitBreaker, DeadEndpoint, RetryPolicy
 from eyechart.errors import ModelError
 from eyechart.types import Message, Request
 from support.parts import ScriptedModel, sample
@@ -23,19 +23,19 @@ class Play:
     """Endpoints that are asked by hand."""
 
     def __init__(self, n: int = 1, *, give_up_after: int = 8, attempts: int = 1, is_proven: bool = False):
-        self.members = [Endpoint(ScriptedModel(), Limit(8)) for _ in range(n)]
-        self.endpoints = Endpoints(self.members, is_proven=is_proven)
-        self.giving_up = GivingUp(self.endpoints, give_up_after=give_up_after)
-        self.backoff = Backoff(attempts=attempts)
+        self.members = [Endpoint(ScriptedModel(), AdaptiveLimit(8)) for _ in range(n)]
+        self.endpoints = EndpointPool(self.members, is_proven=is_proven)
+        self.giving_up = CircuitBreaker(self.endpoints, give_up_after=give_up_after)
+        self.backoff = RetryPolicy(attempts=attempts)
         self._n_samples = 0
 
-    def tries(self, n_wanted: int = 1) -> Tries:
+    def tries(self, n_wanted: int = 1) -> Attempts:
         """Those of another sample."""
         self._n_samples += 1
         request = Request(messages=(Message("user", ("?",)),), sample=sample(self._n_samples))
-        return Tries(request, n_wanted=n_wanted)
+        return Attempts(request, n_wanted=n_wanted)
 
-    def fail(self, error: ModelError, tries: Tries | None = None, at: int = 0) -> ModelError | None:
+    def fail(self, error: ModelError, tries: Attempts | None = None, at: int = 0) -> ModelError | None:
         """One more fails; the reason to end the run, if there is one."""
         tries = tries or self.tries()
         endpoint = self.members[at]

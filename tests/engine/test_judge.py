@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.engine import sample as sample_module
 from eyechart.engine.circles import judge_circles
-from eyechart.engine.judge import Bench, BenchScorer
+from eyechart.engine.judge import BenchScorer, JudgeSetup
 from eyechart.errors import ModelError
 from eyechart.store.journal import Journal
 from eyechart.types import (
@@ -67,8 +67,8 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     made.close()
 
 
-def bench_of(judge: ScriptedModel, **prompts: str) -> tuple[Bench, Any]:
-    bench = Bench(judge, prompts)
+def bench_of(judge: ScriptedModel, **prompts: str) -> tuple[JudgeSetup, Any]:
+    bench = JudgeSetup(judge, prompts)
     scorer = Lenient()
     assert isinstance(scorer, JudgedScorer)
     return bench, BenchScorer(scorer, bench)

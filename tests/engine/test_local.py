@@ -16,7 +16,7 @@ import pytest
 
 from eyechart.engine import judge as scoring_module
 from eyechart.engine.executor import LocalExecutor
-from eyechart.engine.retry import Backoff
+from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import ModelError, StoreError
 from eyechart.store import writer
 from eyechart.store.journal import Journal
@@ -205,7 +205,7 @@ def test_a_busy_model_is_asked_again_and_the_tries_are_counted(journal: Journal)
 
 def test_retries_come_to_an_end(journal: Journal) -> None:
     model = failing("q0", error=BUSY)
-    run(journal, model, of=samples(1), backoff=Backoff(attempts=4, first_s=0.001))
+    run(journal, model, of=samples(1), backoff=RetryPolicy(attempts=4, first_s=0.001))
     assert len(model.asked) == 4
     [result] = results(journal)
     assert result.failure is not None
@@ -218,7 +218,7 @@ def test_a_model_that_does_not_answer_in_time_is_asked_again_then_failed(journal
         return ""
 
     model = ScriptedModel(never)
-    run(journal, model, of=samples(1), timeout_s=0.02, backoff=Backoff(attempts=2, first_s=0.001))
+    run(journal, model, of=samples(1), timeout_s=0.02, backoff=RetryPolicy(attempts=2, first_s=0.001))
     assert len(model.asked) == 2
     [result] = results(journal)
     assert result.failure is not None
@@ -346,7 +346,7 @@ def test_nobody_listening_stops_a_run_without_retries_at_once(journal: Journal) 
     error = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
     model = failing(*(f"q{k}" for k in range(50)), error=error)
     with pytest.raises(ModelError, match="cannot connect"):
-        run(journal, model, of=samples(50), concurrency=1, backoff=Backoff(attempts=1))
+        run(journal, model, of=samples(50), concurrency=1, backoff=RetryPolicy(attempts=1))
     assert model.asked == ["q0"]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.engine.retry import Backoff
+from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import ModelError
 from eyechart.model.specs import make_model
 from eyechart.store.journal import Journal
@@ -85,7 +85,7 @@ def test_what_may_pass_is_asked_again(journal: Journal, first: Answer) -> None:
 @pytest.mark.parametrize("first", RECOVERABLE.values(), ids=RECOVERABLE.keys())
 def test_what_does_not_pass_is_a_failure_in_the_end_and_no_reply(journal: Journal, first: Answer) -> None:
     with Server(lambda asked: first) as server:
-        tries = Backoff(attempts=3, first_s=0.001)
+        tries = RetryPolicy(attempts=3, first_s=0.001)
         run(journal, model_at(server.base_url), of=samples(1), backoff=tries)
     failure = only_failure(journal)
     assert len(server.asked) == failure.attempts == 3
@@ -136,7 +136,7 @@ def test_a_wrong_address_stops_within_seconds(journal: Journal) -> None:
         port = taken.getsockname()[1]
     start = time.monotonic()
     with pytest.raises(ModelError, match="cannot connect") as caught:
-        run(journal, model_at(f"http://127.0.0.1:{port}/v1"), of=samples(500), backoff=Backoff())
+        run(journal, model_at(f"http://127.0.0.1:{port}/v1"), of=samples(500), backoff=RetryPolicy())
     assert time.monotonic() - start < 5
     assert "is the server running?" in caught.value.hint
 

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.engine.pool import Limit, Rate, Rates, Share, Stop, Watch
+from eyechart.engine.pool import (
+    AdaptiveLimit,
+    LatencyMonitor,
+    RateLimit,
+    RateLimits,
+    StopSignal,
+    TokenReservation,
+)
 
 
 class Clock:
@@ -24,7 +31,9 @@ class Clock:
         return self.now
 
 
-def round_of_answers(limit: Limit, clock: Clock, latency_s: float = 0.1, n: int | None = None) -> None:
+def round_of_answers(
+    limit: AdaptiveLimit, clock: Clock, latency_s: float = 0.1, n: int | None = None
+) -> None:
     """As many as may be in flight are sent together, and come back together."""
     sent_at, at_once = clock.now, limit.value if n is None else n
     clock.now += latency_s
@@ -38,7 +47,7 @@ def round_of_answers(limit: Limit, clock: Clock, latency_s: float = 0.1, n: int 
 @pytest.mark.parametrize("ceiling", [1, 2, 17, 64, 1000])
 def test_it_starts_at_the_ceiling_and_stays_there_while_all_is_well(ceiling: int) -> None:
     clock = Clock()
-    limit = Limit(ceiling, clock=clock)
+    limit = AdaptiveLimit(ceiling, clock=clock)
     for _ in range(20):
         assert limit.value == ceiling
         round_of_answers(limit, clock)
@@ -46,7 +55,7 @@ def test_it_starts_at_the_ceiling_and_stays_there_while_all_is_well(ceiling: int
 
 def test_refusals_of_requests_that_were_sent_together_halve_it_once() -> None:
     clock = Clock()
-    limit = Limit(64, clock=clock)
+    limit = AdaptiveLimit(64, clock=clock)
     sent_at, clock.now = clock.now, 0.2
     for _ in range(64):
         limit.overloaded(sent_at)
@@ -60,7 +69,7 @@ def test_refusals_of_requests_that_were_sent_together_halve_it_once() -> None:
 
 def test_it_is_never_less_than_one() -> None:
     clock = Clock()
-    limit = Limit(64, clock=clock)
+    limit = AdaptiveLimit(64, clock=clock)
     for _ in range(50):
         limit.overloaded(clock.now)
         clock.now += 1
@@ -70,7 +79,7 @@ def test_it_is_never_less_than_one() -> None:
 @pytest.mark.parametrize("ceiling", [8, 64, 256])
 def test_it_grows_back_by_a_sixteenth_of_the_ceiling_a_round(ceiling: int) -> None:
     clock = Clock()
-    limit = Limit(ceiling, clock=clock)
+    limit = AdaptiveLimit(ceiling, clock=clock)
     limit.overloaded(clock.now)
     clock.now += 1
     seen = [limit.value]
@@ -84,7 +93,7 @@ def test_it_grows_back_by_a_sixteenth_of_the_ceiling_a_round(ceiling: int) -> No
 
 def test_from_one_it_at_most_doubles_with_each_round() -> None:
     clock = Clock()
-    limit = Limit(256, clock=clock)
+    limit = AdaptiveLimit(256, clock=clock)
     while limit.value > 1:
         limit.overloaded(clock.now)
         clock.now += 1
@@ -98,7 +107,7 @@ def test_from_one_it_at_most_doubles_with_each_round() -> None:
 
 def test_answers_to_what_was_sent_before_the_cut_do_not_raise_it() -> None:
     clock = Clock()
-    limit = Limit(64, clock=clock)
+    limit = AdaptiveLimit(64, clock=clock)
     clock.now = 1.0
     limit.overloaded(sent_at=0.5)
     for _ in range(200):
@@ -125,7 +134,7 @@ def test_whatever_happens_it_stays_between_one_and_the_ceiling(
     ceiling: int, events: list[tuple[str, float, float]]
 ) -> None:
     clock = Clock()
-    limit = Limit(ceiling, clock=clock)
+    limit = AdaptiveLimit(ceiling, clock=clock)
     for event, latency_s, passed_s in events:
         clock.now += passed_s
         if event == "answered":
@@ -139,7 +148,7 @@ def test_whatever_happens_it_stays_between_one_and_the_ceiling(
 @given(ceiling=st.integers(1, 300), events=EVENTS)
 def test_whatever_has_happened_it_recovers(ceiling: int, events: list[tuple[str, float, float]]) -> None:
     clock = Clock()
-    limit = Limit(ceiling, clock=clock)
+    limit = AdaptiveLimit(ceiling, clock=clock)
     for event, latency_s, passed_s in events:
         clock.now += passed_s
         if event == "answered":
@@ -156,7 +165,7 @@ def test_whatever_has_happened_it_recovers(ceiling: int, events: list[tuple[str,
 @given(events=EVENTS)
 def test_one_that_does_not_adapt_is_constant(events: list[tuple[str, float, float]]) -> None:
     clock = Clock()
-    limit = Limit(48, is_adaptive=False, clock=clock)
+    limit = AdaptiveLimit(48, is_adaptive=False, clock=clock)
     for event, latency_s, passed_s in events:
         clock.now += passed_s
         if event == "answered":
@@ -170,7 +179,7 @@ def test_one_that_does_not_adapt_is_constant(events: list[tuple[str, float, floa
 
 
 def serve(
-    limit: Limit, clock: Clock, n_rounds: int, *, usual_s: float, chokes_above: int = 10**9
+    limit: AdaptiveLimit, clock: Clock, n_rounds: int, *, usual_s: float, chokes_above: int = 10**9
 ) -> list[int]:
     """A server whose latency grows with the cube of what it has too much; the limit after each round."""
     seen = []
@@ -183,7 +192,7 @@ def serve(
 
 def test_a_server_that_chokes_is_sent_less() -> None:
     clock = Clock()
-    limit = Limit(64, clock=clock)
+    limit = AdaptiveLimit(64, clock=clock)
     serve(limit, clock, 5, usual_s=0.1)
     assert limit.value == 64
     seen = serve(limit, clock, 60, usual_s=0.1, chokes_above=16)
@@ -196,7 +205,7 @@ def test_a_server_that_chokes_is_sent_less() -> None:
 @pytest.mark.parametrize("times", [3, 10, 100])
 def test_answers_that_take_longer_whatever_is_sent_do_not_keep_it_down(times: int) -> None:
     clock = Clock()
-    limit = Limit(64, clock=clock)
+    limit = AdaptiveLimit(64, clock=clock)
     serve(limit, clock, 5, usual_s=0.1)
     seen = serve(limit, clock, 12, usual_s=0.1 * times)
     assert seen[-1] == 64
@@ -206,7 +215,7 @@ def test_answers_that_take_longer_whatever_is_sent_do_not_keep_it_down(times: in
 
 def test_answers_that_grow_slowly_longer_are_no_collapse() -> None:
     clock = Clock()
-    limit = Limit(64, clock=clock)
+    limit = AdaptiveLimit(64, clock=clock)
     for n in range(200):
         assert serve(limit, clock, 1, usual_s=0.1 * 1.02**n) == [64]
 
@@ -216,7 +225,7 @@ def test_answers_that_grow_slowly_longer_are_no_collapse() -> None:
 def test_latency_that_scatters_is_no_collapse(seed: int) -> None:
     rng = random.Random(seed)
     clock = Clock()
-    limit = Limit(64, clock=clock)
+    limit = AdaptiveLimit(64, clock=clock)
     for _ in range(2000):
         clock.now += 0.01
         latency_s = rng.lognormvariate(0, 1)  # one in a hundred takes ten times as long as the middle
@@ -227,7 +236,7 @@ def test_latency_that_scatters_is_no_collapse(seed: int) -> None:
 def test_slow_answers_at_a_steady_rate_are_no_collapse() -> None:
     """A batching server: each takes longer, and as many come through."""
     clock = Clock()
-    watch = Watch(clock)
+    watch = LatencyMonitor(clock)
     for latency_s in (0.1, 1.0):
         for _ in range(640):
             clock.now += 0.01
@@ -236,7 +245,7 @@ def test_slow_answers_at_a_steady_rate_are_no_collapse() -> None:
 
 def test_a_refusal_makes_the_watch_forget() -> None:
     clock = Clock()
-    limit = Limit(64, clock=clock)
+    limit = AdaptiveLimit(64, clock=clock)
     serve(limit, clock, 3, usual_s=0.1)
     clock.now += 100
     limit.overloaded(clock.now)
@@ -249,7 +258,7 @@ def test_a_refusal_makes_the_watch_forget() -> None:
 # -- rates -----------------------------------------------------------------------------------------
 
 
-def sent(rate: Rate, clock: Clock, idle_s: list[float]) -> list[float]:
+def sent(rate: RateLimit, clock: Clock, idle_s: list[float]) -> list[float]:
     """When requests are sent that come after so much idleness each."""
     times = []
     for idle in idle_s:
@@ -266,7 +275,7 @@ def test_no_window_holds_more_than_its_share_and_a_second_of_burst(
     per_minute: float, idle_s: list[float]
 ) -> None:
     clock = Clock()
-    times = sorted(sent(Rate(per_minute, clock=clock), clock, idle_s))
+    times = sorted(sent(RateLimit(per_minute, clock=clock), clock, idle_s))
     for window_s in (0.0, 1.0, 10.0, 60.0):
         most = per_minute / 60 * (window_s + 1) + 1 + 1e-6
         for k, start in enumerate(times):
@@ -277,13 +286,13 @@ def test_no_window_holds_more_than_its_share_and_a_second_of_burst(
 @given(per_minute=st.floats(1, 10_000), n=st.integers(1, 200))
 def test_the_whole_rate_is_used(per_minute: float, n: int) -> None:
     clock = Clock()
-    times = sent(Rate(per_minute, clock=clock), clock, [0.0] * n)
+    times = sent(RateLimit(per_minute, clock=clock), clock, [0.0] * n)
     assert times == pytest.approx([k * 60 / per_minute for k in range(n)])
 
 
 def test_what_was_left_unused_for_long_is_gone() -> None:
     clock = Clock()
-    rate = Rate(60, clock=clock)
+    rate = RateLimit(60, clock=clock)
     clock.now = 1000.0
     waits = [rate.reserve() for _ in range(4)]
     assert waits == [0.0, 0.0, 1.0, 2.0]
@@ -291,7 +300,7 @@ def test_what_was_left_unused_for_long_is_gone() -> None:
 
 def test_tokens_that_were_not_foreseen_are_waited_for_later() -> None:
     clock = Clock()
-    rate = Rate(600, clock=clock)  # ten a second
+    rate = RateLimit(600, clock=clock)  # ten a second
     assert rate.reserve(10) == 0.0
     rate.correct(20)  # it took thirty
     assert rate.reserve(10) == pytest.approx(3.0)
@@ -301,19 +310,19 @@ def test_tokens_that_were_not_foreseen_are_waited_for_later() -> None:
 
 def test_the_later_of_both_rates_counts() -> None:
     clock = Clock()
-    rates = Rates(requests=Rate(60, clock=clock), tokens=Rate(6000, clock=clock))
+    rates = RateLimits(requests=RateLimit(60, clock=clock), tokens=RateLimit(6000, clock=clock))
     rates.settle(rates.take(300), used=300)
     assert rates.wait_s() == pytest.approx(3.0), "three seconds' worth of tokens are gone"
-    only_requests = Rates(requests=Rate(60, clock=clock))
+    only_requests = RateLimits(requests=RateLimit(60, clock=clock))
     assert only_requests.wait_s() == 0.0
     only_requests.settle(only_requests.take(10**9), used=10**9)
     assert only_requests.wait_s() == 1.0
-    assert Rates().wait_s() == 0.0
+    assert RateLimits().wait_s() == 0.0
 
 
 def test_a_reply_of_unknown_length_is_taken_for_a_long_one_until_the_first_is_in() -> None:
     clock = Clock()
-    rates = Rates(tokens=Rate(60_000, clock=clock))  # a thousand a second
+    rates = RateLimits(tokens=RateLimit(60_000, clock=clock))  # a thousand a second
     first = rates.take(50)
     assert first.reserved == 1050
     rates.settle(first, used=60)
@@ -323,7 +332,7 @@ def test_a_reply_of_unknown_length_is_taken_for_a_long_one_until_the_first_is_in
 
 def test_where_nothing_came_back_no_reply_is_counted_and_nothing_learnt() -> None:
     clock = Clock()
-    rates = Rates(tokens=Rate(60_000, clock=clock))
+    rates = RateLimits(tokens=RateLimit(60_000, clock=clock))
     rates.settle(rates.take(50), used=None)
     assert rates.wait_s() == pytest.approx(0.05)
     assert rates.take(50).reserved == 1050
@@ -335,8 +344,8 @@ def test_where_nothing_came_back_no_reply_is_counted_and_nothing_learnt() -> Non
 )
 def test_all_that_was_used_is_counted_however_it_was_guessed(lengths: list[int], n_under_way: int) -> None:
     clock = Clock()
-    rates = Rates(tokens=Rate(60_000, clock=clock))
-    under_way: list[tuple[Share, int]] = []
+    rates = RateLimits(tokens=RateLimit(60_000, clock=clock))
+    under_way: list[tuple[TokenReservation, int]] = []
     for length in lengths:
         under_way.append((rates.take(100), 100 + length))
         if len(under_way) == n_under_way:
@@ -350,7 +359,7 @@ def test_all_that_was_used_is_counted_however_it_was_guessed(lengths: list[int],
 
 def test_all_get_through_in_turn_and_a_stop_lets_them_go() -> None:
     async def drive() -> tuple[list[int], float]:
-        stop, rates, through = Stop(), Rates(requests=Rate(60 * 200)), list[int]()
+        stop, rates, through = StopSignal(), RateLimits(requests=RateLimit(60 * 200)), list[int]()
         some_are_through = asyncio.Event()
 
         async def go(k: int) -> None:
@@ -377,7 +386,10 @@ def test_all_get_through_in_turn_and_a_stop_lets_them_go() -> None:
 @pytest.mark.slow
 def test_whoever_waits_hears_that_less_was_used() -> None:
     async def drive() -> float:
-        rates, stop = Rates(tokens=Rate(600)), Stop()  # ten a second: a long reply would take minutes
+        rates, stop = (
+            RateLimits(tokens=RateLimit(600)),
+            StopSignal(),
+        )  # ten a second: a long reply would take minutes
         first = await rates.enter(1, stop)
         began_at = time.monotonic()
         second = asyncio.create_task(rates.enter(1, stop))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.engine import prepare as prefetching
-from eyechart.engine.prepare import Prefetch, Prepared, Preparer
+from eyechart.engine.prepare import Prefetcher, Prepared, Preparer
 from eyechart.store.tasks import Task
 from eyechart.types import ImageRef
 from support.parts import no_thread_left, sample
@@ -29,9 +29,9 @@ def sized(n_bytes: int) -> Callable[[Task], Prepared]:
     return lambda task: Prepared(task=task, n_bytes=n_bytes)
 
 
-def prefetch(source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any) -> Prefetch:
+def prefetch(source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any) -> Prefetcher:
     usual: dict[str, Any] = {"n_threads": 2, "max_items": 8, "max_bytes": 1000}
-    return Prefetch(source, prepare, **(usual | options))
+    return Prefetcher(source, prepare, **(usual | options))
 
 
 def test_everything_arrives_once() -> None:
@@ -228,7 +228,7 @@ def test_the_source_is_closed_when_the_run_stops_early() -> None:
 # -- quick work in the loop, slow work in threads --------------------------------------------------
 
 
-def quick(source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any) -> Prefetch:
+def quick(source: Iterator[Task], prepare: Callable[[Task], Prepared], **options: Any) -> Prefetcher:
     """Work that looks quick from afar."""
     return prefetch(source, prepare, **({"is_quick": lambda task: True} | options))
 
@@ -247,10 +247,10 @@ def made_at(
     return prepare
 
 
-def taken(make: Callable[[], Prefetch], n_workers: int = 1) -> tuple[list[int], Prefetch]:
+def taken(make: Callable[[], Prefetcher], n_workers: int = 1) -> tuple[list[int], Prefetcher]:
     """Everything, in the order in which it came."""
 
-    async def drive() -> tuple[list[int], Prefetch]:
+    async def drive() -> tuple[list[int], Prefetcher]:
         ahead = make()
         found: list[int] = []
 
@@ -472,7 +472,7 @@ def test_everything_arrives_once_whatever_the_work_is_like(
     def prepare(task: Task) -> Prepared:
         return Prepared(task=task, n_bytes=sizes[task.position % len(sizes)])
 
-    def make() -> Prefetch:
+    def make() -> Prefetcher:
         return prefetch(
             tasks(n), prepare, is_quick=lambda task: task.position not in slow, n_threads=n_threads
         )

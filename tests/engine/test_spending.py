@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.engine.budget import Budget, BudgetSpent, Purse, Role
+from eyechart.engine.budget import Budget, BudgetGate, BudgetSpent, Role
 from eyechart.model.prices import Price
 from eyechart.types import Usage
 
 
-def purse(max_tokens: int | None = None, max_cost: float | None = None) -> Purse:
+def purse(max_tokens: int | None = None, max_cost: float | None = None) -> BudgetGate:
     prices: dict[Role, Price | None] = {"model": Price(input=1, output=1), "judge": Price(input=1, output=1)}
-    return Purse(Budget(max_cost=max_cost, max_tokens=max_tokens, prices=prices))
+    return BudgetGate(Budget(max_cost=max_cost, max_tokens=max_tokens, prices=prices))
 
 
 def used(tokens: int) -> Usage:
@@ -24,7 +24,7 @@ def used(tokens: int) -> Usage:
 
 
 async def spend(
-    one: Purse, sizes: list[int], n_workers: int, rng: random.Random
+    one: BudgetGate, sizes: list[int], n_workers: int, rng: random.Random
 ) -> tuple[int, BudgetSpent | None]:
     """Workers that ask until the purse says no; how much was sent for, and the reason of the end."""
     left, n_sent, ended = list(sizes), 0, None

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from eyechart.engine.executor import Tally
+from eyechart.engine.executor import Progress
 from eyechart.types import Score
 
 
@@ -13,17 +13,17 @@ def verdict(value: float) -> Score:
 
 
 def test_a_new_tally_promises_nothing() -> None:
-    shown = Tally(total=10).snapshot()
+    shown = Progress(total=10).snapshot()
     assert (shown.done, shown.total, shown.score, shown.eta_s, shown.requests_per_s) == (0, 10, None, None, 0)
 
 
 def test_done_is_all_that_has_an_outcome() -> None:
-    shown = Tally(total=10, resumed=3, answered=2, failed=1).snapshot()
+    shown = Progress(total=10, resumed=3, answered=2, failed=1).snapshot()
     assert (shown.done, shown.resumed, shown.failed) == (6, 3, 1)
 
 
 def test_the_mean_leaves_out_what_has_no_public_answer() -> None:
-    tally = Tally()
+    tally = Progress()
     for score in (verdict(1), verdict(0), Score(outcome="unscored", value=0)):
         tally.count_score(score)
     assert tally.snapshot().score == 0.5
@@ -31,7 +31,7 @@ def test_the_mean_leaves_out_what_has_no_public_answer() -> None:
 
 def test_the_rate_and_the_time_left_follow_the_last_seconds() -> None:
     now = time.monotonic()
-    tally = Tally(total=120, started_at=now - 100)
+    tally = Progress(total=120, started_at=now - 100)
     for _ in range(20):
         tally.count_answer()
     shown = tally.snapshot()
@@ -40,7 +40,7 @@ def test_the_rate_and_the_time_left_follow_the_last_seconds() -> None:
 
 
 def test_answers_of_long_ago_do_not_count_as_speed() -> None:
-    tally = Tally(total=10, started_at=time.monotonic() - 100)
+    tally = Progress(total=10, started_at=time.monotonic() - 100)
     tally._recent.append(time.monotonic() - 60)
     assert tally.snapshot().requests_per_s == 0
     tally.count_answer()
@@ -48,6 +48,6 @@ def test_answers_of_long_ago_do_not_count_as_speed() -> None:
 
 
 def test_a_run_with_more_answers_than_samples_has_no_time_left() -> None:
-    tally = Tally(total=1, answered=3, started_at=time.monotonic() - 1)
+    tally = Progress(total=1, answered=3, started_at=time.monotonic() - 1)
     tally.count_answer()
     assert tally.snapshot().eta_s == 0

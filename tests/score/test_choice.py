@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.score.judge_prompts import wording
-from eyechart.types import JudgeCall, JudgedScorer, JudgeFailed, NoJudge, Reply, Sample, Score, conclude
+from eyechart.types import JudgeCall, JudgedScorer, JudgeFailed, NoJudge, Reply, Sample, Score, answer_calls
 
 CHOICES = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 
@@ -128,7 +128,7 @@ def judged(
             raise reply
         return reply
 
-    return conclude(scorer.steps(Reply(text=text), sample), judge), calls
+    return answer_calls(scorer.steps(Reply(text=text), sample), judge), calls
 
 
 def test_a_judge_is_asked_only_where_the_rules_are_undecided() -> None:

@@ -18,7 +18,7 @@ from eyechart.score.insight_o3 import (
     score_insight_o3,
     verdict,
 )
-from eyechart.types import JudgeCall, JudgeFailed, Judging, Reply, Sample, Score, conclude
+from eyechart.types import JudgeCall, JudgeFailed, Judging, Reply, Sample, Score, answer_calls
 from support.insight_o3 import vectors
 
 OPTIONS = "A. red\nB. blue"
@@ -62,7 +62,7 @@ def fails(call: JudgeCall) -> str:
 
 
 def scored(sample: Sample, said: str, judge: Callable[[JudgeCall], str] = fails, **fields: Any) -> Score:
-    return conclude(score_insight_o3(Reply(text=said, **fields), sample), judge)
+    return answer_calls(score_insight_o3(Reply(text=said, **fields), sample), judge)
 
 
 @pytest.mark.parametrize("line", vectors("score"))
@@ -234,7 +234,7 @@ def test_the_limit_of_an_answer_is_a_part_of_the_scorer() -> None:
 
     reply = Reply(text="y" * MAX_ANSWER_LENGTH + " so it is B")
     for scorer in (InsightScorer(), InsightScorer(max_answer_length=4)):
-        assert conclude(scorer.steps(reply, CHOICE), judge).outcome == "correct"
+        assert answer_calls(scorer.steps(reply, CHOICE), judge).outcome == "correct"
     assert shown == [CROPPED + reply.text[-MAX_ANSWER_LENGTH:], CROPPED + "is B"]
     usual = scorers.get("insight-o3")
     assert usual == InsightScorer(max_answer_length=MAX_ANSWER_LENGTH)

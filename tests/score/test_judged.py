@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from eyechart.registry import scorers
 from eyechart.score.default import score_default
 from eyechart.score.judged import MAX_SHOWN_CHARS, read_option, read_verdict, score_judged
-from eyechart.types import JudgeCall, JudgeFailed, Reply, Sample, Score, conclude
+from eyechart.types import JudgeCall, JudgeFailed, Reply, Sample, Score, answer_calls
 
 CHOICES = {"A": "a cat on a mat", "B": "a dog in the fog"}
 CHOICE = Sample(id="1", question="Which?", golds=("B",), choices=CHOICES)
@@ -31,7 +31,7 @@ def scored(
     sample: Sample, said: str, judge: Callable[[JudgeCall], str] | str = never, **fields: Any
 ) -> Score:
     answer = judge if callable(judge) else lambda call: judge
-    return conclude(score_judged(Reply(text=said, **fields), sample), answer)
+    return answer_calls(score_judged(Reply(text=said, **fields), sample), answer)
 
 
 @pytest.mark.parametrize(

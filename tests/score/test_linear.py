@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import pytest
 
 from eyechart import registry
-from eyechart.types import JudgedScorer, Reply, Sample, Scorer, conclude
+from eyechart.types import JudgedScorer, Reply, Sample, Scorer, answer_calls
 
 N_CHARS = 50_000
 QUICK_S = 0.25  # nothing is told apart below this
@@ -94,7 +94,9 @@ def is_linear(name: str, piece: str, around: tuple[str, str], sample: Sample) ->
         text = f"{around[0]}{piece * (n_chars // len(piece))}{around[1]}"
         began = time.process_time()
         if isinstance(scorer, JudgedScorer):
-            conclude(scorer.steps(Reply(text=text), sample), lambda call: text)  # the judge is hostile, too
+            answer_calls(
+                scorer.steps(Reply(text=text), sample), lambda call: text
+            )  # the judge is hostile, too
         else:
             scorer(Reply(text=text), sample)
         return time.process_time() - began

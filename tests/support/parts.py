@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine.executor import LocalExecutor, Settings
-from eyechart.engine.judge import Bench
+from eyechart.engine.executor import EngineSettings, LocalExecutor
+from eyechart.engine.judge import JudgeSetup
 from eyechart.engine.prepare import Preparer
-from eyechart.engine.retry import Backoff
+from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import ImageError
 from eyechart.store import database, writer
 from eyechart.store import journal as journals
@@ -26,7 +26,7 @@ from eyechart.store.journal import Journal
 from eyechart.types import Image, ImageRef, Message, Model, Prompt, Reply, Request, Sample, Score
 from support.files import picture
 
-FAST = Backoff(first_s=0.001, longest_s=0.002)
+FAST = RetryPolicy(first_s=0.001, longest_s=0.002)
 
 
 def sample(k: int, **fields: Any) -> Sample:
@@ -127,14 +127,14 @@ def executor(
     pictures: Pictures | None = None,
     scorer: Any = None,
     prompt: Prompt = ask_plainly,
-    bench: Bench | None = None,
+    bench: JudgeSetup | None = None,
     is_circular: bool = False,
     **settings: Any,
 ) -> LocalExecutor:
     preparer = Preparer(prompt, pictures or Pictures(), {"model": model.name, **model.identity})
     usual: dict[str, Any] = {"concurrency": 4, "backoff": FAST, "grace_s": 5.0}
     usual |= {"first_rest_s": 0.001, "give_up_after": 50}
-    chosen = Settings(**(usual | settings))
+    chosen = EngineSettings(**(usual | settings))
     return LocalExecutor(
         model, preparer, journal, scorer or SameText(), chosen, bench=bench, is_circular=is_circular
     )

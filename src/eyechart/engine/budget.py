@@ -137,7 +137,7 @@ class BudgetSpent(ModelError):
     exit_code = 1
 
 
-class Purse:
+class BudgetGate:
     """Lets requests through as long as the budget has room for them."""
 
     def __init__(self, budget: Budget) -> None:

@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 
-from eyechart.engine.budget import Budget, Purse
-from eyechart.engine.judge import Bench, Judge, Scoring
-from eyechart.engine.pool import Endpoints, Stop, Stopped
-from eyechart.engine.prepare import Prefetch, Preparer
+from eyechart.engine.budget import Budget, BudgetGate
+from eyechart.engine.judge import Judge, JudgeSetup, Scoring
+from eyechart.engine.pool import EndpointPool, Stopped, StopSignal
+from eyechart.engine.prepare import Prefetcher, Preparer
 from eyechart.engine.retry import Patience
-from eyechart.engine.sample import Cache, Calls, Journey
+from eyechart.engine.sample import Calls, KnownReplies, SampleRunner
 from eyechart.errors import StoreError
 from eyechart.memory import Claim, current_claim
 from eyechart.store.journal import Journal
@@ -25,7 +25,7 @@ from eyechart.store.tasks import Task
 from eyechart.types import Model, Score, Scorer, Snapshot
 
 
-class Settings(Patience, frozen=True, kw_only=True):
+class EngineSettings(Patience, frozen=True, kw_only=True):
     """How hard to push, and when to give up."""
 
     prefetch_threads: int = 2
@@ -42,21 +42,21 @@ class LocalExecutor:
         preparer: Preparer,
         journal: Journal,
         scorer: Scorer,
-        settings: Settings,
+        settings: EngineSettings,
         *,
         beside: Sequence[Scorer] = (),
-        bench: Bench | None = None,
+        bench: JudgeSetup | None = None,
         is_circular: bool = False,
-        cache: Cache | None = None,
-        purse: Purse | None = None,
+        cache: KnownReplies | None = None,
+        purse: BudgetGate | None = None,
     ) -> None:
-        self.tally = Tally()
-        self.stop = Stop()
+        self.tally = Progress()
+        self.stop = StopSignal()
         self._preparer = preparer
         self._journal = journal
         self._settings = settings
         self._purse = purse
-        cache = cache or Cache()
+        cache = cache or KnownReplies()
         self._calls = Calls(journal, cache)
         is_free = bool(getattr(model, "is_free", False))
         self._asker = settings.asker(
@@ -65,9 +65,9 @@ class LocalExecutor:
         self._at_once = min(settings.concurrency, self._asker.endpoints.limit)
         judge = self._judge(bench) if bench else None
         self.scoring = Scoring(journal, scorer, beside, judge, is_circular)
-        self._journey = Journey(self._asker, journal, cache, self._calls, self.scoring, self.tally)
+        self._journey = SampleRunner(self._asker, journal, cache, self._calls, self.scoring, self.tally)
 
-    def _judge(self, bench: Bench) -> Judge:
+    def _judge(self, bench: JudgeSetup) -> Judge:
         is_proven = self._journal.has_judged(bench.model.name)
         asker = self._settings.asker(
             bench.model, self.stop, purse=self._purse, role="judge", is_proven=is_proven
@@ -101,7 +101,7 @@ class LocalExecutor:
     async def run(self, tasks: Iterable[Task]) -> None:
         """Ask everything that has no reply yet. Raises only what makes going on pointless."""
         settings = self._settings
-        prefetch = Prefetch(
+        prefetch = Prefetcher(
             iter(tasks),
             self._preparer.prepare,
             n_threads=settings.prefetch_threads,
@@ -146,7 +146,7 @@ class LocalExecutor:
             await asyncio.wait([done], timeout=self._settings.grace_s)
         done.cancel()
 
-    async def _work(self, prefetch: Prefetch) -> None:
+    async def _work(self, prefetch: Prefetcher) -> None:
         """One of many workers: take what is ready, ask, and take the next."""
         answers = Claim("answer")
         current_claim.set(answers)
@@ -173,7 +173,7 @@ class LocalExecutor:
 _WINDOW_S = 10.0  # the rate shown is that of the last seconds, so that it follows the endpoint
 
 
-class Tally(msgspec.Struct):
+class Progress(msgspec.Struct):
     """Counted by the engine, in the event loop only; read anywhere."""
 
     total: int = 0
@@ -215,7 +215,7 @@ class Tally(msgspec.Struct):
 
     def snapshot(
         self,
-        endpoints: Endpoints | None = None,
+        endpoints: EndpointPool | None = None,
         budget: Budget | None = None,
         *,
         waiting: int = 0,

@@ -12,8 +12,8 @@ from typing import TypeVar
 import msgspec
 
 from eyechart.engine.pool import Stopped
-from eyechart.engine.retry import Asker, Unanswered
-from eyechart.engine.sample import Calls, key_of
+from eyechart.engine.retry import NoReply, RetryingClient
+from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
 from eyechart.score.judge_prompts import wording
 from eyechart.store.journal import Journal
@@ -34,7 +34,7 @@ from eyechart.types import (
 )
 
 
-class Bench(msgspec.Struct, frozen=True):
+class JudgeSetup(msgspec.Struct, frozen=True):
     """Who judges, and in which words."""
 
     model: Model
@@ -50,7 +50,7 @@ class BenchScorer(msgspec.Struct, frozen=True):
     """A scorer before a bench: its version names the bench, so that another judge scores again."""
 
     scorer: JudgedScorer
-    bench: Bench
+    bench: JudgeSetup
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ class BenchScorer(msgspec.Struct, frozen=True):
     @property
     def version(self) -> str:
         """The scorer's, and which bench it stands before."""
-        return f"{self.scorer.version}+{key_of(self.bench.identity)[:8]}"
+        return f"{self.scorer.version}+{make_key(self.bench.identity)[:8]}"
 
     @property
     def parity(self) -> str:
@@ -86,7 +86,7 @@ class Verdict(msgspec.Struct, frozen=True):
 class Judge:
     """Answers the calls of scorers."""
 
-    def __init__(self, bench: Bench, asker: Asker, calls: Calls) -> None:
+    def __init__(self, bench: JudgeSetup, asker: RetryingClient, calls: Calls) -> None:
         self._bench = bench
         self._asker = asker
         self._calls = calls
@@ -108,17 +108,17 @@ class Judge:
     ) -> Verdict:
         """The verdict on one reply, with as many calls as the scorer makes; `in_thread`: its rules."""
         made: Counter[str] = Counter()
-        failures: list[Unanswered] = []
+        failures: list[NoReply] = []
 
         async def answer(call: JudgeCall) -> str:
             text = wording(call, self._bench.prompts)
             made[text] += 1  # the same question again is a new question
             request = Request(messages=(Message("user", (text,)),), sample=_nothing_of(sample), trial=trial)
-            call_key = key_of(self._bench.identity, key, text, made[text])
+            call_key = make_key(self._bench.identity, key, text, made[text])
             written = [{"role": "user", "parts": [{"text": text}]}]
             try:
                 said = await self._calls.reply(self._asker, request, call_key, written, f"judge:{call.stage}")
-            except Unanswered as failed:
+            except NoReply as failed:
                 failures.append(failed)
                 raise JudgeFailed(f"the judge gave no reply: {failed.error}") from failed
             if said.evidence.get("null_content"):

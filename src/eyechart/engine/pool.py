@@ -18,7 +18,7 @@ _RECENT = 256
 _TOLD_AGAIN_S = 60.0  # of an endpoint that comes and goes, people hear no more often
 
 
-class Endpoints:
+class EndpointPool:
     """All endpoints of one model. Requests go to the one with the fewest under way."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Endpoints:
         endpoint.limit.answered(latency_s, sent_at)
         self.leave(endpoint)
 
-    def failed(self, endpoint: Endpoint, trouble: Trouble, error: ModelError, *, is_last: bool) -> None:
+    def failed(self, endpoint: Endpoint, trouble: FailedAttempt, error: ModelError, *, is_last: bool) -> None:
         """It did not, though it may later; `is_last`: this sample has no further try."""
         now = self._clock()
         if error.status is not None:
@@ -241,7 +241,7 @@ _FATAL_IN_A_ROW = 3  # after an answer, one may concern one sample alone; so man
 NEVER = float("-inf")
 
 
-class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+class FailedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """A try that failed: whose it was, when it was sent, and when the first of its tries failed."""
 
     who: Hashable
@@ -260,7 +260,7 @@ class Refusal(msgspec.Struct, frozen=True):
 class Endpoint:
     """One address, and how it has been doing."""
 
-    def __init__(self, model: Model, limit: Limit, *, first_rest_s: float = FIRST_REST_S) -> None:
+    def __init__(self, model: Model, limit: AdaptiveLimit, *, first_rest_s: float = FIRST_REST_S) -> None:
         self.model = model
         self.limit = limit
         self._first_rest_s = first_rest_s
@@ -314,7 +314,7 @@ class Endpoint:
             self._is_gone = self.is_barred = False
             self._failed.clear()
 
-    def has_failed(self, trouble: Trouble, error: ModelError, now: float) -> None:
+    def has_failed(self, trouble: FailedAttempt, error: ModelError, now: float) -> None:
         """It may be dead, unless the sample itself is to blame: others were answered since it first failed.
 
         Failures that were under way together count once. Silence counts once more for every minute of it:
@@ -378,13 +378,13 @@ _LATELY = 100  # requests from which that is learnt
 _LOOK_AGAIN_S = 0.2  # whoever waits for tokens may have to wait less, once others turn out to take few
 
 
-class Limit:
+class AdaptiveLimit:
     """How many requests may be in flight: additive increase, multiplicative decrease.
 
     It starts at the ceiling that the user named, is halved when the endpoint says that it is overloaded or
     clearly is, and grows back by a sixteenth of the ceiling with every round of answers.
 
-    >>> limit = Limit(64)
+    >>> limit = AdaptiveLimit(64)
     >>> limit.overloaded(sent_at=0.0)
     >>> limit.value
     32
@@ -398,7 +398,7 @@ class Limit:
         self._is_adaptive = is_adaptive
         self._clock = clock
         self._cut_at = float("-inf")
-        self._watch = Watch(clock)
+        self._watch = LatencyMonitor(clock)
 
     def answered(self, latency_s: float, sent_at: float) -> None:
         """One more came back well."""
@@ -427,7 +427,7 @@ class Limit:
         self.value = int(self._exact)
 
 
-class Watch:
+class LatencyMonitor:
     """Notices that latency has multiplied while less comes through: the endpoint chokes on what it was sent.
 
     Long answers look the same from here. So a cut is judged by what it brings: if latency stays what it was,
@@ -477,10 +477,10 @@ class Watch:
         return ""
 
 
-class Rate:
+class RateLimit:
     """So much a minute, evenly.
 
-    >>> rate = Rate(120, clock=lambda: 0.0)
+    >>> rate = RateLimit(120, clock=lambda: 0.0)
     >>> rate.reserve(), rate.reserve(), rate.reserve()
     (0.0, 0.5, 1.0)
     """
@@ -506,27 +506,27 @@ class Rate:
         self._next += by * self._s_each
 
 
-class Share(NamedTuple):
+class TokenReservation(NamedTuple):
     """The tokens that are set aside for a request."""
 
     guessed: int = 0  # for its words and pictures
     reserved: float = 0.0  # for its reply as well
 
 
-class Rates:
+class RateLimits:
     """The rates that the user allows, for requests and for tokens. Whoever waits gets through in turn.
 
     How long a reply will be, nobody can guess; it is taken to be as long as the latest were.
     """
 
-    def __init__(self, *, requests: Rate | None = None, tokens: Rate | None = None) -> None:
+    def __init__(self, *, requests: RateLimit | None = None, tokens: RateLimit | None = None) -> None:
         self._requests = requests
         self._tokens = tokens
         self._more = float(_FIRST_REPLY)  # than guessed
         self._n_learnt = 0
         self._door = asyncio.Lock()
 
-    async def enter(self, n_guessed: int, stop: Stop) -> Share:
+    async def enter(self, n_guessed: int, stop: StopSignal) -> TokenReservation:
         """Wait until a request of about so many tokens may be sent, or the run stops."""
         async with self._door:
             while not stop.is_set and (wait_s := self.wait_s()) > 0:
@@ -537,16 +537,16 @@ class Rates:
         """The seconds until the next one may be sent, as things stand."""
         return max(rate.wait_s() if rate else 0.0 for rate in (self._requests, self._tokens))
 
-    def take(self, n_guessed: int) -> Share:
+    def take(self, n_guessed: int) -> TokenReservation:
         """Set aside what one takes."""
-        share = Share(n_guessed, max(0.0, n_guessed + self._more))
+        share = TokenReservation(n_guessed, max(0.0, n_guessed + self._more))
         if self._requests:
             self._requests.reserve()
         if self._tokens:
             self._tokens.reserve(share.reserved)
         return share
 
-    def settle(self, share: Share, used: int | None) -> None:
+    def settle(self, share: TokenReservation, used: int | None) -> None:
         """It took so many tokens; None: nothing came back, so there was no reply to be paid for."""
         if self._tokens is None:
             return
@@ -563,7 +563,7 @@ class Stopped(Exception):
     """The run was stopped between two tries: neither answered nor failed."""
 
 
-class Stop:
+class StopSignal:
     """Whether the run goes on, and if not, why."""
 
     def __init__(self) -> None:

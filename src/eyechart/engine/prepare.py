@@ -23,7 +23,7 @@ _NEAR = frozenset({"file", "cell", "data"})
 _SMALL_CELL = 512 * 1024
 
 
-class Pictures(Protocol):
+class ImageSource(Protocol):
     """What the engine needs of an image loader."""
 
     def load(self, ref: ImageRef) -> Image:
@@ -57,7 +57,7 @@ class Preparer:
     def __init__(
         self,
         prompt: Prompt,
-        pictures: Pictures,
+        pictures: ImageSource,
         identity: Mapping[str, Any],
         *,
         pass_urls: bool = False,  # the model fetches pictures at addresses itself
@@ -199,7 +199,7 @@ _HANDFUL_S = 0.003
 _TURN_S = 0.01  # after so much work without a pause, let the others go on: thousands may be answered already
 
 
-class Prefetch:
+class Prefetcher:
     """Prepares tasks, in `n_threads` threads where they take time; workers take them as an async iterator."""
 
     def __init__(

@@ -11,21 +11,21 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from eyechart.engine.budget import Purse, Role
+from eyechart.engine.budget import BudgetGate, Role
 from eyechart.engine.pool import (
     FIRST_REST_S,
     OVERLOADED,
     TOO_MANY,
+    AdaptiveLimit,
     Endpoint,
-    Endpoints,
-    Limit,
-    Rate,
-    Rates,
+    EndpointPool,
+    FailedAttempt,
+    RateLimit,
+    RateLimits,
     Refusal,
-    Share,
-    Stop,
     Stopped,
-    Trouble,
+    StopSignal,
+    TokenReservation,
 )
 from eyechart.errors import ModelError
 from eyechart.memory import current_claim
@@ -33,10 +33,10 @@ from eyechart.model.tokens import guess_usage
 from eyechart.types import Fleet, Model, Reply, Request, Several, Usage
 
 
-class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Exponential waits with full jitter, so that many clients do not come back at the same moment.
 
-    >>> Backoff(first_s=1, longest_s=30).delay_s(4, None, random.Random(0)) <= 8
+    >>> RetryPolicy(first_s=1, longest_s=30).delay_s(4, None, random.Random(0)) <= 8
     True
     """
 
@@ -66,7 +66,7 @@ _STALE_S = 1.0  # a turn that is taken up later than this is another request's b
 Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
 
 
-class Unanswered(Exception):
+class NoReply(Exception):
     """No reply, after as many tries as were allowed."""
 
     def __init__(self, error: ModelError, attempts: int) -> None:
@@ -75,7 +75,7 @@ class Unanswered(Exception):
         self.attempts = attempts
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Response(msgspec.Struct, frozen=True):
     """What came back, how many tries it took, and the tokens that were taken from the purse, if there is one.
 
     Those are the last try's alone, guessed where the endpoint does not count.
@@ -94,31 +94,32 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = 600.0
     give_up_after: int = 8
     first_rest_s: float = FIRST_REST_S  # of an endpoint that may be dead; doubled with every further failure
-    backoff: Backoff = Backoff()
+    backoff: RetryPolicy = RetryPolicy()
     rpm: float | None = None
     tpm: float | None = None
 
     def asker(
         self,
         model: Model,
-        stop: Stop,
+        stop: StopSignal,
         *,
-        purse: Purse | None = None,
+        purse: BudgetGate | None = None,
         role: Role = "model",
         is_proven: bool = False,
-    ) -> Asker:
+    ) -> RetryingClient:
         """One that asks `model` so; `is_proven`: it is known to have answered. Rates are not the judge's."""
         members = model.members if isinstance(model, Fleet) else (model,)
-        endpoints = Endpoints(
+        endpoints = EndpointPool(
             [self._endpoint(one) for one in members], at_most=self.concurrency, is_proven=is_proven
         )
-        giving_up = GivingUp(endpoints, give_up_after=self.give_up_after)
+        giving_up = CircuitBreaker(endpoints, give_up_after=self.give_up_after)
         rates = None
         if role == "model" and (self.rpm or self.tpm):
-            rates = Rates(
-                requests=Rate(self.rpm) if self.rpm else None, tokens=Rate(self.tpm) if self.tpm else None
+            rates = RateLimits(
+                requests=RateLimit(self.rpm) if self.rpm else None,
+                tokens=RateLimit(self.tpm) if self.tpm else None,
             )
-        asker = Asker(model, self, stop, endpoints, giving_up, rates=rates, purse=purse, role=role)
+        asker = RetryingClient(model, self, stop, endpoints, giving_up, rates=rates, purse=purse, role=role)
         stop.then(endpoints.let_go)
         if purse is not None:
             stop.then(purse.let_go)
@@ -128,7 +129,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
         # A model that takes fewer at once is sent fewer: time spent in its queue would count as its silence.
         most = getattr(model, "max_concurrency", None) or self.concurrency
         is_adaptive = self.is_adaptive and bool(getattr(model, "is_endpoint", False))
-        limit = Limit(min(self.concurrency, most), is_adaptive=is_adaptive)
+        limit = AdaptiveLimit(min(self.concurrency, most), is_adaptive=is_adaptive)
         return Endpoint(model, limit, first_rest_s=self.first_rest_s)
 
 
@@ -136,21 +137,21 @@ class _Turn(msgspec.Struct, frozen=True):
     """One request's right to be sent, and its share of the tokens a minute."""
 
     request: Request
-    share: Share = Share()
+    share: TokenReservation = TokenReservation()
     until: float = float("inf")  # turns that nobody took must not be taken all at once later
 
 
 @dataclass(slots=True)
-class Asker:
+class RetryingClient:
     """One model, asked with patience. Counts what it sends."""
 
     model: Model
     patience: Patience
-    stop: Stop
-    endpoints: Endpoints
-    giving_up: GivingUp
-    rates: Rates | None = None
-    purse: Purse | None = None
+    stop: StopSignal
+    endpoints: EndpointPool
+    giving_up: CircuitBreaker
+    rates: RateLimits | None = None
+    purse: BudgetGate | None = None
     role: Role = "model"
     deadlines: Deadlines = field(init=False)
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
@@ -162,8 +163,8 @@ class Asker:
     def __post_init__(self) -> None:
         self.deadlines = Deadlines(self.patience.timeout_s)
 
-    async def ask(self, request: Request, n: int = 1) -> Answer:
-        """One reply or, with `n`, up to as many; raises `Unanswered` or `Stopped`."""
+    async def ask(self, request: Request, n: int = 1) -> Response:
+        """One reply or, with `n`, up to as many; raises `NoReply` or `Stopped`."""
         if n == 1 or self.is_one_by_one or not isinstance(self.model, Several):
             return await self._persist(request, lambda model: model.reply(request))
 
@@ -174,7 +175,7 @@ class Asker:
 
         try:
             return await self._persist(request, several, n)
-        except Unanswered as failed:
+        except NoReply as failed:
             if failed.error.status not in ODD_REQUEST:
                 raise
         # If this one succeeds, it was the number that was refused.
@@ -182,15 +183,15 @@ class Asker:
         self.is_one_by_one = True
         return answer
 
-    async def _persist(self, request: Request, call: Call, n: int = 1) -> Answer:
-        tries = Tries(request, n_wanted=n)
+    async def _persist(self, request: Request, call: Call, n: int = 1) -> Response:
+        tries = Attempts(request, n_wanted=n)
         try:
             while True:
                 error = await self._try(tries, call)
                 if error is None:
-                    return Answer(tries.replies, tries.n, tries.paid)
+                    return Response(tries.replies, tries.n, tries.paid)
                 if not tries.may_go_on:
-                    raise Unanswered(error, tries.n) from error
+                    raise NoReply(error, tries.n) from error
                 if self.stop.is_set:
                     raise Stopped  # it might have been answered later: neither answered nor failed
                 tries.is_waiting = True
@@ -205,16 +206,16 @@ class Asker:
             if tries.is_waiting:
                 self._wait_no_more(tries)
 
-    def _wait_no_more(self, tries: Tries) -> None:
+    def _wait_no_more(self, tries: Attempts) -> None:
         tries.is_waiting = False
         self.n_waiting -= 1
 
-    def _may_go_at_once(self, error: ModelError, tries: Tries) -> bool:
+    def _may_go_at_once(self, error: ModelError, tries: Attempts) -> bool:
         """To an endpoint that has not refused it, once that is free; or to any that is free now."""
         is_refused = bool(tries.refusals) and tries.refusals[-1].error is error
         return is_refused or (error.status in OVERLOADED and tries.may_go_elsewhere(self.endpoints))
 
-    async def _try(self, tries: Tries, call: Call) -> ModelError | None:
+    async def _try(self, tries: Attempts, call: Call) -> ModelError | None:
         """Send the request once, when its turn has come; the error if it was not answered."""
         turn, endpoint = await self._enter(tries)
         if tries.is_waiting:
@@ -239,7 +240,7 @@ class Asker:
         tries.replies = replies
         return None
 
-    async def _enter(self, tries: Tries) -> tuple[_Turn, Endpoint]:
+    async def _enter(self, tries: Attempts) -> tuple[_Turn, Endpoint]:
         """Wait for a turn, then for an endpoint that is free; and again, if that took too long."""
         if self.rates is None and (self.purse is None or self.purse.try_to_open()):
             free = None if self.stop.is_set else self.endpoints.try_to_enter(tries.endpoint, tries.refusals)
@@ -331,7 +332,7 @@ class DeadEndpoint(ModelError):
     exit_code = 1
 
 
-class Tries(msgspec.Struct):
+class Attempts(msgspec.Struct):
     """How often one request has been tried, and with what success."""
 
     request: Request
@@ -363,7 +364,9 @@ class Tries(msgspec.Struct):
         self.n += 1
         self.sent_at = time.monotonic()
 
-    def fail(self, error: ModelError, endpoint: Endpoint, endpoints: Endpoints, backoff: Backoff) -> None:
+    def fail(
+        self, error: ModelError, endpoint: Endpoint, endpoints: EndpointPool, backoff: RetryPolicy
+    ) -> None:
         """It failed: tell the endpoints, and see whether there may be another one."""
         now = time.monotonic()
         self.began_at = self.began_at or now
@@ -376,7 +379,7 @@ class Tries(msgspec.Struct):
             self.n_patient += 1
         self.may_go_on = backoff.may_retry(self.n_counted, error)
         if error.is_retryable:
-            trouble = Trouble(who=self.who, sent_at=self.sent_at, began_at=self.began_at)
+            trouble = FailedAttempt(who=self.who, sent_at=self.sent_at, began_at=self.began_at)
             endpoints.failed(endpoint, trouble, error, is_last=not self.may_go_on)
         else:
             endpoints.refused(endpoint, error, self.sent_at)
@@ -384,13 +387,13 @@ class Tries(msgspec.Struct):
             self.refusals += (Refusal(endpoint, error, self.sent_at),)
             self.may_go_on = self._may_ask_others(endpoints, backoff)
 
-    def may_go_elsewhere(self, endpoints: Endpoints) -> bool:
+    def may_go_elsewhere(self, endpoints: EndpointPool) -> bool:
         """Whether another endpoint can be asked at once; each is, before there is a wait."""
         self._n_elsewhere += 1
         may_go = self._n_elsewhere % len(endpoints.members) > 0
         return may_go and self.endpoint is not None and endpoints.has_free_besides(self.endpoint)
 
-    def _may_ask_others(self, endpoints: Endpoints, backoff: Backoff) -> bool:
+    def _may_ask_others(self, endpoints: EndpointPool, backoff: RetryPolicy) -> bool:
         """Each one in good standing is asked once; the others only if the last refusal says little."""
         others = endpoints.others(self.refusals)
         if not all(other.is_suspect for other in others):
@@ -399,15 +402,15 @@ class Tries(msgspec.Struct):
         return bool(others) and says_little and self.n_counted < backoff.attempts
 
 
-class GivingUp:
+class CircuitBreaker:
     """Watches the failures of all requests to one model, and says when asking on is pointless."""
 
-    def __init__(self, endpoints: Endpoints, *, give_up_after: int) -> None:
+    def __init__(self, endpoints: EndpointPool, *, give_up_after: int) -> None:
         self._endpoints = endpoints
         self._give_up_after = give_up_after
         self._n_refused = 0  # requests that nobody wanted, before one was ever answered
 
-    def reason(self, error: ModelError, tries: Tries) -> ModelError | None:
+    def reason(self, error: ModelError, tries: Attempts) -> ModelError | None:
         """What to end the run with after this failure; None to go on."""
         if self._is_hopeless(error, tries):
             return error
@@ -437,7 +440,7 @@ class GivingUp:
             "--give-up-after N tries for longer",
         )
 
-    def _is_hopeless(self, error: ModelError, tries: Tries) -> bool:
+    def _is_hopeless(self, error: ModelError, tries: Attempts) -> bool:
         """Whether no request can succeed: a wrong key, model or address, as far as anyone can tell."""
         members = self._endpoints.members
         if error.is_fatal:
@@ -447,7 +450,7 @@ class GivingUp:
         n_failures = min((member.failures for member in members if not member.is_barred), default=0)
         return n_failures >= _UNREACHABLE_TRIES or (n_failures > 0 and not tries.may_go_on)
 
-    def _is_unwanted(self, error: ModelError, tries: Tries) -> bool:
+    def _is_unwanted(self, error: ModelError, tries: Attempts) -> bool:
         """Whether whatever is sent is refused: a parameter that is not known there, pictures at all."""
         if error.status is None or error.is_retryable or tries.may_go_on or not self._endpoints.is_new:
             return False
@@ -465,7 +468,7 @@ class GivingUp:
 _LATE_S = 0.1
 
 
-class Wait:
+class Pending:
     """One request under way."""
 
     __slots__ = ("_cancelling", "claim", "due", "is_over", "spared_s", "task")
@@ -496,15 +499,15 @@ class Deadlines:
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
-        self._waiting: OrderedDict[Wait, None] = OrderedDict()  # in the order in which they are due
+        self._waiting: OrderedDict[Pending, None] = OrderedDict()  # in the order in which they are due
         self._alarm: asyncio.TimerHandle | None = None
 
-    def begin(self) -> Wait:
+    def begin(self) -> Pending:
         """The current task waits for an answer from now on; `end` must follow, however it goes."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None, "only a task can be ended"
-        wait = Wait(task, loop.time() + self._limit_s)
+        wait = Pending(task, loop.time() + self._limit_s)
         self._waiting[wait] = None
         if self._alarm is None:
             self._set_alarm(loop, wait.due)
@@ -513,7 +516,7 @@ class Deadlines:
     def _set_alarm(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         self._alarm = loop.call_at(at, self._ring, loop, at)
 
-    def end(self, wait: Wait) -> None:
+    def end(self, wait: Pending) -> None:
         """It waits no longer."""
         self._waiting.pop(wait, None)
         wait.was_ended()  # a model that did not mind being ended must not end the worker later

@@ -5,18 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-if TYPE_CHECKING:
-    from eyechart.engine.executor import Tally
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from eyechart.engine.judge import Scoring
 from eyechart.engine.prepare import Prepared
-from eyechart.engine.retry import Answer, Asker, Unanswered
+from eyechart.engine.retry import NoReply, Response, RetryingClient
 from eyechart.memory import rest_claim
 from eyechart.store.cache import ResponseCache
 from eyechart.store.journal import Ask, Journal
@@ -24,17 +18,21 @@ from eyechart.store.kept import EarlierRuns
 from eyechart.store.tasks import Task
 from eyechart.types import MODELS_TURN, Failure, ImageRef, Message, Model, Reply, Request, Studious, Usage
 
+if TYPE_CHECKING:
+    from eyechart.engine.executor import Progress
+    from eyechart.engine.judge import Scoring
+
 
 @dataclass(slots=True)
-class Journey:
+class SampleRunner:
     """Takes one sample after the other, and any number at once, to its end; what it needs is the run's."""
 
-    asker: Asker
+    asker: RetryingClient
     journal: Journal
-    cache: Cache
+    cache: KnownReplies
     calls: Calls
     scoring: Scoring
-    tally: Tally
+    tally: Progress
     _takes_rounds: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,7 +89,7 @@ class Journey:
                 kept = await self._answer(asked)
                 await self._score(kept)
                 trials = trials[len(kept) :]
-            except Unanswered as failed:
+            except NoReply as failed:
                 self.count_requests()
                 for item in asked:
                     self._fail(item, failed)
@@ -133,7 +131,7 @@ class Journey:
             else:
                 self.tally.count_score(score, task.sample.weight)
 
-    def _fail(self, item: Prepared, failed: Unanswered) -> None:
+    def _fail(self, item: Prepared, failed: NoReply) -> None:
         self.tally.failed += 1
         error = failed.error
         failure = Failure(
@@ -153,7 +151,7 @@ class Journey:
         )
 
 
-def _share(reply: Reply, n_th: int, answer: Answer) -> Reply:
+def _share(reply: Reply, n_th: int, answer: Response) -> Reply:
     """One of several replies to a request, with its share of the tokens that all took together."""
     n, usage = len(answer.replies), answer.replies[0].usage
     if n == 1 or usage is None:
@@ -176,7 +174,7 @@ def has_rounds(messages: Sequence[Message]) -> bool:
     return MODELS_TURN in messages
 
 
-async def converse(asker: Asker, calls: Calls, request: Request, ask: Ask) -> tuple[Answer, Ask]:
+async def converse(asker: RetryingClient, calls: Calls, request: Request, ask: Ask) -> tuple[Response, Ask]:
     """Ask round by round; the last reply is the answer, and what was asked now holds the earlier ones.
 
     Every round is kept as soon as it is answered, so that a run which is cut off goes on from there.
@@ -187,7 +185,7 @@ async def converse(asker: Asker, calls: Calls, request: Request, ask: Ask) -> tu
     while MODELS_TURN in turns:
         here = turns.index(MODELS_TURN)
         so_far = replace(request, messages=tuple(turns[:here]))
-        key = key_of("round", ask.key, written[:here])
+        key = make_key("round", ask.key, written[:here])
         reply = await calls.reply(asker, so_far, key, written[:here], f"round:{len(earlier)}")
         earlier.append(reply)
         turns[here] = Message("assistant", (reply.text,))
@@ -228,15 +226,20 @@ _SMALL = 64 * 1024  # characters of a reply that is worth remembering: a larger 
 class Calls:
     """The calls of one run, by key. Those of earlier starts are read over one connection."""
 
-    def __init__(self, journal: Journal, cache: Cache | None = None) -> None:
+    def __init__(self, journal: Journal, cache: KnownReplies | None = None) -> None:
         self._journal = journal
-        self._cache = cache or Cache()
+        self._cache = cache or KnownReplies()
         self._kept = journal.kept_calls()
         # The latest of this start, which the disk may not have yet.
         self._latest: dict[tuple[str, int, str], Reply] = {}
 
     async def reply(
-        self, asker: Asker, request: Request, key: str, written: Sequence[Mapping[str, Any]], purpose: str
+        self,
+        asker: RetryingClient,
+        request: Request,
+        key: str,
+        written: Sequence[Mapping[str, Any]],
+        purpose: str,
     ) -> Reply:
         """The reply to `request`; raises what the asker raises."""
         sample, trial = request.sample.id, request.trial
@@ -278,7 +281,7 @@ class Calls:
         self._kept.close()
 
 
-def key_of(*parts: Any) -> str:
+def make_key(*parts: Any) -> str:
     """The name of what is asked."""
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
 
@@ -286,7 +289,7 @@ def key_of(*parts: Any) -> str:
 # -- Replies that an earlier run got to the very same request.
 
 
-class Cache(msgspec.Struct, frozen=True):
+class KnownReplies(msgspec.Struct, frozen=True):
     """What is known without asking: from the folders of earlier runs, then from the response cache.
 
     An earlier run is looked into as the run's own folder is on resume: by sample, trial and key. The response

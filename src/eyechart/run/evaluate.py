@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eyechart.engine.budget import Purse
+from eyechart.engine.budget import BudgetGate
 from eyechart.engine.circles import judge_circles
 from eyechart.engine.executor import LocalExecutor
-from eyechart.engine.sample import Cache
+from eyechart.engine.sample import KnownReplies
 from eyechart.errors import ModelError
 from eyechart.report.live import LiveLine
 from eyechart.run.bill import make_budget
@@ -23,7 +23,7 @@ from eyechart.store.journal import Journal
 from eyechart.types import Model, Studious
 
 if TYPE_CHECKING:
-    from eyechart.engine.executor import Settings
+    from eyechart.engine.executor import EngineSettings
     from eyechart.store.cache import ResponseCache
     from eyechart.store.kept import EarlierRuns
 
@@ -45,7 +45,7 @@ def infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
     journal.start_session()
     responses = open_cache(plan.options, plan.model, plan.verdicts.judge)
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
-    cache = Cache(responses, is_read=not plan.options.fresh, earlier=earlier)
+    cache = KnownReplies(responses, is_read=not plan.options.fresh, earlier=earlier)
     try:
         run_async(_drive(plan, journal, n_samples, cache, session))
     finally:
@@ -57,7 +57,7 @@ def infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
     return session
 
 
-async def _drive(plan: Plan, journal: Journal, n_samples: int, cache: Cache, session: Session) -> None:
+async def _drive(plan: Plan, journal: Journal, n_samples: int, cache: KnownReplies, session: Session) -> None:
     """The event loop's part: until all is done, or somebody ends it."""
     executor = _make_executor(plan, journal, cache)
     executor.tally.total = n_samples * plan.options.trials
@@ -92,7 +92,7 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, 
         session.trouble = executor.stop.trouble  # the judge's, after the last question
 
 
-def _make_executor(plan: Plan, journal: Journal, cache: Cache) -> LocalExecutor:
+def _make_executor(plan: Plan, journal: Journal, cache: KnownReplies) -> LocalExecutor:
     options, verdicts = plan.options, plan.verdicts
     executor = LocalExecutor(
         plan.model,
@@ -104,7 +104,7 @@ def _make_executor(plan: Plan, journal: Journal, cache: Cache) -> LocalExecutor:
         bench=verdicts.bench,
         is_circular=plan.benchmark.circular == "headline",
         cache=cache,
-        purse=Purse(make_budget(journal, options, plan.prices, verdicts.judge)),
+        purse=BudgetGate(make_budget(journal, options, plan.prices, verdicts.judge)),
     )
     executor.tally.score_sum, executor.tally.weight_sum = journal.score_so_far(plan.scorer)
     return executor
@@ -124,19 +124,19 @@ async def _score_the_rest(plan: Plan, journal: Journal, executor: LocalExecutor)
 # -- What the options of a run say to the engine, whether a model is asked or a judge alone.
 
 
-def make_settings(options: Options) -> Settings:
+def make_settings(options: Options) -> EngineSettings:
     """How hard to push, and when to give up."""
-    from eyechart.engine.executor import Settings
-    from eyechart.engine.retry import Backoff
+    from eyechart.engine.executor import EngineSettings
+    from eyechart.engine.retry import RetryPolicy
 
-    return Settings(
+    return EngineSettings(
         concurrency=options.concurrency,
         is_adaptive=options.adaptive,
         rpm=options.rpm,
         tpm=options.tpm,
         give_up_after=options.give_up_after,
         timeout_s=options.timeout_s,
-        backoff=Backoff(attempts=options.retries + 1),
+        backoff=RetryPolicy(attempts=options.retries + 1),
     )
 
 

@@ -16,7 +16,7 @@ from eyechart.types import Benchmark, Model, Prompt, Sample, Scorer, Several, So
 
 if TYPE_CHECKING:
     from eyechart.data.images import ImageLoader
-    from eyechart.engine.prepare import Pictures, Preparer
+    from eyechart.engine.prepare import ImageSource, Preparer
     from eyechart.model.prices import Price
 
 _LOOKED_AT = 1000  # samples at most, for the first question with rotations
@@ -229,7 +229,7 @@ def share_requests(plan: Plan) -> bool:
     return isinstance(plan.model, Several) and not plan.options.separate_trials
 
 
-def make_preparer(plan: Plan, pictures: Pictures | None = None) -> Preparer:
+def make_preparer(plan: Plan, pictures: ImageSource | None = None) -> Preparer:
     """What turns the samples of a run into requests, and knows which were answered before."""
     from eyechart.engine.prepare import Preparer
 

@@ -13,14 +13,14 @@ from eyechart.run.evaluate import make_settings, open_cache, open_earlier
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.record import Run
-from eyechart.run.verdicts import Verdicts, bind, find_bench, refuse_stray_judge
+from eyechart.run.verdicts import Verdicts, bind, find_judge, refuse_stray_judge
 from eyechart.types import JudgedScorer, Reply, Request
 
 if TYPE_CHECKING:
-    from eyechart.engine.budget import Purse
-    from eyechart.engine.executor import Settings
-    from eyechart.engine.judge import Bench
-    from eyechart.engine.sample import Cache
+    from eyechart.engine.budget import BudgetGate
+    from eyechart.engine.executor import EngineSettings
+    from eyechart.engine.judge import JudgeSetup
+    from eyechart.engine.sample import KnownReplies
     from eyechart.model.prices import Price
     from eyechart.store.counts import Verdict
     from eyechart.store.journal import Journal
@@ -79,7 +79,7 @@ def _verdicts(old: Run, options: Options) -> Verdicts:
     from eyechart.registry import scorers
 
     refuse_stray_judge(options)
-    bench = find_bench(options) or _remembered(old.manifest.get("judge"))
+    bench = find_judge(options) or _remembered(old.manifest.get("judge"))
     name = options.scorer or old.manifest.get("scorer", "default")
     if options.judge and not options.scorer and not isinstance(scorers.get(name), JudgedScorer):
         name = old.manifest.get("judged_scorer") or name  # as the run itself would have, with a judge
@@ -90,13 +90,13 @@ def _verdicts(old: Run, options: Options) -> Verdicts:
     return bind(name, beside, bench)
 
 
-def _remembered(judge: Mapping[str, Any] | None) -> Bench | None:
+def _remembered(judge: Mapping[str, Any] | None) -> JudgeSetup | None:
     """The judge of the run as the journal knows it: what it said stands, and nothing more can be asked."""
     if not judge:
         return None
-    from eyechart.engine.judge import Bench
+    from eyechart.engine.judge import JudgeSetup
 
-    return Bench(_Remembered(judge["model"], judge["identity"]), judge["prompts"])
+    return JudgeSetup(_Remembered(judge["model"], judge["identity"]), judge["prompts"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +132,15 @@ def score_all(
     old: Run, journal: Journal, verdicts: Verdicts, options: Options, prices: Mapping[str, Price | None]
 ) -> Session:
     """Score every reply of a run by every one of its scorers."""
-    from eyechart.engine.budget import Purse
-    from eyechart.engine.sample import Cache
+    from eyechart.engine.budget import BudgetGate
+    from eyechart.engine.sample import KnownReplies
 
     judge = verdicts.judge
     keep_judge_price(journal, judge, prices)
-    purse = Purse(make_budget(journal, options, prices, judge))
+    purse = BudgetGate(make_budget(journal, options, prices, judge))
     responses = open_cache(options, judge)
     earlier = open_earlier(old.folder, options, None) if judge is not None else None
-    cache = Cache(responses, is_read=not options.fresh, earlier=earlier)
+    cache = KnownReplies(responses, is_read=not options.fresh, earlier=earlier)
     try:
         trouble = run_async(_score(old, journal, verdicts, make_settings(options), cache, purse))
     finally:
@@ -152,15 +152,20 @@ def score_all(
 
 
 async def _score(
-    old: Run, journal: Journal, verdicts: Verdicts, settings: Settings, cache: Cache, purse: Purse
+    old: Run,
+    journal: Journal,
+    verdicts: Verdicts,
+    settings: EngineSettings,
+    cache: KnownReplies,
+    purse: BudgetGate,
 ) -> ModelError | None:
     from eyechart.engine.circles import judge_circles
     from eyechart.engine.judge import Judge, Scoring
-    from eyechart.engine.pool import Stop
+    from eyechart.engine.pool import StopSignal
     from eyechart.engine.sample import Calls
 
     n_at_once = settings.concurrency
-    stop, calls, bench = Stop(), Calls(journal, cache), verdicts.bench
+    stop, calls, bench = StopSignal(), Calls(journal, cache), verdicts.bench
     judge = None
     if bench is not None:
         is_proven = journal.has_judged(bench.model.name)

@@ -11,7 +11,7 @@ from eyechart.run.options import Options
 from eyechart.types import Benchmark, JudgedScorer, Model, Reply, Request, Scorer
 
 if TYPE_CHECKING:
-    from eyechart.engine.judge import Bench
+    from eyechart.engine.judge import JudgeSetup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Verdicts:
 
     scorer: Scorer
     beside: tuple[Scorer, ...] = ()
-    bench: Bench | None = field(default=None)
+    bench: JudgeSetup | None = field(default=None)
 
     @property
     def judge(self) -> Model | None:
@@ -46,7 +46,7 @@ class Verdicts:
 
 def choose_verdicts(benchmark: Benchmark, options: Options) -> Verdicts:
     """The scorers of a run, checked against whether there is a judge."""
-    bench = find_bench(options)
+    bench = find_judge(options)
     usual = benchmark.judged_scorer if bench and benchmark.judged_scorer else benchmark.scorer
     scorer = options.scorer or usual
     if scorer in options.also_scorers:
@@ -63,7 +63,7 @@ def refuse_stray_judge(options: Options) -> None:
         raise UsageError(f"{next(iter(said))} is given, but no judge", hint="name it with --judge MODEL")
 
 
-def bind(scorer: str, beside: tuple[str, ...], bench: Bench | None) -> Verdicts:
+def bind(scorer: str, beside: tuple[str, ...], bench: JudgeSetup | None) -> Verdicts:
     """Scorers by name, before a bench if there is one."""
     from eyechart.engine.judge import BenchScorer
     from eyechart.registry import scorers
@@ -84,11 +84,11 @@ def bind(scorer: str, beside: tuple[str, ...], bench: Bench | None) -> Verdicts:
     return Verdicts(scorer=found[0], beside=tuple(found[1:]), bench=bench)
 
 
-def find_bench(options: Options) -> Bench | None:
+def find_judge(options: Options) -> JudgeSetup | None:
     """The judge that a user names, with the wording they give it."""
     if options.judge is None:
         return None
-    from eyechart.engine.judge import Bench
+    from eyechart.engine.judge import JudgeSetup
     from eyechart.model.specs import make_model
     from eyechart.score.judge_prompts import read_prompts
 
@@ -97,7 +97,7 @@ def find_bench(options: Options) -> Bench | None:
         model = make_model(options.judge, options.judge_settings())
     except UsageError as err:
         raise UsageError(f"the judge: {err.message}", hint=_of_the_judge(err.hint)) from err
-    return Bench(_AsJudge(model), prompts)
+    return JudgeSetup(_AsJudge(model), prompts)
 
 
 def _of_the_judge(hint: str) -> str:

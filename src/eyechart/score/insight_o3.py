@@ -19,7 +19,17 @@ from typing import Any, TypeAlias, cast
 
 from eyechart.registry import scorers
 from eyechart.score.verdict import official_verdict
-from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score, conclude, nobody
+from eyechart.types import (
+    JudgeCall,
+    JudgeFailed,
+    Judging,
+    NoJudge,
+    Reply,
+    Sample,
+    Score,
+    answer_calls,
+    refuse_judge_call,
+)
 
 MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
 CROPPED = "[cropped] ... "
@@ -88,14 +98,14 @@ def verdict(
 
     def ask(call: JudgeCall) -> str:
         if judge is None:
-            return nobody(call)
+            return refuse_judge_call(call)
         try:
             # A judge may answer without a text. The official code passes the word None on, so it is let in.
             return cast("str", judge(call.stage, call.values["answer"]))
         except Exception as err:  # the caller's own judge: whatever it raises, it gave no reply
             raise JudgeFailed(f"{type(err).__name__}: {err}") from err
 
-    return conclude(steps, ask)
+    return answer_calls(steps, ask)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +129,7 @@ class InsightScorer:
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         """By the rule alone."""
-        return conclude(self.steps(reply, sample), nobody)
+        return answer_calls(self.steps(reply, sample), refuse_judge_call)
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
         """With calls to the judge."""

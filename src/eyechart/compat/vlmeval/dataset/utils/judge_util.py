@@ -12,7 +12,7 @@ from typing import Any
 from eyechart.compat.vlmeval.messages import to_messages
 from eyechart.data.images import ImageLoader
 from eyechart.data.paths import PathRules
-from eyechart.engine.retry import Backoff
+from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import ModelError, UsageError
 from eyechart.exchange import NO_ANSWER
 from eyechart.model.specs import make_model
@@ -87,7 +87,7 @@ class Judge:
 
     async def _ask(self, model: Model, turns: Sequence[Message]) -> Reply:
         request = Request(messages=tuple(turns), sample=Sample(id="judge", question=""))
-        backoff, attempt, chance = Backoff(attempts=self.retry), 1, random.Random()  # noqa: S311 - pauses only
+        backoff, attempt, chance = RetryPolicy(attempts=self.retry), 1, random.Random()  # noqa: S311 - pauses only
         try:
             while True:
                 try:
