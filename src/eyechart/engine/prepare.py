@@ -182,8 +182,10 @@ Prepare = Callable[[Task], Prepared]
 # -- Work made ready ahead of the requests, within a budget of bytes.
 #
 # Quick work (a cell of a local file, to be checked and sent as it is) is done in the event loop, a handful of
-# tasks whenever a worker finds none ready: to hand it from thread to thread would cost more than the work. What
-# takes time (large pictures, crops, addresses, a slow disk) is done ahead, in threads; from the first such task
+# tasks whenever a worker finds none ready: to hand it from thread to thread would cost more than the work.
+# What
+# takes time (large pictures, crops, addresses, a slow disk) is done ahead, in threads; from the first such
+# task
 # on, all of it.
 #
 # Memory is bounded by what is in flight, never by the size of the data set: a thread that would exceed the
