@@ -71,7 +71,7 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
     What was found in the data is told on stderr before the first request, unless it is in `told` already.
     A start that ends in an error before anything was answered leaves no folder behind.
     """
-    from eyechart.run.evaluate import infer
+    from eyechart.run.infer import infer
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError
 from eyechart.run.bill import find_judge_price, keep_judge_price, make_budget, priced
-from eyechart.run.evaluate import make_settings, open_cache, open_earlier
+from eyechart.run.infer import make_settings, open_cache, open_earlier
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.record import Run
