@@ -14,6 +14,7 @@ PACKAGE = Path(eyechart.__file__).parent
 STEPS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({"compat", "view"}),
+    frozenset({"pipelines"}),
     frozenset({"run"}),
     frozenset({"benchmarks", "engine", "report"}),
     frozenset({"data", "prompt", "model", "score", "store"}),

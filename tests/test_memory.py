@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from eyechart import memory
 from eyechart.engine.prepare import Prefetcher, Prepared
 from eyechart.memory import Claim, InFlight, reserve
-from eyechart.model import connection
-from eyechart.model.connection import Broken
-from eyechart.model.http import Http
+from eyechart.model import http as http_module
+from eyechart.model.http import Broken, Http
 from eyechart.store.tasks import Task
 from support.parts import sample
 from support.raw import LOOPS, answer, run, saying, serving
@@ -27,10 +26,10 @@ def budget(monkeypatch: pytest.MonkeyPatch) -> InFlight:
     """A small budget of its own, and answers that count as large soon."""
     made = InFlight(MB)
     monkeypatch.setattr(memory, "IN_FLIGHT", made)
-    monkeypatch.setattr(connection, "LARGE_BYTES", 100_000)
-    monkeypatch.setattr(connection, "_UNKNOWN_BYTES", 120_000)
-    monkeypatch.setattr(connection, "MAX_ANSWER_BYTES", 300_000)
-    monkeypatch.setattr(connection, "_SURELY_SMALL", 100)
+    monkeypatch.setattr(http_module, "LARGE_BYTES", 100_000)
+    monkeypatch.setattr(http_module, "_UNKNOWN_BYTES", 120_000)
+    monkeypatch.setattr(http_module, "MAX_ANSWER_BYTES", 300_000)
+    monkeypatch.setattr(http_module, "_SURELY_SMALL", 100)
     return made
 
 
@@ -126,7 +125,7 @@ def test_large_answers_come_in_as_far_as_there_is_room(
             memory.current_claim.set(claim)
         response = await http.post([b"?"])
         if is_counted:
-            assert claim.n_bytes == connection.COPIES * len(LONG), "held until the sample is done"
+            assert claim.n_bytes == http_module.COPIES * len(LONG), "held until the sample is done"
             n_held += 1
             most = max(most, n_held)
             await asyncio.sleep(0.001)

@@ -31,6 +31,7 @@ from eyechart.run.record import Run
 from eyechart.types import (
     MODELS_TURN,
     Benchmark,
+    Capabilities,
     Export,
     Failure,
     Image,
@@ -39,6 +40,7 @@ from eyechart.types import (
     JudgeFailed,
     Message,
     Model,
+    ModelSettings,
     Reply,
     Request,
     Result,
@@ -54,6 +56,7 @@ __version__ = "0.1.0"
 __all__ = [
     "MODELS_TURN",
     "Benchmark",
+    "Capabilities",
     "DataError",
     "Estimate",
     "Export",
@@ -68,6 +71,7 @@ __all__ = [
     "MissingExtra",
     "Model",
     "ModelError",
+    "ModelSettings",
     "Reply",
     "Request",
     "Result",

@@ -303,10 +303,35 @@ class ModelSettings:
     concurrency: int = 64
 
 
-class Model(Protocol):
-    """Answers requests. Adapters in model/adapt.py give this shape to people's own classes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What the engine may do with a model. A model states them as its attribute `capabilities`."""
 
-    A model that is slow or may fail says how by raising `ModelError`; the engine decides on retries.
+    is_endpoint: bool = False  # a server with other users: its rate is adapted, its replies are cached
+    is_free: bool = False  # it runs here and no tokens are paid for
+    takes_rounds: bool = False  # answers a whole conversation; others are asked round by round
+    takes_urls: bool = False  # an image may be handed over as its URL
+    wants_urls: bool = False  # images at a URL are handed over as such even if the run does not ask for it
+    max_concurrency: int | None = None  # requests at a time; None: as many as the run allows
+
+
+def capabilities_of(model: object) -> Capabilities:
+    """What a model states; the defaults where it states nothing, or nothing but `max_concurrency`.
+
+    >>> capabilities_of(object()).is_endpoint
+    False
+    """
+    stated = getattr(model, "capabilities", None)
+    if isinstance(stated, Capabilities):
+        return stated
+    return Capabilities(max_concurrency=getattr(model, "max_concurrency", None))
+
+
+class Model(Protocol):
+    """Answers requests. model/python.py gives this shape to people's own classes.
+
+    A model that is slow or may fail says how by raising `ModelError`; the engine decides on retries. What
+    else it can do it may state as `capabilities`.
     """
 
     @property
@@ -334,16 +359,6 @@ class Several(Model, Protocol):
 
     async def replies(self, request: Request, n: int) -> list[Reply]:
         """Up to `n` answers. Fewer mean that the endpoint does not do this."""
-        ...
-
-
-@runtime_checkable
-class Fleet(Model, Protocol):
-    """A model that is served at several places; the engine asks them one by one, as each can bear."""
-
-    @property
-    def members(self) -> Sequence[Model]:
-        """The same model at each of its places."""
         ...
 
 

@@ -13,7 +13,7 @@ from eyechart.compat.multi.models import LOCAL, SERVED, choose_model, model_line
 from eyechart.errors import UsageError
 from eyechart.model.specs import make_model
 from eyechart.run.options import Options
-from eyechart.types import ModelSettings
+from eyechart.types import ModelSettings, capabilities_of
 
 CLASSES = """
 class Answers:
@@ -134,7 +134,7 @@ def test_copies_are_known_as_their_class_is() -> None:
     assert one.identity == four.identity == other.identity
     assert len(one.identity["source_sha256"]) == 64
     assert one.identity["source_sha256"] != hashlib.sha256(b"").hexdigest()
-    assert (one.max_concurrency, four.max_concurrency) == (1, 4)
+    assert [capabilities_of(model).max_concurrency for model in (one, four)] == [1, 4]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image as Pictures
 
 from eyechart.compat.multi.tester import LANGUAGES, multi_cases
-from eyechart.model.adapt import adapt
 from eyechart.model.checkup import Case, Finding, check_model, conclusions
 from eyechart.model.checkup import cases as plain_cases
+from eyechart.model.python import adapt
 from eyechart.types import MODELS_TURN, Image
 
 COLOURS = {

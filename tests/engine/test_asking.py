@@ -15,8 +15,8 @@ from eyechart.engine.budget import Budget, BudgetGate, BudgetSpent
 from eyechart.engine.pool import Stopped, StopSignal
 from eyechart.engine.retry import DeadEndpoint, NoReply, Patience, Response, RetryingClient, RetryPolicy
 from eyechart.errors import ModelError
-from eyechart.model.spread import Spread
-from eyechart.types import Message, Model, Reply, Request, Usage
+from eyechart.model.specs import Fleet
+from eyechart.types import Capabilities, Message, Model, Reply, Request, Usage
 from support.parts import FAST, ScriptedModel, sample
 
 BROKEN = ModelError("HTTP 500", status=500, is_retryable=True)
@@ -31,7 +31,7 @@ Outcome = Response | NoReply | Stopped
 class Server(ScriptedModel):
     """Takes a moment for every answer; the script says what comes of it."""
 
-    is_endpoint = True
+    capabilities = Capabilities(is_endpoint=True)
 
     def __init__(
         self, fate: Callable[[Request], ModelError | None], *, latency_s: float = 0.002, name: str = ""
@@ -124,14 +124,14 @@ def test_n_at_once_are_n(n: int) -> None:
 
 def test_n_at_once_are_n_over_all_endpoints() -> None:
     members = [Server(fine, name=name) for name in "ab"]
-    ask_all(Spread(members), 96, patience(concurrency=24))
+    ask_all(Fleet(members), 96, patience(concurrency=24))
     assert [member.most_in_flight for member in members] == [12, 12]
     assert [len(member.asked) for member in members] == pytest.approx([48, 48], abs=8)
 
 
 def test_a_model_that_takes_few_at_once_is_sent_few() -> None:
     model = Server(fine)
-    model.max_concurrency = 2  # type: ignore[attr-defined]
+    model.capabilities = Capabilities(is_endpoint=True, max_concurrency=2)
     ask_all(model, 10, patience())
     assert model.most_in_flight == 2
 
@@ -201,7 +201,7 @@ def test_an_endpoint_that_refuses_all_does_not_swallow_what_another_would_answer
     full = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=0.5)
     busy, idle = Server(always(full), name="busy"), Server(fine, name="idle")
     start = time.monotonic()
-    outcomes, asker = ask_all(Spread([busy, idle]), 300, patience(concurrency=16))
+    outcomes, asker = ask_all(Fleet([busy, idle]), 300, patience(concurrency=16))
     assert kinds(outcomes) == {Response: 300}
     assert len(busy.asked) < 40
     assert time.monotonic() - start < 2.5
@@ -363,7 +363,7 @@ def test_an_address_where_nobody_listens() -> None:
 
 def test_one_dead_address_does_not_end_a_run_without_retries() -> None:
     dead, alive = Server(always(GONE), name="dead"), Server(fine, name="alive")
-    outcomes, asker = ask_all(Spread([dead, alive]), 60, patience(backoff=RetryPolicy(attempts=1)))
+    outcomes, asker = ask_all(Fleet([dead, alive]), 60, patience(backoff=RetryPolicy(attempts=1)))
     assert asker.stop.trouble is None
     assert kinds(outcomes)[Response] > 40
 
@@ -436,7 +436,7 @@ def test_one_of_two_that_dies_and_returns_is_used_again() -> None:
         return GONE if 0.1 < time.monotonic() - start < 0.25 else None
 
     mortal, other = Server(fate, name="mortal"), Server(fine, name="other")
-    outcomes, _ = ask_all(Spread([mortal, other]), 4000, patience(concurrency=16, first_rest_s=0.05))
+    outcomes, _ = ask_all(Fleet([mortal, other]), 4000, patience(concurrency=16, first_rest_s=0.05))
     assert kinds(outcomes) == {Response: 4000}
     while_dead = [at for at in mortal.at if 0.12 < at - start < 0.25]
     later = [at for at in mortal.at if at - start > 0.25]
@@ -464,7 +464,7 @@ def test_no_sample_is_lost_to_one_that_refuses(
     good = Server(fine, name="good")
     tries = RetryPolicy(attempts=1 + retries, first_s=0.001)
     settings = patience(concurrency=concurrency, backoff=tries, first_rest_s=0.5)
-    outcomes, asker = ask_all(Spread([bad, good]), 200, settings)
+    outcomes, asker = ask_all(Fleet([bad, good]), 200, settings)
     assert kinds(outcomes) == {Response: 200}
     assert asker.stop.trouble is None
     assert len(bad.asked) <= turns_at + 2 * concurrency + 3, "nor does it take most of the traffic"
@@ -474,9 +474,7 @@ def test_no_sample_is_lost_to_one_that_refuses(
 def test_nobody_waits_before_another_one_is_asked() -> None:
     bad, good = Server(always(REFUSED), name="bad"), Server(fine, name="good")
     start = time.monotonic()
-    outcomes, _ = ask_all(
-        Spread([bad, good]), 40, patience(backoff=RetryPolicy(first_s=60), first_rest_s=0.5)
-    )
+    outcomes, _ = ask_all(Fleet([bad, good]), 40, patience(backoff=RetryPolicy(first_s=60), first_rest_s=0.5))
     assert kinds(outcomes) == {Response: 40}
     assert time.monotonic() - start < 1
 
@@ -485,7 +483,7 @@ def test_nobody_waits_before_another_one_is_asked() -> None:
 def test_one_good_one_among_many_that_refuse_is_found(error: ModelError) -> None:
     bad = [Server(always(error), name=f"bad {n}") for n in range(4)]
     good = Server(fine, latency_s=0.01, name="good")
-    outcomes, asker = ask_all(Spread([*bad, good]), 60, patience(first_rest_s=0.5))
+    outcomes, asker = ask_all(Fleet([*bad, good]), 60, patience(first_rest_s=0.5))
     assert kinds(outcomes) == {Response: 60}
     assert asker.stop.trouble is None
     assert sum(len(one.asked) for one in bad) < 100
@@ -495,7 +493,7 @@ def test_one_good_one_among_many_that_refuse_is_found(error: ModelError) -> None
 def test_one_that_is_put_right_is_used_again() -> None:
     start = time.monotonic()
     bad = Server(lambda request: NO_MODEL if time.monotonic() - start < 0.1 else None, name="bad")
-    outcomes, _ = ask_all(Spread([bad, Server(fine, name="good")]), 1000, patience(first_rest_s=0.02))
+    outcomes, _ = ask_all(Fleet([bad, Server(fine, name="good")]), 1000, patience(first_rest_s=0.02))
     assert kinds(outcomes) == {Response: 1000}
     assert len([at for at in bad.at if at - start < 0.1]) < 20
     assert len(bad.asked) > 100
@@ -506,7 +504,7 @@ def test_what_all_refuse_is_asked_of_each_once_and_fails() -> None:
         return REFUSED if int(request.sample.id[1:]) % 10 == 7 else None
 
     members = [Server(fate, name=name) for name in "abc"]
-    outcomes, asker = ask_all(Spread(members), 100, patience())
+    outcomes, asker = ask_all(Fleet(members), 100, patience())
     assert kinds(outcomes) == {Response: 90, NoReply: 10}
     assert asker.stop.trouble is None
     asked = Counter(name for member in members for name in member.asked)
@@ -522,7 +520,7 @@ def test_what_one_refuses_fails_if_the_other_is_dead() -> None:
 
     dead, alive = Server(always(GONE), name="dead"), Server(fate, name="alive")
     start = time.monotonic()
-    outcomes, asker = ask_all(Spread([dead, alive]), 300, patience(first_rest_s=2.0))
+    outcomes, asker = ask_all(Fleet([dead, alive]), 300, patience(first_rest_s=2.0))
     assert kinds(outcomes)[Response] == 270
     assert asker.stop.trouble is None
     assert time.monotonic() - start < 9
@@ -531,7 +529,7 @@ def test_what_one_refuses_fails_if_the_other_is_dead() -> None:
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_wrong_key_at_all_of_them_ends_it_at_their_first_answers(concurrency: int) -> None:
     members = [Server(always(WRONG_KEY), name=name) for name in "ab"]
-    outcomes, asker = ask_all(Spread(members), 500, patience(concurrency=concurrency))
+    outcomes, asker = ask_all(Fleet(members), 500, patience(concurrency=concurrency))
     assert asker.stop.trouble is WRONG_KEY
     assert Response not in kinds(outcomes)
     assert asker.sent <= 2 * concurrency
@@ -539,14 +537,14 @@ def test_a_wrong_key_at_all_of_them_ends_it_at_their_first_answers(concurrency: 
 
 def test_a_wrong_key_here_and_nobody_there_end_it_soon() -> None:
     wrong, gone = Server(always(WRONG_KEY), name="wrong"), Server(always(GONE), name="gone")
-    _, asker = ask_all(Spread([wrong, gone]), 500, patience())
+    _, asker = ask_all(Fleet([wrong, gone]), 500, patience())
     assert asker.stop.trouble is GONE
     assert asker.sent < 60
 
 
 def test_all_that_refuse_whatever_they_are_sent_end_it() -> None:
     members = [Server(always(REFUSED), name=name) for name in "ab"]
-    _, asker = ask_all(Spread(members), 500, patience(concurrency=1, give_up_after=5))
+    _, asker = ask_all(Fleet(members), 500, patience(concurrency=1, give_up_after=5))
     assert isinstance(asker.stop.trouble, DeadEndpoint)
     assert "the first 5 requests were all refused" in asker.stop.trouble.message
     assert [len(member.asked) for member in members] == [5, 5]
@@ -556,7 +554,7 @@ def test_all_that_refuse_whatever_they_are_sent_end_it() -> None:
 def test_a_slow_one_is_waited_for_though_the_quick_one_refuses_all() -> None:
     """So many refusals come before the first answer that they would end the run of a single endpoint."""
     quick, slow = Server(always(REFUSED), name="quick"), Server(fine, latency_s=0.2, name="slow")
-    outcomes, asker = ask_all(Spread([quick, slow]), 64, patience(concurrency=32))
+    outcomes, asker = ask_all(Fleet([quick, slow]), 64, patience(concurrency=32))
     assert kinds(outcomes) == {Response: 64}
     assert asker.stop.trouble is None
 

@@ -9,7 +9,7 @@ import pytest
 from eyechart.engine.sample import has_rounds
 from eyechart.errors import ModelError
 from eyechart.store.journal import Journal
-from eyechart.types import MODELS_TURN, ImageRef, Message, Reply, Request, Result, Sample, Usage
+from eyechart.types import MODELS_TURN, Capabilities, ImageRef, Message, Reply, Request, Result, Sample, Usage
 from support.parts import Pictures, ScriptedModel, image, run, sample
 
 ONE, TWO = ImageRef(kind="file", location="one.png"), ImageRef(kind="file", location="two.png")
@@ -113,7 +113,7 @@ def test_a_round_that_fails_fails_the_sample_and_is_retried(journal: Journal) ->
 
 def test_a_model_that_takes_rounds_itself_is_handed_the_whole_conversation(journal: Journal) -> None:
     class Evaluator(ScriptedModel):
-        takes_rounds = True
+        capabilities = Capabilities(takes_rounds=True)
 
     heard: list[tuple[Message, ...]] = []
 

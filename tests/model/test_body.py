@@ -18,10 +18,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.errors import ModelError
-from eyechart.model.body import Bodies
-from eyechart.model.connection import SMALL
-from eyechart.model.http import Http
-from eyechart.model.openai import OpenAIModel, openai
+from eyechart.model.http import SMALL, Http
+from eyechart.model.openai import Bodies, OpenAIModel, openai
 from eyechart.types import Image, ImageRef, Message, ModelSettings, Part, Request
 from support.parts import request, sample
 from support.server import Answer, Server

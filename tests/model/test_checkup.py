@@ -7,8 +7,8 @@ import pytest
 from PIL import Image as Pictures
 
 from eyechart.errors import ModelError
-from eyechart.model.adapt import adapt
 from eyechart.model.checkup import Finding, cases, check_model, conclusions
+from eyechart.model.python import adapt
 from eyechart.types import Image, Model, Reply, Request
 from support.parts import ScriptedModel
 

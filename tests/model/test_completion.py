@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.model.completion import retry_after_s
+from eyechart.model.openai import retry_after_s
 
 
 def test_how_long_to_wait_is_read_from_seconds_and_dates() -> None:

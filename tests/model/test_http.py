@@ -11,9 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from eyechart.model import connection as room
-from eyechart.model.connection import Broken, Response
-from eyechart.model.http import Http
+from eyechart.model import http as room
+from eyechart.model.http import Broken, Http, Response
 from support.raw import LOOPS, Served, Wire, answer, run, saying, serving
 
 on_both_loops = pytest.mark.parametrize("loop", LOOPS)

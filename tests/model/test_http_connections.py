@@ -17,8 +17,7 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.model import http as room
-from eyechart.model.connection import Broken, Response, Unreachable
-from eyechart.model.http import Http
+from eyechart.model.http import Broken, Http, Response, Unreachable
 from support.command import eyechart
 from support.raw import LOOPS, Served, Talk, Wire, answer, make_certificate, run, saying, serving, tls_server
 

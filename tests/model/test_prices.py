@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
 from eyechart.model import prices
-from eyechart.model.price_files import VARIABLE, read_file, read_prices
-from eyechart.model.prices import Entry, Price, find_price, usd
+from eyechart.model.prices import VARIABLE, Entry, Price, find_price, read_file, read_prices, usd
 from eyechart.types import Usage
 
 OPENAI = {"endpoint": "https://api.openai.com/v1"}

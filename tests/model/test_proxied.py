@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.model import connection as room
-from eyechart.model.connection import Broken, Response, Unreachable
+from eyechart.model import http as room
+from eyechart.model.http import Broken, Response, Unreachable
 from eyechart.model.proxied import Pieces, ProxiedHttp
 from support.raw import LOOPS, Served, Talk, Wire, answer, make_certificate, run, saying, serving, tls_server
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError, UsageError
-from eyechart.model.adapt import adapt
+from eyechart.model.python import adapt
 from eyechart.model.specs import make_model
 from eyechart.types import Message, Model, ModelSettings, Reply, Request
 from support.files import picture
@@ -408,7 +408,7 @@ def test_closing_ends_the_threads_and_closes_the_object() -> None:
 def test_a_call_that_never_returns_does_not_keep_the_program_from_ending() -> None:
     script = """
         import asyncio, threading
-        from eyechart.model.adapt import adapt
+        from eyechart.model.python import adapt
         from eyechart.types import Message, Request, Sample
 
         class Hanging:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, UsageError
-from eyechart.model.adapt import adapt
-from eyechart.model.secrecy import Secrets
+from eyechart.model.python import adapt
+from eyechart.model.redact import Secrets
 from eyechart.model.specs import make_model
 from eyechart.types import Model, ModelSettings, Reply
 from support.parts import request

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eyechart.model.secrets import HIDDEN, without_secrets
+from eyechart.model.redact import HIDDEN, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 import pytest
 
 from eyechart.errors import UnknownName, UsageError
-from eyechart.model.specs import make_model, refuse_unknown, split_spec
-from eyechart.model.spread import Spread
+from eyechart.model.specs import Fleet, make_model, refuse_unknown, split_spec
 from eyechart.registry import models
 from eyechart.types import ModelSettings
 
@@ -65,7 +64,7 @@ def test_a_model_that_runs_here_does_not_mind_several_addresses() -> None:
     settings = ModelSettings(base_url=("http://a:8000/v1", "http://b:8000/v1"))
     made = make_model("baseline/random", settings)
     assert made.identity == make_model("baseline/random").identity
-    assert not isinstance(made, Spread)
+    assert not isinstance(made, Fleet)
 
 
 def test_a_provider_that_returns_no_model_is_told_what_it_lacks() -> None:

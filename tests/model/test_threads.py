@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from eyechart.model.threads import Threads
+from eyechart.model.python import Threads
 from support.parts import no_thread_left
 
 

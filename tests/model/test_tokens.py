@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.data import measure
-from eyechart.model.tokens import (
+from eyechart.model.prices import (
     ASSUMED_SIZE,
     claude,
     gemini,

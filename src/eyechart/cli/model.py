@@ -88,6 +88,7 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.run.models import choose_models
     from eyechart.run.options import Options
     from eyechart.run.plan import find_model
+    from eyechart.types import capabilities_of
 
     load_dotenv()
     with stdout_kept_for(is_json=args.json):
@@ -99,7 +100,7 @@ def execute(args: argparse.Namespace) -> int:
             [(named, options)] = choose_models([args.spec], options_of(args))
             model = find_model(named, options)
             # As `eyechart multi` asks them: endpoints get a system message, classes one text.
-            split_sys = bool(getattr(model, "is_endpoint", False))
+            split_sys = capabilities_of(model).is_endpoint
         else:
             raise UsageError("no model given", hint="eyechart model check MODEL, e.g. openai/my-model")
         asked = _cases(args, model, split_sys=split_sys, is_multi=args.multi or bool(tested))
@@ -140,9 +141,10 @@ def _cases(args: argparse.Namespace, model: Model, *, split_sys: bool, is_multi:
     """Our six, and MULTI's kinds for those who are to answer them."""
     from eyechart.compat.multi.tester import LANGUAGES, multi_cases
     from eyechart.model.checkup import cases
+    from eyechart.types import capabilities_of
 
     prompt = _said(args, _TESTER_PROMPT)
-    if not (is_multi or getattr(model, "takes_rounds", False)):
+    if not (is_multi or capabilities_of(model).takes_rounds):
         if args.lang or prompt or args.input_type is not None:
             raise UsageError(
                 "--lang and the tester's arguments are for MULTI's questions", hint="add --multi"

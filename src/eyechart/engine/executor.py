@@ -22,7 +22,7 @@ from eyechart.errors import StoreError
 from eyechart.memory import Claim, current_claim
 from eyechart.store.journal import Journal
 from eyechart.store.tasks import Task
-from eyechart.types import Model, Score, Scorer, Snapshot
+from eyechart.types import Model, Score, Scorer, Snapshot, capabilities_of
 
 
 class EngineSettings(Patience, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class LocalExecutor:
         self._purse = purse
         cache = cache or KnownReplies()
         self._calls = Calls(journal, cache)
-        is_free = bool(getattr(model, "is_free", False))
+        is_free = capabilities_of(model).is_free
         self._asker = settings.asker(
             model, self.stop, purse=None if is_free else purse, is_proven=journal.has_replies()
         )

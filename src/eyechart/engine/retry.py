@@ -29,8 +29,8 @@ from eyechart.engine.pool import (
 )
 from eyechart.errors import ModelError
 from eyechart.memory import current_claim
-from eyechart.model.tokens import guess_usage
-from eyechart.types import Fleet, Model, Reply, Request, Several, Usage
+from eyechart.model.prices import guess_usage
+from eyechart.types import Model, Reply, Request, Several, Usage, capabilities_of
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
         is_proven: bool = False,
     ) -> RetryingClient:
         """One that asks `model` so; `is_proven`: it is known to have answered. Rates are not the judge's."""
-        members = model.members if isinstance(model, Fleet) else (model,)
+        members = getattr(model, "members", (model,))  # of a Fleet
         endpoints = EndpointPool(
             [self._endpoint(one) for one in members], at_most=self.concurrency, is_proven=is_proven
         )
@@ -127,8 +127,9 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
 
     def _endpoint(self, model: Model) -> Endpoint:
         # A model that takes fewer at once is sent fewer: time spent in its queue would count as its silence.
-        most = getattr(model, "max_concurrency", None) or self.concurrency
-        is_adaptive = self.is_adaptive and bool(getattr(model, "is_endpoint", False))
+        stated = capabilities_of(model)
+        most = stated.max_concurrency or self.concurrency
+        is_adaptive = self.is_adaptive and stated.is_endpoint
         limit = AdaptiveLimit(min(self.concurrency, most), is_adaptive=is_adaptive)
         return Endpoint(model, limit, first_rest_s=self.first_rest_s)
 

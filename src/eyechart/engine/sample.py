@@ -16,7 +16,18 @@ from eyechart.store.cache import ResponseCache
 from eyechart.store.journal import Ask, Journal
 from eyechart.store.kept import EarlierRuns
 from eyechart.store.tasks import Task
-from eyechart.types import MODELS_TURN, Failure, ImageRef, Message, Model, Reply, Request, Studious, Usage
+from eyechart.types import (
+    MODELS_TURN,
+    Failure,
+    ImageRef,
+    Message,
+    Model,
+    Reply,
+    Request,
+    Studious,
+    Usage,
+    capabilities_of,
+)
 
 if TYPE_CHECKING:
     from eyechart.engine.executor import Progress
@@ -36,7 +47,7 @@ class SampleRunner:
     _takes_rounds: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._takes_rounds = bool(getattr(self.asker.model, "takes_rounds", False))
+        self._takes_rounds = capabilities_of(self.asker.model).takes_rounds
 
     async def go(self, trials: Sequence[Prepared]) -> None:
         """All trials of a sample that go together: those that are known are kept, the others asked."""
@@ -324,12 +335,12 @@ class KnownReplies(msgspec.Struct, frozen=True):
 
 def _depends_on_selection(model: Model) -> bool:
     """Whether the other samples of a run can change the answer; baselines cost nothing to ask besides."""
-    return bool(getattr(model, "is_free", False)) or isinstance(model, Studious)
+    return capabilities_of(model).is_free or isinstance(model, Studious)
 
 
 def _is_kept(model: Model, request: Request) -> bool:
     """Whether the same request means the same: a picture at an address that is handed on may be another."""
-    if not getattr(model, "is_endpoint", False):
+    if not capabilities_of(model).is_endpoint:
         return False
     for turn in request.messages:
         for part in turn.parts:

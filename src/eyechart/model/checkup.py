@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from eyechart.errors import ModelError
-from eyechart.types import MODELS_TURN, Image, Message, Model, Reply, Request, Sample
+from eyechart.types import MODELS_TURN, Image, Message, Model, Reply, Request, Sample, capabilities_of
 
 Verdict = Literal["yes", "unsure", "no"]
 Skill = Literal["", "sees pictures", "tells several pictures apart", "remembers earlier rounds"]
@@ -189,7 +189,7 @@ async def _converse(model: Model, case: Case) -> Reply:
     question = case.question or case.turns[-1].text
     sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices, meta=case.meta)
     turns = list(case.turns)
-    while MODELS_TURN in turns and not getattr(model, "takes_rounds", False):
+    while MODELS_TURN in turns and not capabilities_of(model).takes_rounds:
         here = turns.index(MODELS_TURN)
         said = await model.reply(Request(messages=tuple(turns[:here]), sample=sample))
         turns[here] = Message("assistant", (said.text,))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyechart.errors import UsageError, listed, shortened
-from eyechart.model.address import split_address
+from eyechart.model.specs import split_address
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 KEY = "OPENAI_API_KEY"

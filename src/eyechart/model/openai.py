@@ -1,8 +1,4 @@
-"""Any endpoint that speaks OpenAI's chat completions: OpenAI itself, vLLM, SGLang, LM Studio and so on.
-
-Requests go over kept-alive connections. Retries, pace and patience are the engine's business: here an error
-is only named.
-"""
+"""What an OpenAI-compatible server says back: a completion, or an error and how long to wait."""
 
 from __future__ import annotations
 
@@ -10,8 +6,9 @@ import errno
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -20,18 +17,205 @@ import msgspec
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.model import environment
-from eyechart.model.address import proxy_for, split_address, without_password
-from eyechart.model.body import Bodies
-from eyechart.model.completion import error_text, read_completion, retry_after_s, shortened
-from eyechart.model.connection import Broken, Response, Unreachable
-from eyechart.model.http import Http, check_headers
-from eyechart.model.secrets import is_no_answer, without_secrets, written_forms
-from eyechart.model.specs import refuse_unknown
+from eyechart.model.http import Broken, Http, Response, Unreachable, check_headers
+from eyechart.model.redact import is_no_answer, without_secrets, written_forms
+from eyechart.model.specs import proxy_for, refuse_unknown, split_address, without_password
+from eyechart.model.thinking import split_thinking
 from eyechart.registry import model
-from eyechart.types import ModelSettings, Reply, Request
+from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request, Usage
 
 if TYPE_CHECKING:
     from eyechart.model.proxied import ProxiedHttp
+
+
+class _Details(msgspec.Struct):
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    completion_tokens_details: _Details | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+# Only the words decide whether an answer can be read: servers differ in the rest, and an answer that is
+# paid for must not be lost to an odd token count.
+class _Message(msgspec.Struct):
+    content: str | list[str | dict[str, Any]] | None = None
+    refusal: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: Any = None
+
+
+class Completion(msgspec.Struct):
+    """An answer to chat completions."""
+
+    choices: list[_Choice]
+    model: Any = None
+    usage: Any = None
+
+    def replies(self, *, latency_s: float) -> list[Reply]:
+        """Every choice, its thinking kept apart."""
+        return [self._reply(choice, latency_s) for choice in self.choices]
+
+    def _reply(self, choice: _Choice, latency_s: float) -> Reply:
+        message = choice.message
+        text, thinking = split_thinking(_plain(message.content))
+        finish_reason = _text_of(choice.finish_reason) or "stop"
+        refusal = _text_of(message.refusal)
+        if refusal and not text:
+            text, finish_reason = refusal, "refusal"
+        return Reply(
+            text=text,
+            thinking=_text_of(message.reasoning_content) or _text_of(message.reasoning) or thinking,
+            finish_reason=finish_reason,
+            usage=_usage(self.usage),
+            model=_text_of(self.model),
+            latency_s=latency_s,
+            # Some official scorers tell no answer from an empty one.
+            evidence={"null_content": True} if message.content is None and not text else {},
+        )
+
+
+_completion = msgspec.json.Decoder(Completion)
+
+
+def read_completion(content: bytes) -> Completion:
+    """Decode a body; what is no completion raises msgspec's `DecodeError`, or `UnicodeDecodeError`."""
+    return _completion.decode(content)
+
+
+def _plain(content: str | list[str | dict[str, Any]] | None) -> str:
+    if isinstance(content, list):  # some servers answer in parts
+        return "".join(part if isinstance(part, str) else _text_of(part.get("text")) for part in content)
+    return content or ""
+
+
+def _text_of(said: object) -> str:
+    """A text as it is, and nothing for anything else."""
+    return said if isinstance(said, str) else ""
+
+
+def _usage(said: Any) -> Usage | None:
+    try:
+        usage = msgspec.convert(said, _Usage, strict=False)
+    except msgspec.ValidationError:
+        return None
+    completion, prompt = usage.completion_tokens_details, usage.prompt_tokens_details
+    return Usage(
+        prompt_tokens=usage.prompt_tokens or 0,
+        completion_tokens=usage.completion_tokens or 0,
+        reasoning_tokens=(completion.reasoning_tokens if completion else 0) or 0,
+        cached_tokens=(prompt.cached_tokens if prompt else 0) or 0,
+    )
+
+
+def error_text(content: bytes) -> str:
+    """What an error body says, whatever its shape, on one line."""
+    try:
+        decoded = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        text = content.decode("utf-8", errors="replace")
+    else:
+        error = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded
+        if isinstance(error, dict):
+            words = [error.get(name) for name in ("message", "code", "detail")]
+            error = " / ".join(str(word) for word in words if word) or error
+        text = str(error)
+    return " ".join(text.split())
+
+
+def shortened(text: str) -> str:
+    """As much of what a server said as a message can hold."""
+    return (text[:300] + " …" if len(text) > 300 else text) or "(no explanation)"
+
+
+def retry_after_s(said: str) -> float | None:
+    """Seconds to wait, from a header that holds seconds or a date."""
+    said = said.strip()
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    from email.utils import parsedate_to_datetime
+
+    try:
+        until = parsedate_to_datetime(said)
+    except (ValueError, OverflowError):
+        return None
+    if until.tzinfo is None:  # the date's own way of saying UTC
+        until = until.replace(tzinfo=UTC)
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+
+
+# -- The body of a request, made of pieces: pictures go from memory to the socket as they are.
+#
+# A picture's base64 text needs no JSON escaping, so it never passes through an encoder. The words around it
+# are encoded with a mark in its place, and cut at the marks.
+
+_encode = msgspec.json.Encoder().encode
+_MARK = b"\0"  # stands in no JSON: in a text it would be escaped
+_PICTURE = msgspec.Raw(_MARK)
+
+
+class Bodies:
+    """Makes the bodies for one model: what is the same in all of them is encoded once."""
+
+    def __init__(self, fields: Mapping[str, Any], detail: Any = None) -> None:
+        self._detail = detail
+        self._fields = fields
+        self._head = _head_of(fields)
+
+    def pieces(self, messages: Sequence[Message], more: Mapping[str, Any]) -> list[bytes]:
+        """The body for these messages, `more` being fields of this request alone."""
+        pictures: list[Image] = []
+        turns = [{"role": turn.role, "content": self._content(turn, pictures)} for turn in messages]
+        words = _encode(turns).split(_MARK)
+        is_special = not more.keys().isdisjoint(self._fields)
+        head = _head_of({**self._fields, **more}) if is_special else self._head
+        pieces = [head, words[0]]
+        for picture, after in zip(pictures, words[1:], strict=True):
+            pieces += (b'"data:%s;base64,' % picture.mime.encode(), picture.base64, b'"', after)
+        pieces.append(b"," + _encode(more)[1:] if more and not is_special else b"}")
+        return pieces
+
+    def _content(self, message: Message, pictures: list[Image]) -> str | list[dict[str, Any]]:
+        parts = message.parts
+        if all(isinstance(part, str) for part in parts):
+            return message.text
+        return [
+            {"type": "text", "text": part} if isinstance(part, str) else self._picture(part, pictures)
+            for part in parts
+        ]
+
+    def _picture(self, image: Image | ImageRef, pictures: list[Image]) -> dict[str, Any]:
+        address: str | msgspec.Raw = _PICTURE
+        if isinstance(image, Image):
+            pictures.append(image)
+        else:
+            assert image.kind == "url", "the engine loads all other pictures before it asks"
+            address = image.location
+        url = {"url": address, "detail": self._detail} if self._detail else {"url": address}
+        return {"type": "image_url", "image_url": url}
+
+
+def _head_of(fields: Mapping[str, Any]) -> bytes:
+    """All before the messages, which are the run's own whatever an `extra_body` says."""
+    others = {name: value for name, value in fields.items() if name != "messages"}
+    return _encode(others)[:-1] + b',"messages":'
+
+
+# -- Any endpoint that speaks OpenAI's chat completions: OpenAI itself, vLLM, SGLang, LM Studio and so on.
+#
+# Requests go over kept-alive connections. Retries, pace and patience are the engine's business: here an error
+# is only named.
 
 OFFICIAL = "https://api.openai.com/v1"
 
@@ -114,8 +298,7 @@ def _is_official(base_url: str) -> bool:
 class OpenAIModel:
     """One served model at one endpoint."""
 
-    takes_urls = True  # the server fetches pictures at addresses itself
-    is_endpoint = True  # others ask it too: its pace is minded, and what it said once is kept for later runs
+    capabilities = Capabilities(is_endpoint=True, takes_urls=True)
 
     def __init__(self, name: str, base_url: str, api_key: str | None, settings: ModelSettings) -> None:
         self.name = f"openai/{name}"

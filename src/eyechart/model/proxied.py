@@ -10,9 +10,8 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
 from eyechart.memory import LARGE_BYTES, Claim, current_claim
-from eyechart.model import connection
-from eyechart.model.connection import SLICE, SMALL, Broken, Response, Unreachable
-from eyechart.model.http import IDLE_S, check_headers
+from eyechart.model import http
+from eyechart.model.http import IDLE_S, SLICE, SMALL, Broken, Response, Unreachable, check_headers
 
 
 class ProxiedHttp:
@@ -67,7 +66,7 @@ class ProxiedHttp:
 def _reason(err: aiohttp.ClientError) -> str:
     """Why nobody was reached, and whether it was the proxy."""
     cause = err.__cause__
-    said = connection.plain(cause) if isinstance(cause, OSError) else str(err)
+    said = http.plain(cause) if isinstance(cause, OSError) else str(err)
     if isinstance(err, aiohttp.ClientProxyConnectionError):
         return f"the proxy {err.host}:{err.port}: {said}"
     return said
@@ -80,17 +79,17 @@ async def _whole(response: aiohttp.ClientResponse, claim: Claim) -> bytes:
     async for part in response.content.iter_any():
         parts.append(part)
         n_bytes += len(part)
-        if n_bytes > connection.MAX_ANSWER_BYTES:
-            raise Broken(f"an answer of more than {connection.MAX_ANSWER_BYTES // 2**20} MB")
+        if n_bytes > http.MAX_ANSWER_BYTES:
+            raise Broken(f"an answer of more than {http.MAX_ANSWER_BYTES // 2**20} MB")
         if n_bytes > n_allowed:
-            n_allowed = connection.MAX_ANSWER_BYTES
-            await claim.take_in_loop(connection.COPIES * (response.content_length or n_allowed))
+            n_allowed = http.MAX_ANSWER_BYTES
+            await claim.take_in_loop(http.COPIES * (response.content_length or n_allowed))
     encoding = response.headers.get("Content-Encoding", "")
-    if connection.is_packed(encoding) and not claim.n_bytes:
-        await claim.take_in_loop(connection.COPIES * connection.MAX_ANSWER_BYTES)
-    content = connection.unpacked(b"".join(parts), encoding)
+    if http.is_packed(encoding) and not claim.n_bytes:
+        await claim.take_in_loop(http.COPIES * http.MAX_ANSWER_BYTES)
+    content = http.unpacked(b"".join(parts), encoding)
     if n_allowed > LARGE_BYTES or encoding:
-        claim.shrink(connection.COPIES * len(content))
+        claim.shrink(http.COPIES * len(content))
     return content
 
 

@@ -1,45 +1,92 @@
-"""People's own classes, from a file or a package: ``python:file.py:Class``."""
+"""Models that are Python: classes, functions and objects of the user's own.
+
+``python:file.py:Name`` names one; `adapt` gives it the `Model` protocol. Its shape is which method is called,
+and with what:
+
+- ``async generate(messages) -> Reply | str``: eyechart's own; a plain ``def`` with one argument works too
+- ``generate(text, images) -> str``: as InfoChartQA's example models. What the images are given as is told by
+  the class (`_image_form`): paths, one path, or URLs. The literal answer ``Error!``, theirs for a call that
+  failed, is a failure here
+- others, registered under the name of the method, such as MULTI's ``generate_answer(question)``
+
+Plain methods run in threads, as many at a time as the run's concurrency allows; a class that is not safe to
+call from several threads says so with ``max_concurrency = 1``.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import importlib.util
 import inspect
+import queue
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
-from eyechart.errors import UsageError, listed
-from eyechart.model.adapt import adapt
-from eyechart.model.secrecy import Secrets, environment
-from eyechart.model.shapes import answers_itself
+import msgspec
+
+from eyechart.errors import ModelError, UsageError, listed
+from eyechart.model.redact import (
+    Secrets,
+    attributes_of,
+    environment,
+    make_discreet,
+    secrets_in,
+    without_secrets,
+)
 from eyechart.model.specs import refuse_unknown
-from eyechart.registry import did_you_mean, model
-from eyechart.types import Model, ModelSettings
+from eyechart.model.thinking import split_thinking
+from eyechart.registry import Registry, did_you_mean, model
+from eyechart.terminal import print_note
+from eyechart.types import (
+    Image,
+    ImageRef,
+    Message,
+    Model,
+    ModelSettings,
+    Reply,
+    Request,
+    capabilities_of,
+)
+
+SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
+_FAILED = "Error!"  # what InfoChartQA's example client returns after its last attempt
+
+
+# -- python:file.py:Name ---------------------------------------------------------------------------
 
 
 @model("python")
 def python(name: str, settings: ModelSettings) -> Model:
     """The class, function or object that ``file.py:Name`` or ``package.module:Name`` holds."""
-    return make(find(name), name, settings)
+    return make_python_model(load_object(name), name, settings)
 
 
-def make(found: Any, name: str, settings: ModelSettings, keys: Mapping[str, Any] | None = None) -> Model:
-    """A model of what `find` found under that name.
+def make_python_model(
+    found: Any, name: str, settings: ModelSettings, keys: Mapping[str, Any] | None = None
+) -> Model:
+    """A model of what `load_object` found under that name.
 
-    `keys`: parameters besides. No run is known by them, not even by whether they are there.
+    `keys` are further parameters that are secret: they do not enter the model's identity.
     """
     who, keys = f"python:{name}", keys or {}
     secrets = Secrets(settings.parameters, keys, environment())
     with secrets.out_of_errors(who):
-        thing = _made(found, {**settings.parameters, **keys}, who=who)
+        thing = _make_instance(found, {**settings.parameters, **keys}, who=who)
     return adapt(thing, who, settings, keys=keys)
 
 
-def find(name: str) -> Any:
+def load_object(name: str) -> Any:
     """What ``file.py:Name`` or ``package.module:Name`` names: a class, a function, an object."""
     place, colon, attribute = name.rpartition(":")
     if not colon:
@@ -85,7 +132,7 @@ def _load_module(place: str) -> ModuleType:
     return module
 
 
-def _made(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
+def _make_instance(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
     """An instance: of a class, from a function that makes one; or the object or the function itself."""
     if not (inspect.isclass(found) or inspect.isfunction(found)):
         refuse_unknown(set(parameters), set(), who=who)  # it is made already
@@ -93,7 +140,7 @@ def _made(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
     known = parameters_of(found)
     if known is not None:
         refuse_unknown(set(parameters), set(known), who=who)
-    if inspect.isfunction(found) and answers_itself(found, parameters):
+    if inspect.isfunction(found) and _answers_itself(found, parameters):
         return partial(found, **parameters) if parameters else found
     try:
         return found(**parameters)
@@ -114,3 +161,419 @@ def parameters_of(maker: Callable[..., Any]) -> list[str] | None:
         return None
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in wanted.values())
     return None if takes_any else list(wanted)
+
+
+_TEXTS = frozenset({"text", "prompt", "question", "query", "message"})
+_IMAGES = ("image", "img", "pic", "photo", "path", "url")
+
+
+def _answers_itself(function: Callable[..., Any], parameters: Mapping[str, Any]) -> bool:
+    """Whether a function answers questions, and is not one that makes a model.
+
+    One that makes a model can be called with the parameters that were given; one that answers still lacks
+    the question: `messages`, or a text and the images.
+
+    >>> _answers_itself(lambda text, images: "A", {}), _answers_itself(lambda weights="w": None, {})
+    (True, False)
+    """
+    required = [
+        parameter.name.lower()
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.name not in parameters
+    ]
+    if inspect.iscoroutinefunction(function):
+        return 1 <= len(required) <= 2
+    if len(required) == 2:
+        return required[0] in _TEXTS or any(word in required[1] for word in _IMAGES)
+    return required == ["messages"]
+
+
+# -- any object as a Model -------------------------------------------------------------------------
+
+
+def adapt(
+    thing: Any,
+    name: str,
+    settings: ModelSettings | None = None,
+    *,
+    is_ready_made: bool = False,
+    keys: Mapping[str, Any] | None = None,
+) -> Model:
+    """Give the `Model` protocol to an object of any shape.
+
+    The parameters of one that is ready made are not known: what it holds is its identity. `keys` are secret
+    parameters beside those of the settings. Secrets are removed from all that the object says.
+    """
+    settings = settings or ModelSettings()
+    if inspect.isclass(thing):
+        raise UsageError(
+            f"{thing.__name__} is a class, not a model", hint=f"make one of it: {thing.__name__}(...)"
+        )
+    said = (settings.parameters, keys or {}, {"api_key": settings.api_key})
+    secrets = Secrets(*said, secrets_in(thing), environment())
+    if not callable(getattr(thing, "reply", None)):
+        return _Adapter(thing, name, settings, secrets, is_ready_made=is_ready_made)
+    if missing := [part for part in ("name", "identity", "close") if not hasattr(thing, part)]:
+        raise UsageError(f"{name} has reply() but no {' and no '.join(missing)}", hint=f"or give it {SHAPES}")
+    native: Model = thing
+    if not is_ready_made:
+        make_discreet(native, secrets)
+    return native
+
+
+class _Adapter:
+    """Calls a user's method, off the event loop unless it is async, and reads what it returns."""
+
+    def __init__(
+        self, thing: Any, name: str, settings: ModelSettings, secrets: Secrets, *, is_ready_made: bool
+    ) -> None:
+        self.name = name
+        self._thing = thing
+        self._method, shape = _find_shape(thing, name)
+        self._parameters = without_secrets(settings.parameters)
+        if is_ready_made:
+            self._parameters["state_sha256"] = _state_sha256(thing)  # as it is before the first question
+        self._shape = shape
+        self._secrets = secrets
+        stated = capabilities_of(thing)
+        n = _concurrency_of(name, stated.max_concurrency or shape.usual_concurrency or settings.concurrency)
+        self.capabilities = replace(
+            stated,
+            takes_rounds=shape.takes_rounds,
+            takes_urls=shape.takes_urls,
+            wants_urls=shape.wants_urls,
+            max_concurrency=n,
+        )
+        self._slots = asyncio.Semaphore(n)
+        self._threads = Threads(n)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The parameters the object was made with, and its source text: edit the class, ask again."""
+        try:
+            source = inspect.getsource(_definition_of(self._thing))
+        except (OSError, TypeError):
+            source = ""
+        digest = hashlib.sha256(source.encode()).hexdigest()
+        return {"python": self.name, "source_sha256": digest, **self._parameters}
+
+    async def reply(self, request: Request) -> Reply:
+        with self._secrets.out_of_errors(self.name):
+            return self._secrets.out_of_reply(await self._reply(request))
+
+    async def _reply(self, request: Request) -> Reply:
+        try:
+            async with self._slots:
+                start = time.perf_counter()
+                said = self._shape.answer(await self._call(request))
+                latency_s = time.perf_counter() - start
+        except ModelError:
+            raise
+        except BaseException as err:  # their code: any of it is that sample's failure
+            if _is_from_outside(err):
+                raise
+            raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
+        if isinstance(said, str):
+            text, thinking = split_thinking(as_unicode(said))
+            return Reply(text=text, thinking=thinking, latency_s=latency_s)
+        if not isinstance(said, Reply):
+            raise ModelError(f"{self.name} returned {type(said).__name__}, not text")
+        try:  # a reply of their own making, if the journal can hold it
+            said = msgspec.json.decode(msgspec.json.encode(said), type=Reply)
+        except (TypeError, ValueError) as err:  # an object among the evidence, half a surrogate pair
+            raise ModelError(f"{self.name} returned a reply that cannot be kept: {err}") from err
+        return said if said.latency_s else replace(said, latency_s=latency_s)
+
+    async def _call(self, request: Request) -> Any:
+        """What the method returns; the image files written for it are deleted afterwards."""
+        # After a timeout the method may still be writing there: what it leaves must not hide the timeout.
+        with tempfile.TemporaryDirectory(prefix="eyechart-", ignore_cleanup_errors=True) as folder:
+            if inspect.iscoroutinefunction(self._method):
+                returned = self._begin(request, Path(folder))
+            else:
+                returned = await self._threads.call(self._begin, request, Path(folder))
+            # A decorator can hide that a method is async.
+            return await returned if inspect.isawaitable(returned) else returned
+
+    def _begin(self, request: Request, folder: Path) -> Any:
+        return self._method(*self._shape.arguments(request, folder))
+
+    async def close(self) -> None:
+        """End the threads and close the object; if that fails, a note is printed and no answer is lost."""
+        self._threads.close()
+        closing = getattr(self._thing, "close", None)
+        if not callable(closing):
+            return
+        try:
+            result = closing()
+            if inspect.isawaitable(result):
+                await result
+        except (Exception, SystemExit) as err:
+            why = self._secrets.hide(f"{type(err).__name__}: {err}")
+            print_note(f"{self.name} could not be closed: {why}")
+
+
+def _state_sha256(thing: Any) -> str:
+    """The digest of an object's attributes, which may be secret; those that JSON cannot say are left out."""
+    digest = hashlib.sha256()
+    for name, held in sorted(attributes_of(thing).items()):
+        with contextlib.suppress(TypeError, ValueError, AttributeError, RecursionError):
+            value = msgspec.json.encode(held, order="deterministic")
+            digest.update(b"%s=%s;" % (name.encode(), value))
+    return digest.hexdigest()
+
+
+def _concurrency_of(name: str, stated: Any) -> int:
+    try:
+        return max(1, int(stated))
+    except (TypeError, ValueError, OverflowError) as err:
+        raise UsageError(
+            f"{name}: max_concurrency is {stated!r}", hint="it is how many calls it bears at once, such as 4"
+        ) from err
+
+
+def _is_from_outside(err: BaseException) -> bool:
+    """Whether it is Ctrl-C, or a request that is given up, and not raised by the method (as a Rust panic)."""
+    if isinstance(err, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(err, KeyboardInterrupt | GeneratorExit)
+
+
+# -- shapes ----------------------------------------------------------------------------------------
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """What a method is called with, and how its answer is found in what it returns."""
+
+    # The path is that of a folder for images that lie in no file of their own.
+    arguments: Callable[[Request, Path], tuple[Any, ...]]
+    n_arguments: int
+    answer: Callable[[Any], Any] = lambda returned: returned
+    takes_rounds: bool = False
+    takes_urls: bool = False
+    wants_urls: bool = False
+    usual_concurrency: int | None = None  # where the object states none; None: what the run allows
+
+
+# Beside `generate`: a method's name to its shape, announced by entry points of the group "eyechart.shapes".
+shapes: Registry[Shape] = Registry("shape", see="docs/models.md")
+
+
+def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
+    """The method that answers, and how it is called."""
+    called = next((one for one in (*shapes.names(), "generate") if callable(getattr(thing, one, None))), "")
+    if not called and not _is_function(thing):
+        raise UsageError(f"{name} is not a model", hint=f"it needs a method {SHAPES}, or is such a function")
+    method = getattr(thing, called) if called else thing
+    try:
+        signature = inspect.signature(method)
+    except (TypeError, ValueError):  # written in C: it does not say what it takes
+        signature = inspect.signature(lambda *arguments: None)
+    if called not in ("", "generate"):
+        shape = shapes.get(called)
+    elif _takes_messages(signature):
+        shape = Shape(lambda request, folder: (list(request.messages),), 1)
+    else:
+        form = _image_form(thing, signature)
+        shape = Shape(
+            partial(_text_and_images, form),
+            2,
+            _unless_failed,
+            takes_urls=form in ("paths", "urls"),
+            wants_urls=form == "urls",
+        )
+    try:
+        signature.bind(*[None] * shape.n_arguments)
+    except TypeError as err:
+        takes = ", ".join(signature.parameters)
+        raise UsageError(
+            f"{name}: {called or name_of(thing)}({takes}) cannot be called: {err}",
+            hint=f"give it the form {SHAPES}",
+        ) from err
+    return method, shape
+
+
+def _is_function(thing: Any) -> bool:
+    """Whether it is called itself: a function, a method, or one with some arguments filled in."""
+    return inspect.isroutine(thing) or isinstance(thing, partial)
+
+
+def name_of(thing: Any) -> str:
+    """What a function is called, or of which class an object is.
+
+    >>> name_of(print), name_of(partial(print, end="")), name_of(lambda text, images: "A"), name_of("A")
+    ('print', 'print', 'lambda', 'str')
+    """
+    return str(_definition_of(thing).__name__).strip("<>")
+
+
+def _definition_of(thing: Any) -> Any:
+    """Where its source text is: the function itself, or the class of an object."""
+    function = thing.func if isinstance(thing, partial) else thing
+    return function if _is_function(function) else type(function)
+
+
+def _takes_messages(signature: inspect.Signature) -> bool:
+    """Whether the method has our shape: one argument, or the first of several by its name."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [parameter.name for parameter in signature.parameters.values() if parameter.kind in kinds]
+    return len(names) == 1 or names[:1] == ["messages"]
+
+
+_ImageForm = Literal["path", "paths", "urls"]
+
+
+def _image_form(thing: Any, signature: inspect.Signature) -> _ImageForm:
+    """What a class with ``generate(text, images)`` is given its images as.
+
+    The parameter's name decides where it says so: `image_path` is one path, `image_paths` a list of them,
+    `image_urls` a list of URLs. Under any other name it is a list of paths, unless the class writes its
+    arguments into ``image_url`` parts as they are (no ``data:`` URL is built in its file): only a URL means
+    something there.
+    """
+    names = [parameter.name.lower() for parameter in signature.parameters.values()]
+    name = names[1] if len(names) > 1 else ""
+    if name.endswith(("path", "file")):
+        return "path"
+    if name.endswith(("paths", "files")):
+        return "paths"
+    return "urls" if name.endswith(("url", "urls")) or _writes_urls(_definition_of(thing)) else "paths"
+
+
+def _writes_urls(kind: Any) -> bool:
+    try:
+        own = inspect.getsource(kind)
+    except (OSError, TypeError):  # written in C, or typed at a prompt
+        return False
+    try:
+        around = inspect.getsource(sys.modules[kind.__module__])
+    except (OSError, TypeError, KeyError):
+        around = own
+    return "image_url" in own and "data:" not in around
+
+
+def _text_and_images(form: _ImageForm, request: Request, folder: Path) -> tuple[Any, ...]:
+    text = _as_one_text(request.messages)
+    if form == "urls":
+        return text, urls_of(request.messages)
+    paths = files_of(request.messages, folder)
+    if form == "paths":
+        return text, paths
+    if len(paths) > 1:
+        raise ModelError(
+            f"this question has {len(paths)} images, and the class takes one path; "
+            "call its parameter image_paths to be given a list"
+        )
+    return text, paths[0] if paths else None
+
+
+def _unless_failed(returned: Any) -> Any:
+    if returned == _FAILED:
+        raise ModelError(f"the model's own client gave up: it returned {_FAILED!r}")
+    return returned
+
+
+def _as_one_text(messages: Sequence[Message]) -> str:
+    """A conversation for models that take one text: a single turn as it is, several with their speakers.
+
+    Where images stand between the texts of a single turn, each is marked there with its number.
+    """
+    if len(messages) != 1:
+        return "\n\n".join(f"{turn.role}: {turn.text}" for turn in messages)
+    [turn] = messages
+    texts = [at for at, part in enumerate(turn.parts) if isinstance(part, str)]
+    if not texts or all(isinstance(part, str) for part in turn.parts[texts[0] : texts[-1] + 1]):
+        return turn.text
+    said: list[str] = []
+    n_images = 0
+    for part in turn.parts:
+        n_images += not isinstance(part, str)
+        said.append(part if isinstance(part, str) else f"<image {n_images}>")
+    return "\n".join(said)
+
+
+# -- what is handed to a method --------------------------------------------------------------------
+
+
+def files_of(messages: Sequence[Message], folder: Path) -> list[str]:
+    """Paths to the images as they would be sent; those that lie in no file of their own are written to one.
+
+    Where one of them is passed on by its URL, all are URLs: no class takes a mixture of the two.
+    """
+    images = [image for turn in messages for image in turn.images]
+    if any(isinstance(image, ImageRef) for image in images):
+        return urls_of(messages)
+    return [_file_of(image, folder, number) for number, image in enumerate(images, start=1)]
+
+
+def _file_of(image: Image | ImageRef, folder: Path, number: int) -> str:
+    assert isinstance(image, Image), "the engine loads what is not passed on by its address"
+    if image.path is not None:
+        return image.path
+    path = folder / f"{number}.{image.mime.rpartition('/')[2]}"
+    path.write_bytes(image.data())
+    return str(path)
+
+
+def urls_of(messages: Sequence[Message]) -> list[str]:
+    """The URLs of images that are passed on by them; for all others, data URLs of what would be sent."""
+    images = [image for turn in messages for image in turn.images]
+    return [
+        image.location if isinstance(image, ImageRef) else f"data:{image.mime};base64,{image.base64.decode()}"
+        for image in images
+    ]
+
+
+def as_unicode(text: str) -> str:
+    """The text with the halves of surrogate pairs, which no file can hold, marked as unreadable."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+class Threads:
+    """At most `n` calls at once, each off the event loop.
+
+    The standard pool waits for its threads when the program ends; a model that hangs would hang it too.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What `function` returns or raises, from a thread."""
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(function(*arguments))
+            except StopIteration as err:  # a future cannot raise one: its caller would wait for ever
+                error = RuntimeError("the call raised StopIteration")
+                error.__cause__ = err
+                future.set_exception(error)
+            except BaseException as err:  # raised where the result is awaited
+                future.set_exception(err)
+
+        self._calls.put(work)
+        if len(self._threads) < self._n:
+            name = f"model-{len(self._threads)}"
+            self._threads.append(threading.Thread(target=self._serve, name=name, daemon=True))
+            self._threads[-1].start()
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Let idle threads end now, and busy ones after their call."""
+        for _ in self._threads:
+            self._calls.put(None)
+
+    def _serve(self) -> None:
+        while (work := self._calls.get()) is not None:
+            work()

@@ -1,14 +1,68 @@
-"""From the model a user names to the model that answers."""
+"""Addresses of endpoints and proxies: taken apart once, refused where no request could be sent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import itertools
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from eyechart.errors import UnknownName, UsageError
 from eyechart.registry import did_you_mean, models
-from eyechart.types import Model, ModelSettings
+from eyechart.types import Capabilities, Model, ModelSettings, Reply, Request, Several, capabilities_of
+
+_WITH_SETTINGS = ("darwin", "win32")  # where the system's own settings may name a proxy
+
+
+def split_address(url: str) -> SplitResult | None:
+    """The parts of an address that a request can be sent to; None when none can.
+
+    >>> split_address("http://localhost:8000/v1").port, split_address("localhost:8000"), split_address("http://a:b")
+    (8000, None, None)
+    """
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        return None
+    is_plain = all(mark.isprintable() and not mark.isspace() for mark in url)
+    return parts if is_address and is_plain else None
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment asks for. Ask once: it costs more than a request."""
+    if sys.platform not in _WITH_SETTINGS and not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None  # nothing to look up, and urllib.request takes its time to import
+    from urllib.request import getproxies, proxy_bypass
+
+    target = urlsplit(url)
+    said = None if proxy_bypass(target.netloc) else getproxies().get(target.scheme)
+    if not said:
+        return None
+    proxy = said if "://" in said else f"http://{said}"
+    if split_address(proxy) is None:
+        raise UsageError(
+            f"the proxy that {target.scheme}_proxy names cannot be used",
+            hint="write it like http://proxy:3128, or exempt the endpoint with no_proxy",
+        )
+    return proxy
+
+
+def without_password(text: str) -> str:
+    """A message without what stands before the @ of an address in it.
+
+    >>> without_password("407, url='http://me:secret@proxy:3128'")
+    "407, url='http://proxy:3128'"
+    """
+    return re.sub(r"://[^/\s'\"]*@", "://", text)
+
+
+# -- From the model a user names to the model that answers.
 
 
 def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
@@ -27,9 +81,8 @@ def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     members += (make(name, replace(settings, base_url=address)) for address in several[1:])
     if len(members) == 1 and settings.endpoint_name is None:
         return members[0]
-    from eyechart.model.spread import Spread
 
-    return Spread(members, settings.endpoint_name)
+    return Fleet(members, settings.endpoint_name)
 
 
 # Providers that people ask for by name, and where they serve OpenAI's chat completions.
@@ -125,3 +178,50 @@ def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = ""
         takes = f"it takes: {', '.join(sorted(known)) or 'none'}{'.' * bool(hint)}"
         advice = did_you_mean(name, sorted(known), otherwise=takes, at_most=1)
         raise UsageError(f"{who} has no parameter {name!r}", hint=f"{advice} {hint}".strip())
+
+
+# -- One model, served at several addresses.
+
+
+class Fleet:
+    """The same model behind several endpoints, or behind one that has a name.
+
+    The engine asks its `members` itself, the least busy one first, and leaves out those that are dead.
+    Whoever asks it as one model gets the members in turn. With an `endpoint_name`, that name and not the
+    addresses is part of what was asked: the same model at another port or node is the same model.
+    """
+
+    def __init__(self, members: Sequence[Model], endpoint_name: str | None = None) -> None:
+        self.members = tuple(members)
+        self._endpoint_name = endpoint_name
+        self.name = self.members[0].name
+        stated = [capabilities_of(member) for member in self.members]
+        self.capabilities = Capabilities(
+            is_endpoint=all(one.is_endpoint for one in stated),
+            takes_rounds=all(one.takes_rounds for one in stated),
+            takes_urls=all(one.takes_urls for one in stated),
+        )
+        self._turns = itertools.cycle(self.members)
+        self.addresses = sorted(str(member.identity.get("endpoint", "")) for member in self.members)
+        if twice := {one for one in self.addresses if self.addresses.count(one) > 1}:
+            raise UsageError(f"an address is given twice: {min(twice)}", hint="give every --base-url once")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """That of any member, with the endpoint's name or all addresses: which of them answers is chance."""
+        return {**self.members[0].identity, "endpoint": self._endpoint_name or self.addresses}
+
+    async def reply(self, request: Request) -> Reply:
+        """Ask the next one."""
+        return await next(self._turns).reply(request)
+
+    async def replies(self, request: Request, n: int) -> list[Reply]:
+        """Ask the next one for several answers."""
+        member = next(self._turns)
+        return (
+            await member.replies(request, n) if isinstance(member, Several) else [await member.reply(request)]
+        )
+
+    async def close(self) -> None:
+        """Close all of them."""
+        await asyncio.gather(*(member.close() for member in self.members))

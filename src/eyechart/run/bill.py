@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.errors import UsageError
 from eyechart.model.prices import Price, find_price
 from eyechart.run.options import Options
-from eyechart.types import Model
+from eyechart.types import Model, capabilities_of
 
 if TYPE_CHECKING:
     from eyechart.engine.budget import Budget
@@ -21,7 +21,7 @@ _JUDGES = "judge_prices"  # among the journal's facts
 
 def is_free(model: Model) -> bool:
     """Whether it runs here, without tokens that anybody would count."""
-    return bool(getattr(model, "is_free", False))
+    return capabilities_of(model).is_free
 
 
 def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str, Price | None]:

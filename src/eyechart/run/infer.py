@@ -20,7 +20,7 @@ from eyechart.run.loop import interruptible, run_async
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_preparer, share_requests
 from eyechart.store.journal import Journal
-from eyechart.types import Model, Studious
+from eyechart.types import Model, Studious, capabilities_of
 
 if TYPE_CHECKING:
     from eyechart.engine.executor import EngineSettings
@@ -142,7 +142,7 @@ def make_settings(options: Options) -> EngineSettings:
 
 def open_cache(options: Options, *asked: Model | None) -> ResponseCache | None:
     """The replies of other runs, where an endpoint is asked at all; to be closed in the end."""
-    if not options.cache or not any(getattr(model, "is_endpoint", False) for model in asked):
+    if not options.cache or not any(capabilities_of(model).is_endpoint for model in asked):
         return None
     from eyechart.store.cache import ResponseCache
 

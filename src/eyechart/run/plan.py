@@ -12,7 +12,7 @@ from eyechart.errors import UsageError
 from eyechart.run.options import Options
 from eyechart.run.sources import find_benchmark, rotated, selected
 from eyechart.run.verdicts import Verdicts, choose_verdicts, refuse_stray_judge
-from eyechart.types import Benchmark, Model, Prompt, Sample, Scorer, Several, Source
+from eyechart.types import Benchmark, Model, Prompt, Sample, Scorer, Several, Source, capabilities_of
 
 if TYPE_CHECKING:
     from eyechart.data.images import ImageLoader
@@ -42,7 +42,7 @@ class Plan:
 
     def manifest(self) -> dict[str, Any]:
         """What the run folder says of itself. Holds no key."""
-        from eyechart.model.secrets import without_secrets
+        from eyechart.model.redact import without_secrets
 
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
         return {
@@ -65,7 +65,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     benchmark, options = asked_benchmark(source, options)
     verdicts = choose_verdicts(benchmark, options)
     the_model = find_model(model, options)
-    if options.pass_urls and not getattr(the_model, "takes_urls", False):
+    if options.pass_urls and not capabilities_of(the_model).takes_urls:
         raise UsageError(f"{the_model.name} takes no addresses of pictures", hint="leave out --pass-urls")
     refuse_blind_run(benchmark, options)
     prompt = choose_prompt(benchmark, options)
@@ -177,7 +177,7 @@ def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
 def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: int = 1) -> dict[str, Any]:
     """What every manifest says, however the replies came about. `Run` reads it."""
     from eyechart import __version__
-    from eyechart.model.secrets import without_secrets
+    from eyechart.model.redact import without_secrets
 
     return {
         "eyechart": __version__,
@@ -197,8 +197,7 @@ def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: in
 
 def find_model(model: str | object, options: Options) -> Model:
     """The model that a user means: by name, or an object of their own."""
-    from eyechart.model.adapt import adapt
-    from eyechart.model.shapes import name_of
+    from eyechart.model.python import adapt, name_of
     from eyechart.model.specs import make_model, refuse_unknown
 
     settings = options.model_settings()
@@ -239,5 +238,5 @@ def make_preparer(plan: Plan, pictures: ImageSource | None = None) -> Preparer:
     is_changed = (
         options.max_pixels or options.max_side or options.jpeg_quality
     )  # not what lies at the address
-    wants_urls = getattr(plan.model, "wants_urls", False) and not is_changed
+    wants_urls = capabilities_of(plan.model).wants_urls and not is_changed
     return Preparer(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.run.options import Options
-from eyechart.types import Benchmark, JudgedScorer, Model, Reply, Request, Scorer
+from eyechart.types import (
+    Benchmark,
+    Capabilities,
+    JudgedScorer,
+    Model,
+    Reply,
+    Request,
+    Scorer,
+    capabilities_of,
+)
 
 if TYPE_CHECKING:
     from eyechart.engine.judge import JudgeSetup
@@ -126,12 +135,8 @@ class _AsJudge:
         return list(getattr(self.model, "addresses", ()))
 
     @property
-    def max_concurrency(self) -> int | None:
-        return getattr(self.model, "max_concurrency", None)
-
-    @property
-    def is_endpoint(self) -> bool:
-        return bool(getattr(self.model, "is_endpoint", False))
+    def capabilities(self) -> Capabilities:
+        return capabilities_of(self.model)
 
     async def reply(self, request: Request) -> Reply:
         try:

@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eyechart.engine.sample import has_rounds
-from eyechart.model.prices import Price, usd
-from eyechart.model.tokens import PER_MESSAGE, image_rule, text_tokens
+from eyechart.model.prices import PER_MESSAGE, Price, image_rule, text_tokens, usd
 from eyechart.run.bill import is_free
 from eyechart.run.plan import Plan
-from eyechart.types import MODELS_TURN, ImageRef, JudgedScorer, Message, Request, Scorer, Usage
+from eyechart.types import (
+    MODELS_TURN,
+    ImageRef,
+    JudgedScorer,
+    Message,
+    Request,
+    Scorer,
+    Usage,
+    capabilities_of,
+)
 
 if TYPE_CHECKING:
     from eyechart.data.measure import Measurer
@@ -55,7 +63,7 @@ class Workload:
         self._detail = str(identity.get("image_detail") or "")
         limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
         self._limit: int | None = limits[0] if limits else None
-        self._takes_rounds = bool(getattr(plan.model, "takes_rounds", False))
+        self._takes_rounds = capabilities_of(plan.model).takes_rounds
         self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
         self._asked = _Size()
         self.requests = 0

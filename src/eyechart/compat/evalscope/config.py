@@ -12,7 +12,7 @@ from typing import Any
 from eyechart.compat.evalscope.task import Task
 from eyechart.compat.evalscope.values import Values
 from eyechart.errors import UsageError
-from eyechart.model.secrets import HIDDEN, is_secret, without_secrets
+from eyechart.model.redact import HIDDEN, is_secret, without_secrets
 from eyechart.registry import did_you_mean
 from eyechart.run.config_files import SUFFIXES, decode_json, load_file
 

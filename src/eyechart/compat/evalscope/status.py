@@ -14,7 +14,7 @@ import msgspec
 
 from eyechart.compat.evalscope.places import hidden
 from eyechart.compat.evalscope.task import Task
-from eyechart.model.secrets import HIDDEN, without_secrets
+from eyechart.model.redact import HIDDEN, without_secrets
 from eyechart.store.folder import make, write_json
 
 FILE_NAME = "status.json"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.model.secrets import without_secrets
+from eyechart.model.redact import without_secrets
 from eyechart.registry import did_you_mean
 
 _LARGEST = 2**53  # beyond it, numbers of one kind are not those of the other

@@ -104,7 +104,7 @@ class Arguments:
 
     def record(self) -> dict[str, Any]:
         """All arguments, as args.json holds them: without the keys."""
-        from eyechart.model.secrets import without_secrets
+        from eyechart.model.redact import without_secrets
 
         said = self.without_idle_addresses()
         values = {name: getattr(said, name) for name in self.__dataclass_fields__}

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from eyechart.errors import UsageError
-from eyechart.model.secrets import HIDDEN, without_secrets
+from eyechart.model.redact import HIDDEN, without_secrets
 from eyechart.registry import did_you_mean
 from eyechart.store.folder import file_safe
 

@@ -36,18 +36,18 @@ class Chosen:
         """What a plan is made with. A class is made into a model here, with its arguments."""
         if self.evaluator is None:
             return self.spec
-        from eyechart.model.python import make
+        from eyechart.model.python import make_python_model
 
         settings = replace(options, params=dict(self.params)).model_settings()
         maker = self.evaluator if self.n_copies == 1 else copies_of(self.evaluator, self.n_copies)
-        return make(maker, self.spec.removeprefix("python:"), settings, keys=self.secrets)
+        return make_python_model(maker, self.spec.removeprefix("python:"), settings, keys=self.secrets)
 
 
 def evaluator(arguments: Arguments, spec: str) -> Chosen:
     """A class with ``generate_answer``, and the arguments that the original would make it with."""
-    from eyechart.model.python import find, parameters_of
+    from eyechart.model.python import load_object, parameters_of
 
-    found = find(spec.removeprefix("python:"))
+    found = load_object(spec.removeprefix("python:"))
     known = parameters_of(found) if _is_maker(found) else []
     params = _parameters(arguments, spec, known)
     n_copies, notes = _copies(arguments, found)

@@ -25,7 +25,7 @@ from eyechart.data.lazy import remarks_of
 from eyechart.errors import DataError, StoreError, UsageError
 from eyechart.replacing import make_folder
 from eyechart.run.options import Options
-from eyechart.types import Benchmark
+from eyechart.types import Benchmark, capabilities_of
 
 if TYPE_CHECKING:
     from eyechart.data.multi import MultiSource
@@ -94,7 +94,7 @@ class Inference:
         """
         from eyechart.store.journal import FILE_NAME
 
-        if not plan.options.cache or not getattr(plan.model, "is_endpoint", False):
+        if not plan.options.cache or not capabilities_of(plan.model).is_endpoint:
             return ()
         found = sorted(self.folder.parent.glob(f"*/{OURS}/{FILE_NAME}"))
         return tuple(path for path in found if path.parent.parent != self.folder)

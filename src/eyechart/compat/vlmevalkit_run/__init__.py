@@ -159,7 +159,7 @@ def file_name(name: str) -> str:
 
 def _described(flags: Flags) -> dict[str, Any]:
     """The command as it can be typed again, without keys."""
-    from eyechart.model.secrets import is_secret
+    from eyechart.model.redact import is_secret
 
     words = ["eyechart", "vlmeval"]
     for name, value in flags.said(tuple(Flags.__dataclass_fields__)).items():

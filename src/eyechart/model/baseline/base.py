@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from eyechart.types import Reply, Request
+from eyechart.types import Capabilities, Reply, Request
 
 CANNOT_TELL = "cannot tell"  # said instead of a guess; scored like any other text
 VERSION = "1"  # moves whenever an answer could move
@@ -26,7 +26,7 @@ class Baseline(ABC):
     """A model that is a plain function of the request. Subclasses say `kind` and `answer`."""
 
     kind: str
-    is_free = True  # it takes no tokens that anybody would count
+    capabilities = Capabilities(is_free=True)
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed

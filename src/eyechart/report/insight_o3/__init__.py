@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.insight_o3 import annotation_row
-from eyechart.model.secrets import without_secrets
+from eyechart.model.redact import without_secrets
 from eyechart.registry import exporter
 from eyechart.replacing import make_folder
 from eyechart.report.files import drop_files, text_file, write_json

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.model.evaluator import NO_PREDICTION, RETURNED
-from eyechart.model.secrets import without_secrets
+from eyechart.model.redact import without_secrets
 from eyechart.registry import exporter
 from eyechart.replacing import make_folder
 from eyechart.report.files import drop_files, write_json
@@ -22,6 +21,8 @@ from eyechart.score.multi import KINDS, kind_of
 from eyechart.score.multi import score as score_prediction
 from eyechart.types import Export, Result, Sample
 
+NO_PREDICTION = "generate_answer gave no prediction: "  # in a failure, before the class's own reason
+RETURNED = "returned"  # in a reply's evidence: what the class returned besides what we know
 _TYPE_NAMES = {kind: name for name, kind in KINDS.items()}
 FILES = ("prediction.json", "args.json", *RESULT_FILES)
 _MESSAGES = ("input_message", "input_message_list")  # where a model's own class says what it sent

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.model.adapt import adapt
-from eyechart.model.evaluator import RETURNED, multi_question, multi_reply
+from eyechart.model.python import adapt
+from eyechart.pipelines.multi.evaluator import build_question, read_prediction
+from eyechart.report.multi import RETURNED
 from eyechart.types import (
     MODELS_TURN,
     Image,
@@ -21,6 +22,7 @@ from eyechart.types import (
     Request,
     Sample,
     Usage,
+    capabilities_of,
 )
 from support.files import picture
 from support.parts import image
@@ -37,11 +39,11 @@ def request(*messages: Message, **meta: Any) -> Request:
 
 
 def question(*messages: Message, folder: Path, **meta: Any) -> dict[str, Any]:
-    return multi_question(request(*messages, **meta), folder)[0]
+    return build_question(request(*messages, **meta), folder)[0]
 
 
 def reply(**answered: Any) -> Reply:
-    found = multi_reply(answered)
+    found = read_prediction(answered)
     assert isinstance(found, Reply)
     return found
 
@@ -98,7 +100,7 @@ def test_a_system_text_that_was_not_split_off_reads_as_empty(tmp_path: Path) -> 
 
 def test_other_samples_count_the_pictures_that_are_sent(red: Image, tmp_path: Path) -> None:
     asked = Request(messages=(user(red, "?"),), sample=Sample(id="1", question="?"))
-    [found] = multi_question(asked, tmp_path)
+    [found] = build_question(asked, tmp_path)
     assert (found["question_image_number"], found["image_list"]) == (1, [red.path])
 
 
@@ -227,7 +229,7 @@ class Evaluator:
 
 def test_an_evaluator_takes_all_rounds_at_once() -> None:
     model = adapt(Evaluator(), "python:mine")
-    assert model.takes_rounds is True  # type: ignore[attr-defined]
+    assert capabilities_of(model).takes_rounds
 
     async def work() -> Reply:
         try:
@@ -255,7 +257,7 @@ def test_evaluators_are_asked_one_question_at_a_time_unless_they_say_otherwise(a
     if at_once is not None:
         thing.max_concurrency = at_once  # type: ignore[attr-defined]
     model = adapt(thing, "python:mine", ModelSettings(concurrency=8))
-    assert model.max_concurrency == (at_once or 1)  # type: ignore[attr-defined]
+    assert capabilities_of(model).max_concurrency == (at_once or 1)
 
     async def work() -> list[Reply]:
         try:
@@ -273,7 +275,7 @@ def test_other_shapes_are_asked_round_by_round() -> None:
             return " ".join(images)
 
     model = adapt(Plain(), "python:mine")
-    assert model.takes_rounds is False  # type: ignore[attr-defined]
+    assert not capabilities_of(model).takes_rounds
 
     async def work() -> Reply:
         try:

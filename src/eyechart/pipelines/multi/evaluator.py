@@ -1,7 +1,7 @@
 """MULTI's evaluator classes: what ``generate_answer(question)`` is given, and what is read from its return.
 
 One round: question_id, question_image_number, image_list, prompted_system_content, prompted_content.
-Several: prompted_content_list in place of the last, picture k of image_list going with round k.
+Several: prompted_content_list in place of the last, image k of image_list going with round k.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.model.handover import as_unicode, files_of
+from eyechart.model.python import Shape, as_unicode, files_of, shapes
 from eyechart.model.thinking import split_thinking
+from eyechart.report.multi import NO_PREDICTION, RETURNED
 from eyechart.types import Reply, Request, Usage
-
-NO_PREDICTION = "generate_answer gave no prediction: "  # before the class's own reason
-RETURNED = "returned"  # in a reply's evidence: what the class returned besides what we know
 
 _SYSTEM = "prompted_system_content"
 _OURS = ("question_id", "question_image_number", "image_list")  # handed over, so known without the class
@@ -41,7 +39,7 @@ class _Question(dict[str, Any]):
         return super().pop(name, *(default or ("",) if name == _SYSTEM else default))
 
 
-def multi_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
+def build_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     """The question as MULTI prompts it."""
     meta = request.sample.meta
     pictures = files_of(request.messages, folder)
@@ -67,7 +65,7 @@ def multi_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     return (question,)
 
 
-def multi_reply(answered: Any) -> Any:
+def read_prediction(answered: Any) -> Any:
     """The reply in a question as MULTI's evaluators return it; what is no text is returned as it is."""
     if not isinstance(answered, Mapping) or "prediction" not in answered:
         raise ModelError("generate_answer must return the question with a 'prediction'")
@@ -144,3 +142,9 @@ def _said(entry: Any) -> str:
     if isinstance(entry, list | tuple) and entry:
         entry = entry[-1]
     return entry if isinstance(entry, str) else str(entry)
+
+
+# One question at a time, as in the original: classes keep the question they are at in themselves.
+shapes.record(
+    "generate_answer", Shape(build_question, 1, read_prediction, takes_rounds=True, usual_concurrency=1)
+)

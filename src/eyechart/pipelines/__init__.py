@@ -1,0 +1,1 @@
+"""The pipelines whose files, prompts, scorers, reports and commands belong together, one package each."""
