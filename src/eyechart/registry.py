@@ -21,6 +21,7 @@ from eyechart.types import (
     Benchmark,
     Exporter,
     Judging,
+    LogFormat,
     Model,
     ModelSettings,
     Reply,
@@ -84,11 +85,11 @@ class Registry(Generic[T]):
         if entry.name not in self._parts:
             raise EyechartError(
                 f"{entry.value} announces the {self.kind} {entry.name!r} but does not record it",
-                hint=f"its module must declare it with @{self.kind}({entry.name!r})",
+                hint=f"its module must declare it with @{self.kind.replace(' ', '_')}({entry.name!r})",
             )
 
     def _announced(self) -> Mapping[str, Announcement]:
-        return announcements(tuple(sys.path)).get(f"eyechart.{self.kind}s", {})
+        return announcements(tuple(sys.path)).get(f"eyechart.{self.kind.replace(' ', '_')}s", {})
 
 
 def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
@@ -164,6 +165,7 @@ benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart dat
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
+log_formats: Registry[LogFormat] = Registry("log format", see="eyechart score --help")
 
 
 _published: dict[str, str] = {}  # a data set of the hub or the stem of a file, to the benchmark that reads it
@@ -232,6 +234,14 @@ def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
     The function returns a `Model`. Settings are base_url, api_key, parameters, timeout_s and concurrency.
     """
     return lambda factory: models.record(provider, factory)
+
+
+def log_format(name: str) -> Callable[[LogFormat], LogFormat]:
+    """Declare a format of log files that ``score --replies`` reads.
+
+    The function looks at a `FileSigns` and returns the reader for such a file, or None.
+    """
+    return lambda function: log_formats.record(name, function)
 
 
 _for_own_runs: set[str] = set()  # exporters whose files mean nothing for runs of other benchmarks

@@ -438,6 +438,43 @@ class Replies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """One reply in another tool's log, or why there is none."""
+
+    id: str
+    where: str  # names the entry in messages
+    trial: int = 0
+    reply: Reply | None = None
+    failure: str = ""
+    position: int | None = None  # in its data set, counted from 0, where the entry has no other name
+    asked: str = ""  # the text of the question as it was sent
+    sample: Sample | None = None  # the question, where the file brings it along with its answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyLog:
+    """A log file of another tool: which model was asked what, and every reply."""
+
+    tool: str
+    task: str  # the benchmark's name in it
+    model: str
+    entries: Sequence[LogEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSigns:
+    """What the beginning of a file shows: the keys of its first object, or the members of an archive."""
+
+    shape: Literal["object", "list", "archive"]
+    names: frozenset[str]
+    is_complete: bool = True  # False: further keys may follow, behind values that may be large
+
+
+LogReader = Callable[[Path, bool], ReplyLog]  # path, and whether the questions are wanted too
+LogFormat = Callable[[FileSigns], LogReader | None]  # None: the file is of another format
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A source, a prompt, a scorer, and how the numbers are grouped.
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from eyechart.data.logs.recognise import read_log, recognise
+from eyechart.data.replies import read_log
 from eyechart.registry import exporters
 from eyechart.types import Outcome, Result
 from report.examples import export_of, result
@@ -92,8 +92,9 @@ def test_what_inspect_writes_of_it_is_read_back(tmp_path: Path, format: Literal[
     log = inspect_log.read_eval_log(write(tmp_path, results))
     again = tmp_path / f"again.{format}"
     inspect_log.write_eval_log(log, str(again), format=format)
-    entries = read_log(again, recognise(again), with_questions=True).entries
-    first, second, third = sorted(entries, key=lambda entry: entry.id)
+    found = read_log(again)
+    assert found is not None
+    first, second, third = sorted(found.entries, key=lambda entry: entry.id)
     assert first.reply is not None
     assert first.reply.text == "B" * 5000
     assert first.reply.usage == results[0].reply.usage  # type: ignore[union-attr]

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.logs.recognise import read_log, recognise
-from eyechart.data.replies import read_replies
+from eyechart.data.replies import parse_failure, read_log, read_replies
 from eyechart.registry import exporters, scorers
-from eyechart.report.interchange import failure_of, failure_text, json_text, messages_of
+from eyechart.report.interchange import failure_text, json_text, messages_of
 from eyechart.types import Failure, ImageRef, Reply, Result, Usage
 from report.examples import export_of, result
 
@@ -48,7 +47,7 @@ def exported(name: str, folder: Path, results: Sequence[Result], **manifest: Any
 def log_of(name: str, folder: Path, results: Sequence[Result], **manifest: Any) -> Any:
     paths = exported(name, folder, results, **manifest)
     path = next(path for path in paths if "results_" not in path.name)
-    return read_log(path, recognise(path), with_questions=True)
+    return read_log(path)
 
 
 @pytest.mark.slow
@@ -160,7 +159,7 @@ def test_pictures_are_named_and_never_copied() -> None:
 @given(st.sampled_from(["load", "render", "generate"]), st.text(max_size=20))
 def test_why_something_failed_comes_back(stage: Any, reason: str) -> None:
     failed = Result(sample=result(0).sample, position=0, failure=Failure(stage=stage, reason=reason))
-    again = failure_of(failure_text(failed))
+    again = parse_failure(failure_text(failed))
     assert (again.stage, again.reason) == (stage, reason)
 
 
@@ -175,5 +174,5 @@ def test_why_something_failed_comes_back(stage: Any, reason: str) -> None:
     ],
 )
 def test_why_something_failed_in_anybodys_words(text: str, stage: str, reason: str) -> None:
-    found = failure_of(text)
+    found = parse_failure(text)
     assert (found.stage, found.reason) == (stage, reason)

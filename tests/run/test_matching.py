@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from eyechart.data.lazy import HeldSource
-from eyechart.data.logs.entries import Entry, Log
 from eyechart.errors import DataError, UsageError
 from eyechart.run.matching import Said, named_as, of_log, of_table, questions_of
-from eyechart.types import Replies, Reply, Sample
+from eyechart.types import LogEntry, Replies, Reply, ReplyLog, Sample
 
 SAMPLES = [Sample(id=name, question=f"Which {name}?") for name in ("007", "8", "x")]
 
@@ -42,7 +41,7 @@ def test_a_failure_to_no_sample_is_refused_like_a_reply() -> None:
         named_as(of_table(table), SAMPLES, "f", "b")
     with pytest.raises(DataError, match=r"f: 2 replies belong to no sample of b \(e\.g\. 99, y\)"):
         named_as(of_table(replace(table, by_id={"y": Reply(text="B")})), SAMPLES, "f", "b")
-    failed = Entry(id="z", where="f.json: sample 3", failure="HTTP 500")
+    failed = LogEntry(id="z", where="f.json: sample 3", failure="HTTP 500")
     with pytest.raises(DataError, match=r"1 failure belongs to no sample of b \(e\.g\. z: sample 3\)"):
         named_as(of_log(log(failed), SAMPLES), SAMPLES, "f.json", "b")
     found = of_table(replace(table, skipped={"7": "HTTP 500"}))
@@ -58,8 +57,8 @@ def test_what_a_format_of_its_own_leaves_out_is_no_failure() -> None:
         named_as(found, SAMPLES, "f", "b")
 
 
-def entry(position: int, asked: str, *, trial: int = 0) -> Entry:
-    return Entry(
+def entry(position: int, asked: str, *, trial: int = 0) -> LogEntry:
+    return LogEntry(
         id=str(position),
         where=f"row {position}",
         trial=trial,
@@ -69,8 +68,8 @@ def entry(position: int, asked: str, *, trial: int = 0) -> Entry:
     )
 
 
-def log(*entries: Entry) -> Log:
-    return Log(tool="t", task="t", model="m", entries=entries)
+def log(*entries: LogEntry) -> ReplyLog:
+    return ReplyLog(tool="t", task="t", model="m", entries=entries)
 
 
 def test_a_place_counts_where_the_question_is_the_same() -> None:
@@ -89,8 +88,8 @@ def test_a_place_with_another_question_is_refused() -> None:
 
 
 def test_the_same_ids_of_another_data_set_are_refused() -> None:
-    other = Entry(id="8", where="sample 1", reply=Reply(text="B"), asked="Why is the sky blue?")
-    same = Entry(id="x", where="sample 2", reply=Reply(text="B"), asked="Look. Which x?")
+    other = LogEntry(id="8", where="sample 1", reply=Reply(text="B"), asked="Why is the sky blue?")
+    same = LogEntry(id="x", where="sample 2", reply=Reply(text="B"), asked="Look. Which x?")
     with pytest.raises(DataError, match=r"sample 1: '8' was 'Why is .*, and here it is 'Which 8\?'"):
         of_log(log(other), SAMPLES)
     assert len(of_log(log(other, same), SAMPLES).replies) == 2

@@ -6,25 +6,33 @@ a call that failed for good has a text that says so: that is a failure and no an
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from eyechart.data.columns import ALIASES, detect
+from eyechart.data.encoding import BOM
 from eyechart.data.fields import as_text
 from eyechart.data.formats import find_file, guess_format
-from eyechart.data.json_columns import JsonColumnsReader
-from eyechart.data.logs.recognise import TEXTS, Kind, recognise
+from eyechart.data.json_columns import SPLIT, JsonColumnsReader
+from eyechart.data.json_window import Window
 from eyechart.data.rows import Reader, place
-from eyechart.data.sheets import SheetReader, cell_text
+from eyechart.data.sheets import SheetReader, archive_names, cell_text, is_workbook
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.errors import DataError, UsageError
 from eyechart.exchange import API_FAILURE
-from eyechart.types import Replies, Reply
+from eyechart.registry import log_formats
+from eyechart.types import Failure, FileSigns, LogReader, Replies, Reply, ReplyLog, Stage
 
+TableKind = Literal["table", "columns", "workbook"]  # "table": what the readers of data files read
+TEXTS = ("reply", "prediction", "response")
+_BEFORE_A_REPLY: tuple[Stage, ...] = ("load", "render", "generate")
 IDS = ALIASES["id"]  # in the order in which samples take their names
 
 _CELLS = frozenset({"tsv", "csv", "xlsx"})  # in which nothing and an empty text look the same
@@ -32,6 +40,8 @@ _FULL_CELL = (
     32_767  # all that a cell of a spreadsheet holds, in UTF-16 units; whoever writes more loses the rest
 )
 _ENCODING = re.compile(r"--encoding ([\w-]+)")
+_KEYS_LOOKED_AT = 16
+_PICKLE = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 _THINKING = "thinking"  # beside VLMEvalKit's predictions where it splits them
 
 
@@ -50,7 +60,106 @@ def read_replies(path: str | Path) -> TableReplies:
     """
     file = find_file(path).path
     with _own_hints():
-        return _read(file, *_open(file, recognise(file)))
+        return _read(file, *_open(file, _table_kind(file)))
+
+
+def recognise(path: Path) -> TableKind | LogReader:
+    """Which kind of table a file is, or the reader for the log of another tool.
+
+    It is told by the content, never by the name.
+    """
+    if path.exists() and not path.is_file():
+        raise DataError(
+            f"{path}: it is no plain file, and a file of replies is read more than once",
+            hint="write it to a file first",
+        )
+    try:
+        with path.open("rb") as file:
+            head = file.read(65536).removeprefix(BOM).lstrip()
+    except OSError as err:
+        raise DataError(f"{path}: cannot be read: {err.strerror or err}", hint="check the path") from err
+    if head.startswith(_PICKLE) or path.suffix.lower() in (".pkl", ".pickle"):
+        raise DataError(
+            f"{path.name}: a pickle is not read, because reading one can run any program",
+            hint="give the .xlsx, .tsv or .json that VLMEvalKit writes beside it (PRED_FORMAT=tsv)",
+        )
+    if head.startswith(b"PK"):
+        return _recognise_archive(path)
+    if head.startswith(b"{"):
+        return _recognise_object(path)
+    if head.startswith(b"["):
+        return _recognise_list(path)
+    return "table"
+
+
+def read_log(path: Path, *, with_questions: bool = True) -> ReplyLog | None:
+    """The log of another tool; None where the file is a table.
+
+    Without `with_questions`, the questions come from elsewhere and need not be in the file.
+    """
+    found = recognise(path)
+    return None if isinstance(found, str) else found(path, with_questions)
+
+
+def _table_kind(path: Path) -> TableKind:
+    kind = recognise(path)
+    return kind if isinstance(kind, str) else "table"  # whose reader says what is wrong
+
+
+def _find_log_reader(path: Path, signs: FileSigns) -> LogReader | None:
+    for name in log_formats.names():
+        try:
+            if (reader := log_formats.get(name)(signs)) is not None:
+                return reader
+        except DataError as err:
+            raise DataError(f"{path.name}: {err.message}", hint=err.hint) from err
+    return None
+
+
+def _recognise_archive(path: Path) -> TableKind | LogReader:
+    if is_workbook(path):
+        return "workbook"
+    if (reader := _find_log_reader(path, FileSigns("archive", archive_names(path)))) is not None:
+        return reader
+    raise DataError(
+        f"{path.name}: the archive is neither a spreadsheet (.xlsx) nor a log of Inspect (.eval)",
+        hint="was the file cut off? Unpack it if it holds a file of replies",
+    )
+
+
+def _recognise_object(path: Path) -> TableKind | LogReader:
+    """One object, or the first of many: told by its first keys, without decoding what is behind them."""
+    openings: dict[str, bytes] = {}
+    with path.open("rb") as file:
+        file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
+        try:
+            for key, _, opening in itertools.islice(Window(file, path).openings(), _KEYS_LOOKED_AT):
+                openings[key] = opening
+                signs = FileSigns("object", frozenset(openings), is_complete=False)
+                if (reader := _find_log_reader(path, signs)) is not None:
+                    return reader
+        except DataError:
+            return "table"
+    if (reader := _find_log_reader(path, FileSigns("object", frozenset(openings)))) is not None:
+        return reader
+    if openings.keys() == SPLIT and set(openings.values()) == {b"["}:
+        return "columns"
+    is_named = any(name in openings for name in IDS) and any(name in openings for name in TEXTS)
+    return "columns" if is_named and set(openings.values()) in ({b"{"}, {b"["}) else "table"
+
+
+def _recognise_list(path: Path) -> TableKind | LogReader:
+    """A list of records: told by the first."""
+    with path.open("rb") as file:
+        file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
+        try:
+            _, _, text = next(Window(file, path).items(), (None, 0, b""))
+            record = msgspec.json.decode(text) if text else None
+        except (DataError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return "table"
+    if not isinstance(record, dict):
+        return "table"
+    return _find_log_reader(path, FileSigns("list", frozenset(record))) or "table"
 
 
 def _read(file: Path, reader: Reader, format: str) -> TableReplies:
@@ -90,7 +199,7 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
 def questions_of(path: str | Path) -> FileSource:
     """The questions of such a file, where it has a column for them, as VLMEvalKit's do."""
     file = find_file(path).path
-    kind = recognise(file)
+    kind = _table_kind(file)
     try:
         if kind not in ("workbook", "columns"):
             return open_source(file)
@@ -107,7 +216,7 @@ def questions_of(path: str | Path) -> FileSource:
     return FileSource(file.stem, file, detection, SourceOptions(allow_absolute=False), reader)
 
 
-def _open(file: Path, kind: Kind) -> tuple[Reader, str]:
+def _open(file: Path, kind: TableKind) -> tuple[Reader, str]:
     if kind == "workbook":
         return SheetReader(file), "xlsx"
     if kind == "columns":
@@ -131,6 +240,18 @@ def _own_hints() -> Iterator[None]:
         else:
             raise
         raise DataError(err.message, hint=hint) from err
+
+
+def parse_failure(text: str) -> Failure:
+    """Read why a reply is missing out of a text: our own exports name the stage first.
+
+    >>> parse_failure("generate: HTTP 503").stage, parse_failure("rate limit").stage
+    ('generate', 'load')
+    """
+    stage: Stage = "load"
+    while found := next((one for one in _BEFORE_A_REPLY if text.startswith(f"{one}: ")), None):
+        stage, text = found, text.removeprefix(f"{found}: ")
+    return Failure(stage=stage, reason=text)
 
 
 def _fills_a_cell(text: Any) -> bool:

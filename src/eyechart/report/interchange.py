@@ -15,10 +15,9 @@ import msgspec
 
 from eyechart.exchange import MARK
 from eyechart.report.record import to_json_text
-from eyechart.types import Failure, ImageRef, Reply, Result, Sample, Stage, Usage
+from eyechart.types import ImageRef, Reply, Result, Sample, Usage
 
 _HALF = re.compile("[\ud800-\udfff]")
-_BEFORE_A_REPLY: tuple[Stage, ...] = ("load", "render", "generate")
 _STOPS = {"length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
 
 
@@ -147,18 +146,6 @@ def failure_text(result: Result) -> str:
     """Why there is no reply or no verdict."""
     failure = result.failure
     return f"{failure.stage}: {failure.reason}" if failure else ""
-
-
-def failure_of(text: str) -> Failure:
-    """What such a text, of ours or of anybody, says of a reply that is missing.
-
-    >>> failure_of("generate: HTTP 503").stage, failure_of("rate limit").stage
-    ('generate', 'load')
-    """
-    stage: Stage = "load"
-    while found := next((one for one in _BEFORE_A_REPLY if text.startswith(f"{one}: ")), None):
-        stage, text = found, text.removeprefix(f"{found}: ")
-    return Failure(stage=stage, reason=text)
 
 
 def identity_of(manifest: Mapping[str, Any]) -> str:

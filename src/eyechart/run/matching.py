@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from eyechart.errors import DataError, UsageError
-from eyechart.types import Replies, Reply, Sample, Source
-
-if TYPE_CHECKING:
-    from eyechart.data.logs.entries import Entry, Log
+from eyechart.types import LogEntry, Replies, Reply, ReplyLog, Sample, Source
 
 T = TypeVar("T")
 
@@ -48,7 +45,7 @@ def of_table(found: Replies, places: Mapping[str, str] = MappingProxyType({})) -
     )
 
 
-def of_log(log: Log, samples: Iterable[Sample] | None) -> Said:
+def of_log(log: ReplyLog, samples: Iterable[Sample] | None) -> Said:
     """The replies of another tool's log to these samples; to the questions of the log itself without any."""
     entries = log.entries
     if samples is not None and any(entry.position is not None for entry in entries):
@@ -63,7 +60,7 @@ def of_log(log: Log, samples: Iterable[Sample] | None) -> Said:
     )
 
 
-def questions_of(log: Log, path: Path) -> Source:
+def questions_of(log: ReplyLog, path: Path) -> Source:
     """The questions that a log brings along."""
     from eyechart.data.lazy import HeldSource
 
@@ -133,7 +130,7 @@ def _placed(name: str, places: Mapping[str, str], file: str) -> str:
     return f"{name}: {places[name].removeprefix(f'{file}: ')}" if name in places else name
 
 
-def _by_place(log: Log, samples: Iterable[Sample]) -> Sequence[Entry]:
+def _by_place(log: ReplyLog, samples: Iterable[Sample]) -> Sequence[LogEntry]:
     """Entries under the names of the samples at their places, if those ask what was asked."""
     by_position = dict(enumerate(samples))
     named = []
@@ -158,7 +155,7 @@ def _by_place(log: Log, samples: Iterable[Sample]) -> Sequence[Entry]:
     return named
 
 
-def _refuse_other_questions(log: Log, samples: Iterable[Sample]) -> None:
+def _refuse_other_questions(log: ReplyLog, samples: Iterable[Sample]) -> None:
     """Two data sets that number their questions look alike. If no question is the same, it is another one."""
     entries = {entry.id: entry for entry in log.entries if entry.asked}
     met = [sample for sample in samples if sample.id in entries]

@@ -15,10 +15,9 @@ from eyechart.run.plan import asked_benchmark, describe
 from eyechart.run.record import Run
 from eyechart.run.rescore import score_all
 from eyechart.run.verdicts import choose_verdicts
-from eyechart.types import Benchmark, Source
+from eyechart.types import Benchmark, ReplyLog, Source
 
 if TYPE_CHECKING:
-    from eyechart.data.logs.entries import Log
     from eyechart.store.journal import Journal
 
 _ANY_MMBENCH = "mmbench"  # read from a file of the user's, which the file of replies can be
@@ -32,11 +31,12 @@ def score_replies(
     Without a `source` the questions are those that the file brings along. The same file again finds what a
     judge has said about it already.
     """
+    from eyechart.data.replies import read_log
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
     file = Path(replies)
-    log = _read_log(file, with_questions=source is None)
+    log = read_log(file, with_questions=source is None) if file.is_file() else None  # or only a name so far
     benchmark, options = _benchmark(source, file, log, options)
     verdicts = choose_verdicts(benchmark, options)
     prices = find_judge_price(verdicts.judge, options)
@@ -78,16 +78,8 @@ def _folder(benchmark: Benchmark, samples: Source, file: Path, model: str, optio
     return folder_for(Path(options.out), benchmark.name, model, identity)
 
 
-def _read_log(path: Path, *, with_questions: bool) -> Log | None:
-    """The log of another tool; None where the file is a table, or only a name so far."""
-    from eyechart.data.logs.recognise import TABLES, read_log, recognise
-
-    kind = recognise(path) if path.is_file() else "table"
-    return None if kind in TABLES else read_log(path, kind, with_questions=with_questions)
-
-
 def _benchmark(
-    source: str | Path | Benchmark | Source | None, path: Path, log: Log | None, options: Options
+    source: str | Path | Benchmark | Source | None, path: Path, log: ReplyLog | None, options: Options
 ) -> tuple[Benchmark, Options]:
     """What the replies answer: what is named, or else the questions in the file itself."""
     from eyechart.benchmarks.custom import custom
@@ -111,7 +103,7 @@ def _benchmark(
     return asked_benchmark(benchmark, options)
 
 
-def _is_in_file(source: object, log: Log | None, options: Options) -> bool:
+def _is_in_file(source: object, log: ReplyLog | None, options: Options) -> bool:
     """Whether MMBench is meant without its file: VLMEvalKit copies the questions beside the predictions."""
     return source == _ANY_MMBENCH and log is None and "file" not in options.settings and not options.read_as
 
@@ -129,10 +121,9 @@ def _table_questions(path: Path) -> Source:
     return in_table(path)
 
 
-def _read(benchmark: Benchmark, path: Path, log: Log | None, *, is_named: bool) -> Said:
+def _read(benchmark: Benchmark, path: Path, log: ReplyLog | None, *, is_named: bool) -> Said:
     """The replies in a file: another tool's log, the benchmark's own format where it has one, or a table."""
-    from eyechart.data.logs.recognise import recognise
-    from eyechart.data.replies import read_replies
+    from eyechart.data.replies import read_replies, recognise
 
     if log is not None:
         return of_log(log, benchmark.source if is_named else None)
@@ -156,7 +147,7 @@ def _model_in_name(path: Path, benchmark: Benchmark) -> str:
 
 def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
     """Every sample's reply into the journal, or why it has none."""
-    from eyechart.report.interchange import failure_of
+    from eyechart.data.replies import parse_failure
     from eyechart.store.journal import Ask
 
     n_trials = said.trials  # which looks through all of them
@@ -167,7 +158,7 @@ def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
             reply = said.replies.get((sample.id, trial))
             if reply is None:
                 reason = said.reasons.get((sample.id, trial), f"{file} holds no reply to it")
-                journal.append_failure(sample.id, trial, failure_of(reason))
+                journal.append_failure(sample.id, trial, parse_failure(reason))
                 continue
             of_trial = f"\0{trial}" if trial else ""
             asked = f"{model}\0{sample.id}\0{reply.text}{of_trial}"

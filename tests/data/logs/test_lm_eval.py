@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.data.logs.lm_eval import read_samples
-from eyechart.data.logs.recognise import recognise
+from eyechart.data.replies import recognise
 from eyechart.errors import DataError
 from support.files import jsonl
 
@@ -107,7 +107,7 @@ def test_the_samples_of_lmms_eval(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "20261115_193000_samples_mmmu_val.jsonl", rows)
     results = {"results": {}, "configs": {}, "versions": {}, "model_name": "qwen"}
     (tmp_path / "20261115_193000_results.json").write_text(json.dumps(results))
-    assert recognise(path) == "lm-eval"
+    assert recognise(path) is read_samples
     log = read_samples(path)
     assert (log.task, log.model) == ("mmmu_val", "qwen")
     said = [(entry.id, entry.trial, entry.reply and entry.reply.text) for entry in log.entries]

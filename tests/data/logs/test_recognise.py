@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.logs.recognise import recognise
+from eyechart.data.logs.evalscope import read_predictions, read_reviews
+from eyechart.data.logs.evalscope_report import read_report
+from eyechart.data.logs.inspect import read_archive, read_json_log
+from eyechart.data.logs.lm_eval import read_samples
+from eyechart.data.replies import recognise
 from eyechart.errors import DataError
 
 INSPECT = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": []}
@@ -21,14 +25,14 @@ REPORT = {"name": "m@d", "dataset_name": "d", "model_name": "m", "metrics": []}
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
-        (INSPECT, "inspect"),
-        ({**INSPECT, "eval": {"task": "x" * 100_000}}, "inspect"),
-        (LM_EVAL, "lm-eval"),
-        ({**LM_EVAL, "doc": {"image": "x" * 100_000}}, "lm-eval"),
-        ([LM_EVAL], "lm-eval"),
-        (PREDICTION, "predictions"),
-        (REVIEW, "reviews"),
-        (REPORT, "report"),
+        (INSPECT, read_json_log),
+        ({**INSPECT, "eval": {"task": "x" * 100_000}}, read_json_log),
+        (LM_EVAL, read_samples),
+        ({**LM_EVAL, "doc": {"image": "x" * 100_000}}, read_samples),
+        ([LM_EVAL], read_samples),
+        (PREDICTION, read_predictions),
+        (REVIEW, read_reviews),
+        (REPORT, read_report),
         ({"index": {"0": 1}, "prediction": {"0": "B"}}, "columns"),
         ({"index": [1], "prediction": ["B"]}, "columns"),
         ({"columns": ["index", "prediction"], "index": [0], "data": [[1, "B"]]}, "columns"),
@@ -40,7 +44,7 @@ REPORT = {"name": "m@d", "dataset_name": "d", "model_name": "m", "metrics": []}
     ],
 )
 @pytest.mark.parametrize("mark", ["", "\ufeff", " \n"])
-def test_json_by_its_keys(tmp_path: Path, content: Any, kind: str, mark: str) -> None:
+def test_json_by_its_keys(tmp_path: Path, content: Any, kind: object, mark: str) -> None:
     path = tmp_path / "misleading.name"
     path.write_text(mark + json.dumps(content), encoding="utf-8")
     assert recognise(path) == kind
@@ -53,7 +57,7 @@ def test_json_by_its_keys(tmp_path: Path, content: Any, kind: str, mark: str) ->
 
 def test_archives_by_what_is_in_them(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    for name, kind in {"xl/workbook.xml": "workbook", "header.json": "inspect-archive"}.items():
+    for name, kind in {"xl/workbook.xml": "workbook", "header.json": read_archive}.items():
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(name, "{}")
         assert recognise(path) == kind

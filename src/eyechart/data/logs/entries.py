@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -13,7 +12,7 @@ import msgspec
 
 from eyechart.data.json_file import json_errors
 from eyechart.errors import DataError
-from eyechart.types import ImageRef, Reply, Sample, Usage
+from eyechart.types import ImageRef, LogEntry, Reply, Usage
 
 T = TypeVar("T")
 
@@ -21,30 +20,6 @@ MAX_TRIALS = 1000  # of one question; each becomes a row of every question's
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 NOT_OPENED = "it is named in the log of another tool, which may not point to files of this machine"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One reply, or why there is none."""
-
-    id: str
-    where: str  # names the entry in messages
-    trial: int = 0
-    reply: Reply | None = None
-    failure: str = ""
-    position: int | None = None  # in its data set, counted from 0, where the entry has no name but this
-    asked: str = ""  # the words of the question as they were sent
-    sample: Sample | None = None  # the question, where the file brings it along with its answer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
-    """A file of another tool: what was asked of whom, and every reply."""
-
-    tool: str
-    task: str  # the benchmark's name in it
-    model: str
-    entries: Sequence[Entry]
 
 
 def decode(text: bytes, kind: type[T], where: str) -> T:
@@ -73,7 +48,7 @@ def field_errors(where: str) -> Iterator[None]:
         yield
 
 
-def refuse_twice(entries: Sequence[Entry], file: Path) -> None:
+def refuse_twice(entries: Sequence[LogEntry], file: Path) -> None:
     """An answer that stands there twice could not be told from the other."""
     first: dict[tuple[str, int], str] = {}
     for entry in entries:

@@ -24,8 +24,6 @@ import msgspec
 from eyechart.data.json_rows import JsonLinesReader
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
-    Entry,
-    Log,
     Number,
     asked_text,
     converted,
@@ -41,7 +39,7 @@ from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.data.rows import place
 from eyechart.errors import DataError
 from eyechart.exchange import TRIAL
-from eyechart.types import Reply, Sample
+from eyechart.types import LogEntry, Reply, ReplyLog, Sample
 
 PREDICTION_KEYS = frozenset({"index", "model_output"})
 REVIEW_KEYS = frozenset({"index", "sample_score"})
@@ -75,7 +73,7 @@ class _Review(msgspec.Struct, frozen=True, kw_only=True):
     sample_score: _SampleScore
 
 
-def read_predictions(path: Path) -> Log:
+def read_predictions(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A file of predictions. It brings no accepted answers along.
 
     Which lines are repeats of one question only the reviews know, which usually lie beside it.
@@ -85,9 +83,9 @@ def read_predictions(path: Path) -> Log:
     return _log(path, model, {index: _at(entry, repeats.get(index)) for index, entry in entries.items()})
 
 
-def _predictions(path: Path) -> tuple[dict[int, Entry], str]:
+def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
     """Entries by their number, and the model."""
-    entries: dict[int, Entry] = {}
+    entries: dict[int, LogEntry] = {}
     models = set()
     for row in JsonLinesReader(path).rows(()):
         where = place(path, row.number, row.line)
@@ -110,16 +108,16 @@ def _repeats_beside(path: Path) -> dict[int, tuple[int, int]]:
     return found if any(trial for _, trial in found.values()) else {}
 
 
-def _at(entry: Entry, place: tuple[int, int] | None) -> Entry:
+def _at(entry: LogEntry, place: tuple[int, int] | None) -> LogEntry:
     if place is None or entry.position is None:
         return entry
     number, trial = place
     return replace(entry, id=str(number), position=number, trial=trial)
 
 
-def read_reviews(path: Path) -> Log:
+def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A file of reviews: questions, answers and replies. It does not name the model; its folder does."""
-    entries: dict[int, Entry] = {}
+    entries: dict[int, LogEntry] = {}
     for row in JsonLinesReader(path).rows(()):
         where = place(path, row.number, row.line)
         found = converted(row.values, _Review, where)
@@ -131,7 +129,7 @@ def read_reviews(path: Path) -> Log:
     return _log(path, path.parent.name if is_in_place else "", entries)
 
 
-def _with_facts(entries: dict[int, Entry], predictions: dict[int, Entry]) -> dict[int, Entry]:
+def _with_facts(entries: dict[int, LogEntry], predictions: dict[int, LogEntry]) -> dict[int, LogEntry]:
     """The same replies as the predictions have them, which know tokens and why a reply ended."""
     found = {}
     for index, entry in entries.items():
@@ -141,19 +139,19 @@ def _with_facts(entries: dict[int, Entry], predictions: dict[int, Entry]) -> dic
     return found
 
 
-def _log(path: Path, model: str, entries: dict[int, Entry]) -> Log:
+def _log(path: Path, model: str, entries: dict[int, LogEntry]) -> ReplyLog:
     in_order = [entries[index] for index in sorted(entries)]
     refuse_twice(in_order, path)
-    return Log(tool="EvalScope", task=path.stem, model=model, entries=in_order)
+    return ReplyLog(tool="EvalScope", task=path.stem, model=model, entries=in_order)
 
 
-def _prediction(found: _Prediction, where: str) -> Entry:
+def _prediction(found: _Prediction, where: str) -> LogEntry:
     reply = output_reply(found.model_output)
     if reply is not None:
         reply = own_reply(found.model_output.get("metadata"), reply.text, where) or reply
     error = found.model_output.get("error") if isinstance(found.model_output, Mapping) else None
     own = own_sample(found.metadata, where)
-    return Entry(
+    return LogEntry(
         id=own.id if own else str(found.index),
         where=where,
         trial=_trial(found.metadata) if own else 0,
@@ -165,7 +163,7 @@ def _prediction(found: _Prediction, where: str) -> Entry:
     )
 
 
-def _review(found: _Review, where: str) -> Entry:
+def _review(found: _Review, where: str) -> LogEntry:
     score = found.sample_score.score
     metadata = found.sample_score.sample_metadata
     own = own_sample(metadata, where)
@@ -180,7 +178,7 @@ def _review(found: _Review, where: str) -> Entry:
         golds=golds_of(found.target),
         meta=plain_meta(metadata),
     )
-    return Entry(
+    return LogEntry(
         id=name,
         where=where,
         trial=_trial(metadata) if own else trial,

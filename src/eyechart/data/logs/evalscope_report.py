@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from eyechart.data.json_file import read_bytes
-from eyechart.data.logs.entries import Entry, Log, decode, refuse_twice
-from eyechart.data.logs.evalscope import read_predictions, read_reviews
+from eyechart.data.logs.entries import decode, refuse_twice
+from eyechart.data.logs.evalscope import PREDICTION_KEYS, REVIEW_KEYS, read_predictions, read_reviews
 from eyechart.errors import DataError
+from eyechart.registry import log_format
+from eyechart.types import FileSigns, LogEntry, LogReader, ReplyLog
 
 REPORT_KEYS = frozenset({"name", "dataset_name", "model_name", "metrics"})
 
@@ -24,7 +26,19 @@ class _Report(msgspec.Struct, frozen=True, kw_only=True):
     execution_summary: Any = None
 
 
-def read_report(path: Path, *, with_questions: bool) -> Log:
+@log_format("evalscope")
+def find_reader(signs: FileSigns) -> LogReader | None:
+    """Tell a report and a line of reviews or predictions by their keys."""
+    if signs.shape != "object" or not signs.is_complete:
+        return None
+    if signs.names >= REVIEW_KEYS:
+        return read_reviews
+    if signs.names >= PREDICTION_KEYS:
+        return read_predictions
+    return read_report if signs.names >= REPORT_KEYS else None
+
+
+def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
     """The replies that a report was made of, beside it: its reviews where the questions are wanted too."""
     report = decode(read_bytes(path), _Report, path.name)
     kind, read = ("reviews", read_reviews) if with_questions else ("predictions", read_predictions)
@@ -50,10 +64,10 @@ def read_report(path: Path, *, with_questions: bool) -> Log:
         for entry in read(file).entries
     ]
     refuse_twice(entries, path)
-    return Log(tool="EvalScope", task=report.dataset_name, model=report.model_name, entries=entries)
+    return ReplyLog(tool="EvalScope", task=report.dataset_name, model=report.model_name, entries=entries)
 
 
-def _in_subset(entry: Entry, subset: str) -> Entry:
+def _in_subset(entry: LogEntry, subset: str) -> LogEntry:
     """Numbers begin anew in every subset; a question that has a name of its own keeps it."""
     if entry.position is None:
         return entry

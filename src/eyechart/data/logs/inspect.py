@@ -20,8 +20,6 @@ from eyechart.data.json_window import Window
 from eyechart.data.logs.archive import Archive
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
-    Entry,
-    Log,
     Number,
     asked_text,
     decode,
@@ -34,7 +32,8 @@ from eyechart.data.logs.entries import (
 )
 from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.errors import DataError
-from eyechart.types import Reply, Sample
+from eyechart.registry import log_format
+from eyechart.types import FileSigns, LogEntry, LogReader, Reply, ReplyLog, Sample
 
 # What attached texts may become in their places, in characters: a text may stand in several of them.
 _MAX_PLACED = 64 * 1024**2
@@ -42,6 +41,7 @@ _ALWAYS_PLACED = 64 * 1024
 _TIMES_PLACED = 16
 
 _ATTACHED = re.compile(r"attachment://([0-9a-zA-Z]+)")
+_FIRST_KEYS = frozenset({"version", "status", "eval"})
 _HEADERS = ("header.json", "_journal/start.json")
 
 
@@ -66,15 +66,18 @@ class _Header(msgspec.Struct, frozen=True):
     eval: _Spec
 
 
-def is_archive(names: frozenset[str]) -> bool:
-    """Whether an archive with these files in it is a log."""
-    return any(name in names for name in _HEADERS)
+@log_format("inspect")
+def find_reader(signs: FileSigns) -> LogReader | None:
+    """Tell an archive by its header file, and JSON by its first keys, which stand before the samples."""
+    if signs.shape == "archive":
+        return read_archive if not signs.names.isdisjoint(_HEADERS) else None
+    return read_json_log if signs.shape == "object" and signs.names >= _FIRST_KEYS else None
 
 
-def read_json_log(path: Path) -> Log:
+def read_json_log(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A log in one JSON file."""
     spec: _Spec | None = None
-    entries: list[Entry] = []
+    entries: list[LogEntry] = []
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         window = Window(file, path)
@@ -89,7 +92,7 @@ def read_json_log(path: Path) -> Log:
     return _log(path, spec, entries)
 
 
-def read_archive(path: Path) -> Log:
+def read_archive(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A log in an archive."""
     with Archive(path) as archive:
         header = next(name for name in _HEADERS if name in archive.names)
@@ -99,18 +102,18 @@ def read_archive(path: Path) -> Log:
     return _log(path, spec, entries)
 
 
-def _log(path: Path, spec: _Spec | None, entries: list[Entry]) -> Log:
+def _log(path: Path, spec: _Spec | None, entries: list[LogEntry]) -> ReplyLog:
     if spec is None:
         raise DataError(f"{path.name}: the log does not say what was evaluated", hint="it has no 'eval'")
     refuse_twice(entries, path)
-    return Log(tool="Inspect", task=spec.task, model=spec.model, entries=entries)
+    return ReplyLog(tool="Inspect", task=spec.task, model=spec.model, entries=entries)
 
 
 def _where(path: Path, number: int) -> str:
     return f"{path.name}: sample {number}"
 
 
-def _entry(text: bytes, where: str) -> Entry:
+def _entry(text: bytes, where: str) -> LogEntry:
     found = decode(text, _Sample, where)
     name = f"{where} (id {found.id!r}, epoch {found.epoch})"
     if not 1 <= found.epoch <= MAX_TRIALS:
@@ -122,7 +125,7 @@ def _entry(text: bytes, where: str) -> Entry:
     reply = _reply(output, name)
     # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
     failure = "" if own and reply else _failure(found.error)
-    return Entry(
+    return LogEntry(
         id=str(found.id),
         where=name,
         trial=found.epoch - 1,

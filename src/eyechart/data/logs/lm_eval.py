@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,6 @@ from eyechart.data.json_file import read_bytes
 from eyechart.data.json_rows import JsonLinesReader, JsonReader
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
-    Entry,
-    Log,
     Number,
     converted,
     decode,
@@ -38,9 +36,11 @@ from eyechart.data.logs.own import own_reply, own_sample
 from eyechart.data.rows import place
 from eyechart.errors import DataError
 from eyechart.exchange import MARK
-from eyechart.types import Reply, Sample
+from eyechart.registry import log_format
+from eyechart.types import FileSigns, LogEntry, LogReader, Reply, ReplyLog, Sample
 
 _KEYS = frozenset({"doc_id", "doc", "resps"})
+_RESULTS_KEYS = frozenset({"results", "configs", "versions"})
 _KEYS_OF_LMMS = frozenset({"doc_id", "target", "input", "filtered_resps"})
 
 _MAX_RESULTS_BYTES = 64 * 1024 * 1024
@@ -64,17 +64,25 @@ class _Results(msgspec.Struct, frozen=True):
     model_name: str = ""
 
 
-def is_line(keys: Set[str]) -> bool:
-    """Whether an object with these keys is a line of such a file."""
-    return keys >= _KEYS or keys >= _KEYS_OF_LMMS
+@log_format("lm-eval")
+def find_reader(signs: FileSigns) -> LogReader | None:
+    """Tell a file of samples by the keys of its first record."""
+    if signs.shape == "archive" or not signs.is_complete:
+        return None
+    if signs.names >= _RESULTS_KEYS:
+        raise DataError(
+            "these are lm-eval's results, which hold no replies",
+            hint="give the samples_*.jsonl beside it (--log_samples writes it)",
+        )
+    return read_samples if signs.names >= _KEYS or signs.names >= _KEYS_OF_LMMS else None
 
 
-def read_samples(path: Path) -> Log:
+def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A file of samples; earlier versions wrote them as one list."""
     with path.open("rb") as file:
         is_list = file.read(64).removeprefix(BOM).lstrip().startswith(b"[")
     reader = JsonReader(path) if is_list else JsonLinesReader(path)
-    entries: list[Entry] = []
+    entries: list[LogEntry] = []
     filters: dict[str, str] = {}  # document to the first filter it was met with
     for row in reader.rows(()):
         where = place(path, row.number, row.line)
@@ -82,7 +90,7 @@ def read_samples(path: Path) -> Log:
         if filters.setdefault(str(line.doc_id), line.filter) == line.filter:
             entries.extend(_entries(line, f"{where} (doc_id {line.doc_id!r})"))
     refuse_twice(entries, path)
-    return Log(tool="lm-eval", task=task_of(path), model=_model_beside(path), entries=entries)
+    return ReplyLog(tool="lm-eval", task=task_of(path), model=_model_beside(path), entries=entries)
 
 
 def task_of(path: Path) -> str:
@@ -107,7 +115,7 @@ def _model_beside(path: Path) -> str:
     return ""
 
 
-def _entries(line: _Line, where: str) -> Iterator[Entry]:
+def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
     said = _answers(line, where)
     own = own_sample(line.doc, where)
     named = next(
@@ -119,7 +127,7 @@ def _entries(line: _Line, where: str) -> Iterator[Entry]:
     for trial, text in enumerate(said):
         why = line.errors[trial] if trial < len(line.errors) else None
         is_reply = text is not None and why is None
-        yield Entry(
+        yield LogEntry(
             id=name,
             where=where,
             trial=trial,
