@@ -1,1 +1,1 @@
-"""The pipelines whose files, prompts, scorers, reports and commands belong together, one package each."""
+"""One folder per evaluation system: its files, prompts, scorers, reports and commands."""
