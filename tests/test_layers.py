@@ -13,8 +13,8 @@ PACKAGE = Path(eyechart.__file__).parent
 # From the top of the hill to the bottom; rooms on one step stand in one set.
 STEPS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
-    frozenset({"compat", "view"}),
-    frozenset({"pipelines"}),
+    frozenset({"compat"}),
+    frozenset({"pipelines", "catalogue", "baselines"}),
     frozenset({"run"}),
     frozenset({"benchmarks", "engine", "report"}),
     frozenset({"data", "prompt", "model", "score", "store"}),

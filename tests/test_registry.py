@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
+from eyechart.judging import JudgeCall, Judging
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.registry import Registry, near_names
+from eyechart.plugins import announcements
+from eyechart.registry import Registry, benchmarks, near_names
 from eyechart.types import JudgeCall, JudgedScorer, Judging, Reply, Sample, Score, answer_calls
 
 
@@ -225,3 +231,40 @@ def test_everything_that_we_announce_can_be_loaded(kind: Registry[Any]) -> None:
 def test_near_names_are_known_names(name: str, known: list[str]) -> None:
     assert set(near_names(name, known)) <= set(known)
     assert len(near_names(name, known)) <= 2
+
+
+def test_all_that_a_benchmark_is_recognised_by_is_announced() -> None:
+    """Its module is imported for its own files alone, so the entry points must name each of them."""
+    for name in benchmarks.names():
+        benchmarks.get(name)
+    announced = set(announcements(tuple(sys.path))["eyechart.published"])
+    lower = {name.lower() for name in announced}
+    assert all({f"file:{name}", f"hub:{name}"} & lower for name in registry._published)
+    assert {f"layout:{'/'.join(parts)}" for parts in registry._layouts.values()} <= announced
+    columns = {frozenset(name.removeprefix("columns:").split("+")) for name in announced}
+    assert {one for several in registry._columns.values() for one in several} <= columns
+
+
+def test_a_plain_file_imports_no_plug_in_of_another_package(tmp_path: Path) -> None:
+    metadata = tmp_path / "theirs-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[eyechart.benchmarks]\ntheirs = their_plug_in\n[eyechart.scorers]\ntheirs = their_plug_in\n"
+        "[eyechart.exporters]\ntheirs = their_plug_in\n[eyechart.published]\nfile:Theirs = their_plug_in\n"
+    )
+    (tmp_path / "their_plug_in.py").write_text(
+        "import pathlib\npathlib.Path('imported').touch()\nimport eyechart as ec\n"
+        "@ec.benchmark('theirs', file='Theirs')\ndef theirs(file=None):\n"
+        "    return ec.Benchmark(name='theirs', source=ec.load(file), prompt=None)\n"
+        "@ec.scorer('theirs', version='1')\ndef score(reply, sample): ...\n"
+    )
+    rows = "index\tquestion\tA\tB\tanswer\n1\tWhich?\tcat\tdog\tB\n"
+    (tmp_path / "mine.tsv").write_text(rows)
+    (tmp_path / "Theirs.tsv").write_text(rows)
+    run = [sys.executable, "-m", "eyechart", "run", "-m", "baseline/random", "--dry-run", "--out", "runs"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    subprocess.run([*run, "mine.tsv"], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    assert not (tmp_path / "imported").exists()
+    subprocess.run([*run, "Theirs.tsv"], cwd=tmp_path, env=environment, check=False, capture_output=True)
+    assert (tmp_path / "imported").exists()

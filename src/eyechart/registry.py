@@ -7,7 +7,6 @@ module to import.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from eyechart.errors import EyechartError, UnknownName
 from eyechart.plugins import Announcement, announcements
 from eyechart.types import (
     Benchmark,
+    Converter,
     Exporter,
     Judging,
     LogFormat,
@@ -73,14 +73,7 @@ class Registry(Generic[T]):
 
     def _load(self, entry: Announcement) -> None:
         before = dict(self._parts)
-        try:
-            entry.load()
-        except Exception as err:  # a plug-in's module: anything may go wrong in it
-            raise EyechartError(
-                f"the {self.kind} {entry.name!r} could not be loaded from {entry.value}: "
-                f"{type(err).__name__}: {err}",
-                hint="install what it needs, or remove the package that announces it",
-            ) from err
+        load_entry(entry, self.kind)
         self._parts |= before  # a neighbour in that module must not undo what a user has put in its place
         if entry.name not in self._parts:
             raise EyechartError(
@@ -90,6 +83,17 @@ class Registry(Generic[T]):
 
     def _announced(self) -> Mapping[str, Announcement]:
         return announcements(tuple(sys.path)).get(f"eyechart.{self.kind.replace(' ', '_')}s", {})
+
+
+def load_entry(entry: Announcement, kind: str) -> None:
+    """Import the module of an entry point; whatever goes wrong in it becomes one clear error."""
+    try:
+        entry.load()
+    except Exception as err:  # a plug-in's module: anything may go wrong in it
+        raise EyechartError(
+            f"the {kind} {entry.name!r} could not be loaded from {entry.value}: {type(err).__name__}: {err}",
+            hint="install what it needs, or remove the package that announces it",
+        ) from err
 
 
 def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
@@ -165,13 +169,13 @@ benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart dat
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
+converters: Registry[Converter] = Registry("converter", see="eyechart data convert --help")
 log_formats: Registry[LogFormat] = Registry("log format", see="eyechart score --help")
 
 
 _published: dict[str, str] = {}  # a data set of the hub or the stem of a file, to the benchmark that reads it
-
-
 _columns: dict[str, tuple[frozenset[str], ...]] = {}  # a benchmark to columns that its files alone have
+_rules: dict[str, PublishedRule] = {}
 _layouts: dict[str, tuple[str, ...]] = {}  # a benchmark to the last parts of its file's path
 
 
@@ -180,11 +184,13 @@ def benchmark(
 ) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
     """Declare a benchmark: the function returns its `Benchmark`, and its parameters are its own options.
 
-    `hub` is the data set (``ORG/NAME``) and `file` the published file (without its ending) that it reads as
-    its own: whoever names one of them means this benchmark. `layout` is where its file lies below a data
-    folder (``Signs/test/metadata.jsonl``): whoever names it, or a folder on the way to it, means it as well.
-    A file that has all of one entry of `columns` is taken for one of its files: a run of it as a plain file
-    is refused.
+    `hub` is the data set (``ORG/NAME``) and `file` the published file (without its suffix) that the benchmark
+    reads. `layout` is the path of its file below a data folder (``Signs/test/metadata.jsonl``). A file that
+    has all of one entry of `columns` is recognised as one of its files, and refused as a plain file.
+
+    A package announces these names beside the benchmark, so that it is imported only for its own files:
+    entry points of the group ``eyechart.published`` named ``hub:ORG/NAME``, ``file:STEM``, ``layout:PATH`` or
+    ``columns:NAME+NAME``, whose value is the module.
     """
     for published in filter(None, (hub, file)):
         _published[published.lower()] = name
@@ -194,38 +200,64 @@ def benchmark(
     return lambda factory: benchmarks.record(name, factory)
 
 
-def benchmark_of(published: str, path: Path | None = None) -> str | None:
+def find_published_benchmark(published: str, path: Path | None = None) -> str | None:
     """The benchmark that reads a data set of the hub, or a file of that name, as its own.
 
     `path` is that of the file, or of a folder, which may be part of a benchmark's layout.
     """
-    _load_all_benchmarks()
-    found = _published.get(published.lower())
+    wanted = published.lower()
+    _load_announced("hub", lambda name: name.lower() == wanted)
+    _load_announced("file", lambda name: name.lower() == wanted)
+    found = _published.get(wanted)
     if found or path is None:
         return found
-    laid_out = [name for name, parts in _layouts.items() if _is_on_the_way(path.absolute(), parts)]
+    whole = path.absolute()
+    _load_announced("layout", lambda name: _leads_to(whole, tuple(name.split("/"))))
+    laid_out = [name for name, parts in _layouts.items() if _leads_to(whole, parts)]
     return laid_out[0] if len(laid_out) == 1 else None  # a folder may hold the files of several
 
 
-def _is_on_the_way(path: Path, parts: tuple[str, ...]) -> bool:
+@dataclass(frozen=True, slots=True)
+class PublishedRule:
+    """How another tool asks and scores a published file that is no benchmark here."""
+
+    tool: str
+    scorer: str
+    closing: str = ""  # a line behind the question
+
+
+def record_published_rule(stem: str, rule: PublishedRule) -> None:
+    """Remember how a tool treats the published file of that name."""
+    _rules[stem] = rule
+
+
+def find_published_rule(stem: str) -> PublishedRule | None:
+    """The rule for a published file; its module is announced as ``file:STEM``, as a benchmark's is."""
+    _load_announced("file", lambda name: name == stem)
+    return _rules.get(stem)
+
+
+def _leads_to(path: Path, parts: tuple[str, ...]) -> bool:
     """Whether a path is that of the file, or of a folder from which the rest of the parts lead to it."""
     return any(
         path.parts[-n:] == parts[:n] and path.joinpath(*parts[n:]).is_file() for n in range(1, len(parts) + 1)
     )
 
 
-def benchmark_with_columns(columns: Collection[str]) -> tuple[str, frozenset[str]] | None:
-    """The benchmark whose files have such columns, and the columns that say so."""
-    _load_all_benchmarks()
+def find_benchmark_by_columns(columns: Collection[str]) -> tuple[str, frozenset[str]] | None:
+    """The benchmark whose files have such columns, and the columns that identify it."""
+    _load_announced("columns", lambda name: frozenset(name.split("+")).issubset(columns))
     return next(
         ((name, one) for name, several in _columns.items() for one in several if one.issubset(columns)), None
     )
 
 
-def _load_all_benchmarks() -> None:
-    for name in benchmarks.names():
-        with contextlib.suppress(EyechartError):  # somebody's plug-in, which nobody asked for here
-            benchmarks.get(name)  # its module says what it reads
+def _load_announced(kind: str, is_wanted: Callable[[str], bool]) -> None:
+    """Import the modules that announce something published which is wanted, and no others."""
+    for name, entry in announcements(tuple(sys.path)).get("eyechart.published", {}).items():
+        found, _, rest = name.partition(":")
+        if found == kind and is_wanted(rest):
+            load_entry(entry, "benchmark")
 
 
 def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
@@ -271,12 +303,10 @@ def writes_submission(name: str) -> bool:
     return name in _submissions
 
 
-def exporters_of_any_run() -> list[str]:
-    """The exporters whose files can be made of any run."""
-    for name in exporters.names():
-        with contextlib.suppress(EyechartError):  # as in benchmark_of
-            exporters.get(name)
-    return [name for name in exporters.names() if name not in _for_own_runs]
+def serves_any_run(name: str) -> bool:
+    """Whether the files of an exporter can be made of any run."""
+    exporters.get(name)
+    return name not in _for_own_runs
 
 
 def scorer(name: str, *, version: str, parity: str = "") -> Callable[[ScoreFunction], ScoreFunction]:

@@ -470,6 +470,23 @@ class FileSigns:
     is_complete: bool = True  # False: further keys may follow, behind values that may be large
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """What a conversion wrote."""
+
+    annotations: Path
+    n_rows: int
+    n_images: int
+
+
+class Converter(Protocol):
+    """Writes a data set's original as the files that its benchmark reads, below the folder `out`."""
+
+    def __call__(  # noqa: D102
+        self, source: str, out: Path, *, force: bool = False, progress: Callable[[int], None] | None = None
+    ) -> Converted: ...
+
+
 LogReader = Callable[[Path, bool], ReplyLog]  # path, and whether the questions are wanted too
 LogFormat = Callable[[FileSigns], LogReader | None]  # None: the file is of another format
 
@@ -493,6 +510,8 @@ class Benchmark:
     official: Mapping[str, Any] = field(default_factory=dict)
     files: str = ""  # the exporter that writes the pipeline's own result files
     needs_images: bool = False
+    # Reads the questions out of a file of replies, where a pipeline copies them there.
+    read_questions: Callable[[Path], Source] | None = None
     read_replies: Callable[[Path], Replies] | None = None  # its own format of replies, besides ours
     settings: Mapping[str, Any] = field(default_factory=dict)  # its own options as they stand, for the record
     prompt_settings: tuple[str, ...] = ()  # those that only shape its prompt: nothing under another one

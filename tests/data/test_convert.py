@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.benchmarks.insight_o3 import DATASETS
-from eyechart.data.convert import convert, safe_name
-from eyechart.data.convert_rows import take_text_apart
-from eyechart.data.converters import CONVERTERS
 from eyechart.data.images import ImageLoader
 from eyechart.data.source import open_source
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError
+from eyechart.pipelines.insight_o3.convert import LAYOUTS, safe_name, take_text_apart
+from eyechart.registry import converters
 from support.command import eyechart, eyechart_process
 from support.files import jsonl, picture, picture_base64
 from support.hub import library
@@ -216,15 +215,15 @@ def test_every_data_set(
     files: dict[str, str],
 ) -> None:
     counted: list[int] = []
-    done = convert(name, str(make(tmp_path / "original")), tmp_path / "data", progress=counted.append)
+    done = converters.get(name)(str(make(tmp_path / "original")), tmp_path / "data", progress=counted.append)
     assert done.annotations.read_bytes() == expected.encode()
     assert counted == list(range(1, done.n_rows + 1))
     for file, colour in files.items():
-        kind = "JPEG" if CONVERTERS[name].has_files else "PNG"  # as the original has it, whatever its name
+        kind = "JPEG" if LAYOUTS[name].has_files else "PNG"  # as the original has it, whatever its name
         assert (tmp_path / "data" / folder / file).read_bytes() == picture(colour, kind=kind)
     written = {path.name for path in (tmp_path / "data").rglob("*") if path.is_file()}
     assert not {one for one in written if one.endswith(".part")}
-    assert len(written) == done.n_pictures + 1
+    assert len(written) == done.n_images + 1
 
 
 @by_case
@@ -238,7 +237,7 @@ def test_the_benchmark_reads_what_was_written(
 ) -> None:
     from eyechart.registry import benchmarks
 
-    convert(name, str(make(tmp_path / "original")), tmp_path / "data")
+    converters.get(name)(str(make(tmp_path / "original")), tmp_path / "data")
     samples = list(benchmarks.get(name)(root=tmp_path / "data").source)
     assert [sample.question for sample in samples] == [
         json.loads(line)["question"] for line in expected.splitlines()
@@ -248,7 +247,7 @@ def test_the_benchmark_reads_what_was_written(
 
 
 def test_the_layout_is_the_benchmarks() -> None:
-    ours = {name: (one.annotations, one.pictures, one.hub) for name, one in CONVERTERS.items()}
+    ours = {name: (one.annotations, one.pictures, one.hub) for name, one in LAYOUTS.items()}
     assert ours == {one.name: (one.annotations, one.images, one.hub) for one in DATASETS}
 
 
@@ -256,7 +255,7 @@ def test_a_tsv_of_hr_bench(tmp_path: Path) -> None:
     rows = hr_rows()
     lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
     (tmp_path / "hr.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = convert("hr-bench-4k", str(tmp_path / "hr.tsv"), tmp_path / "data")
+    done = converters.get("hr-bench-4k")(str(tmp_path / "hr.tsv"), tmp_path / "data")
     assert done.annotations.read_text(encoding="utf-8") == HR_BENCH
     assert len(list(open_source(done.annotations))) == 2
 
@@ -264,13 +263,13 @@ def test_a_tsv_of_hr_bench(tmp_path: Path) -> None:
 def test_a_hub_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library(tmp_path / "home", monkeypatch)
     treebench(tmp_path / "tree")
-    done = convert("treebench", f"hf:{tmp_path}/tree:train", tmp_path / "data")
+    done = converters.get("treebench")(f"hf:{tmp_path}/tree:train", tmp_path / "data")
     assert done.annotations.read_text(encoding="utf-8") == TREEBENCH
     vstar(tmp_path / "vstar")
-    done = convert("vstar", f"hf:{tmp_path}/vstar", tmp_path / "data")
+    done = converters.get("vstar")(f"hf:{tmp_path}/vstar", tmp_path / "data")
     assert done.annotations.read_text(encoding="utf-8") == VSTAR
     with pytest.raises(UsageError, match="not a split"):
-        convert("vstar", f"hf:{tmp_path}/vstar:test", tmp_path / "other")
+        converters.get("vstar")(f"hf:{tmp_path}/vstar:test", tmp_path / "other")
 
 
 @pytest.mark.slow
@@ -286,18 +285,18 @@ def test_a_hub_repository_that_cannot_be_fetched(tmp_path: Path) -> None:
 
 def test_nothing_is_written_over_unless_asked(tmp_path: Path) -> None:
     source = str(vstar(tmp_path / "original"))
-    convert("vstar", source, tmp_path / "data")
+    converters.get("vstar")(source, tmp_path / "data")
     with pytest.raises(UsageError, match=r"vstar_bench.jsonl is there already\n  hint: --force"):
-        convert("vstar", source, tmp_path / "data")
-    convert("vstar", source, tmp_path / "data", force=True)
+        converters.get("vstar")(source, tmp_path / "data")
+    converters.get("vstar")(source, tmp_path / "data", force=True)
     (tmp_path / "data/vstar_bench/vstar_bench.jsonl").unlink()
-    convert("vstar", source, tmp_path / "data")  # the pictures there are the same
+    converters.get("vstar")(source, tmp_path / "data")  # the pictures there are the same
     (tmp_path / "data/vstar_bench/vstar_bench.jsonl").unlink()
     (tmp_path / "data/vstar_bench/direct_attributes/sa_1.jpg").write_bytes(b"mine")
     with pytest.raises(UsageError, match="is there already and differs"):
-        convert("vstar", source, tmp_path / "data")
+        converters.get("vstar")(source, tmp_path / "data")
     assert not (tmp_path / "data/vstar_bench/vstar_bench.jsonl").exists()
-    assert convert("vstar", source, tmp_path / "data", force=True).n_rows == 2
+    assert converters.get("vstar")(source, tmp_path / "data", force=True).n_rows == 2
 
 
 @pytest.mark.parametrize(
@@ -309,7 +308,7 @@ def test_names_that_lead_out_are_refused(tmp_path: Path, name: str) -> None:
     row = {"image": name, "text": "Q?\n(A) x\n(B) y\nZ.", "category": "c", "label": "A", "question_id": "0"}
     jsonl(folder / "test_questions.jsonl", [row])
     with pytest.raises(DataError, match=r"test_questions.jsonl: row 1"):
-        convert("vstar", str(folder), tmp_path / "data")
+        converters.get("vstar")(str(folder), tmp_path / "data")
     assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
 
 
@@ -329,48 +328,48 @@ def test_rows_that_cannot_be_converted(tmp_path: Path, change: dict[str, str], m
     first, *rest = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     jsonl(path, [{**first, **change}, *rest])
     with pytest.raises(DataError, match=message):
-        convert("vstar", str(folder), tmp_path / "data")
+        converters.get("vstar")(str(folder), tmp_path / "data")
     assert not (tmp_path / "data/vstar_bench/vstar_bench.jsonl").exists()
 
 
 def test_other_rows_that_cannot_be_converted(tmp_path: Path) -> None:
     parquet(tmp_path / "hr_4k.parquet", [{**hr_rows()[0], "index": -3}])
     with pytest.raises(DataError, match="'-3' is no number of a row"):
-        convert("hr-bench-4k", str(tmp_path / "hr_4k.parquet"), tmp_path / "data")
+        converters.get("hr-bench-4k")(str(tmp_path / "hr_4k.parquet"), tmp_path / "data")
     parquet(tmp_path / "hr_4k.parquet", [hr_rows()[0], {**hr_rows()[1], "index": 0}])
     with pytest.raises(DataError, match=r"row 2: another row has a different picture of the name 0.jpg"):
-        convert("hr-bench-4k", str(tmp_path / "hr_4k.parquet"), tmp_path / "data")
+        converters.get("hr-bench-4k")(str(tmp_path / "hr_4k.parquet"), tmp_path / "data")
     parquet(tmp_path / "hr_4k.parquet", [{**hr_rows()[0], "B": None}, hr_rows()[1]])
     with pytest.raises(DataError, match="row 1: nothing in 'B'"):
-        convert("hr-bench-4k", str(tmp_path / "hr_4k.parquet"), tmp_path / "other")
+        converters.get("hr-bench-4k")(str(tmp_path / "hr_4k.parquet"), tmp_path / "other")
     folder = mme(tmp_path / "mme")
     [row, _] = json.loads((folder / "MME_RealWorld_Lite.json").read_text(encoding="utf-8"))
     (folder / "MME_RealWorld_Lite.json").write_text(json.dumps([{**row, "Answer choices": "(A)"}]))
     with pytest.raises(DataError, match="'Answer choices' is no list of options"):
-        convert("mme-realworld-lite", str(folder), tmp_path / "data")
+        converters.get("mme-realworld-lite")(str(folder), tmp_path / "data")
 
 
 def test_what_is_not_the_original(tmp_path: Path) -> None:
     out = tmp_path / "data"
     with pytest.raises(UnknownName, match=r"no converter named 'vstr'\n  hint: did you mean vstar\?"):
-        convert("vstr", str(tmp_path), out)
+        converters.get("vstr")(str(tmp_path), out)
     with pytest.raises(DataError, match=r"no such file or folder\n  hint: download craigwu/vstar_bench"):
-        convert("vstar", str(tmp_path / "nowhere"), out)
+        converters.get("vstar")(str(tmp_path / "nowhere"), out)
     with pytest.raises(DataError, match=r"no data file of V\*Bench in it"):
-        convert("vstar", str(tmp_path), out)
+        converters.get("vstar")(str(tmp_path), out)
     jsonl(tmp_path / "a.jsonl", [{"question": "?", "image": "a.jpg"}])
     with pytest.raises(DataError, match=r"a.jsonl: no column 'text' \(found: question, image\)"):
-        convert("vstar", str(tmp_path), out)
+        converters.get("vstar")(str(tmp_path), out)
     jsonl(tmp_path / "b.jsonl", [{"question": "?"}])
     with pytest.raises(DataError, match=r"2 files could be meant \(a.jsonl, b.jsonl\)"):
-        convert("vstar", str(tmp_path), out)
+        converters.get("vstar")(str(tmp_path), out)
     assert not out.exists()
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file", encoding="utf-8")
     with pytest.raises(DataError, match="cannot write"):
-        convert("vstar", str(vstar(tmp_path / "original")), tmp_path / "data")
+        converters.get("vstar")(str(vstar(tmp_path / "original")), tmp_path / "data")
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -416,5 +415,5 @@ def test_any_file_gives_one_of_our_errors(tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("any")
     (folder / "val.json").write_bytes(data)
     with pytest.raises(EyechartError):
-        convert("visual-probe-hard", str(folder), folder / "data")
-    assert not (folder / CONVERTERS["visual-probe-hard"].annotations).exists()
+        converters.get("visual-probe-hard")(str(folder), folder / "data")
+    assert not (folder / LAYOUTS["visual-probe-hard"].annotations).exists()

@@ -65,12 +65,21 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
             circular="headline",
             files="mmbench",
             needs_images=True,
+            read_questions=None if file or published else _read_questions,
             settings={"file": str(file) if file else None, "prompt": prompt, "cells": cells or "pandas"},
             prompt_settings=("prompt",),
             about=about,
         )
 
     return declared
+
+
+def _read_questions(replies: Path) -> Source:
+    """The questions that VLMEvalKit copies beside its predictions."""
+    from eyechart.data.mmbench import MMBenchSource
+    from eyechart.data.replies import questions_of
+
+    return MMBenchSource(questions_of(replies))
 
 
 for _name, (_published, _about) in SETS.items():

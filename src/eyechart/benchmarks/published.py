@@ -7,38 +7,35 @@ thousand; F1, points and accuracies by picture are left to whoever reads the ver
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from eyechart.prompt.custom import framed_prompt
+from eyechart.registry import PublishedRule, record_published_rule
 from eyechart.types import Benchmark, Message, Sample
 
 _BRIEFLY = "Answer the question using a single word or phrase."
 _YES_OR_NO = "Please answer yes or no."
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """How a set is asked and scored."""
-
-    scorer: str
-    closing: str = ""  # a line behind the question
-
-
-RULES: Mapping[str, Rule] = {
-    "TextVQA_VAL": Rule("vqa-accuracy", _BRIEFLY),
-    "DocVQA_VAL": Rule("anls", _BRIEFLY),
-    "InfoVQA_VAL": Rule("anls", _BRIEFLY),
-    "ChartQA_TEST": Rule("relaxed", _BRIEFLY),
-    "OCRBench": Rule("ocrbench"),
-    "POPE": Rule("yes-no-vlmevalkit"),
-    "MME": Rule("yes-no-vlmevalkit"),
-    "HallusionBench": Rule("yes-no-vlmevalkit"),
-    "AMBER": Rule("yes-no-vlmevalkit", _YES_OR_NO),
+RULES: Mapping[str, PublishedRule] = {
+    "TextVQA_VAL": PublishedRule("VLMEvalKit", "vqa-accuracy", _BRIEFLY),
+    "DocVQA_VAL": PublishedRule("VLMEvalKit", "anls", _BRIEFLY),
+    "InfoVQA_VAL": PublishedRule("VLMEvalKit", "anls", _BRIEFLY),
+    "ChartQA_TEST": PublishedRule("VLMEvalKit", "relaxed", _BRIEFLY),
+    "OCRBench": PublishedRule("VLMEvalKit", "ocrbench"),
+    "POPE": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
+    "MME": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
+    "HallusionBench": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
+    "AMBER": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit", _YES_OR_NO),
 }
 
 
-def published(path: Path, rule: Rule) -> Benchmark:
+for _stem, _rule in RULES.items():
+    record_published_rule(_stem, _rule)
+
+
+def published(path: Path, rule: PublishedRule) -> Benchmark:
     """The file of a published set as a benchmark."""
     from eyechart.benchmarks.custom import custom
     from eyechart.data.source import open_source

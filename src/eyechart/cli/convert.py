@@ -7,9 +7,8 @@ from pathlib import Path
 
 from eyechart.cli.arguments import Verbs, add_verb
 from eyechart.cli.output import counting, note
+from eyechart.registry import converters
 from eyechart.terminal import print_text
-
-NAMES = "vstar, hr-bench-4k, hr-bench-8k, treebench, visual-probe-hard, mme-realworld-lite, o3-bench"
 
 
 def add_parser(actions: Verbs) -> None:
@@ -19,7 +18,7 @@ def add_parser(actions: Verbs) -> None:
         "convert",
         execute,
         help="an original data set to the annotation file and pictures that its benchmark reads",
-        description=f"Converts, by name: {NAMES}.",
+        description=f"Converts, by name: {', '.join(converters.names())}.",
         examples="  eyechart data convert vstar vstar_bench/ --out data\n"
         "  eyechart data convert treebench hf:HaochenWang/TreeBench:train --out data\n",
     )
@@ -31,11 +30,8 @@ def add_parser(actions: Verbs) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Convert, and say what to do with the result."""
-    from eyechart.data.convert import convert
-
-    done = convert(
-        args.name, args.source, Path(args.out), force=args.force, progress=counting("rows converted")
-    )
-    print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_pictures:,} pictures")
+    convert = converters.get(args.name)
+    done = convert(args.source, Path(args.out), force=args.force, progress=counting("rows converted"))
+    print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} pictures")
     note(f"run it with: eyechart run {args.name} --set root={args.out} -m MODEL")
     return 0

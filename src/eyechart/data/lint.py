@@ -25,7 +25,7 @@ from eyechart.data.rows import OnProblem, row_of
 from eyechart.data.source import FileSource, file_of, reasons_of
 from eyechart.errors import DataError, ImageError
 from eyechart.placeholders import place_images
-from eyechart.registry import benchmark_with_columns
+from eyechart.registry import find_benchmark_by_columns
 from eyechart.types import ImageRef, Sample, Source
 
 Progress = Callable[[int], None]
@@ -88,7 +88,7 @@ class Lint:
         media = {one.column for one in detection.media}
         self._looks = Looks({*detection.tried.get("image", ()), *detection.same_images, *media})
         self._add_media(detection.media)
-        if (meant := benchmark_with_columns(detection.columns)) is not None:
+        if (meant := find_benchmark_by_columns(detection.columns)) is not None:
             name, telling = meant
             severity: Severity = "warning" if is_plain else "error"
             hint = f"--as {name} asks and scores as {name} does; --as plain: as a file like any other"

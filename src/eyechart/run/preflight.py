@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from eyechart.errors import DataError, listed
-from eyechart.registry import benchmark_of, benchmarks
+from eyechart.registry import benchmarks, find_published_benchmark, find_published_rule
 from eyechart.run.options import Options
 from eyechart.run.sources import PLAIN
 from eyechart.terminal import print_note
@@ -56,16 +56,14 @@ def make_lint(benchmark: Benchmark, options: Options) -> Lint:
 
 def _published(stem: str, benchmark: Benchmark, options: Options) -> tuple[str, str] | None:
     """What a published file of that name is and how it is asked as that, where it is asked otherwise."""
-    from eyechart.benchmarks.published import RULES
-
     scorer = options.scorer or benchmark.scorer
-    if (name := benchmark_of(stem)) is not None:
+    if (name := find_published_benchmark(stem)) is not None:
         return f"{stem} is {name}, scored by {benchmarks.get(name)().scorer}; here: {scorer}", f"--as {name}"
-    rule = RULES.get(stem)
+    rule = find_published_rule(stem)
     if rule is not None and rule.scorer != scorer:
         closing = f" and with {rule.closing!r} behind each question" if rule.closing else ""
         hint = f"--scorer {rule.scorer}" + (", and a --prompt-template" if rule.closing else "")
-        return f"VLMEvalKit scores {stem} by {rule.scorer}{closing}; here: {scorer}", hint
+        return f"{rule.tool} scores {stem} by {rule.scorer}{closing}; here: {scorer}", hint
     return None
 
 

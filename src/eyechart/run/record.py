@@ -203,18 +203,21 @@ class Run:
 
         Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
         """
-        from eyechart.registry import exporters, exporters_of_any_run
+        from eyechart.registry import exporters, serves_any_run
         from eyechart.store.folder import make
         from eyechart.types import Export
 
         own = self.manifest.get("files", "")
         name = exporter or own
-        hint = f"of any run can be made: {', '.join(exporters_of_any_run())}"
-        if not name:
-            raise UsageError(f"{self.manifest.get('benchmark')} has no result files of its own", hint=hint)
+        if not name or (name != own and not serves_any_run(name)):
+            reason = (
+                f"the files of {name} are made of its own runs alone"
+                if name
+                else f"{self.manifest.get('benchmark')} has no result files of its own"
+            )
+            served = [one for one in exporters.names() if serves_any_run(one)]
+            raise UsageError(reason, hint=f"of any run can be made: {', '.join(served)}")
         write = exporters.get(name)
-        if name != own and name not in exporters_of_any_run():
-            raise UsageError(f"the files of {name} are made of its own runs alone", hint=hint)
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
         make(where)
         written: object = write(Export(folder=where, manifest=self.manifest, results=self.samples))

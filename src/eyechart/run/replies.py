@@ -14,13 +14,12 @@ from eyechart.run.options import Options
 from eyechart.run.plan import asked_benchmark, describe
 from eyechart.run.record import Run
 from eyechart.run.rescore import score_all
+from eyechart.run.sources import find_benchmark
 from eyechart.run.verdicts import choose_verdicts
 from eyechart.types import Benchmark, ReplyLog, Source
 
 if TYPE_CHECKING:
     from eyechart.store.journal import Journal
-
-_ANY_MMBENCH = "mmbench"  # read from a file of the user's, which the file of replies can be
 
 
 def score_replies(
@@ -84,12 +83,11 @@ def _benchmark(
     """What the replies answer: what is named, or else the questions in the file itself."""
     from eyechart.benchmarks.custom import custom
 
-    if source is not None and not _is_in_file(source, log, options):
-        return asked_benchmark(source, options)
     if source is not None:
-        from eyechart.run.sources import find_benchmark
-
-        benchmark = replace(find_benchmark(source, options), source=_mmbench_questions(path))
+        benchmark = find_benchmark(source, options)
+        if benchmark.read_questions is None or log is not None:
+            return asked_benchmark(source, options)
+        benchmark = replace(benchmark, source=benchmark.read_questions(path))
         options = replace(options, settings={}, cells=None)  # it is made of them already
     else:
         if said := options.reading():
@@ -101,18 +99,6 @@ def _benchmark(
         if log and any(entry.sample and entry.sample.circle for entry in log.entries):
             benchmark = replace(benchmark, circular="headline")
     return asked_benchmark(benchmark, options)
-
-
-def _is_in_file(source: object, log: ReplyLog | None, options: Options) -> bool:
-    """Whether MMBench is meant without its file: VLMEvalKit copies the questions beside the predictions."""
-    return source == _ANY_MMBENCH and log is None and "file" not in options.settings and not options.read_as
-
-
-def _mmbench_questions(path: Path) -> Source:
-    from eyechart.data.mmbench import MMBenchSource
-    from eyechart.data.replies import questions_of as in_table
-
-    return MMBenchSource(in_table(path))
 
 
 def _table_questions(path: Path) -> Source:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from eyechart.checks import sound_samples
 from eyechart.errors import EyechartError, UnknownName, UsageError
-from eyechart.registry import benchmark_of, benchmarks, did_you_mean
+from eyechart.registry import benchmarks, did_you_mean, find_published_benchmark
 from eyechart.run.options import Options
 from eyechart.types import Benchmark, Sample, Source
 
@@ -85,8 +85,8 @@ def _benchmark_of(source: str | Path) -> str | None:
     from eyechart.data.hub.spec import is_hub, parse_hub
 
     if is_hub(source):
-        return benchmark_of(parse_hub(str(source)).place)
-    return benchmark_of(Path(source).stem, Path(source))
+        return find_published_benchmark(parse_hub(str(source)).place)
+    return find_published_benchmark(Path(source).stem, Path(source))
 
 
 def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:

@@ -32,7 +32,7 @@ class Questions:
 def open_questions(entry: DataEntry) -> Questions:
     """Find the file and choose who reads it."""
     from eyechart.data.hub.spec import is_hub
-    from eyechart.registry import benchmark_of, benchmarks
+    from eyechart.registry import benchmarks, find_published_benchmark
 
     if is_hub(entry.source):
         return Questions(entry=entry, source=entry.source)
@@ -41,7 +41,7 @@ def open_questions(entry: DataEntry) -> Questions:
         if entry.source in benchmarks.names():
             return Questions(entry=entry, source=entry.source)
         raise _nowhere(entry)
-    if benchmark_of(path.stem):
+    if find_published_benchmark(path.stem):
         return Questions(entry=entry, source=path, file=path)
     if path.stem in RULES:
         return _published(entry, path)

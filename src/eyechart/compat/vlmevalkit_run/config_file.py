@@ -11,7 +11,7 @@ from typing import Any
 from eyechart.errors import UsageError
 from eyechart.model.environment import refuse_foreign_key
 from eyechart.model.openai import OFFICIAL, normal_base_url
-from eyechart.registry import benchmark_of, did_you_mean
+from eyechart.registry import did_you_mean, find_published_benchmark
 from eyechart.run.config_files import decode_json
 
 # The classes of VLMEvalKit that speak OpenAI's chat completions; where each has its address and key.
@@ -146,7 +146,7 @@ def data_source(one: Labelled) -> str:
     source = one.said.get("dataset", one.label)
     if not isinstance(source, str) or not source.strip():
         raise UsageError(f'--config: data {one.label!r}: "dataset" must be a name or a path')
-    if one.kind not in ("", *_KINDS) and benchmark_of(Path(source.strip()).stem) is None:
+    if one.kind not in ("", *_KINDS) and find_published_benchmark(Path(source.strip()).stem) is None:
         hint = did_you_mean(one.kind, list(_KINDS), otherwise=f"known: {', '.join(_KINDS)}", at_most=1)
         raise UsageError(
             f"--config: data {one.label!r} is of the class {one.kind}, whose rules are not known here",
