@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eyechart.judging import JudgeCall, Judging
 from hypothesis import given
 from hypothesis import strategies as st
 
