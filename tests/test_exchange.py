@@ -24,7 +24,7 @@ def test_no_room_has_a_copy(word: str) -> None:
 
 def test_what_is_written_is_found() -> None:
     from eyechart.exchange import NO_ANSWER
-    from eyechart.score.vlmevalkit import RULES, infer_official
+    from eyechart.score.choice import infer
 
     assert exchange.API_FAILURE in NO_ANSWER
-    assert infer_official(f"{NO_ANSWER} A", {"A": "cat"}, RULES["vlmevalkit"]) is None
+    assert infer(f"{NO_ANSWER} A", {"A": "cat"}) is None

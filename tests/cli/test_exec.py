@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.compat import activate
-from eyechart.compat.vlmeval.changes import put_back
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import put_back
 from support.command import Outcome, environment, eyechart
 from support.files import picture, picture_base64
 from support.server import Asked, Server

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.compat import activate as door
 from eyechart.compat.vlmeval import smp
-from eyechart.compat.vlmeval.dataset import image_base, image_vqa
+from eyechart.pipelines.vlmevalkit.vlmeval import dataset
 
 NAMES = ("evalscope", "vlmeval")
 
@@ -35,9 +35,9 @@ def python(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_the_names_lead_to_our_modules() -> None:
     assert door.activate() == {"evalscope": "eyechart", "vlmeval": "eyechart"}
     assert importlib.import_module("vlmeval.smp") is smp
-    assert importlib.import_module("vlmeval.dataset.image_base") is image_base
-    assert importlib.import_module("vlmeval.dataset.image_vqa") is image_vqa
-    assert importlib.import_module("vlmeval.dataset").CustomVQADataset is image_vqa.CustomVQADataset
+    assert importlib.import_module("vlmeval.dataset.image_base") is dataset
+    assert importlib.import_module("vlmeval.dataset.image_vqa") is dataset
+    assert importlib.import_module("vlmeval.dataset").CustomVQADataset is dataset.CustomVQADataset
     assert importlib.import_module("vlmeval.smp.file").load is smp.load
     assert importlib.import_module("evalscope.utils.logger").get_logger().name == "evalscope"
 

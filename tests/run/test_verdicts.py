@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import eyechart as ec
-from eyechart.benchmarks.custom import custom
 from eyechart.registry import scorer, scorers
 from eyechart.run.options import Options
 from eyechart.run.plan import make_plan, with_parity
 from eyechart.run.rescore import differences, rescore
+from eyechart.run.sources import custom
 from support.command import eyechart
 from support.files import jsonl
 from support.server import Answer, Asked, Server

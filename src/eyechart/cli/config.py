@@ -79,7 +79,7 @@ class Loaded(msgspec.Struct, frozen=True):
     @property
     def is_task(self) -> bool:
         """Whether it is one of EvalScope's, by its keys."""
-        from eyechart.compat.evalscope.config import is_task
+        from eyechart.pipelines.vlmevalkit.evalscope.config import is_task
 
         return is_task(self.content)
 
@@ -111,7 +111,10 @@ def is_config(path: str) -> bool:
     is_list = begin[:1] == b"[" and b'"eval_' in begin  # any other is data, and perhaps too much to be read
     if not is_list and begin[:1] != b"{":
         return False
-    from eyechart.compat.evalscope.config import SIGNS, is_task  # which lead to all of that door
+    from eyechart.pipelines.vlmevalkit.evalscope.config import (  # which lead to all of that door
+        SIGNS,
+        is_task,
+    )
 
     content = load_file(file)
     if is_list:

@@ -10,8 +10,8 @@ from typing import Any
 from eyechart.cli.arguments import options_of
 from eyechart.cli.config import Loaded
 from eyechart.cli.output import print_json, stdout_kept_for
-from eyechart.compat.evalscope.task import Task
 from eyechart.errors import UsageError
+from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 
 # What may be said beside the file: how much, how often, how fast, for how much, and where to.
 _BESIDE = frozenset({
@@ -40,10 +40,14 @@ def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
     With --json, the accuracies are one object on stdout; tables go to stderr. Some flags take the place of
     what the file says; any other beside it is refused.
     """
-    from eyechart.compat.evalscope.config import read_tasks
-    from eyechart.compat.evalscope.failures import TaskFailed, TasksFailed
-    from eyechart.compat.evalscope.run import run, run_and_print, run_several
-    from eyechart.compat.evalscope.wording import in_words_of_a_task
+    from eyechart.pipelines.vlmevalkit.evalscope.config import read_tasks
+    from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed, TasksFailed
+    from eyechart.pipelines.vlmevalkit.evalscope.job import (
+        in_words_of_a_task,
+        run,
+        run_and_print,
+        run_several,
+    )
 
     options = _beside(config, args)
     said = read_tasks(config.content)
@@ -106,7 +110,7 @@ def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> T
 def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
     """Say what the tasks would take, and start none."""
     from eyechart.cli.estimate import tell_estimates
-    from eyechart.compat.evalscope.run import plan_only
+    from eyechart.pipelines.vlmevalkit.evalscope.job import plan_only
     from eyechart.run.estimate import estimate
 
     with stdout_kept_for(is_json=as_json):

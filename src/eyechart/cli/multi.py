@@ -64,7 +64,7 @@ def add_parser(verbs: Verbs) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Make the run, or say what it would be."""
-    from eyechart.compat.wording import in_words
+    from eyechart.errors import in_words
 
     with in_words(_NAMES, known=flag_names()):
         return _execute(args)
@@ -117,7 +117,7 @@ def _again(folder: Path) -> str:
 
 
 def _tell(finished: Finished, *, as_json: bool) -> None:
-    from eyechart.compat.wording import advice, renamed
+    from eyechart.errors import advice, renamed
     from eyechart.report.table import run_table
 
     done = finished.run

@@ -152,7 +152,7 @@ def execute(args: argparse.Namespace) -> int:
     """Make the task of the flags, and run it."""
     import os
 
-    from eyechart.compat.vlmevalkit_run import Flags, run
+    from eyechart.pipelines.vlmevalkit.vlmeval.command import Flags, run
 
     load_dotenv()
     if args.debug:

@@ -14,7 +14,7 @@ from eyechart.run.options import Options
 from eyechart.run.plan import asked_benchmark, describe
 from eyechart.run.record import Run
 from eyechart.run.rescore import score_all
-from eyechart.run.sources import find_benchmark
+from eyechart.run.sources import custom, find_benchmark
 from eyechart.run.verdicts import choose_verdicts
 from eyechart.types import Benchmark, ReplyLog, Source
 
@@ -81,8 +81,6 @@ def _benchmark(
     source: str | Path | Benchmark | Source | None, path: Path, log: ReplyLog | None, options: Options
 ) -> tuple[Benchmark, Options]:
     """What the replies answer: what is named, or else the questions in the file itself."""
-    from eyechart.benchmarks.custom import custom
-
     if source is not None:
         benchmark = find_benchmark(source, options)
         if benchmark.read_questions is None or log is not None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from eyechart.checks import sound_samples
 from eyechart.errors import EyechartError, UnknownName, UsageError
+from eyechart.prompt.custom import custom_prompt
 from eyechart.registry import benchmarks, did_you_mean, find_published_benchmark
 from eyechart.run.options import Options
 from eyechart.types import Benchmark, Sample, Source
@@ -20,8 +21,6 @@ PLAIN = "plain"  # --as plain: a file of one's own, whatever it is called
 
 def find_benchmark(source: str | Path | Benchmark | Source, options: Options) -> Benchmark:
     """The benchmark that a user means: a declared one by name, or the one that a file makes."""
-    from eyechart.benchmarks.custom import custom
-
     if not isinstance(source, str | Path):
         if said := options.reading():
             raise UsageError(
@@ -194,3 +193,16 @@ def _sound(source: Source) -> Source:
     from eyechart.data.lazy import ChangedSource
 
     return ChangedSource(source, sound_samples)
+
+
+# -- A user's own file of image questions, asked and scored by our defaults.
+#
+# Multiple choice is read by our own reader of choices; open questions by the kind of their gold: yes or
+# no, a number, or text. Parity: none claimed; `--scorer choice-vlmevalkit` gives VLMEvalKit's verdicts.
+
+
+def custom(source: Source) -> Benchmark:
+    """The benchmark that a file makes, with no class to write."""
+    return Benchmark(
+        name=source.name, source=source, prompt=custom_prompt, judged_scorer="judged", about=source.origin
+    )

@@ -1,31 +1,69 @@
 """Multiple choice: the letter a reply chooses, and whether it is the gold.
 
 Two readers stand side by side. `infer` with its default rules is VLMEvalKit's, quirks included, for
-numbers that must compare with published ones; a judge can be asked where its rules are undecided.
-`read_choice` (choice_reader.py) is ours: it understands more ways of saying the same and never guesses.
+numbers that must compare with published ones. `read_choice` (choice_reader.py) is ours: it understands more
+ways of saying the same and never guesses.
+
+Source of VLMEvalKit's rules: open-compass/VLMEvalKit, commit e8e78f05 and the history of the same file.
+Golden vectors, produced by that code: tests/golden/mcq_infer.jsonl.
+
+========================  ==================================================================
+``vlmevalkit``            today's form
+``vlmevalkit-2026-06``    until 2026-06-17: "answer is X" is not looked for
+``vlmevalkit-2025-08``    until 2025-08-04: the same, a lone letter counts wherever it stands,
+                          and the text rule has no length limit
+========================  ==================================================================
+
+The official VERBOSE environment switch, which changes verdicts, is not reproduced.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from string import ascii_uppercase
 
+import msgspec
+
 from eyechart.errors import UsageError
-from eyechart.registry import judged_scorer, scorer
+from eyechart.exchange import API_FAILURE
+from eyechart.registry import scorer
 from eyechart.score.choice_reader import read_choice
 from eyechart.score.fold import fold
 from eyechart.score.options import options_of
 from eyechart.score.statement import bare
-from eyechart.score.verdict import official_verdict, verdict
-from eyechart.score.vlmevalkit import NONE_OF_THEM, REFUSALS, RULES, infer_official
-from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
+from eyechart.score.verdict import verdict
+from eyechart.types import Reply, Sample, Score
 
 __all__ = ["gold_letter", "infer", "read_choice"]
 
 JUDGE_TRIES = 3  # as published: what the judge says is asked for again while it names no option
-_CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: a question with such a character is put in Chinese
+
+
+@scorer("choice", version="3")
+def score_choice(reply: Reply, sample: Sample) -> Score:
+    """Our own reader against the gold, which may be given as the letter or as the option's text.
+
+    A sample without options is read by letters alone. A gold that is no option cannot be met by
+    anything, so the sample is left unscored and says so.
+    """
+    choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
+    reading = read_choice(reply.text, choices)
+    wanted = {letter for gold in sample.golds if (letter := gold_letter(gold, choices))}
+    if sample.golds and not wanted:
+        return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
+    return verdict(reply, sample, reading, float(reading.letter in wanted))
+
+
+def gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
+    """The letter of a gold given as letter or as the option's own text; None when it is neither.
+
+    >>> options = {"A": "cat", "B": "dog"}
+    >>> gold_letter("b", options), gold_letter("Dog", options), gold_letter("bird", options)
+    ('B', 'B', None)
+    """
+    options = options_of(choices)
+    return options.label(gold.strip()) or options.named(gold) or options.label(bare(fold(gold)))
 
 
 def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> str | None:
@@ -45,93 +83,66 @@ def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> 
     if rules not in RULES:
         known = ", ".join([*RULES, "eyechart"])
         raise UsageError(f"no rules named {rules!r} for reading a choice", hint=f"use one of: {known}")
-    return infer_official(reply, options, RULES[rules])
+    text, chosen = str(reply), RULES[rules]
+    return _by_letter(text, options, chosen) or _by_text(text, options, chosen)
 
 
-@scorer("choice", version="3")
-def score_choice(reply: Reply, sample: Sample) -> Score:
-    """Our own reader against the gold, which may be given as the letter or as the option's text.
+REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+NONE_OF_THEM = "Z"
 
-    A sample without options is read by letters alone. A gold that is no option cannot be met by
-    anything, so the sample is left unscored and says so.
-    """
-    choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
-    reading = read_choice(reply.text, choices)
-    wanted = {letter for gold in sample.golds if (letter := gold_letter(gold, choices))}
-    if sample.golds and not wanted:
-        return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
-    return verdict(reply, sample, reading, float(reading.letter in wanted))
+_MARKS_TO_SPACES = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+# As published: letters A to D only, and no word boundary after them, so "the answer is dog" reads D.
+_ANSWER_IS = re.compile(r"answer\s+is\s+\**([A-D])", re.IGNORECASE)
 
 
-@judged_scorer("choice-vlmevalkit", version="1", parity="official")
-def score_vlmevalkit(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict, as of e8e78f05; a judge is asked where its rules are undecided."""
-    return _official(reply, sample, "vlmevalkit")
+class Rules(msgspec.Struct, frozen=True):
+    """What distinguishes one historical form from another."""
+
+    last_tokens: int | None  # how near the end a lone letter must first stand; None: anywhere
+    has_answer_is: bool
+    has_length_limit: bool
 
 
-@judged_scorer("choice-vlmevalkit-2026-06", version="1", parity="official")
-def score_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict as it was until 2026-06-17."""
-    return _official(reply, sample, "vlmevalkit-2026-06")
+RULES: Mapping[str, Rules] = {
+    "vlmevalkit": Rules(last_tokens=4, has_answer_is=True, has_length_limit=True),
+    "vlmevalkit-2026-06": Rules(last_tokens=4, has_answer_is=False, has_length_limit=True),
+    "vlmevalkit-2025-08": Rules(last_tokens=None, has_answer_is=False, has_length_limit=False),
+}
 
 
-@judged_scorer("choice-vlmevalkit-2025-08", version="1", parity="official")
-def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict as it was until 2025-08-04."""
-    return _official(reply, sample, "vlmevalkit-2025-08")
+def _by_letter(text: str, options: Mapping[str, str], rules: Rules) -> str | None:
+    if API_FAILURE in text:
+        return None
+    if any(refusal in text for refusal in REFUSALS):
+        return NONE_OF_THEM
+    tokens = text.translate(_MARKS_TO_SPACES).split()
+    seen = set(tokens)
+    letters = [letter for letter in options if letter in seen]
+    if len(letters) == 1:
+        first = tokens.index(letters[0])
+        if rules.last_tokens is None or first >= len(tokens) - rules.last_tokens:
+            return letters[0]
+    elif not letters and NONE_OF_THEM in seen:
+        return NONE_OF_THEM
+    return _by_answer_is(text, options) if rules.has_answer_is else None
 
 
-def gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
-    """The letter of a gold given as letter or as the option's own text; None when it is neither.
-
-    >>> options = {"A": "cat", "B": "dog"}
-    >>> gold_letter("b", options), gold_letter("Dog", options), gold_letter("bird", options)
-    ('B', 'B', None)
-    """
-    options = options_of(choices)
-    return options.label(gold.strip()) or options.named(gold) or options.label(bare(fold(gold)))
+def _by_answer_is(text: str, options: Mapping[str, str]) -> str | None:
+    found = _ANSWER_IS.search(text)
+    letter = found.group(1).upper() if found else ""
+    return letter if letter in options else None
 
 
-def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:
-    """The rules first, then the judge, whose reply is read by the same rules.
-
-    The official code picks an option at random when the judge stays unclear. Here nothing is read then,
-    and the reply is named unparsed, as without a judge. A judge that gave no reply at all leaves the sample
-    unscored. It is not asked about rows that weigh nothing.
-    """
-    read = infer(reply.text, sample.choices, rules)
-    route = f"choice:{rules}"
-    detail: dict[str, str] = {}
-    if read is None and sample.golds and sample.choices and sample.weight:
-        read, detail = yield from _ask_judge(reply, sample, rules)
-        route += ":judge" if read else ""
-    if "fail_reason" in detail:
-        return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
-    hit = read is not None and read in sample.golds
-    is_whole = bare(reply.text) == read
-    score = official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
-    if (
-        score.outcome == "wrong"
-        and read == NONE_OF_THEM
-        and any(refusal in reply.text for refusal in REFUSALS)
-    ):
-        score = replace(score, outcome="refused")
-    return replace(score, detail=detail) if detail else score
-
-
-def _ask_judge(reply: Reply, sample: Sample, rules: str) -> Judging[tuple[str | None, dict[str, str]]]:
-    """What the judge takes the reply for, and what it said; nothing when it fails or stays unclear."""
-    options = "\n".join(f"{letter}. {text}" for letter, text in sample.choices.items())
-    values = {"question": sample.question, "options": options, "answer": reply.text}
-    stage = "choice-zh" if _CHINESE.search(sample.question) else "choice"
-    said = ""
-    for _ in range(JUDGE_TRIES):
-        try:
-            said = yield JudgeCall(stage=stage, values=values)
-        except NoJudge:
-            return None, {}
-        except JudgeFailed as failure:
-            return None, {"fail_reason": "judge_failed", "judge": failure.message}
-        if (letter := infer(said, sample.choices, rules)) is not None:
-            return letter, {"judge": said}
-    return None, {"judge": said}
+def _by_text(text: str, options: Mapping[str, str], rules: Rules) -> str | None:
+    text = text.lower()
+    texts = {letter: str(option).lower() for letter, option in options.items()}
+    if rules.has_length_limit and len(text) > 2 * sum(len(str(option)) for option in options.values()):
+        return None
+    # As published: no word boundaries, so "cat" is found in "concatenate".
+    found = [letter for letter, option in texts.items() if option in text]
+    return found[0] if len(found) == 1 else None

@@ -8,8 +8,8 @@ endpoints are written nowhere, and `run_task` returns the accuracies.
 
 from __future__ import annotations
 
-from eyechart.compat.evalscope.config import TaskConfig
-from eyechart.compat.evalscope.run import run_task
+from eyechart.pipelines.vlmevalkit.evalscope.config import TaskConfig
+from eyechart.pipelines.vlmevalkit.evalscope.job import run_task
 
 __all__ = ["TaskConfig", "run_task"]
 

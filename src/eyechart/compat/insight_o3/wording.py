@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
-from eyechart.compat import wording
+from eyechart import errors
 from eyechart.compat.insight_o3.arguments import Arguments
 
 _NAMES: Mapping[str, str] = {
@@ -35,14 +35,14 @@ def in_these_words(hint: str) -> str:
     >>> in_these_words("start the same command again; --give-up-after N tries for longer")
     'start the same command again'
     """
-    return wording.advice(hint, _NAMES, _KNOWN)
+    return errors.advice(hint, _NAMES, _KNOWN)
 
 
 def renamed(text: str) -> str:
     """A text with the names that flags have here."""
-    return wording.renamed(text, _NAMES)
+    return errors.renamed(text, _NAMES)
 
 
 def own_flags() -> AbstractContextManager[None]:
     """Whatever is wrong inside is told with the names that the arguments have here."""
-    return wording.in_words(_NAMES, _KNOWN)
+    return errors.in_words(_NAMES, _KNOWN)

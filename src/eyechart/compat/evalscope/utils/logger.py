@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from eyechart.compat.vlmeval.smp import log
+from eyechart.pipelines.vlmevalkit.vlmeval import smp
 
 __all__ = ["get_logger"]
 
@@ -25,7 +25,7 @@ def get_logger(
     called = name or "evalscope"
     if force:
         _forget(logging.getLogger(called))
-    logger = log.get_logger(called, log_level=log_level)
+    logger = smp.get_logger(called, log_level=log_level)
     has_file = any(isinstance(handler, logging.FileHandler) for handler in logger.handlers)
     if log_file is not None and not has_file:
         handler = logging.FileHandler(log_file, mode=file_mode, encoding="utf-8")

@@ -14,14 +14,22 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from eyechart.compat.vlmeval.smp.file import LMUDataRoot, dump, get_intermediate_file_path, load
-from eyechart.compat.vlmeval.smp.log import get_logger
-from eyechart.compat.vlmeval.smp.misc import d2df, istype, listinstr, toliststr
-from eyechart.compat.vlmeval.smp.vlm import (
+from eyechart.pipelines.vlmevalkit.vlmeval.images import (
     decode_base64_to_image,
     decode_base64_to_image_file,
     encode_image_file_to_base64,
     encode_image_to_base64,
+)
+from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
+    LMUDataRoot,
+    d2df,
+    dump,
+    get_intermediate_file_path,
+    get_logger,
+    istype,
+    listinstr,
+    load,
+    toliststr,
 )
 
 __all__ = [
@@ -54,7 +62,7 @@ def __getattr__(name: str) -> Any:
     if name == "np":
         return import_module("numpy")
     if name == "pd":
-        from eyechart.compat.vlmeval.frames import pandas
+        from eyechart.pipelines.vlmevalkit.vlmeval.smp import pandas
 
         return pandas()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

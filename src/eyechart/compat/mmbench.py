@@ -1,0 +1,14 @@
+"""MMBench as the benchmark's own note uses it: a data set by position, and the file of results to hand in.
+
+from eyechart.compat.mmbench import MMBenchDataset, dump_submission
+data = MMBenchDataset("mmbench_dev_20230712.tsv")
+dump_submission(({**one, "prediction": ask(one)} for one in data), "submission.xlsx")
+
+Neither pandas nor torch is needed. Where torch was imported before, the data set is one of torch's.
+"""
+
+from eyechart.exchange import NO_ANSWER
+from eyechart.pipelines.vlmevalkit.mmbench_dataset import MMBenchDataset, decode_base64_to_image
+from eyechart.pipelines.vlmevalkit.submission import dump_submission
+
+__all__ = ["NO_ANSWER", "MMBenchDataset", "decode_base64_to_image", "dump_submission"]

@@ -1,0 +1,262 @@
+"""MMBench (Liu et al., 2023) and CCBench: multiple choice, right only if every rotation is.
+
+Paper: https://arxiv.org/abs/2307.06281. The TSV files are those of VLMEvalKit, in ``$LMUData`` or
+``~/LMUData`` under their published names, or anywhere with `file`. Parity: VLMEvalKit e8e78f05,
+tests/golden/circular.jsonl, mcq_infer.jsonl and report_acc.jsonl. Test splits have no public answers:
+their replies go into the file to upload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from eyechart.errors import DataError
+from eyechart.prompt.custom import custom_prompt, framed_prompt
+from eyechart.registry import BenchmarkFactory, PublishedRule, benchmark, record_published_rule
+from eyechart.types import Benchmark, Message, Prompt, Sample, Source
+
+if TYPE_CHECKING:
+    from eyechart.data.source import FileSource
+
+# Our name to that of the published file, and what it holds.
+SETS: Mapping[str, tuple[str, str]] = {
+    "mmbench-dev-en": ("MMBench_DEV_EN", "dev, English: 1,164 questions, 4,329 rows with rotations"),
+    "mmbench-dev-cn": ("MMBench_DEV_CN", "dev, Chinese: 1,164 questions, 4,329 rows with rotations"),
+    "mmbench-test-en": ("MMBench_TEST_EN", "test, English: 1,784 questions, answers not public"),
+    "mmbench-test-cn": ("MMBench_TEST_CN", "test, Chinese: 1,784 questions, answers not public"),
+    "mmbench-dev-en-v11": ("MMBench_DEV_EN_V11", "v1.1 dev, English"),
+    "mmbench-dev-cn-v11": ("MMBench_DEV_CN_V11", "v1.1 dev, Chinese"),
+    "mmbench-test-en-v11": ("MMBench_TEST_EN_V11", "v1.1 test, English, answers not public"),
+    "mmbench-test-cn-v11": ("MMBench_TEST_CN_V11", "v1.1 test, Chinese, answers not public"),
+    "ccbench": ("CCBench", "Chinese culture: 510 questions, 2,040 rows with rotations"),
+}
+_ANY = "a file of MMBench's form, given with --as mmbench or file="
+
+
+def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
+    @benchmark(name, file=published)
+    def declared(
+        *,
+        file: Path | None = None,
+        prompt: Literal["vlmevalkit", "note"] = "vlmevalkit",
+        cells: Literal["text", "pandas"] | None = None,
+    ) -> Benchmark:
+        """Return the set; `cells` are read as the official loader reads them unless asked otherwise."""
+        from eyechart.data.formats import origin_of
+        from eyechart.data.lazy import LazySource
+
+        def opened() -> Source:
+            if not (file or published):
+                raise DataError(f"{name} is read from a file of yours", hint="eyechart run FILE --as mmbench")
+            try:
+                return open_mmbench(file or published, cells)
+            except DataError as err:
+                if file or "no file of that name" not in err.message:
+                    raise
+                hint = f"put {published}.tsv into $LMUData or ~/LMUData, or name it with --set file=FILE"
+                raise DataError(f"{name}: {err.message}", hint=hint) from err
+
+        return Benchmark(
+            name=name,
+            source=LazySource(name, origin_of(file) if file else published or "a file of yours", opened),
+            prompt=mmbench_prompt(prompt),
+            scorer="choice-vlmevalkit",
+            judged_scorer="choice-vlmevalkit",
+            circular="headline",
+            files="mmbench",
+            needs_images=True,
+            read_questions=None if file or published else _read_questions,
+            settings={"file": str(file) if file else None, "prompt": prompt, "cells": cells or "pandas"},
+            prompt_settings=("prompt",),
+            about=about,
+        )
+
+    return declared
+
+
+def _read_questions(replies: Path) -> Source:
+    """The questions that VLMEvalKit copies beside its predictions."""
+    from eyechart.data.replies import questions_of
+
+    return MMBenchSource(questions_of(replies))
+
+
+for _name, (_published, _about) in SETS.items():
+    _declare(_name, _published, _about)
+mmbench = _declare("mmbench", "", _ANY)
+
+
+def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = None) -> Source:
+    """Open a file of MMBench's form: a path, or a name that lies in `$LMUData`.
+
+    Cells of tables are read as the official loader, pandas, reads them unless asked otherwise.
+    """
+    from eyechart.data.formats import find_file, guess_format
+    from eyechart.data.source import SourceOptions, open_source
+
+    found = find_file(spec)
+    is_table = guess_format(found.path)[0] in ("tsv", "csv")  # pandas' reading is one of tables only
+    file = open_source(found.path, SourceOptions(cells=cells or ("pandas" if is_table else "text")))
+    columns = file.detection.columns
+    if not file.detection.letters and not file.detection.fields.get("options"):
+        missing = next((letter for letter in "AB" if letter not in columns), "A")
+        raise DataError(
+            f"{found.path.name}: no column {missing!r} (found: {', '.join(columns)})",
+            hint="MMBench's options stand in columns A, B, ...; leave out --as to read a file of your own",
+        )
+    return MMBenchSource(file)
+
+
+@dataclass(frozen=True, slots=True)
+class MMBenchSource:
+    """The rows of a file in which every question stands once for each rotation, each with its circle.
+
+    Rows of one question share the column `g_index`, or else the remainder of their index by 1,000,000. The
+    row that has this number as its index is the question itself; rotations without it are not scored by the
+    official code, so they weigh nothing here. Rows without an image are left out, as by the official loader.
+    """
+
+    file: FileSource = field(repr=False)
+    _left_out: list[int] = field(default_factory=list, repr=False, compare=False)  # rows
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What can move the number, once the rows were read."""
+        if not self._left_out:
+            return ()
+        n, first = len(self._left_out), self._left_out[0]
+        return (f"rows without an image, left out as by the official loader: {n}; first: row {first}",)
+
+    @property
+    def name(self) -> str:
+        """As the file is called."""
+        return self.file.name
+
+    @property
+    def origin(self) -> str:
+        """Where the file lies."""
+        return self.file.origin
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Rows in the file's order."""
+        seen: set[int] = set()
+        all_indices: set[int] | None = None  # read ahead only if a rotation stands above its question
+        for sample in self._pictured():
+            index = _as_index(sample.id)
+            if index is None:
+                yield sample
+                continue
+            seen.add(index)
+            question = _question(sample, index)
+            if question not in seen and all_indices is None:
+                all_indices = {i for one in self._pictured() if (i := _as_index(one.id)) is not None}
+            if question in seen or question in (all_indices or ()):
+                yield replace(sample, circle=str(question))
+            else:
+                yield replace(sample, weight=0.0)
+
+    def _pictured(self) -> Iterator[Sample]:
+        has_pictures = bool(self.file.detection.fields.get("image"))
+        self._left_out.clear()
+        for sample in self.file:
+            if sample.images or not has_pictures:
+                yield sample
+            else:
+                self._left_out.append(sample.row)
+
+
+def _question(sample: Sample, index: int) -> int:
+    """The index of the row that a row is a rotation of."""
+    from eyechart.data.circular import OFFSET
+
+    group = _as_index(sample.meta.get("g_index"))
+    return index % OFFSET if group is None else group
+
+
+def _as_index(value: object) -> int | None:
+    """A whole number, also as pandas writes it in a column with gaps.
+
+    >>> _as_index("1000007"), _as_index("7.0"), _as_index("q7"), _as_index(None)
+    (1000007, 7, None, None)
+    """
+    text = str(value).removesuffix(".0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+# -- Prompts: free to change between published numbers, so the run's record says which one was asked
+
+Style = Literal["vlmevalkit", "note"]
+
+
+def mmbench_prompt(style: Style) -> Prompt:
+    """The prompt of that name."""
+    return note_prompt if style == "note" else vlmevalkit_prompt
+
+
+def vlmevalkit_prompt(sample: Sample) -> list[Message]:
+    r"""One user turn in VLMEvalKit's frame, which labels the question even where it has no options.
+
+    >>> [message] = vlmevalkit_prompt(Sample(id="1", question="Which?", hint="At sea."))
+    >>> message.text
+    'Hint: At sea.\nQuestion: Which?\n'
+    """
+    if sample.choices or sample.choices_text:
+        return custom_prompt(sample)
+    hint = f"Hint: {sample.hint}\n" if sample.hint else ""
+    return [Message("user", (*sample.images, f"{hint}Question: {sample.question}\n"))]
+
+
+def note_prompt(sample: Sample) -> list[Message]:
+    r"""One user turn: the pictures, then context, question and options without any label.
+
+    >>> [message] = note_prompt(
+    ...     Sample(id="1", question="Which?", hint="At sea.", choices={"A": "cat", "B": "dog"})
+    ... )
+    >>> message.text
+    'At sea. Which? There are several options:\nA. cat\nB. dog\n'
+    """
+    options = "".join(f"{letter}. {text}\n" for letter, text in sample.choices.items())
+    lead = f"There are several options:\n{options}" if options else ""
+    text = " ".join(part for part in (sample.hint, sample.question, lead) if part)
+    return [Message("user", (*sample.images, text))]
+
+
+# -- Published sets that VLMEvalKit asks and scores by rules of their own, and that are in no catalogue
+#
+# Accuracies are fractions here, where VLMEvalKit counts to a hundred or a thousand. F1, points and accuracies
+# per image are not computed.
+
+_BRIEFLY = "Answer the question using a single word or phrase."
+# By the exact name of the file.
+RULES: Mapping[str, PublishedRule] = {
+    "TextVQA_VAL": PublishedRule("VLMEvalKit", "vqa-accuracy", _BRIEFLY),
+    "DocVQA_VAL": PublishedRule("VLMEvalKit", "anls", _BRIEFLY),
+    "InfoVQA_VAL": PublishedRule("VLMEvalKit", "anls", _BRIEFLY),
+    "ChartQA_TEST": PublishedRule("VLMEvalKit", "relaxed", _BRIEFLY),
+    "OCRBench": PublishedRule("VLMEvalKit", "ocrbench"),
+    "POPE": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
+    "MME": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
+    "HallusionBench": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit"),
+    "AMBER": PublishedRule("VLMEvalKit", "yes-no-vlmevalkit", "Please answer yes or no."),
+}
+
+
+for _stem, _rule in RULES.items():
+    record_published_rule(_stem, _rule)
+
+
+def published(path: Path, rule: PublishedRule) -> Benchmark:
+    """The file of a published set as a benchmark."""
+    from eyechart.data.source import open_source
+    from eyechart.run.sources import custom
+
+    def prompt(sample: Sample) -> list[Message]:
+        """One turn: the pictures, the question, and the line that the set closes with."""
+        (message,) = framed_prompt(sample)
+        *before, question = message.parts
+        return [Message("user", (*before, f"{question}\n{rule.closing}" if rule.closing else question))]
+
+    return replace(custom(open_source(path)), prompt=prompt, scorer=rule.scorer, judged_scorer="")

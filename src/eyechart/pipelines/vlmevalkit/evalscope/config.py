@@ -1,0 +1,518 @@
+"""The configuration of a task, in every form in which EvalScope takes one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from eyechart.errors import UsageError
+from eyechart.model.redact import HIDDEN, is_secret, without_secrets
+from eyechart.registry import did_you_mean
+from eyechart.run.config_files import SUFFIXES, decode_json, load_file
+
+BACKEND = "VLMEvalKit"
+_BACKENDS = ("Native", "OpenCompass", BACKEND, "RAGEval", "ThirdParty")
+# The keys beside `eval_config` that mean something with this backend, and what they are when not said.
+TASK_KEYS: Mapping[str, Any] = {
+    "eval_backend": "Native", "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
+    "use_cache": None, "seed": 42, "debug": False, "dry_run": False,
+}  # fmt: skip
+_KEYS = ("key", "judge_key", "OPENAI_API_KEY")  # where a task holds the keys of endpoints
+_FROM_ENVIRONMENT = "_env"  # ends the name of a key that stands in an environment variable
+NO_KEY = "EMPTY"  # what servers without a key are sent
+SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys by which a task is known
+# Those that only EvalScope's native backend reads.
+NATIVE_KEYS = frozenset({
+    "analysis_report", "api_key", "api_url", "chat_template", "dataset_args", "dataset_dir", "dataset_hub",
+    "datasets", "enable_progress_tracker", "eval_batch_size", "eval_type", "generation_config",
+    "ignore_errors", "judge", "judge_model_args", "judge_strategy", "judge_worker_num", "limit", "model",
+    "model_args", "model_id", "model_task", "outputs", "repeats", "rerun_review", "sandbox_manager_config",
+    "sandbox_type", "stream", "timeout", "use_sandbox",
+})  # fmt: skip
+
+
+class TaskConfig:
+    """A task in Python: ``TaskConfig(eval_backend="VLMEvalKit", eval_config={...}, work_dir="outputs")``.
+
+    Takes keywords or one mapping; what is said can be read, and changed, as attributes.
+
+    >>> config = TaskConfig(eval_backend="VLMEvalKit", eval_config={"data": ["mine"]})
+    >>> config.eval_config["data"], config.work_dir, config.said()["eval_backend"]
+    (['mine'], './outputs', 'VLMEvalKit')
+    """
+
+    eval_backend: Any
+    eval_config: Any
+    work_dir: Any
+
+    def __init__(self, given: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        said = {**(given or {}), **more}
+        _refuse_unknown(said)
+        self.__dict__.update(said)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in TASK_KEYS or name in NATIVE_KEYS:
+            return TASK_KEYS.get(name)
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"TaskConfig({', '.join(self.__dict__)})"  # values may be keys
+
+    def said(self) -> dict[str, Any]:
+        """What was set, by keyword or as an attribute."""
+        return dict(self.__dict__)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every key that matters here, those that were not set included."""
+        return {**TASK_KEYS, **self.__dict__}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> TaskConfig:
+        """The same as ``TaskConfig(given)``."""
+        return cls(given)
+
+    @classmethod
+    def from_yaml(cls, path: str) -> TaskConfig:
+        """A configuration in a file, which may be JSON or Python as well."""
+        return cls(_mapping(path))
+
+    from_json = from_yaml
+
+
+def read_task(given: Any) -> Task:
+    """The task that a dict, an object, or a file asks for. Everything is checked, nothing is touched."""
+    said = {name: value for name, value in _mapping(given).items() if value is not None}
+    _refuse_unknown(said)
+    values = Values(said, "the task")
+    _check_backend(values)
+    for name in said:
+        if name in NATIVE_KEYS:
+            raise UsageError(
+                f"the task's {name} is for EvalScope's native backend, and would be ignored here",
+                hint=f"what {name} is to say belongs into eval_config",
+            )
+    config = _eval_config(values.raw("eval_config"))
+    _refuse_hidden({**said, "eval_config": config})
+    seed = values.whole("seed")
+    from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_eval_config
+
+    task = read_eval_config(_with_keys(config))
+    return replace(
+        task,
+        work_dir=values.text("work_dir") or task.work_dir,
+        is_stamped=not values.truth("no_timestamp"),
+        use_cache=values.text("use_cache"),
+        seed=TASK_KEYS["seed"] if seed is None else seed,
+        is_verbose=task.is_verbose or values.truth("debug"),
+        is_dry_run=values.truth("dry_run"),
+        described=_described({**said, "eval_config": config}),
+    )
+
+
+def read_tasks(given: Any) -> Task | list[Task]:
+    """The task that is given in any form, or the tasks of a list, which may also stand in a file."""
+    content = _file(Path(given)) if isinstance(given, str | Path) else given
+    if not isinstance(content, list | tuple):
+        if isinstance(given, str | Path) and not isinstance(content, Mapping):
+            raise UsageError(f"{given} does not hold a mapping of names to values, or a list of these")
+        return read_task(content)
+    found: list[Task] = []
+    for number, one in enumerate(content, start=1):
+        try:
+            several = read_tasks(one)
+        except UsageError as err:
+            raise UsageError(f"task {number} of {len(content)}: {err.message}", hint=err.hint) from err
+        found += several if isinstance(several, list) else [several]
+    return found
+
+
+def is_task(content: Any) -> bool:
+    """Whether a configuration is one of EvalScope's, or a list with such: by its keys."""
+    if isinstance(content, list):  # a row of data may have such a column, but hardly an object in it
+        return any(is_task(one) and isinstance(one.get("eval_config"), Mapping) for one in content)
+    return isinstance(content, Mapping) and bool(content.keys() & SIGNS)
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    """A configuration as names with values."""
+    if isinstance(given, str | Path):
+        content = _file(Path(given))
+        if not isinstance(content, Mapping):
+            raise UsageError(f"{given} does not hold a mapping of names to values")
+        return content
+    if isinstance(given, Mapping):
+        return given
+    if isinstance(given, TaskConfig):
+        return given.said()
+    if hasattr(given, "eval_config"):
+        return _said_by(given)
+    raise UsageError(
+        f"{type(given).__name__} is no kind of task",
+        hint="give a dict, a TaskConfig, the path of a .yaml, .json or .py file, or a list of these",
+    )
+
+
+def _file(path: Path) -> Any:
+    path = path.expanduser()
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"{path} is no configuration by its ending", hint=f"known: {', '.join(SUFFIXES)}")
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    return load_file(path)
+
+
+def _said_by(given: Any) -> dict[str, Any]:
+    """What an object says of itself; one that remembers what was set, as pydantic's do, says only that."""
+    names = getattr(given, "model_fields_set", None)
+    if names is None:
+        names = getattr(given, "__dict__", None) or [*TASK_KEYS, *NATIVE_KEYS]
+    return {name: getattr(given, name, None) for name in names if not name.startswith("_")}
+
+
+def _refuse_unknown(said: Mapping[str, Any]) -> None:
+    known = sorted({*TASK_KEYS, *NATIVE_KEYS})
+    for name in said:
+        if name not in known:
+            from eyechart.pipelines.vlmevalkit.evalscope.eval_config import EVAL_KEYS
+
+            listed = f"it knows: {', '.join(TASK_KEYS)}"
+            hint = did_you_mean(str(name), known, otherwise=listed, at_most=1)
+            raise UsageError(
+                f"the task has no key {str(name)!r}",
+                hint=f"write {name} inside eval_config" if name in EVAL_KEYS else hint,
+            )
+
+
+def _check_backend(values: Values) -> None:
+    backend = values.text("eval_backend")
+    if backend == BACKEND:
+        return
+    if backend is None or backend in _BACKENDS:
+        what = "is not given, which means Native" if backend is None else f"is {backend}"
+        raise UsageError(
+            f"the task's eval_backend {what}, and eyechart takes the place of VLMEvalKit alone",
+            hint=f"write eval_backend: {BACKEND}; to ask a file of your own: eyechart run FILE -m MODEL",
+        )
+    hint = did_you_mean(backend, list(_BACKENDS), otherwise=f"write eval_backend: {BACKEND}", at_most=1)
+    raise UsageError(f"there is no eval_backend named {backend!r}", hint=hint)
+
+
+def _eval_config(given: Any) -> Mapping[str, Any]:
+    """The inner configuration: names with values, the path of a file, or a JSON text."""
+    if given is None:
+        raise UsageError("the task has no eval_config", hint="it says which model to ask about which data")
+    if isinstance(given, str | Path):
+        is_text = str(given).lstrip().startswith("{")
+        given = decode_json(str(given), "eval_config") if is_text else _file(Path(given))
+    if not isinstance(given, Mapping):
+        raise UsageError(
+            "eval_config holds no names with values", hint="give a dict, the path of a file, or a JSON text"
+        )
+    return given
+
+
+def _with_keys(config: Mapping[str, Any]) -> dict[str, Any]:
+    """An `eval_config` with the keys that it leaves to the environment: `key_env` in place of `key`."""
+    filled = _filled(config, "eval_config")
+    if isinstance(config.get("judge_args"), Mapping):
+        filled["judge_args"] = _filled(config["judge_args"], "judge_args")
+    if isinstance(config.get("model"), Mapping | list | tuple):
+        filled["model"] = [
+            _filled(one, f"model {str(one.get('type') or one.get('name'))!r}")
+            if isinstance(one, Mapping)
+            else one
+            for one in _several(config["model"])
+        ]
+    return filled
+
+
+def _filled(given: Mapping[str, Any], who: str) -> dict[str, Any]:
+    found = {str(name): value for name, value in given.items()}
+    for name in _KEYS:
+        variable = found.pop(f"{name}{_FROM_ENVIRONMENT}", None)
+        if variable is None:
+            continue
+        if found.get(name) is not None:
+            raise UsageError(
+                f"{who}: {name} and {name}{_FROM_ENVIRONMENT} are both given", hint="leave one out"
+            )
+        found[name] = os.environ.get(str(variable))
+        if not found[name]:
+            raise UsageError(
+                f"{who}: its key is to be in the environment variable {variable}, which is not set",
+                hint=f"export {variable}=..., or write {name} in place of {name}{_FROM_ENVIRONMENT}",
+            )
+    return found
+
+
+def _refuse_hidden(value: Any, place: str = "the task") -> None:
+    """Refuse what stands in for a key that was hidden when this was written down: it must not be sent."""
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            if name != "system_prompt":
+                _refuse_hidden(one, str(name) if place == "the task" else f"{place}.{name}")
+    elif isinstance(value, list | tuple):
+        for one in value:
+            _refuse_hidden(one, place)
+    elif isinstance(value, str) and HIDDEN in value:
+        raise UsageError(
+            f"{place} holds {HIDDEN}, which stands for a key that was not written down",
+            hint="write the key there, or for key: and judge_key: the name of an environment variable "
+            "(key_env: NAME, judge_key_env: NAME)",
+        )
+
+
+def _described(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration as it can be written down and run again: keys by the variables that are to hold them.
+
+    What else may be a key, by its name or inside a text of JSON, is hidden, and refused when it is read.
+    """
+    opened = {name: _opened(value) for name, value in said.items()}
+    shown, config = without_secrets(opened), opened["eval_config"]
+    written: dict[str, Any] = shown["eval_config"]
+    _name_keys(written, config, "MODEL")
+    if isinstance(config.get("judge_args"), Mapping):
+        _name_keys(written["judge_args"], config["judge_args"], "JUDGE")
+    entries = zip(_several(written.get("model")), _several(config.get("model")), strict=True)
+    for entry, given in entries:
+        if isinstance(given, Mapping):
+            _name_keys(entry, given, str(given.get("type") or "MODEL"))
+    return shown
+
+
+def _name_keys(written: dict[str, Any], given: Mapping[str, Any], whose: str) -> None:
+    """Write the variable of each key in place of what hides it; a key that is none stays."""
+    for name in _KEYS:
+        key = given.get(name)
+        if isinstance(key, str) and key == NO_KEY:
+            written[name] = key
+        elif isinstance(key, str) and key:
+            del written[name]
+            written[f"{name}{_FROM_ENVIRONMENT}"] = _variable(key, whose if name == "key" else "JUDGE")
+
+
+def _several(given: Any) -> list[Any]:
+    """What a list holds, or one value by itself."""
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _variable(key: str, whose: str) -> str:
+    """The environment variable that holds a key, or one that can be set to it.
+
+    >>> _variable("sk-of-nobody-here", "org/Model-2.5:7b"), _variable("sk-of-nobody-here", "")
+    ('MODEL_2_5_7B_API_KEY', 'MODEL_API_KEY')
+    """
+    held = next((name for name, value in os.environ.items() if value == key and is_secret(name)), None)
+    name = re.sub(r"[^A-Z0-9]+", "_", whose.rpartition("/")[2].upper()).strip("_") or "MODEL"
+    return held or f"{'MODEL_' * name[0].isdigit()}{name}_API_KEY"
+
+
+def _opened(value: Any) -> Any:
+    """A value with the texts of JSON in it read, however deep they lie: keys may stand inside."""
+    if isinstance(value, Mapping):
+        return {name: one if name == "system_prompt" else _opened(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_opened(one) for one in value]
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return _opened(decode_json(value, "it"))
+    except UsageError:
+        return HIDDEN  # who knows what it holds
+
+
+# -- What a task asks for, once its configuration was read and checked.
+
+Mode = Literal["all", "infer", "eval"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEntry:
+    """One model of a task."""
+
+    spec: str  # as `make_plan` takes it: provider/name
+    name: str  # as its folder and files are called
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`; may hold a key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataEntry:
+    """One set of questions of a task."""
+
+    name: str  # as its files are called
+    source: str  # what is looked for: a name in $LMUData, a path, a name of the catalogue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Models times sets of questions, and how to ask.
+
+    `is_stamped`: the results go into a folder of their own below `work_dir`, named after the time, as
+    EvalScope does it; otherwise into `work_dir` itself, as VLMEvalKit does it.
+    """
+
+    models: tuple[ModelEntry, ...]
+    data: tuple[DataEntry, ...]
+    mode: Mode = "all"
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, for every model
+    flags: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, said beside the file
+    judging: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what a user's `evaluate` is given
+    reuse: bool = False
+    keep_failed: bool = False
+    is_verbose: bool = False
+    seed: int | None = None  # of random, for the user's own code
+    work_dir: str = "outputs"
+    use_cache: str | None = None  # an earlier folder to go on in
+    is_stamped: bool = True
+    asks_anew: bool = False  # without `reuse`, a set that is done in this very folder is asked again
+    is_dry_run: bool = False
+    progress: bool = True  # show the live line
+    notes: tuple[str, ...] = ()  # remarks for people
+    described: Mapping[str, Any] = field(default_factory=dict)  # the configuration, without keys
+
+    def options_of(self, model: ModelEntry) -> dict[str, Any]:
+        """All that is said about how `model` is asked; what is said beside the file wins."""
+        return {**self.options, **model.options, **self.flags}
+
+    def secrets(self) -> tuple[str, ...]:
+        """The keys of the task: what must be written and shown nowhere."""
+        held = [self.options, self.judging, *(model.options for model in self.models)]
+        named = [one.get(name) for one in held for name in ("api_key", "judge_api_key", "key")]
+        return tuple(dict.fromkeys(str(key) for key in named if key and key != "EMPTY"))
+
+
+# -- The values of a configuration, taken one by one and checked as they are taken.
+
+_LARGEST = 2**53  # beyond it, numbers of one kind are not those of the other
+_YES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+class Values:
+    """Names with values, of which each can be taken as what it must be. None is the same as not said."""
+
+    def __init__(self, given: Any, who: str) -> None:
+        if not isinstance(given, Mapping):
+            raise UsageError(f"{who} is {_kind(given)}, but must be names with values")
+        self.who = who
+        self._said = {str(name): value for name, value in given.items()}
+        self.notes: list[str] = []
+
+    def __contains__(self, name: str) -> bool:
+        return self._said.get(name) is not None
+
+    def refuse_unknown(self, known: Collection[str]) -> None:
+        """Refuse the first name that nobody knows, with the nearest one that somebody does."""
+        for name in self._said:
+            if name not in known:
+                listed = f"it knows: {', '.join(sorted(known))}"
+                hint = did_you_mean(name, sorted(known), otherwise=listed, at_most=1)
+                raise UsageError(f"{self.who} has no key {name!r}", hint=hint)
+
+    def refuse(self, name: str, why: str, *, hint: str = "", unless: Collection[Any] = ()) -> None:
+        """Refuse a name that is given a value other than those that change nothing."""
+        if self._matters(name, unless):
+            raise UsageError(f"{self.who}: {name} is not possible here: {why}", hint=hint)
+
+    def note(self, name: str, why: str, *, unless: Collection[Any] = ()) -> None:
+        """Remark on a name that changes nothing here."""
+        if self._matters(name, unless):
+            self.notes.append(f"{self.who}: {name} has no effect: {why}")
+
+    def _matters(self, name: str, unless: Collection[Any]) -> bool:
+        value = self._said.get(name)
+        return value is not None and value is not False and value not in unless
+
+    def raw(self, name: str) -> Any:
+        """The value as it stands."""
+        return self._said.get(name)
+
+    def others(self, known: Collection[str]) -> dict[str, Any]:
+        """All that is said besides the known names."""
+        return {name: value for name, value in self._said.items() if name not in known}
+
+    def text(self, name: str) -> str | None:
+        """A text."""
+        value = self.raw(name)
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        return None if value is None else str(self._checked(name, value, str, "a text"))
+
+    def whole(self, name: str, *, least: int | None = None) -> int | None:
+        """A whole number; a fraction is not one, nor is true."""
+        value = self.raw(name)
+        if isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
+            value = int(value)
+        if value is None:
+            return None
+        number = self._checked(name, value, int, "a whole number")
+        if abs(number) > _LARGEST:
+            raise self.wrong(name, number, "a number that somebody can mean")
+        if least is not None and number < least:
+            raise UsageError(f"{self.who}: {name} is {number}, but must be at least {least}")
+        return int(number)
+
+    def number(self, name: str, *, usual: float | None = None) -> float | None:
+        """A number; `usual` where nothing is said."""
+        value = self.raw(name)
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                value = float(value)
+        if value is None:
+            return usual
+        self._checked(name, value, int | float, "a number")
+        if not abs(value) <= _LARGEST:  # which is so of nan as well
+            raise self.wrong(name, value, "a number that somebody can mean")
+        return float(value)
+
+    def truth(self, name: str) -> bool:
+        """True or false, also as people write it in other ways; false where nothing is said."""
+        value = self.raw(name)
+        if isinstance(value, str | int):
+            value = _YES.get(str(value).strip().lower(), value)
+        return False if value is None else bool(self._checked(name, value, bool, "true or false"))
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Names with values, also as a JSON text."""
+        value = self.raw(name)
+        if isinstance(value, str) and value.strip():
+            from eyechart.run.config_files import decode_json
+
+            value = decode_json(value, f"{self.who}: {name}")
+        if value in (None, ""):
+            return {}
+        if not isinstance(value, Mapping):
+            raise self.wrong(name, value, "names with values (or such a JSON text)")
+        return {str(key): one for key, one in value.items()}
+
+    def one_of(self, name: str, possible: Collection[str], usual: str) -> str:
+        """One of some words."""
+        value = self.text(name)
+        if value is not None and value not in possible:
+            hint = f"one of: {', '.join(possible)}"
+            raise UsageError(f"{self.who}: {name} is {value!r}, which is not possible", hint=hint)
+        return value or usual
+
+    def wrong(self, name: str, value: Any, must_be: str) -> UsageError:
+        """The error for a value of a wrong kind; a key is shown to nobody."""
+        is_secret = without_secrets({name: "x"})[name] != "x"
+        shown = "" if is_secret else f" {_short(value)}"
+        return UsageError(f"{self.who}: {name} is {_kind(value)}{shown}, but must be {must_be}")
+
+    def _checked(self, name: str, value: Any, kind: Any, must_be: str) -> Any:
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise self.wrong(name, value, must_be)
+        return value
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "the truth value", int: "the number", float: "the number", str: "the text"}
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:40] if isinstance(value, bool | int | float | str) else ""

@@ -1,0 +1,343 @@
+"""Where a task's files go: a folder named after the time, which the same task takes up again if cut off.
+
+A marker in the folder says which task it is of and whether it is done. What decides is what is asked, not
+how fast or how patiently.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from eyechart.errors import DataError, EyechartError, StoreError, UsageError
+from eyechart.model.redact import HIDDEN, without_secrets
+from eyechart.pipelines.vlmevalkit.evalscope.config import Task
+from eyechart.store import folder as folders
+from eyechart.store.folder import make, write_json
+
+MARKER = "eyechart_task.json"
+CONFIGS = "configs"  # the configuration is kept there as soon as a task begins
+RUNS = "runs"  # eyechart's own run folders
+FORMATS = ("xlsx", "tsv", "json")  # of predictions
+_STAMP = re.compile(r"\d{8}_\d{6}(_\d{3})?")
+_PASSWORD = re.compile(r"(://)[^\s/@'\"]+@")
+_FORMAT = "%Y%m%d_%H%M%S"
+# What changes no answer: with these changed, it is still the same task.
+_PACE = frozenset({
+    "api_key", "judge_api_key", "timeout_s", "retries", "concurrency", "progress", "allow_private_urls",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The folder of a task."""
+
+    folder: Path
+    identity: str
+    is_marked: bool
+    is_new: bool = False
+
+    def mark(self, *, is_done: bool) -> None:
+        """Say in the folder how far the task is."""
+        if self.is_marked:
+            content = {"schema": 1, "task": self.identity, "state": "done" if is_done else "running"}
+            folders.write_json(self.folder / MARKER, content)
+
+    def discard(self) -> None:
+        """Leave nothing behind of a task that did not begin; one that did keeps all."""
+        if self.is_new and not (self.folder / CONFIGS).exists():
+            folders.discard(self.folder)
+
+
+@contextlib.contextmanager
+def take_place(task: Task) -> Iterator[Place]:
+    """The folder of a task, made or found, and kept from other processes meanwhile."""
+    identity = identity_of(task)
+    if task.use_cache is not None or not task.is_stamped:
+        folder = _root(task)
+        if task.use_cache is not None and not folder.is_dir():
+            raise UsageError(
+                f"use_cache: there is no folder {folder}", hint="it names that of an earlier task"
+            )
+        folders.make(folder)
+        yield Place(folder=folder, identity=identity, is_marked=False)
+        return
+    with contextlib.ExitStack() as stack:
+        root = _root(task)
+        earlier = _earlier(root, identity, stack, with_done=task.reuse)
+        folder = earlier or _new(root, stack)
+        place = Place(folder=folder, identity=identity, is_marked=True, is_new=earlier is None)
+        place.mark(is_done=False)
+        yield place
+
+
+def identity_of(task: Task) -> str:
+    """What is asked, and of whom, as a short name; neither keys nor pace are in it."""
+    content = {
+        "models": [[one.spec, one.name, _lasting(one.options)] for one in task.models],
+        "data": [[one.name, one.source] for one in task.data],
+        "options": _lasting(task.options),
+    }
+    encoded = msgspec.json.encode(content, order="deterministic", enc_hook=repr)
+    return hashlib.sha256(encoded).hexdigest()[:16]
+
+
+def find_predictions(task: Task, model: str, stem: str) -> Path:
+    """The newest file of predictions, for a task that only scores."""
+    for place in places_of(task):
+        if path := next(predictions_in(place / model, stem), None):
+            return path
+    between = "" if task.use_cache is not None or not task.is_stamped else "*/"
+    looked = f"{Path(task.use_cache or task.work_dir)}/{between}{model}/{stem}.xlsx"
+    hint = "mode: infer or mode: all makes them"
+    pickles = (place / model / f"{stem}.pkl" for place in places_of(task))
+    if pickle := next((path for path in pickles if path.is_file()), None):
+        hint = f"{pickle.name} is a pickle, which can run any code: where you trust it, save it as .xlsx"
+    raise DataError(
+        f"{stem}: there are no predictions to score (looked for {looked}, .tsv, .json)", hint=hint
+    )
+
+
+def places_of(task: Task) -> list[Path]:
+    """The folders in which a task's files may lie, the newest first."""
+    root = _root(task)
+    return [root] if task.use_cache is not None or not task.is_stamped else list(_stamped(root))
+
+
+def predictions_in(folder: Path, stem: str) -> Iterator[Path]:
+    """The files of predictions of one pair that lie in a folder, whoever wrote them."""
+    yield from (path for ending in FORMATS if (path := folder / f"{stem}.{ending}").is_file())
+
+
+def _root(task: Task) -> Path:
+    """The folder that the task names."""
+    root = Path(task.use_cache or task.work_dir).expanduser()
+    if root.is_file():
+        raise UsageError(
+            f"{root} is a file, and results need a folder", hint="choose a work_dir of another name"
+        )
+    return root
+
+
+def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in sorted(options.items()) if name not in _PACE}
+
+
+def _stamped(root: Path) -> Iterator[Path]:
+    """The folders of earlier tasks, the newest first."""
+    if root.is_dir():
+        found = [one for one in root.iterdir() if _STAMP.fullmatch(one.name) and one.is_dir()]
+        yield from sorted(found, key=lambda one: one.name, reverse=True)
+
+
+def _earlier(root: Path, identity: str, stack: contextlib.ExitStack, *, with_done: bool) -> Path | None:
+    """The newest folder of the same task that is not done, unless another process is at it."""
+    for folder in _stamped(root):
+        try:
+            said = msgspec.json.decode((folder / MARKER).read_bytes())
+        except (OSError, msgspec.DecodeError):
+            continue  # somebody else's, or of before there were markers
+        if not isinstance(said, Mapping) or said.get("task") != identity:
+            continue
+        if said.get("state") == "done" and not with_done:
+            continue
+        with contextlib.suppress(StoreError):  # in use
+            stack.enter_context(folders.hold(folder))
+            return folder
+    return None
+
+
+def _new(root: Path, stack: contextlib.ExitStack) -> Path:
+    """A folder named after the present second; further ones of the same second are numbered, in order."""
+    folders.make(root)
+    stamp = datetime.now().strftime(_FORMAT)  # by the clock of people
+    for number in itertools.count(1):
+        folder = root / (stamp if number == 1 else f"{stamp}_{number:03}")
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        except OSError as err:
+            raise StoreError(f"{folder}: {err.strerror or err}", hint="choose another work_dir") from err
+        stack.enter_context(folders.hold(folder))
+        return folder
+    raise AssertionError("numbers do not end")
+
+
+def write_config(place: Place, task: Task) -> None:
+    """Keep the configuration beside the results, without keys; `eyechart run` runs it again."""
+    import yaml
+
+    from eyechart.replacing import replacing
+
+    folders.make(place.folder / CONFIGS)
+    text = yaml.safe_dump(plain(task), sort_keys=False, allow_unicode=True)
+    with replacing(place.folder / CONFIGS / "task_config.yaml") as path:
+        path.write_text(hidden(text, task), encoding="utf-8")
+
+
+def plain(task: Task) -> Any:
+    """The configuration of a task as plain values, without keys."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(dict(task.described), enc_hook=str))
+    except (TypeError, ValueError) as err:
+        raise EyechartError(f"the configuration cannot be written down: {err}") from err
+
+
+def hidden(text: str, task: Task) -> str:
+    """A text without the keys of a task, whoever put them there, nor a password in an address."""
+    text = _PASSWORD.sub(r"\1[secret]@", text)
+    for key in task.secrets():
+        if len(key) > 3:  # what is shorter keeps nobody out, and stands in many a word
+            text = text.replace(key, "[secret]")
+    return text
+
+
+# -- ``status.json``: how far each set of questions of a model is, as VLMEvalKit keeps it.
+
+FILE_NAME = "status.json"
+_LOCK_NAME = ".status.lock"
+_HOLDING_KEYS = ("extra_body", "judge_args")  # flags whose value may hold a key inside
+State = Literal["pending", "infer", "eval", "done"]
+
+
+class Status:
+    """The status file of one model; what it says of sets that are not asked now is kept.
+
+    Several processes may ask one model about different sets: each adds to what the others have written.
+    """
+
+    def __init__(self, folder: Path, model: str, task: Task) -> None:
+        self._path = folder / FILE_NAME
+        self._task = task
+        self._head = {
+            "schema_version": "1.0",
+            "eval_id": f"T{datetime.now(UTC):%Y%m%d-%H%M%S}",
+            "created_at": _now(),
+            "updated_at": _now(),
+            "commit": "",
+            "argv": without_keys(sys.argv, task),
+            "model_name": model,
+            "mode": task.mode,
+            "reuse": task.reuse,
+            "reuse_aux": "all",
+            "api_mode": True,
+            "world_size": 1,
+            "pred_format": os.environ.get("PRED_FORMAT", "xlsx"),
+            "eval_format": os.environ.get("EVAL_FORMAT", "csv"),
+        }
+
+    def is_done(self, data: str) -> bool:
+        """Whether a set was done at an earlier time."""
+        said = _datasets(_earlier_status(self._path)).get(data)
+        return isinstance(said, Mapping) and said.get("status") == "done"
+
+    def say(self, data: str, status: State, **fields: Any) -> None:
+        """Note how far a set is, on disk."""
+        usual: dict[str, Any] = {
+            "prediction_file": None,
+            "judge_model": None,
+            "source_run": None,
+            "reuse_aux": "all",
+            "skip_reason": None,
+            "error_message": None,
+            "primary_metric": None,
+            "metrics": {},
+        }
+        error = fields.get("error_message")
+        if error:
+            fields["error_message"] = hidden(str(error), self._task)
+        make(self._path.parent)
+        with _alone(self._path.parent):
+            earlier = _earlier_status(self._path)
+            kept = {name: earlier[name] for name in ("eval_id", "created_at") if earlier.get(name)}
+            line = {"status": status, **usual, **fields, "updated_at": _now()}
+            datasets = {**_datasets(earlier), data: line}
+            write_json(self._path, {**self._head, **kept, "updated_at": _now(), "datasets": datasets})
+
+
+def without_keys(arguments: Sequence[str], task: Task) -> list[str]:
+    """A command line that may be written down: no key of the task, and none that it does not even use.
+
+    >>> nobody = Task(models=(), data=())
+    >>> without_keys(["run", "--judge-key", "sk-1234", "--key=sk-5678", "--limit", "3"], nobody)
+    ['run', '--judge-key', '[secret]', '--key=[secret]', '--limit', '3']
+    """
+    shown, is_key = [], False
+    for argument in arguments:
+        name, is_joined, _ = argument.partition("=")
+        takes_key = argument.startswith("-") and _takes_key(name)
+        if takes_key and is_joined:
+            shown.append(f"{name}={HIDDEN}")
+        else:
+            shown.append(HIDDEN if is_key else hidden(argument, task))
+        is_key = takes_key and not is_joined
+    return shown
+
+
+def _takes_key(flag: str) -> bool:
+    name = flag.lstrip("-").replace("-", "_").lower()
+    return name in _HOLDING_KEYS or without_secrets({name: "x"})[name] == HIDDEN
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Whoever else has something to note there waits, which is a moment."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: the file is whole all the same, if not always complete
+        yield
+        return
+    with (folder / _LOCK_NAME).open("wb") as file:
+        with suppress(OSError):  # a file system without locks: as above
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def metrics_of(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
+    """The numbers of an accuracy table, by split and column.
+
+    >>> metrics_of([{"split": "none", "Overall": "1.0", "map": "0.5"}])
+    {'split=none|Overall': 1.0, 'split=none|map': 0.5}
+    >>> metrics_of([{"Overall": "0.25"}])
+    {'Overall': 0.25}
+    """
+    found: dict[str, float] = {}
+    for line in lines:
+        split = f"split={line['split']}|" if "split" in line else ""
+        for name, text in line.items():
+            if name != "split":
+                try:
+                    found.setdefault(f"{split}{name}", float(text))
+                except (TypeError, ValueError):
+                    continue
+    return found
+
+
+def _earlier_status(path: Path) -> Mapping[str, Any]:
+    try:
+        said = msgspec.json.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return said if isinstance(said, Mapping) else {}
+
+
+def _datasets(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = said.get("datasets")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,370 @@
+"""What a task prints: that a pair is done, its results, and at the end of a model a summary."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from eyechart.data.rows import Blob
+from eyechart.errors import DataError, UsageError
+from eyechart.exchange import API_FAILURE, NO_ANSWER
+from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
+from eyechart.pipelines.vlmevalkit.report import Line, survey, write_trials
+from eyechart.registry import exporter
+from eyechart.replacing import make_folder
+from eyechart.report.files import text_file
+from eyechart.report.record import Cell, to_json_text
+from eyechart.run.options import Options
+from eyechart.terminal import one_line, print_note, print_text
+from eyechart.types import Export, Result
+
+if TYPE_CHECKING:
+    from eyechart.pipelines.vlmevalkit.report import Line
+
+
+COLUMNS = (
+    "benchmark", "infer_fail_rate", "judge_fail_rate", "primary_metric", "primary_metric_value",
+    "skip_reason", "eval_error",
+)  # fmt: skip
+
+_WIDEST = 120  # the error that is raised says it in full
+
+
+def say(text: str) -> None:
+    """A line on stdout, at once: results are for whoever started the task."""
+    print_text(text)
+
+
+def remark(text: str) -> None:
+    """A line on stderr. What models say is shown, and nothing in it is obeyed."""
+    print_note(text)
+
+
+def print_done(model: str, data: str, result: Any) -> None:
+    """Say that a pair is done, and show what came of it."""
+    say(f"The evaluation of model {model} x dataset {data} has finished!")
+    if text := result_text(result):
+        say(f"Evaluation Results:\n{text}")
+
+
+def result_text(result: Any) -> str:
+    """The results as EvalScope shows them: a table on its side, a dict as JSON.
+
+    >>> print(result_text({"Overall": 0.5}))
+    {
+      "Overall": 0.5
+    }
+    """
+    if result is None:
+        return ""
+    if isinstance(result, Mapping):
+        return json.dumps(_texted(result), indent=2, ensure_ascii=False, default=_for_json)
+    if is_frame(result):
+        return table_text(frame_lines(result))
+    if isinstance(result, list) and result and all(isinstance(one, Mapping) for one in result):
+        return table_text(result)
+    return str(result)
+
+
+def _texted(result: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in result.items()}
+
+
+def _for_json(value: Any) -> Any:
+    """What JSON has no word for: numpy's values as plain ones, anything else as its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def is_frame(value: Any) -> bool:
+    """Whether it is a DataFrame. Nobody needs pandas to ask."""
+    return hasattr(value, "to_dict") and hasattr(value, "columns")
+
+
+def frame_lines(frame: Any) -> list[Line]:
+    """The rows of a DataFrame, by their columns, with plain numbers and texts in them."""
+    rows = frame.to_dict(orient="records")
+    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> str | float:
+    found = value.item() if hasattr(value, "item") else value  # numpy's numbers
+    return found if isinstance(found, str | int | float) else str(found)
+
+
+def summary_text(rows: Sequence[Mapping[str, str]]) -> str:
+    """The report at the end of a model: a line for each of its sets of questions."""
+
+    def cell(text: str) -> str:
+        line = one_line(text) or "-"
+        return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
+
+    table = [COLUMNS, *(tuple(cell(row.get(name, "")) for name in COLUMNS) for row in rows)]
+    widths = [max(len(line[at]) for line in table) for at in range(len(COLUMNS))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in table
+    ]
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join(["Run Summary Report:", lines[0], rule, *lines[1:]])
+
+
+def rate(part: int, whole: int) -> str:
+    """A share as the summary writes it.
+
+    >>> rate(0, 10), rate(1, 3), rate(0, 0)
+    ('0.00% (0/10)', '33.33% (1/3)', '0.00% (0/0)')
+    """
+    return f"{100 * part / whole if whole else 0:.2f}% ({part}/{whole})"
+
+
+# -- Accuracies as EvalScope prints them: names down the side, a column a split, between two dashed lines.
+#
+# A table with more columns than rows is printed on its side and without a heading. One that has not (the
+# single number of a custom VQA class) is printed as it stands, with its row numbers in front. As a file it is
+# ``<model>_<set>_acc.txt``, beside those of VLMEvalKit.
+
+
+@exporter("evalscope")
+def write_evalscope(export: Export) -> Sequence[Path]:
+    """Write VLMEvalKit's files and, for every trial, the table that EvalScope prints."""
+    trials = write_trials(export)
+    paths = [path for trial in trials for path in trial.paths]
+    for trial in trials:
+        path = export.folder / f"{trial.stem}_acc.txt"
+        if trial.accuracies:
+            with text_file(path) as file:
+                file.write(table_text(trial.accuracies) + "\n")
+            paths.append(path)
+        else:
+            path.unlink(missing_ok=True)
+    return paths
+
+
+def table_text(lines: Sequence[Line]) -> str:
+    """The printed table.
+
+    >>> print(table_text([{"split": "none", "Overall": 1.0, "Activities": 1.0}]))
+    ----------  ----
+    split       none
+    Overall     1.0
+    Activities  1.0
+    ----------  ----
+    >>> print(table_text([{"Overall": 2 / 3}]))
+    -  --------
+    0  0.666667
+    -  --------
+    """
+    if not lines:
+        return ""
+    names = list(lines[0])
+    columns: list[list[str | float]]
+    if len(names) > len(lines):
+        columns = [[*names], *([line[name] for name in names] for line in lines)]
+    else:
+        columns = [[*map(str, range(len(lines)))], *([line[name] for line in lines] for name in names)]
+    printed = [_column(column) for column in columns]
+    rule = "  ".join("-" * _width(cells[0]) for cells in printed)
+    rows = ("  ".join(cells).rstrip() for cells in zip(*printed, strict=True))
+    return "\n".join([rule, *rows, rule])
+
+
+def _column(values: Sequence[str | float]) -> list[str]:
+    """Cells of one width. A column of nothing but numbers is shortened to six digits, points aligned."""
+    if all(map(_is_number, values)):
+        cells = [f"{float(value):g}" for value in values]
+        decimals = [_decimals(cell) for cell in cells]
+        padded = [cell + " " * (max(decimals) - n) for cell, n in zip(cells, decimals, strict=True)]
+        width = max(map(len, padded))
+        return [cell.rjust(width) for cell in padded]
+    cells = [one_line(value) if isinstance(value, str) else repr(value) for value in values]
+    width = max(map(_width, cells))
+    return [cell + " " * (width - _width(cell)) for cell in cells]
+
+
+def _is_number(value: str | float) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return "_" not in str(value)
+
+
+def _decimals(number: str) -> int:
+    """Characters behind the point, or behind the e of a power; -1 for a whole number.
+
+    >>> _decimals("0.25"), _decimals("1e-09"), _decimals("12"), _decimals("nan")
+    (2, 3, -1, -1)
+    """
+    at = number.rfind(".") if "." in number else number.rfind("e")
+    return len(number) - at - 1 if at >= 0 else -1
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+# -- Files of predictions: written in the format that the environment asks for, and read back to be scored.
+
+# What to do about questions that a file of predictions has no answer to. Others' files are never replaced.
+ASKED_BY = "mode: all asks for them, in a work_dir of its own if eyechart did not make the file"
+
+_CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as report/workbook.py writes it
+_Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
+
+
+def prediction_ending() -> str:
+    """The ending of prediction files: ``PRED_FORMAT``, else xlsx."""
+    said = os.environ.get("PRED_FORMAT") or "xlsx"
+    if said not in FORMATS:
+        raise UsageError(
+            f"PRED_FORMAT is {said!r}, which is not possible", hint=f"one of: {', '.join(FORMATS)}"
+        )
+    return said
+
+
+def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file: Path | None) -> None:
+    """Write the questions with what was answered, in the format of the path's ending.
+
+    The columns are those of the `file` of questions, in its order and without its pictures; where there is
+    none, those that the questions themselves have.
+    """
+    heading, rows = _as_in(file, results) if file is not None else _as_asked(results)
+    if path.suffix == ".xlsx":
+        _write_sheet(heading, rows, path)
+    elif path.suffix == ".tsv":
+        with text_file(path) as out:
+            writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+            writer.writerow(heading)
+            writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    else:
+        with text_file(path) as out:
+            json.dump([dict(zip(heading, row, strict=True)) for row in rows], out, ensure_ascii=False)
+
+
+def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: Path) -> None:
+    """As a workbook, whose cells hold only so much: what was cut is said."""
+    from eyechart.report.sheet import new_sheet
+    from eyechart.report.workbook import MAX_CHARACTERS, fit
+
+    n_cut = 0
+    with new_sheet(heading, path) as add:
+        for row in rows:
+            n_cut += sum(isinstance(cell, str) and fit(cell).is_cut for cell in row)
+            add(row)
+    if n_cut:
+        what = "1 text was" if n_cut == 1 else f"{n_cut:,} texts were"
+        remark(f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a cell holds")
+        remark("  hint: PRED_FORMAT=tsv keeps them whole")
+
+
+def is_cut(prediction: str) -> bool:
+    """Whether a prediction is only the beginning of one, by the mark that we leave at such an end.
+
+    >>> is_cut("A long tale… [cut: 40,000 characters]"), is_cut("A")
+    (True, False)
+    """
+    return _CUT.search(prediction) is not None
+
+
+def cut_error(path: Path, name: str) -> DataError:
+    """The error for a file with such a prediction: its answer may have stood further down."""
+    return DataError(
+        f"{path.name}: the prediction of {name} was cut, because a cell of a sheet holds no more",
+        hint="PRED_FORMAT=tsv with mode: all and reuse: true writes it whole, and asks nothing again",
+    )
+
+
+def said_by(result: Result) -> str:
+    """What was answered, without blanks around it; or the words by which a failure is known."""
+    return result.reply.text.strip() if result.reply else NO_ANSWER
+
+
+def _as_asked(results: Callable[[], Iterable[Result]]) -> _Table:
+    columns = survey(results()).columns
+    rows = ([*columns.predicted(result)[:-1], said_by(result)] for result in results())
+    return (*columns.names, "prediction"), rows
+
+
+def _as_in(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
+    from eyechart.data.image_columns import holds_paths
+    from eyechart.data.source import open_source
+
+    source = open_source(file)
+    pictures = [name for name in source.detection.fields.get("image", ()) if not holds_paths(name)]
+    kept = [name for name in source.detection.columns if name not in (*pictures, "prediction")]
+    said = {result.sample.row: said_by(result) for result in results()}
+
+    def rows() -> Iterator[list[Cell]]:
+        for row, _ in source.pictured_rows():
+            if row.number in said:
+                cells = [_cell(name, row.values.get(name)) for name in kept]
+                yield [*cells, said[row.number]]
+
+    return (*kept, "prediction"), rows()
+
+
+def _cell(column: str, value: Any) -> Cell:
+    """A cell as it stands in the file; an index that is a number is one, as other tools look it up."""
+    if isinstance(value, Blob):
+        value = value.data.decode(errors="replace")
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        is_number = column == "index" and value.isascii() and value.isdigit() and len(value) < 16
+        return int(value) if is_number and str(int(value)) == value else value
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else to_json_text(value)
+
+
+def drop_other_formats(path: Path) -> None:
+    """Remove the same predictions in other formats, of an earlier time: a scorer must find one file."""
+    for ending in FORMATS:
+        if path.suffix != f".{ending}":
+            path.with_name(f"{path.stem}.{ending}").unlink(missing_ok=True)
+
+
+def answered_of(path: Path, source: Any, options: Options, kept: Path) -> Path:
+    """A file with the replies among the predictions in `path`, as far as they are asked for.
+
+    A prediction that says that there was no answer is none, and one beyond the limit is not meant.
+    """
+    from eyechart.data.replies import read_replies
+
+    said = {
+        name: reply.text for name, reply in read_replies(path).by_id.items() if not is_failure(reply.text)
+    }
+    if options.limit is not None:
+        beyond = _beyond(source, options)
+        said = {name: text for name, text in said.items() if name not in beyond}
+    if cut := next((name for name, text in said.items() if is_cut(text)), None):
+        raise cut_error(path, cut)
+    if not said:
+        raise DataError(f"{path.name} holds no answer", hint=ASKED_BY)
+    make_folder(kept.parent)
+    with text_file(kept) as file:
+        for name, text in said.items():
+            file.write(json.dumps({"index": name, "prediction": text}, ensure_ascii=False) + "\n")
+    return kept
+
+
+def is_failure(prediction: str) -> bool:
+    """Whether a prediction says that there was none."""
+    return API_FAILURE in prediction
+
+
+def _beyond(source: Any, options: Options) -> set[str]:
+    """The samples that are there but not asked for."""
+    from dataclasses import replace
+
+    from eyechart.run.plan import asked_benchmark
+
+    every, _ = asked_benchmark(source, replace(options, limit=None))
+    meant, _ = asked_benchmark(source, options)
+    wanted = {sample.id for sample in meant.source}
+    return {sample.id for sample in every.source} - wanted

@@ -1,0 +1,310 @@
+"""A run in the files of EvalScope itself, so that its dashboard shows it.
+
+==================================================  =====================================================
+``reports/<model>/<dataset>.json``                  the numbers, rounded to four digits (schema 2)
+``predictions/<model>/<dataset>_<subset>.jsonl``    what was asked and what the model said
+``reviews/<model>/<dataset>_<subset>.jsonl``        how it was scored
+``configs/task_config.yaml``                        what was evaluated; the dashboard asks for it
+==================================================  =====================================================
+
+A subset is a category of the run (or a split), ``default`` where there are none. The folder is one run of
+EvalScope's: ``evalscope service --outputs`` takes the folder above it. A sample that failed has an error
+and no score; it counts in `execution_summary` and in no number. Where samples are worth points, or
+rotations of one question count as one, the metric is the run's headline and the subsets show plain means.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from eyechart.exchange import MARK, TRIAL, add_in_order
+from eyechart.pipelines.vlmevalkit.report import model_name
+from eyechart.registry import exporter
+from eyechart.report.counting import OTHER_VALUES
+from eyechart.report.credit import credit
+from eyechart.report.files import text_file, write_json
+from eyechart.report.headline import Numbers, numbers_of, trials_of
+from eyechart.report.interchange import (
+    failure_text,
+    json_text,
+    messages_of,
+    output_of,
+    plain_meta,
+    reply_message,
+    sample_record,
+)
+from eyechart.store.folder import file_safe, make
+from eyechart.types import Export, Result
+
+DEFAULT = "default"
+METRIC = "accuracy"
+
+_SUBSET_KEYS = ("category", "l2-category", "split")  # the first that the run is grouped by
+_MAX_SUBSETS = 100  # each takes two files, which are open at once; further ones share a subset
+_IDENTITY = {"name": METRIC, "aggregation": "mean", "dimensions": {}}
+_SEMANTICS = {
+    "semantic_id": "quality.accuracy.ratio",
+    "metric_name": "Accuracy",
+    "display_name": None,
+    "kind": "quality",
+    "direction": "higher_is_better",
+    "raw_unit": None,
+    "value_range": {"min": 0.0, "max": 1.0},
+    "display_kind": "percent",
+    "display_multiplier": 100.0,
+    "display_unit": "%",
+    "display_precision": 1,
+}
+
+
+@exporter("evalscope-report")
+def write_evalscope_report(export: Export) -> Sequence[Path]:
+    """Write predictions and reviews line by line, then the report on them."""
+    dataset = file_safe(str(export.manifest.get("benchmark") or "eyechart"))
+    model = model_name(str(export.manifest.get("model") or ""))
+    numbers = numbers_of(export)
+    key = next((key for key in _SUBSET_KEYS if key in numbers.plain.by), "")
+    folders = [export.folder / kind / model for kind in ("predictions", "reviews", "reports")]
+    for folder in (*folders, export.folder / "configs"):
+        make(folder)
+    report = export.folder / "reports" / model / f"{dataset}.json"
+    before = _subsets_before(report)
+    subsets = _write_lines(export, folders[0], folders[1], dataset, key)
+    kept = {name.casefold() for name in subsets}
+    gone = [name for name in before if name.casefold() not in kept]
+    for folder, name in itertools.product(folders[:2], gone):
+        (folder / f"{dataset}_{name}.jsonl").unlink(missing_ok=True)
+    write_json(report, _report(export.manifest, numbers, dataset, model, subsets), indent=4)
+    config = export.folder / "configs" / "task_config.yaml"
+    _write_config(config, export.manifest, dataset, model)
+    files = [folder / f"{dataset}_{name}.jsonl" for folder in folders[:2] for name in subsets]
+    return [report, config, *files]
+
+
+def _subsets_before(report: Path) -> set[str]:
+    """The subsets of a report that is written anew: files of those that are gone would no longer be true."""
+    try:
+        known = msgspec.json.decode(report.read_bytes())["execution_summary"]["subsets"]
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
+        return set()
+    return {name for name in known if name == _file_part(name)} if isinstance(known, dict) else set()
+
+
+@dataclass(slots=True)
+class _Subset:
+    """One subset while its lines are written."""
+
+    predictions: IO[str]
+    reviews: IO[str]
+    n_scored: int = 0  # samples
+    total: float = 0.0
+    counts: dict[str, int] = field(default_factory=lambda: {"requested": 0, "succeeded": 0, "errored": 0})
+
+    def add(self, trials: Sequence[Result], model: str) -> None:
+        values = [value for result in trials if (value := credit(result)) is not None]
+        if values:
+            self.n_scored += 1
+            self.total += add_in_order(values) / len(values)
+        for result in trials:
+            if result.outcome is None:
+                continue
+            self.counts["requested"] += 1
+            self.counts["errored" if result.failure else "succeeded"] += 1
+            index = result.position * len(trials) + result.trial
+            self.predictions.write(json_text(prediction_line(result, index, model)) + "\n")
+            self.reviews.write(json_text(review_line(result, index)) + "\n")
+
+
+def _write_lines(
+    export: Export, predictions: Path, reviews: Path, dataset: str, key: str
+) -> dict[str, _Subset]:
+    """Both files of every subset, which stand there when all are whole."""
+    by_value: dict[str, _Subset] = {}
+    names: dict[
+        str, str
+    ] = {}  # of the subsets in files, where capitals may not count, to what they are called
+    with ExitStack() as stack:
+        for trials in trials_of(export.results()):
+            if all(result.outcome is None for result in trials):
+                continue
+            value = _value_of(trials[0], key)
+            if value not in by_value and len(by_value) >= _MAX_SUBSETS:
+                value = OTHER_VALUES
+            if value not in by_value:
+                name = _new_name(_file_part(value) or DEFAULT, names)
+                said, scored = (
+                    stack.enter_context(text_file(folder / f"{dataset}_{name}.jsonl"))
+                    for folder in (predictions, reviews)
+                )
+                by_value[value] = _Subset(said, scored)
+            by_value[value].add(trials, str(export.manifest.get("model") or "model"))
+    return dict(zip(names.values(), by_value.values(), strict=True))
+
+
+def _value_of(result: Result, key: str) -> str:
+    value = result.sample.meta.get(key) if key else None
+    return "" if value is None else str(value).strip()
+
+
+def _new_name(wanted: str, names: dict[str, str]) -> str:
+    """A name that no other value has: `maps/charts` and `maps_charts` are two subsets, in four files."""
+    name = next(
+        name
+        for name in itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
+        if name.casefold() not in names
+    )
+    names[name.casefold()] = name
+    return name
+
+
+def _file_part(name: str) -> str:
+    """A name that can be part of a file's: the dashboard finds the file by it.
+
+    >>> _file_part("maps / charts"), _file_part("../up"), _file_part("图表")
+    ('maps _ charts', '_up', '图表')
+    """
+    return re.sub(r"[^\w .-]+", "_", name).strip(" .")[:80]
+
+
+def _report(
+    manifest: Mapping[str, Any], numbers: Numbers, dataset: str, model: str, subsets: Mapping[str, _Subset]
+) -> dict[str, Any]:
+    scored = {name: subset for name, subset in subsets.items() if subset.n_scored}
+    return {
+        "schema_version": 2,
+        "name": f"{model}@{dataset}",
+        "dataset_name": dataset,
+        "dataset_pretty_name": str(manifest.get("benchmark", "")),
+        "dataset_description": str(manifest.get("about", "")),
+        "model_name": model,
+        "metrics": [_metric(numbers, scored)] if scored else [],
+        "analysis": "N/A",
+        "perf_metrics": None,
+        "primary_metric_identity": _IDENTITY if scored else None,
+        "primary_metric_unavailable_reason": None if scored else "nothing could be scored",
+        "judge_summary": None,
+        "execution_summary": _execution(subsets, numbers),
+        "num": sum(subset.n_scored for subset in scored.values()),
+    }
+
+
+def _metric(numbers: Numbers, scored: Mapping[str, _Subset]) -> dict[str, Any]:
+    """The headline, and below it the subsets in one category.
+
+    Their means are, as there, of the rounded numbers: the report says the same once it was read and written
+    again.
+    """
+    parts: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "score": _round(subset.total / subset.n_scored),
+            "num": subset.n_scored,
+            "metadata": None,
+            "is_aggregate": False,
+        }
+        for name, subset in scored.items()
+    ]
+    n = sum(part["num"] for part in parts)
+    mean = _round(add_in_order(part["score"] * part["num"] for part in parts) / n)
+    macro = _round(add_in_order(part["score"] for part in parts) / len(parts))
+    category = {"name": [DEFAULT], "num": n, "score": mean, "macro_score": macro, "subsets": parts}
+    return {
+        "identity": _IDENTITY,
+        "legacy_name": None,
+        "num": n,
+        "score": _round(numbers.score or 0.0),
+        "macro_score": mean,
+        "categories": [category],
+        "semantics": _SEMANTICS,
+    }
+
+
+def _execution(subsets: Mapping[str, _Subset], numbers: Numbers) -> dict[str, Any]:
+    total = {
+        name: sum(subset.counts[name] for subset in subsets.values())
+        for name in ("requested", "succeeded", "errored")
+    }
+    is_incomplete = bool(total["errored"] or numbers.plain.overall.pending)
+    each = {name: subset.counts for name, subset in subsets.items()}
+    return {**total, "incomplete": is_incomplete, "subsets": each}
+
+
+def _write_config(path: Path, manifest: Mapping[str, Any], dataset: str, model: str) -> None:
+    import yaml
+
+    known = {name: manifest[name] for name in ("scorer", "parity", "trials") if manifest.get(name)}
+    config = {
+        "model": str(manifest.get("model", "")),
+        "model_id": model,
+        "datasets": [dataset],
+        "eval_backend": "eyechart",
+        "repeats": int(manifest.get("trials") or 1),
+        "eyechart": {"version": str(manifest.get("eyechart", "")), **known},
+    }
+    with text_file(path) as file:
+        yaml.safe_dump(config, file, allow_unicode=True, sort_keys=False)
+
+
+def _round(value: float) -> float:
+    return round(float(value), 4)
+
+
+# -- One sample-trial in EvalScope's own lines: what the model said, and how it was scored.
+
+
+def prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
+    """A line of predictions: what was asked, what came back, or why nothing did."""
+    output = output_of(result.reply, model)
+    if result.reply is None:
+        output["error"] = failure_text(result)
+    return {
+        "index": index,
+        "model": model,
+        "model_output": output,
+        "messages": _conversation(result),
+        "metadata": _metadata(result),
+    }
+
+
+def review_line(result: Result, index: int) -> dict[str, Any]:
+    """A line of reviews: the verdict and its reason. A sample that failed has no value."""
+    value, score = credit(result), result.score
+    failed = failure_text(result)
+    return {
+        "index": index,
+        "target": [gold for gold in result.sample.golds if gold.strip()] or None,
+        "messages": _conversation(result),
+        "sample_score": {
+            "score": {
+                "value": {} if value is None else {METRIC: value},
+                "status": "transport_error" if failed else "success",
+                "extracted_prediction": score.read if score else None,
+                "prediction": result.reply.text if result.reply else None,
+                "explanation": failed or (f"{score.outcome} ({score.route})" if score else None),
+                "metadata": {"outcome": result.outcome},
+                "main_score_name": METRIC,
+            },
+            "sample_id": index,
+            "group_id": result.position,
+            "generation_index": result.trial,
+            "sample_metadata": _metadata(result),
+        },
+    }
+
+
+def _conversation(result: Result) -> list[dict[str, Any]]:
+    said = [reply_message(result.reply)] if result.reply else []
+    return [*messages_of(result), *said]
+
+
+def _metadata(result: Result) -> dict[str, Any]:
+    sample = result.sample
+    return {**plain_meta(sample), TRIAL: result.trial, MARK: sample_record(sample)}

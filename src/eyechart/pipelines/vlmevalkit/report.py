@@ -1,0 +1,415 @@
+"""VLMEvalKit's result files of a multiple-choice run, for MMBench and for files of one's own.
+
+==============================================  ======================================================
+``<model>_<set>.xlsx``                          the rows as they were asked, with `prediction`: what
+                                                MMBench's server takes for splits without answers;
+                                                of a run of MMBench, `l2_category` beside `l2-category`
+``<model>_<set>_acc.csv``                       accuracies by split and category, as fractions
+``<model>_<set>_<judge>_result.xlsx``           the questions with `hit` and `log`; the judge is
+                                                ``exact_matching`` where there was none
+==============================================  ======================================================
+
+Without public answers only the first is written. A reply that never came has the text by which VLMEvalKit
+knows that it must ask again; unlike there, it is no wrong answer: its `hit` stays empty and it is in no
+accuracy. Of several trials, the second's files end in ``_trial2``, and so on.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from eyechart.exchange import NO_ANSWER
+from eyechart.registry import exporter
+from eyechart.report.circles import fold
+from eyechart.report.credit import credit
+from eyechart.report.exports import guarded
+from eyechart.report.files import drop_files, text_file
+from eyechart.report.record import MAX_META, Cell, to_json_text
+from eyechart.report.sheet import new_sheet
+from eyechart.types import Export, Result
+
+
+@exporter("mmbench", only_own=True, is_submission=True)
+def write_mmbench(export: Export) -> Sequence[Path]:
+    """Write the files of every trial; the first of each is the one to upload."""
+    return [path for trial in write_trials(export, as_noted=True) for path in trial.paths]
+
+
+@exporter("vlmevalkit")
+def write_vlmevalkit(export: Export) -> Sequence[Path]:
+    """Write the same files for a source of one's own, with the columns of that source alone."""
+    return [path for trial in write_trials(export) for path in trial.paths]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialFiles:
+    """The files of one trial, once written, and the accuracies in them."""
+
+    stem: str  # how their names begin
+    paths: tuple[Path, ...]
+    accuracies: list[Line]
+
+
+def write_trials(export: Export, *, as_noted: bool = False) -> list[TrialFiles]:
+    """Write VLMEvalKit's files, trial by trial; `as_noted`: with every column that MMBench's note names."""
+    n_trials = int(export.manifest.get("trials") or 1)
+    written = [_write_trial(export, trial, as_noted) for trial in range(n_trials)]
+    _drop_trials(export, n_trials)
+    return written
+
+
+def _write_trial(export: Export, trial: int, as_noted: bool) -> TrialFiles:
+    stem = stem_of(export.manifest, trial)
+    found = survey(_results(export, trial), as_noted=as_noted)
+    paths = _write_rows(export, trial, stem, found)
+    table = export.folder / f"{stem}_acc.csv"
+    if found.accuracies and found.columns.has_answers:
+        write_acc(found.accuracies, table)
+        paths.insert(1, table)
+    else:
+        table.unlink(missing_ok=True)  # of an earlier time; it would no longer be true
+    return TrialFiles(stem=stem, paths=tuple(paths), accuracies=found.accuracies)
+
+
+def _write_rows(export: Export, trial: int, stem: str, found: Survey) -> list[Path]:
+    """The file of the predictions and, where there are answers, that of the verdicts, in one pass."""
+    columns, verdicts = found.columns, found.verdicts
+    heading = (*columns.names, "prediction")
+    paths = [export.folder / f"{stem}.xlsx"]
+    with ExitStack() as stack:
+        add = stack.enter_context(new_sheet(heading, paths[0]))
+        add_verdict = None
+        if columns.has_answers:
+            paths.append(export.folder / f"{stem}_{judge_name(export.manifest)}_result.xlsx")
+            add_verdict = stack.enter_context(new_sheet((*heading, "hit", "log"), paths[1]))
+        for result in _results(export, trial):
+            cells = columns.predicted(result)
+            add(cells)
+            if add_verdict and verdicts.has(result):
+                add_verdict([*cells, *verdicts.of(result)])
+    return paths
+
+
+def _results(export: Export, trial: int) -> Iterator[Result]:
+    """The results of one trial; where each row counts for itself, without their circles."""
+    is_plain = export.manifest.get("circular") == "beside"
+    for result in export.results(trial):
+        is_cut = is_plain and result.sample.circle
+        yield replace(result, sample=replace(result.sample, circle="")) if is_cut else result
+
+
+def _drop_trials(export: Export, trial: int) -> None:
+    """Files of trials from an earlier time, when there were more of them; EvalScope's table goes along."""
+    folder = export.folder
+    while (folder / f"{(stem := stem_of(export.manifest, trial))}.xlsx").exists():
+        judged = [path.name for path in folder.glob(f"{stem}_*_result.xlsx")]
+        drop_files(folder, [f"{stem}.xlsx", f"{stem}_acc.csv", f"{stem}_acc.txt", *judged])
+        trial += 1
+
+
+# -- VLMEvalKit's table of accuracies: a row a split, a column overall and for every category.
+#
+# Source of the rule: open-compass/VLMEvalKit, commit e8e78f05. Golden vectors: tests/golden/report_acc.jsonl.
+# Numbers are fractions. Where the official code fails (a category that only some rows have), rows without
+# one count in no category.
+
+GROUPS = ("l2-category", "category")
+NO_SPLIT = "none"
+_FIRST = ("split", "Overall")  # how every line begins
+
+# As published: the six abilities of MMBench go by these.
+SHORT_NAMES: Mapping[str, str] = {
+    "coarse_perception": "CP",
+    "finegrained_perception (instance-level)": "FP-S",
+    "finegrained_perception (cross-instance)": "FP-C",
+    "logic_reasoning": "LR",
+    "relation_reasoning": "RR",
+    "attribute_reasoning": "AR",
+}
+
+Line: TypeAlias = dict[str, str | float]
+
+
+def report_acc(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
+    """One line a split, sorted: `split`, `Overall`, the values of `l2-category`, then those of `category`.
+
+    A row has a `hit` (0 to 1) and may have the three columns. A group that a split has nothing of is NaN.
+    As published, a name that both columns have is that of `category`. Unlike there, no group replaces another
+    number of its line: one that is called ``Overall`` or ``split`` is ``Overall (category)`` here.
+
+    >>> report_acc([{"hit": 1, "category": "ocr"}, {"hit": 0, "category": "scene"}])
+    [{'split': 'none', 'Overall': 0.5, 'ocr': 1.0, 'scene': 0.0}]
+    """
+    sums: dict[tuple[str, str, str], list[float]] = {}  # split, column, value to sum and count
+    for row in rows:
+        split = _text(row.get("split")) or NO_SPLIT
+        for column in ("", *GROUPS):
+            value = _text(row.get(column)) if column else ""
+            if value or not column:
+                total = sums.setdefault((split, column, value), [0.0, 0.0])
+                total[0] += row["hit"]
+                total[1] += 1
+    groups = {column: _names({value for _, of, value in sums if of == column}, column) for column in GROUPS}
+    lines: list[Line] = []
+    for split in sorted({split for split, _, _ in sums}):
+        line: Line = {"split": split, "Overall": _mean(sums.get((split, "", "")))}
+        for column in GROUPS:
+            for value, name in groups[column].items():
+                line[name] = _mean(sums.get((split, column, value)))
+        lines.append(line)
+    return lines
+
+
+def _names(values: Iterable[str], column: str) -> dict[str, str]:
+    """What the groups of a column are called in the table, sorted by their values; no two by one name.
+
+    >>> _names({"ocr", "Overall", "coarse_perception"}, "category")
+    {'Overall': 'Overall (category)', 'coarse_perception': 'CP', 'ocr': 'ocr'}
+    """
+    found: dict[str, str] = {}
+    for value in sorted(values):
+        name = SHORT_NAMES.get(value, value)
+        while name in _FIRST or name in found.values():
+            name = f"{name} ({column})"
+        found[value] = name
+    return found
+
+
+def accuracy(questions: Iterable[Result]) -> list[Line]:
+    """The table of a run, circles folded already: what has no score does not count."""
+    return report_acc(
+        {**{name: question.sample.meta.get(name) for name in ("split", *GROUPS)}, "hit": value}
+        for question in questions
+        if question.sample.weight and (value := credit(question)) is not None
+    )
+
+
+def write_acc(lines: Sequence[Line], path: str | Path) -> None:
+    """The table as CSV: every cell in quotes, nothing between them for NaN."""
+    with text_file(path) as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow([guarded(name) for name in lines[0]])
+        writer.writerows([_cell(value) for value in line.values()] for line in lines)
+
+
+def _cell(value: str | float) -> str:
+    if isinstance(value, str):
+        return guarded(value)
+    return "" if math.isnan(value) else repr(value)
+
+
+def _mean(total: Sequence[float] | None) -> float:
+    return total[0] / total[1] if total else math.nan
+
+
+def _text(value: Any) -> str:
+    """A group's name; an empty cell, which may come as NaN, is none."""
+    return "" if value is None or value != value else str(value).strip()
+
+
+# -- How VLMEvalKit's files are called: after the model, the set of questions, the trial and the judge.
+
+NO_JUDGE = "exact_matching"
+
+
+def stem_of(manifest: Mapping[str, Any], trial: int) -> str:
+    """How the names of a trial's files begin.
+
+    >>> manifest = {"model": "openai/m", "origin": "mine.tsv"}
+    >>> stem_of(manifest, 0), stem_of(manifest, 1)
+    ('m_mine', 'm_mine_trial2')
+    """
+    name = f"{model_name(str(manifest.get('model', '')))}_{set_name(manifest)}"
+    return f"{name}_trial{trial + 1}" if trial else name
+
+
+def model_name(model: str) -> str:
+    """A model as EvalScope names its files: the last part, with ``:`` and ``.`` written otherwise.
+
+    >>> model_name("openai/Qwen/Qwen2.5-VL:7b"), model_name("python:mine.py:Model")
+    ('Qwen2_5-VL-7b', 'python-mine_py-Model')
+    """
+    return _for_a_file(model.rstrip("/").rpartition("/")[2].replace(":", "-").replace(".", "_")) or "model"
+
+
+def set_name(manifest: Mapping[str, Any]) -> str:
+    """The name of the file that the questions came from, else that of the benchmark.
+
+    >>> set_name({"origin": "data/MMBench_DEV_EN.tsv"}), set_name({"origin": "", "benchmark": "demo"})
+    ('MMBench_DEV_EN', 'demo')
+    """
+    origin = str(manifest.get("origin") or "").replace("\\", "/")
+    return _for_a_file(Path(origin).stem or str(manifest.get("benchmark", ""))) or "data"
+
+
+def judge_name(manifest: Mapping[str, Any]) -> str:
+    """The judge's name as the files have it."""
+    judge = manifest.get("judge")
+    name = judge.get("model") if isinstance(judge, Mapping) else judge
+    return model_name(str(name)) if name else NO_JUDGE
+
+
+def _for_a_file(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", name).lstrip(".")
+
+
+# -- The rows of VLMEvalKit's files: a question as it was asked, its `prediction`, its `hit` and its `log`.
+#
+# Two passes make them: the first finds the columns and what became of the circles, the second writes.
+
+_OUR_OWN = frozenset({"rotation"})  # what we put into a sample's meta ourselves
+NOTED = "l2_category"  # as MMBench's note calls the column `l2-category` of its files
+_SAME = {NOTED: "l2-category"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What the first pass found."""
+
+    columns: Columns
+    verdicts: Verdicts
+    accuracies: list[Line]
+
+
+def survey(results: Iterable[Result], *, as_noted: bool = False) -> Survey:
+    """Look over the results of one trial; `as_noted`: with every column that MMBench's note names."""
+    finder, verdicts = _Finder(), Verdicts()
+
+    def seen() -> Iterator[Result]:
+        for result in results:
+            finder.see(result)
+            verdicts.see(result)
+            yield result
+
+    def questions() -> Iterator[Result]:
+        for question in fold(seen()):
+            verdicts.settle(question)
+            yield question
+
+    lines = accuracy(questions())
+    return Survey(columns=finder.columns(as_noted=as_noted), verdicts=verdicts, accuracies=lines)
+
+
+@dataclass(slots=True)
+class _Finder:
+    """The columns, while rows that may have further ones come in."""
+
+    letters: dict[str, None] = field(default_factory=dict)
+    meta: dict[str, None] = field(default_factory=dict)
+    has_hints: bool = False
+    has_answers: bool = False
+
+    def see(self, result: Result) -> None:
+        sample = result.sample
+        self.letters.update(dict.fromkeys(sample.choices))
+        if len(self.meta) < MAX_META:
+            self.meta.update(dict.fromkeys(str(key) for key in sample.meta if key not in _OUR_OWN))
+        self.has_hints |= bool(sample.hint)
+        self.has_answers |= bool(sample.golds)
+
+    def columns(self, *, as_noted: bool) -> Columns:
+        noted_letters, noted_meta = ("ABCD", ("category", NOTED)) if as_noted else ("", ())
+        letters = {*self.letters, *noted_letters}
+        named = {"index", "question", "hint", "answer", "prediction", "hit", "log", *letters}
+        return Columns(
+            letters=tuple(sorted(letters)),
+            meta=tuple(key for key in dict.fromkeys((*self.meta, *noted_meta)) if key not in named),
+            has_hints=self.has_hints,
+            has_answers=self.has_answers,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """The columns of a file: those of the source without its pictures."""
+
+    letters: tuple[str, ...]
+    meta: tuple[str, ...]
+    has_hints: bool
+    has_answers: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The heading, but for what came of the questions."""
+        hint = ("hint",) if self.has_hints else ()
+        answer = ("answer",) if self.has_answers else ()
+        return ("index", "question", *hint, *self.letters, *answer, *self.meta)
+
+    def predicted(self, result: Result) -> list[Cell]:
+        """A row of the file."""
+        sample = result.sample
+        golds = sample.golds
+        gold = golds[0] if len(golds) == 1 else to_json_text(golds) if golds else None
+        return [
+            _index(sample.id),
+            sample.question,
+            *([sample.hint] if self.has_hints else []),
+            *(sample.choices.get(letter) for letter in self.letters),
+            *([gold] if self.has_answers else []),
+            *(_cell_rows(sample.meta.get(key, sample.meta.get(_SAME.get(key, "")))) for key in self.meta),
+            result.reply.text if result.reply else NO_ANSWER,
+        ]
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What became of every circle: whether it was hit, and how each of its rows was read."""
+
+    hits: dict[str, float | None] = field(default_factory=dict)  # by the id of the question
+    logs: dict[str, list[str]] = field(default_factory=dict)  # by circle
+
+    def see(self, result: Result) -> None:
+        """Note how one row was read."""
+        sample = result.sample
+        if sample.circle:
+            self.logs.setdefault(sample.circle, []).append(f"{sample.id}: {_line(result)}")
+
+    def settle(self, question: Result) -> None:
+        """Note what became of a whole circle."""
+        if question.sample.circle:
+            self.hits[question.sample.id] = credit(question)
+
+    def has(self, result: Result) -> bool:
+        """Whether the row is a question of its own, and not the rotation of another."""
+        sample = result.sample
+        return sample.id in self.hits if sample.circle else bool(sample.weight)
+
+    def of(self, result: Result) -> tuple[Cell, str]:
+        """The `hit` and the `log` of a question."""
+        sample = result.sample
+        if not sample.circle:
+            return _number(credit(result)), _line(result)
+        return _number(self.hits[sample.id]), "\n".join(self.logs[sample.circle])
+
+
+def _line(result: Result) -> str:
+    """One row's verdict in words."""
+    if result.score is None:
+        return result.failure.reason if result.failure else "not asked yet"
+    score, wanted = result.score, ", ".join(result.sample.golds) or "unknown"
+    return f"{score.outcome}: read {score.read or 'nothing'}, answer {wanted} ({score.route})"
+
+
+def _number(value: float | None) -> Cell:
+    """1 rather than 1.0, as a hit is counted."""
+    return int(value) if value is not None and value == int(value) else value
+
+
+def _index(sample_id: str) -> Cell:
+    is_number = len(sample_id) < 16 and sample_id.isascii() and sample_id.isdigit()
+    return int(sample_id) if is_number and str(int(sample_id)) == sample_id else sample_id
+
+
+def _cell_rows(value: Any) -> Cell:
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # no cell holds it
+    return value if value is None or isinstance(value, str | int | float) else to_json_text(value)

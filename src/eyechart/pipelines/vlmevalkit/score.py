@@ -1,0 +1,81 @@
+"""VLMEvalKit's verdict on a choice, in its three historical forms.
+
+A judge is asked where its rules are undecided. Those that read a letter
+out of a reply are `eyechart.score.choice.infer`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from eyechart.registry import judged_scorer
+from eyechart.score.choice import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, infer
+from eyechart.score.statement import bare
+from eyechart.score.verdict import official_verdict
+from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
+
+_CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: a question with such a character is put in Chinese
+
+
+@judged_scorer("choice-vlmevalkit", version="1", parity="official")
+def score_vlmevalkit(reply: Reply, sample: Sample) -> Judging[Score]:
+    """VLMEvalKit's verdict, as of e8e78f05; a judge is asked where its rules are undecided."""
+    return _official(reply, sample, "vlmevalkit")
+
+
+@judged_scorer("choice-vlmevalkit-2026-06", version="1", parity="official")
+def score_vlmevalkit_2026_06(reply: Reply, sample: Sample) -> Judging[Score]:
+    """VLMEvalKit's verdict as it was until 2026-06-17."""
+    return _official(reply, sample, "vlmevalkit-2026-06")
+
+
+@judged_scorer("choice-vlmevalkit-2025-08", version="1", parity="official")
+def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Judging[Score]:
+    """VLMEvalKit's verdict as it was until 2025-08-04."""
+    return _official(reply, sample, "vlmevalkit-2025-08")
+
+
+def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:
+    """The rules first, then the judge, whose reply is read by the same rules.
+
+    The official code picks an option at random when the judge stays unclear. Here nothing is read then,
+    and the reply is named unparsed, as without a judge. A judge that gave no reply at all leaves the sample
+    unscored. It is not asked about rows that weigh nothing.
+    """
+    read = infer(reply.text, sample.choices, rules)
+    route = f"choice:{rules}"
+    detail: dict[str, str] = {}
+    if read is None and sample.golds and sample.choices and sample.weight:
+        read, detail = yield from _ask_judge(reply, sample, rules)
+        route += ":judge" if read else ""
+    if "fail_reason" in detail:
+        return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
+    hit = read is not None and read in sample.golds
+    is_whole = bare(reply.text) == read
+    score = official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
+    if (
+        score.outcome == "wrong"
+        and read == NONE_OF_THEM
+        and any(refusal in reply.text for refusal in REFUSALS)
+    ):
+        score = replace(score, outcome="refused")
+    return replace(score, detail=detail) if detail else score
+
+
+def _ask_judge(reply: Reply, sample: Sample, rules: str) -> Judging[tuple[str | None, dict[str, str]]]:
+    """What the judge takes the reply for, and what it said; nothing when it fails or stays unclear."""
+    options = "\n".join(f"{letter}. {text}" for letter, text in sample.choices.items())
+    values = {"question": sample.question, "options": options, "answer": reply.text}
+    stage = "choice-zh" if _CHINESE.search(sample.question) else "choice"
+    said = ""
+    for _ in range(JUDGE_TRIES):
+        try:
+            said = yield JudgeCall(stage=stage, values=values)
+        except NoJudge:
+            return None, {}
+        except JudgeFailed as failure:
+            return None, {"fail_reason": "judge_failed", "judge": failure.message}
+        if (letter := infer(said, sample.choices, rules)) is not None:
+            return letter, {"judge": said}
+    return None, {"judge": said}

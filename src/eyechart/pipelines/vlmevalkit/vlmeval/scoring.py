@@ -1,0 +1,420 @@
+"""The evaluation of a data set whose class nobody changed: a file of predictions in, verdicts beside it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.data.circular import OFFSET
+from eyechart.data.columns import detect
+from eyechart.data.fields import as_text, take_apart
+from eyechart.data.lazy import HeldSource
+from eyechart.data.rows import Row
+from eyechart.errors import DataError, ModelError, UsageError, listed
+from eyechart.exchange import API_FAILURE
+from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, Line, model_name, survey, write_acc
+from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
+    Frame,
+    dump,
+    is_missing,
+    load_table,
+    pandas,
+    plain,
+    require,
+    rows_where,
+)
+from eyechart.prompt.custom import custom_prompt
+from eyechart.registry import scorers
+from eyechart.report.files import text_file
+from eyechart.score.judged import UNREADABLE
+from eyechart.terminal import print_note
+from eyechart.types import Benchmark, Failure, Reply, Result, Sample
+
+if TYPE_CHECKING:
+    from eyechart.run.record import Run
+
+
+CHOICE = "choice-vlmevalkit"
+OPEN = "default"
+JUDGED = "judged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What is to be scored: questions, what was said to each, and of which kind they are."""
+
+    samples: Sequence[Sample]
+    replies: Sequence[Reply | None]  # None where nothing came back
+    name: str  # of the data set
+    is_choice: bool
+
+    @property
+    def scorer(self) -> str:
+        return CHOICE if self.is_choice else OPEN
+
+
+def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> Frame:
+    """Score the predictions in a file.
+
+    Beside it stand ``<stem>_acc.csv`` (or .json), whose table is returned, and
+    ``<stem>_<judge>_result.xlsx`` with the `hit` and the `log` of every question. A judge is
+    named by `model`, with `api_base` and `key`; see `judge_options` for all that is said of it.
+    """
+    path = Path(eval_file)
+    frame = load_table(path)
+    require(frame, ["index", "answer", "prediction"], path.name)
+    samples = samples_of(frame.drop(columns="prediction"), name)
+    if not any(sample.golds for sample in samples):
+        raise DataError(
+            f"{path.name}: no row has an answer to compare with", hint="mode: infer writes predictions only"
+        )
+    said = _Said(samples=samples, replies=_replies(frame), name=name, is_choice=is_choice)
+    results = _by_rules(said) if _judge_name(judge) == NO_JUDGE else _by_judge(said, judge)
+    found = survey(results)
+    _say_uncounted(results, path.name)
+    hits = [found.verdicts.of(result) if found.verdicts.has(result) else None for result in results]
+    table = rows_where(frame, [verdict is not None for verdict in hits]).copy()
+    table["hit"] = [verdict[0] for verdict in hits if verdict is not None]
+    table["log"] = [verdict[1] for verdict in hits if verdict is not None]
+    dump(table, path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx"))
+    if not found.accuracies and not any(said.replies):
+        raise DataError(f"{path.name}: no row has a reply", hint="ask again; failed requests are no answers")
+    if not found.accuracies:
+        raise DataError(f"{path.name}: no reply has a verdict", hint="another judge may say more")
+    write_accuracies(found.accuracies, path.parent, path.stem)
+    return pandas().DataFrame(found.accuracies)
+
+
+def _replies(frame: Frame) -> list[Reply | None]:
+    """What was said, row by row; None where nothing came back."""
+    texts = ["" if is_missing(cell) else as_text(plain(cell)) for cell in frame["prediction"]]
+    return [None if API_FAILURE in text else Reply(text=text) for text in texts]
+
+
+def _by_rules(said: _Said) -> list[Result]:
+    scorer = scorers.get(said.scorer)
+    return [
+        Result(
+            sample=sample,
+            position=position,
+            reply=reply,
+            failure=None if reply else Failure(stage="generate", reason=API_FAILURE),
+            score=scorer(reply, sample) if reply else None,
+        )
+        for position, (sample, reply) in enumerate(zip(said.samples, said.replies, strict=True))
+    ]
+
+
+def _by_judge(said: _Said, judge: Mapping[str, Any]) -> list[Result]:
+    """The same with a judge: a run of its own, made of the replies and kept nowhere."""
+    from eyechart.run.options import Options
+    from eyechart.run.replies import score_replies
+
+    benchmark = Benchmark(
+        name=said.name,
+        source=HeldSource(said.name, said.name, tuple(said.samples)),
+        prompt=custom_prompt,
+        scorer=said.scorer,
+        judged_scorer=CHOICE if said.is_choice else JUDGED,
+        circular="headline" if is_circular(said.name) and said.is_choice else "",
+    )
+    with tempfile.TemporaryDirectory(prefix="eyechart-") as folder:
+        file = Path(folder) / "replies.jsonl"
+        with file.open("w", encoding="utf-8", errors="backslashreplace") as lines:
+            for sample, reply in zip(said.samples, said.replies, strict=True):
+                if reply is not None:
+                    lines.write(json.dumps({"id": sample.id, "reply": reply.text}) + "\n")
+        options = {**judge_options(judge), "progress": False, "out": folder}
+        run = score_replies(benchmark, file, Options.of(options))
+        note_unjudged(run, len(said.samples), said.name)
+        return list(run.samples())
+
+
+def _judge_name(judge: Mapping[str, Any]) -> str:
+    name = str(judge.get("model") or NO_JUDGE)
+    return name if name == NO_JUDGE else model_name(name)
+
+
+def _say_uncounted(results: Sequence[Result], file: str) -> None:
+    counts = {
+        "have no reply": sum(result.reply is None for result in results),
+        "have no answer to compare with": sum(not result.sample.golds for result in results),
+    }
+    for what, n in counts.items():
+        if n:
+            note = f"{file}: {n:,} of {len(results):,} rows {what}; they are in no accuracy"
+            print_note(f"eyechart: {note}")
+
+
+# -- Rows of a table as our samples.
+
+# A data set with one of these in its name holds rotations: a question counts if all its rows are right.
+CIRCULAR_NAMES = ("mmbench", "ccbench", "circular", "mmcr")
+_LOOKED_AT = 20
+
+
+def is_circular(name: str) -> bool:
+    """Whether a data set's name says that its rows are rotations of fewer questions.
+
+    >>> is_circular("my_MMBench"), is_circular("custom_mcq")
+    (True, False)
+    """
+    return any(part in name.lower() for part in CIRCULAR_NAMES)
+
+
+def samples_of(frame: Frame, name: str) -> list[Sample]:
+    """A sample a row; its pictures are left to whoever builds the prompt."""
+    columns = [str(column) for column in frame.columns]
+    if "question" not in [column.lower() for column in columns]:
+        raise DataError(f"{name}: no column 'question' (found: {listed(columns, 12)})", hint="add it")
+    records = frame.itertuples(index=False, name=None)
+    rows = [
+        Row(number, 0, dict(zip(columns, map(_value, values), strict=True)))
+        for number, values in enumerate(records, 1)
+    ]
+    detection = detect(Path(name), "tsv", "utf-8", columns, rows[:_LOOKED_AT], {})
+    made = []
+    for row in rows:
+        parts = take_apart(row, detection, f"{name}: row {row.number}")
+        made.append(
+            Sample(
+                id=parts.id,
+                question=parts.question,
+                golds=parts.golds,
+                choices=parts.choices,
+                choices_text=parts.choices_text,
+                hint=parts.hint,
+                meta=parts.meta,
+                row=row.number,
+            )
+        )
+    return list(circled(made)) if is_circular(name) and detection.letters else made
+
+
+def circled(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """The samples, each with the circle it belongs to; a rotation whose question is not there counts nothing.
+
+    Rows of one question share the column `g_index`, or else the remainder of their index by 1,000,000.
+    """
+    kept = list(samples)
+    known = {sample.id for sample in kept}
+    for sample in kept:
+        group = _number(sample.meta.get("g_index"))
+        index = _number(sample.id)
+        question = str(group if group is not None else index % OFFSET if index is not None else "")
+        if not question:
+            yield sample
+        elif question in known:
+            yield replace(sample, circle=question)
+        else:
+            yield replace(sample, weight=0.0)
+
+
+def _value(cell: Any) -> Any:
+    """A cell as the journal can keep it."""
+    value = plain(cell)
+    return value if value is None or isinstance(value, str | int | float | list | dict) else str(value)
+
+
+def _number(value: object) -> int | None:
+    text = str(value).removesuffix(".0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+# -- Replies without a verdict, since a judge gave none or one that cannot be read: they are in no accuracy.
+
+_KEPT: ContextVar[list[int] | None] = ContextVar("kept", default=None)
+
+
+def unjudged(done: Run) -> tuple[int, str]:
+    """How many replies have no verdict for want of a judge, and why.
+
+    A judge that cannot be reached at all ends the scoring: the replies after that have no verdict either.
+    """
+    if done.trouble is None and not done.n_unjudged:
+        return 0, ""
+    why = done.trouble.message if done.trouble is not None else ""
+    n = done.n_unjudged
+    for result in done.samples():
+        if result.reply is not None and result.score is None and result.sample.golds:
+            n += done.trouble is not None
+        elif result.score is not None and not why:
+            why = str(result.score.detail.get("judge") or "")
+    return n, why.partition("\n")[0]
+
+
+def unreadable(results: Iterable[Result], n_all: int) -> str:
+    """What to say of replies on which the judge's words cannot be read; empty if there are none.
+
+    They stay without a verdict: what a judge said is kept, and not asked for again.
+    """
+    scores = (result.score for result in results if result.score is not None)
+    said = [str(one.detail.get("judge")) for one in scores if one.detail.get("fail_reason") == UNREADABLE]
+    if not said:
+        return ""
+    which, they = (
+        ("1 reply", "it counts") if len(said) == 1 else (f"{len(said)} of {n_all} replies", "they count")
+    )
+    return f"the judge's verdict on {which} cannot be read, and {they} nowhere (e.g. {said[0][:40]!r})"
+
+
+@contextmanager
+def leaving_them_out() -> Iterator[list[int]]:
+    """Inside, an `evaluate` leaves such replies out rather than to fail. Their numbers are in the list."""
+    kept: list[int] = []
+    before = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(before)
+
+
+def note_unjudged(done: Run, n_all: int, file: str) -> None:
+    """Raise where replies of a file wait for the judge, unless they are to be left out."""
+    if unread := unreadable(done.samples(), n_all):
+        _note(f"{file}: {unread}")
+    n, why = unjudged(done)
+    if not n:
+        return
+    waiting = f"1 of {n_all} replies waits" if n == 1 else f"{n} of {n_all} replies wait"
+    because = f" ({why})" if why else ""
+    kept = _KEPT.get()
+    if kept is None:
+        said = f"{file}: {waiting} for the judge, which gave no answer{because}"
+        raise ModelError(said, hint="the same call again asks it; keep_failed: true leaves them out")
+    kept.append(n)
+    _note(f"{file}: {waiting} for the judge, and {'counts' if n == 1 else 'count'} nowhere{because}")
+
+
+def _note(text: str) -> None:
+    print_note(f"eyechart: {text}")
+
+
+# -- A judge as an `evaluate` is told of it, and as a run of ours is.
+
+_OURS = ("openai/", "python:", "baseline/")
+# What the arguments of an `evaluate` say; all else is for the judge's requests.
+_KNOWN = ("model", "api_base", "key", "nproc", "retry", "timeout", "verbose")
+
+
+def judge_spec(name: str) -> str:
+    """A judge as we name models: a name by itself is that of a served one.
+
+    >>> [judge_spec(name) for name in ("gpt-4o", "openai/gpt-4o", "Qwen/Qwen3", "python:j.py:J")]
+    ['openai/gpt-4o', 'openai/gpt-4o', 'openai/Qwen/Qwen3', 'python:j.py:J']
+    """
+    return name if name.startswith(_OURS) else f"openai/{name}"
+
+
+def judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a run, from the keyword arguments of an `evaluate`.
+
+    >>> judge_options({"model": "j", "retry": 3, "verbose": True, "temperature": 0})
+    {'judge': 'openai/j', 'judge_params': {'temperature': 0}, 'retries': 2}
+    """
+    found = {
+        "judge": judge_spec(str(said["model"])),
+        "judge_base_url": said.get("api_base"),
+        "judge_api_key": said.get("key") or ("EMPTY" if said.get("api_base") else None),  # not another's key
+        "judge_params": {name: value for name, value in said.items() if name not in _KNOWN} or None,
+        "concurrency": said.get("nproc"),
+        "retries": said["retry"] - 1 if said.get("retry") else None,
+        "timeout_s": said.get("timeout"),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+# -- The file of accuracies beside the predictions: ``<stem>_acc.csv``, or JSON where that is asked for.
+
+FORMATS = ("csv", "json")
+
+
+def accuracy_ending() -> str:
+    """The ending of files of accuracies: ``EVAL_FORMAT``, else csv."""
+    said = os.environ.get("EVAL_FORMAT") or FORMATS[0]
+    if said not in FORMATS:
+        hint = f"one of: {', '.join(FORMATS)}"
+        raise UsageError(f"EVAL_FORMAT is {said!r}, which is not possible", hint=hint)
+    return said
+
+
+def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
+    """Write the table in the format that is asked for; that of another format is not true any more."""
+    path = folder / f"{stem}_acc.{accuracy_ending()}"
+    if path.suffix == ".csv":
+        write_acc(lines, path)
+    else:
+        with text_file(path) as file:
+            json.dump([_for_json(line) for line in lines], file, indent=4, ensure_ascii=False)
+    for other in files_of(folder, stem):
+        if other != path:
+            other.unlink(missing_ok=True)
+    return path
+
+
+def in_chosen_format(folder: Path, stem: str) -> None:
+    """Turn a table that was written as CSV into one of the format that is asked for."""
+    path = folder / f"{stem}_acc.csv"
+    if accuracy_ending() != "csv" and path.is_file():
+        write_accuracies([_numbers(row) for row in _read_csv(path)], folder, stem)
+
+
+def read_accuracies(folder: Path, stem: str) -> tuple[dict[str, str], ...]:
+    """The rows of the file, as texts; none where there is no such file."""
+    for path in files_of(folder, stem):
+        if path.is_file():
+            return _read_csv(path) if path.suffix == ".csv" else _read_json(path)
+    return ()
+
+
+def files_of(folder: Path, stem: str) -> list[Path]:
+    """Where accuracies can lie, the format that is asked for first."""
+    chosen = accuracy_ending()
+    return [folder / f"{stem}_acc.{ending}" for ending in sorted(FORMATS, key=lambda one: one != chosen)]
+
+
+def texts_of(row: Mapping[Any, Any]) -> dict[str, str]:
+    """A row as texts.
+
+    >>> texts_of({"Overall": 1.0, "map": None})
+    {'Overall': '1.0', 'map': ''}
+    """
+    return {str(name): "" if value is None else str(value) for name, value in row.items()}
+
+
+def _read_csv(path: Path) -> tuple[dict[str, str], ...]:
+    with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
+        return tuple(texts_of(row) for row in csv.DictReader(file))
+
+
+def _read_json(path: Path) -> tuple[dict[str, str], ...]:
+    """Rows, or one row by itself; a file that somebody else wrote may hold anything."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return ()
+    rows = [content] if isinstance(content, Mapping) else content
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        return ()
+    return tuple(texts_of(row) for row in rows)
+
+
+def _numbers(row: Mapping[str, str]) -> Line:
+    """All but the name of a split are numbers; an empty cell is none."""
+    return {name: cell if name == "split" else float(cell or "nan") for name, cell in row.items()}
+
+
+def _for_json(line: Line) -> dict[str, str | float | None]:
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in line.items()
+    }

@@ -1,0 +1,505 @@
+"""Files in the way of `vlmeval.smp`: `load` and `dump` by the ending of the name.
+
+Nothing is unpickled: ``.pkl`` files of ours hold text (values.py). Tables come as pandas has them, cells as
+`frames.typed` reads them.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import logging
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias
+
+from eyechart.data.json_file import json_errors, read_bytes
+from eyechart.data.literals import MAX_LITERAL_CHARS, read_list_items, read_literal
+from eyechart.data.paths import lmu_roots
+from eyechart.data.sheets import refuse_too_large
+from eyechart.errors import DataError, MissingExtra, UsageError, listed
+from eyechart.replacing import replacing
+from eyechart.report.files import text_file
+from eyechart.report.record import Cell
+from eyechart.report.workbook import MAX_CHARACTERS, MAX_ROWS, new_workbook
+from eyechart.terminal import print_note, visible
+
+
+def LMUDataRoot() -> str:  # noqa: N802 - called by that name
+    """The folder of the data sets: `$LMUData` where that is a folder, else ``~/LMUData``, which is made."""
+    root = data_root()
+    root.mkdir(parents=True, exist_ok=True)
+    return str(root)
+
+
+def data_root() -> Path:
+    """The same folder, which may not be there yet."""
+    return next((root for root in lmu_roots() if root.is_dir()), lmu_roots()[-1])
+
+
+def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
+    """What a file holds: a table for tsv, csv and xlsx, an object for json, a list for jsonl."""
+    if isinstance(f, str) and "://" in f:
+        raise UsageError(f"load: {f} is an address", hint="download it, and give the path of the file")
+    path = Path(f).expanduser()
+    reader = _by_ending(path, fmt, _READERS)
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "no such file"
+        raise DataError(f"{path}: {what}", hint="check the path; data sets lie in $LMUData or ~/LMUData")
+    return reader(path)
+
+
+def load_table(path: Path) -> Frame:
+    """The same as a table, also of rows in a JSON file."""
+    loaded = load(path)
+    if is_frame(loaded):
+        return loaded
+    if not isinstance(loaded, list) or not all(isinstance(row, dict) for row in loaded):
+        raise DataError(f"{path}: no list of rows", hint="each row is an object of column names and values")
+    return _placed(pandas().DataFrame(loaded), path)
+
+
+def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
+    """The name of a file beside the predictions; unless told otherwise, its format goes by the suffix.
+
+    >>> get_intermediate_file_path("out/m_d.xlsx", "_acc"), get_intermediate_file_path("m_d.tsv", "_tmp")
+    ('out/m_d_acc.csv', 'm_d_tmp.pkl')
+    """
+    if target_format is None and suffix.endswith(("_acc", "_fine", "_metrics")):
+        target_format = os.environ.get("EVAL_FORMAT") or "csv"
+    elif target_format is None and suffix.endswith(("_tmp", "_response", "_processed")):
+        target_format = "pkl"
+    elif target_format is None and suffix.endswith(("_rating", "_config", "_meta")):
+        target_format = "json"
+    ending = target_format or os.environ.get("PRED_FORMAT") or "xlsx"
+    path = Path(eval_file)
+    return str(path.with_name(f"{path.stem}{suffix}.{ending}"))
+
+
+def dump(data: Any, f: str | os.PathLike[str], fmt: str | None = None) -> None:
+    """Write a table or an object, whole or not at all."""
+    path = Path(f).expanduser()
+    _by_ending(path, fmt, _WRITERS)(data, path)
+
+
+def _by_ending(path: Path, fmt: str | None, known: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+    ending = (fmt or path.suffix).lower().removeprefix(".")
+    if ending not in known:
+        raise UsageError(f"{path.name}: files of that ending are not known", hint=f"use .{', .'.join(known)}")
+    return known[ending]
+
+
+def _read_tsv(path: Path) -> Frame:
+    return _read_table(path, "\t")
+
+
+def _read_csv(path: Path) -> Frame:
+    return _read_table(path, ",")
+
+
+def _read_table(path: Path, separator: str) -> Frame:
+    """Read as text first, so that every cell is known as it stands."""
+    pd = pandas()
+    try:
+        raw = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (ValueError, UnicodeError, pd.errors.ParserError, csv.Error) as err:
+        what = " ".join(str(err).split())
+        raise DataError(
+            f"{path}: cannot be read as a table: {what}", hint="eyechart data check FILE"
+        ) from err
+    columns = {name: column_of(typed(raw[name].tolist(), str(name))) for name in raw.columns}
+    return _placed(pd.DataFrame(columns), path)
+
+
+def _read_xlsx(path: Path) -> Frame:
+    """The first sheet. Cells have their own types there; a word is never taken for "missing"."""
+    engine = next((engine for module, engine in _ENGINES if find_spec(module)), None)
+    if engine is None:
+        raise MissingExtra.named("pandas", needed_for="spreadsheets")
+    pd = pandas()
+    try:
+        refuse_too_large(path)
+        frame = pd.read_excel(path, engine=engine, keep_default_na=False, na_values=[""])
+    except (MissingExtra, DataError):
+        raise
+    except Exception as err:  # each engine has errors of its own for a broken file
+        raise DataError(f"{path}: cannot be read as a spreadsheet: {err}") from err
+    texts = [name for name in frame.columns if frame[name].dtype == "str"]
+    return _placed(frame.astype(dict.fromkeys(texts, "object")), path)
+
+
+_ENGINES = (("python_calamine", "calamine"), ("openpyxl", "openpyxl"))
+
+
+def _placed(frame: Frame, path: Path) -> Frame:
+    frame.attrs[FOLDER] = str(path.absolute().parent)
+    return frame
+
+
+def _read_json(path: Path) -> Any:
+    with json_errors(path.name, hint="is it one JSON value? .jsonl holds one a line"):
+        return json.loads(read_bytes(path))
+
+
+def _read_jsonl(path: Path) -> list[Any]:
+    lines = read_bytes(path).decode("utf-8-sig", "replace").split("\n")
+    found = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            with json_errors(f"{path.name}: line {number}", hint="every line holds one JSON value"):
+                found.append(json.loads(line))
+    return found
+
+
+def _write_tsv(data: Any, path: Path) -> None:
+    _write_table(data, path, "\t")
+
+
+def _write_csv(data: Any, path: Path) -> None:
+    _write_table(data, path, ",")
+
+
+def _write_table(data: Any, path: Path, separator: str) -> None:
+    frame = _as_frame(data)
+    with replacing(path) as place:
+        frame.to_csv(
+            place,
+            sep=separator,
+            index=False,
+            quoting=csv.QUOTE_ALL,
+            encoding="utf-8",
+            errors="backslashreplace",
+            lineterminator="\n",
+        )
+
+
+def _write_xlsx(data: Any, path: Path) -> None:
+    write_frame(_as_frame(data), path)
+
+
+def _write_json(data: Any, path: Path) -> None:
+    with text_file(path) as file:
+        json.dump(_records(data), file, indent=4, ensure_ascii=False, default=_for_json)
+
+
+def _write_jsonl(data: Any, path: Path) -> None:
+    with text_file(path) as file:
+        for item in _records(data):
+            file.write(json.dumps(item, ensure_ascii=False, default=_for_json) + "\n")
+
+
+def _as_frame(data: Any) -> Frame:
+    return data if is_frame(data) else pandas().DataFrame(data)
+
+
+def _records(data: Any) -> Any:
+    return data.to_dict("records") if is_frame(data) else data
+
+
+def _for_json(value: Any) -> Any:
+    """What JSON has no word for: numpy's values as plain ones, anything else as its text."""
+    if is_frame(value):
+        return _records(value)
+    for method in ("tolist", "to_dict"):
+        if callable(found := getattr(value, method, None)):
+            return found()
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
+
+
+# -- pandas, asked for only where a table is wanted, and what its cells hold in plain values.
+
+Frame: TypeAlias = Any  # pandas.DataFrame, which is not imported for its name alone
+Row: TypeAlias = Any  # pandas.Series, or a dict of the same names
+
+FOLDER = "eyechart_folder"  # in a table's attrs: where the file lies that it was read from
+
+WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_LETTER = re.compile(r"[A-Z]")
+
+
+def pandas() -> Any:
+    """The library, or the line that installs it."""
+    try:
+        return import_module("pandas")
+    except ImportError as err:
+        raise MissingExtra.named("pandas", needed_for="data set classes in the way of vlmeval") from err
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a table of pandas."""
+    return hasattr(value, "iloc") and hasattr(value, "columns")
+
+
+def checked_frame(value: Any, who: str) -> Frame:
+    """The table that a method returned; anything else is named."""
+    if not is_frame(value):
+        raise DataError(
+            f"{who} returned {type(value).__name__}, not a pandas DataFrame",
+            hint="load() of a .tsv file gives one",
+        )
+    return value
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN, NA or NaT.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing([])
+    (True, True, False, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def plain(value: Any) -> Any:
+    """A cell as Python has it: numpy's numbers become plain ones, an empty cell becomes None."""
+    if is_missing(value):
+        return None
+    item = getattr(value, "item", None)
+    if callable(item) and getattr(value, "ndim", None) == 0:
+        return plain(item())
+    return value
+
+
+def typed(texts: Sequence[str], name: str = "") -> list[Any]:
+    """The cells of a column as scripts expect them: numbers where all of them are, else text; NaN for gaps.
+
+    Unlike pandas' own reading, no word means "missing", a gap does not turn 3 into 3.0, 007 stays text, and
+    options (columns named by a letter) are always text.
+
+    >>> typed(["1", "2"]), typed(["0.5", "2"]), typed(["007", "1"]), typed(["None", "NA"]), typed(["3"], "A")
+    ([1, 2], [0.5, 2.0], ['007', '1'], ['None', 'NA'], ['3'])
+    >>> typed(["1", ""])
+    [1, nan]
+    """
+    nan = float("nan")
+    present = [text for text in texts if text]
+    if not present or _LETTER.fullmatch(name):
+        return [text or nan for text in texts]
+    if all(map(WHOLE.fullmatch, present)):
+        return [int(text) if text else nan for text in texts]
+    if all(map(_NUMBER.fullmatch, present)):
+        return [float(text) if text else nan for text in texts]
+    if len(present) == len(texts) and set(present) <= {"True", "False"}:
+        return [text == "True" for text in texts]
+    return [text or nan for text in texts]
+
+
+def column_of(values: Sequence[Any]) -> Any:
+    """A column that keeps its values as they are: of one kind of number, or of objects."""
+    kinds = {type(value) for value in values}
+    dtype = {int: "int64", float: "float64", bool: "bool"}.get(next(iter(kinds), object))
+    return pandas().Series(list(values), dtype=dtype if len(kinds) == 1 and dtype else "object")
+
+
+def rows_where(frame: Frame, mask: Sequence[bool]) -> Frame:
+    """The rows for which the mask says so, also of a table that has none."""
+    return frame.iloc[[position for position, is_meant in enumerate(mask) if is_meant]]
+
+
+def require(frame: Frame, columns: Sequence[str], who: str) -> None:
+    """Refuse a table that lacks a column."""
+    found = [str(name) for name in frame.columns]
+    for name in columns:
+        if name not in found:
+            shown = listed(found, 12) or "none"
+            raise DataError(f"{who}: no column {name!r} (found: {shown})", hint="add it to the file")
+
+
+# -- Small helpers that scripts take from `vlmeval.smp`.
+
+
+def listinstr(lst: Iterable[str], s: str) -> bool:
+    """Whether one of the texts stands in `s`.
+
+    >>> listinstr(["mmbench", "ccbench"], "my_ccbench"), listinstr(["mmbench"], "pope")
+    (True, False)
+    """
+    return any(item in s for item in lst)
+
+
+def toliststr(s: Any) -> list[str]:
+    """One text, a list, or a list written as text: always a list of texts. Nothing is evaluated.
+
+    >>> toliststr("a.png"), toliststr("['a.png', 'b.png']"), toliststr(["a.png", 2]), toliststr("[draft].png")
+    (['a.png'], ['a.png', 'b.png'], ['a.png', '2'], ['[draft].png'])
+    """
+    if isinstance(s, list | tuple):
+        return [str(item) for item in s]
+    text = str(s)
+    bare = text.strip()
+    if bare[:1] + bare[-1:] == "[]":
+        items = read_list_items(bare.encode("utf-8", "surrogatepass"))
+        if items is not None:
+            return [item.decode("utf-8", "surrogatepass") for item in items]
+        literal = read_literal(bare)
+        if isinstance(literal, list):
+            return [str(item) for item in literal]
+    return [text]
+
+
+def istype(s: Any, type: type) -> bool:
+    """Whether a value is of a type, or a text that spells one of it.
+
+    >>> istype("12", int), istype("12.5", int), istype("cat", int), istype("[1]", list)
+    (True, False, False, True)
+    """
+    if isinstance(s, type):
+        return True
+    if not isinstance(s, str) or len(s) > MAX_LITERAL_CHARS:
+        return False
+    try:
+        return isinstance(ast.literal_eval(s.strip()), type)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+
+
+def d2df(D: Mapping[str, Any]) -> Frame:  # noqa: N803 - called by that name
+    """A table of one row, with a column for every key, in order."""
+    return pandas().DataFrame({name: [value] for name, value in D.items()})
+
+
+# -- Files that scripts name ``.pkl``: plain values, written as text, so that reading them runs nothing.
+#
+# Scripts keep what a judge has said so far in such files. A real pickle is refused. What JSON has no form for
+# (keys that are no text, tuples, sets) is wrapped in an object that says what it is.
+
+_MARK = "eyechart: plain values, no pickle"
+_KINDS: Mapping[str, type[Any]] = {"dict": dict, "tuple": tuple, "set": set}
+
+
+def write_values(data: Any, path: Path) -> None:
+    """Write numbers, texts, lists, tuples, sets and dicts of them; anything else is refused."""
+    wrapped = _wrapped(data, path.name)
+    with text_file(path) as file:
+        file.write(f"{_MARK}\n{json.dumps(wrapped, ensure_ascii=False)}\n")
+
+
+def read_values(path: Path) -> Any:
+    """What `write_values` wrote."""
+    with path.open("rb") as file:
+        if file.read(len(_MARK)) != _MARK.encode():
+            raise UsageError(
+                f"{path.name}: a pickle, which is not read here, because reading one can run any code",
+                hint="convert it to .json, .jsonl, .tsv or .xlsx where you trust it",
+            )
+    with json_errors(path.name, hint="the file is damaged: remove it"):
+        wrapped = json.loads(read_bytes(path).partition(b"\n")[2])
+        try:
+            return _unwrapped(wrapped)
+        except (KeyError, TypeError) as err:
+            raise ValueError(f"{err}, which is nothing that was written here") from err
+
+
+def _wrapped(value: Any, name: str) -> Any:
+    value = value if isinstance(value, float) else plain(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if getattr(value, "ndim", 0) and not hasattr(value, "columns"):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_wrapped(item, name) for item in value]
+    if isinstance(value, dict):
+        return {"dict": [[_wrapped(key, name), _wrapped(item, name)] for key, item in value.items()]}
+    for kind in ("tuple", "set"):
+        if isinstance(value, _KINDS[kind]):
+            return {kind: [_wrapped(item, name) for item in value]}
+    raise UsageError(
+        f"{name}: a {type(value).__name__} is not written here, because no pickle is read back",
+        hint="write plain values, or a table to .tsv or .xlsx",
+    )
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unwrapped(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    [(kind, items)] = value.items()
+    return _KINDS[kind](_unwrapped(items) if kind != "dict" else map(tuple, _unwrapped(items)))
+
+
+# -- A table as a spreadsheet: text stays text, numbers numbers, and what did not fit is said.
+
+
+def write_frame(frame: Frame, path: Path) -> None:
+    """Write a table to the first sheet of a workbook, without its row numbers."""
+    if len(frame) >= MAX_ROWS:
+        raise DataError(f"{path.name}: a sheet holds {MAX_ROWS:,} rows", hint="write .tsv or .json instead")
+    with new_workbook(path) as book:
+        sheet = book.add_sheet("Sheet1")
+        book.write_row(sheet, 0, [str(name) for name in frame.columns])
+        for number, values in enumerate(frame.itertuples(index=False, name=None), 1):
+            cells = [_cell(value) for value in values]
+            book.write_row(sheet, number, [None if isinstance(cell, bool) else cell for cell in cells])
+            for column, cell in enumerate(cells):
+                if isinstance(cell, bool):
+                    sheet.write_boolean(number, column, cell)
+    if book.n_cut:
+        what = "1 cell was" if book.n_cut == 1 else f"{book.n_cut:,} cells were"
+        note = f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a sheet takes"
+        print_note(f"eyechart: {note}\n  hint: PRED_FORMAT=tsv keeps them whole")
+
+
+def _cell(value: Any) -> Cell:
+    value = plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+# -- A logger in the way of `vlmeval.smp`.
+
+
+class _Stderr(logging.StreamHandler[TextIO]):
+    """Writes to whatever stderr is at that moment, as `print` does."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        self.stream = sys.stderr
+        super().emit(record)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with nothing in it that a terminal would obey."""
+        return visible(super().format(record))
+
+
+def get_logger(name: str, log_file: str | None = None, log_level: int = logging.INFO) -> logging.Logger:
+    """A logger that writes to stderr and, where asked, to a file."""
+    logger = logging.getLogger(name)
+    if not logger.handlers:
+        handlers: list[logging.Handler] = [_Stderr()]
+        if log_file is not None:
+            handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
+        for handler in handlers:
+            handler.setFormatter(logging.Formatter("[%(asctime)s] %(levelname)s - %(name)s: %(message)s"))
+            logger.addHandler(handler)
+        logger.propagate = False
+    logger.setLevel(log_level)
+    return logger
+
+
+_READERS: Mapping[str, Callable[[Path], Any]] = {
+    "tsv": _read_tsv,
+    "csv": _read_csv,
+    "xlsx": _read_xlsx,
+    "json": _read_json,
+    "jsonl": _read_jsonl,
+    "pkl": read_values,
+}
+_WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
+    "tsv": _write_tsv,
+    "csv": _write_csv,
+    "xlsx": _write_xlsx,
+    "json": _write_json,
+    "jsonl": _write_jsonl,
+    "pkl": write_values,
+}
