@@ -35,8 +35,8 @@ def python(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_the_names_lead_to_our_modules() -> None:
     assert door.activate() == {"evalscope": "eyechart", "vlmeval": "eyechart"}
     assert importlib.import_module("vlmeval.smp") is smp
-    assert importlib.import_module("vlmeval.dataset.image_base") is dataset
-    assert importlib.import_module("vlmeval.dataset.image_vqa") is dataset
+    assert importlib.import_module("vlmeval.dataset.image_base").ImageBaseDataset is dataset.ImageBaseDataset
+    assert importlib.import_module("vlmeval.dataset.image_vqa").CustomVQADataset is dataset.CustomVQADataset
     assert importlib.import_module("vlmeval.dataset").CustomVQADataset is dataset.CustomVQADataset
     assert importlib.import_module("vlmeval.smp.file").load is smp.load
     assert importlib.import_module("evalscope.utils.logger").get_logger().name == "evalscope"
