@@ -258,8 +258,8 @@ def _keeping(pair: Pair) -> AbstractContextManager[list[int]]:
 
 
 def _ask(pair: Pair) -> Outcome:
-    from eyechart.compat.vlmeval.smp import dump
     from eyechart.pipelines.vlmevalkit.vlmeval import bridge
+    from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump
     from eyechart.run import evaluate
 
     assert pair.plan is not None
@@ -322,7 +322,7 @@ def _names(frame: Any) -> list[str]:
 @contextmanager
 def _file(pair: Pair, part: Any) -> Iterator[Path]:
     """The file that `evaluate` is to score. What it writes beside a part is moved to its place."""
-    from eyechart.compat.vlmeval.smp import dump
+    from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump
 
     if part is None:
         yield pair.predictions
