@@ -15,6 +15,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({"compat"}),
     frozenset({"pipelines", "catalogue", "baselines"}),
+    frozenset({"console"}),
     frozenset({"run"}),
     frozenset({"benchmarks", "engine", "report"}),
     frozenset({"data", "prompt", "model", "score", "store"}),

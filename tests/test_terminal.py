@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 import eyechart
-from eyechart.cli.output import print_json, print_rich
+from eyechart.console import print_json, print_rich
 from eyechart.errors import DataError
 from eyechart.terminal import UNSAFE, brief, one_line, visible, write
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -23,9 +24,26 @@ class Announcement(NamedTuple):
     name: str
     value: str
 
+    @property
+    def module(self) -> str:
+        """What is imported, without the attribute or the extras that may stand behind it."""
+        return re.split(r"[:\[]", self.value)[0].strip()
+
     def load(self) -> None:
         """Import the module, whose decorators record what was announced."""
-        import_module(re.split(r"[:\[]", self.value)[0].strip())
+        import_module(self.module)
+
+    def read_source(self) -> str:
+        """The text of the module, without importing it; empty where it is no file in a folder of the path."""
+        path = self.module.replace(".", "/")
+        for place in sys.path:
+            for file in (f"{place or '.'}/{path}.py", f"{place or '.'}/{path}/__init__.py"):
+                try:
+                    with open(file, encoding="utf-8") as opened:  # noqa: PTH123 - as below
+                        return opened.read()
+                except (OSError, UnicodeDecodeError):
+                    continue
+        return ""
 
 
 @lru_cache(maxsize=1)

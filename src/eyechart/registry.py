@@ -1,17 +1,18 @@
-"""Names to parts: @benchmark, @scorer, @model, @exporter, and plug-ins that load on the first look-up.
+"""Names to parts: @benchmark, @scorer, @model, @exporter, @command, and plug-ins that load on first use.
 
-A decorator only records. Our own parts and other people's are announced by the same entry points
-(`eyechart.models`, `eyechart.scorers`, `eyechart.benchmarks`, `eyechart.exporters`), whose value is the
-module to import.
+A decorator only records. Built-ins and plug-ins are announced the same way, by entry points
+(`eyechart.models`, `eyechart.scorers`, `eyechart.benchmarks`, `eyechart.exporters`, `eyechart.commands`,
+`eyechart.configurations`, `eyechart.checkups`), whose value is the module to import.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from eyechart.checks import sound_score
 from eyechart.errors import EyechartError, UnknownName
@@ -31,6 +32,9 @@ from eyechart.types import (
     answer_calls,
     refuse_judge_call,
 )
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
 
 T = TypeVar("T")
 
@@ -70,6 +74,11 @@ class Registry(Generic[T]):
     def names(self) -> list[str]:
         """All names, recorded or announced."""
         return sorted({*self._parts, *self._announced()})
+
+    def source_of(self, name: str) -> str:
+        """The text of the module that announces the name, which is not imported."""
+        entry = self._announced().get(name)
+        return entry.read_source() if entry else ""
 
     def _load(self, entry: Announcement) -> None:
         before = dict(self._parts)
@@ -165,12 +174,49 @@ class _NamedJudgedScorer:
         return answer_calls(self.steps(reply, sample), refuse_judge_call)
 
 
+Execute = Callable[["Namespace"], int]  # runs a command, returns its exit code
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A verb of the command line; `add_arguments` declares its flags and returns what executes it."""
+
+    name: str
+    summary: str
+    description: str
+    examples: str
+    add_arguments: Callable[[ArgumentParser], Execute]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigReader:
+    """Another tool's configuration, as a source of `eyechart run`."""
+
+    is_mine: Callable[[Any], bool]  # the content of a file that has the key
+    run: Callable[[str, Any, Namespace], int]  # path, content, the flags beside it; returns the exit code
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """What a pipeline adds to `eyechart model check`: flags, and questions of its own.
+
+    `prepare` takes the flags and the run options; it returns the model that its own flags name, or none, and
+    a function from the model to further cases (`model.checkup.Case`).
+    """
+
+    add_arguments: Callable[[ArgumentParser], None]
+    prepare: Callable[[Namespace, Any], tuple[Model | None, Callable[[Model], list[Any]]]]
+
+
 benchmarks: Registry[BenchmarkFactory] = Registry("benchmark", see="eyechart data list")
 scorers: Registry[Scorer] = Registry("scorer", see="eyechart score --list")
 models: Registry[ModelFactory] = Registry("model", see="eyechart run --help")
 exporters: Registry[Exporter] = Registry("exporter", see="eyechart report --help")
 converters: Registry[Converter] = Registry("converter", see="eyechart data convert --help")
 log_formats: Registry[LogFormat] = Registry("log format", see="eyechart score --help")
+commands: Registry[Command] = Registry("command", see="eyechart --help")
+configurations: Registry[ConfigReader] = Registry("configuration", see="eyechart run --help")
+checkups: Registry[Checkup] = Registry("checkup", see="eyechart model check --help")
 
 
 _published: dict[str, str] = {}  # a data set of the hub or the stem of a file, to the benchmark that reads it
@@ -274,6 +320,37 @@ def log_format(name: str) -> Callable[[LogFormat], LogFormat]:
     The function looks at a `FileSigns` and returns the reader for such a file, or None.
     """
     return lambda function: log_formats.record(name, function)
+
+
+def command(
+    name: str, summary: str, *, description: str = "", examples: str = ""
+) -> Callable[[Callable[[ArgumentParser], Execute]], Callable[[ArgumentParser], Execute]]:
+    """Declare a verb: the function adds arguments to its parser, and returns what executes it.
+
+    Write name and summary as two texts in double quotes: `eyechart --help` reads them from the module's file,
+    because importing every pipeline for a list would take longer than the list.
+    """
+
+    def record(add_arguments: Callable[[ArgumentParser], Execute]) -> Callable[[ArgumentParser], Execute]:
+        commands.record(name, Command(name, summary, description or summary, examples, add_arguments))
+        return add_arguments
+
+    return record
+
+
+def summarise_command(name: str, source: str = "") -> str:
+    r"""The line of `eyechart --help` about a command, from the text of its module where it stands there.
+
+    >>> summarise_command("hello", '@command("hello", "greet a model")\ndef add_arguments(parser): ...')
+    'greet a model'
+    """
+    told = rf'@command\(\s*"{re.escape(name)}",\s*"([^"\\]+)"'
+    if found := re.search(told, source or commands.source_of(name)):
+        return found[1]
+    try:
+        return commands.get(name).summary
+    except EyechartError:  # somebody's plug-in: the others are there all the same
+        return "(cannot be loaded)"
 
 
 _for_own_runs: set[str] = set()  # exporters whose files mean nothing for runs of other benchmarks

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import eyechart as ec
-from eyechart.cli.estimate import tell_estimates
+from eyechart.console import tell_estimates
 from support.command import eyechart
 from support.files import choice_tsv, jsonl
 from support.server import Server

@@ -59,12 +59,59 @@ def test_replies_beside_a_file_of_questions_are_told_where_that_goes(
 
 
 def test_a_verb_alone_is_parsed_as_among_all() -> None:
-    names = list(verbs_of(command.build_parser()))
-    assert names == list(command.VERBS), "the table and what its modules declare"
-    for name in names:
+    together = verbs_of(command.build_parser())
+    assert list(together)[:3] == ["run", "eval", "score"]
+    assert {*together} == {*command.command_names(), "eval"}
+    for name in command.command_names():
         alone = verbs_of(command.build_parser(name))
-        assert name in alone
-        assert alone[name].format_help() == verbs_of(command.build_parser())[name].format_help()
+        assert alone[name].format_help() == together[name].format_help()
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    code = "import sys; from eyechart.cli.main import build_parser; print(build_parser('').format_help()); "
+    names = "print([one for one in sys.modules if one.startswith(('eyechart.cli.', 'eyechart.compat'))])"
+    done = subprocess.run([sys.executable, "-c", code + names], capture_output=True, text=True, check=True)
+    *shown, imported = done.stdout.splitlines()
+    assert "\n".join(shown).strip() == command.build_parser().format_help().strip()
+    assert eval(imported) == ["eyechart.cli.main"]
+
+
+PLUG_IN = """
+from eyechart.registry import command
+
+@command("hello", "greet somebody", examples="  eyechart hello --name Ada")
+def add_arguments(parser):
+    parser.add_argument("--name", default="you", help="whom")
+    return execute
+
+def execute(args):
+    print(f"hello {args.name}")
+    return 0
+"""
+
+
+@pytest.mark.slow
+def test_a_package_adds_a_command(tmp_path: Path) -> None:
+    (tmp_path / "hello_verb.py").write_text(PLUG_IN)
+    info = tmp_path / "hello-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hello\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[eyechart.commands]\nhello = hello_verb\nlost = no_such_module\n")
+
+    def said(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "eyechart", *arguments],
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert "hello        greet somebody\n" in said("--help").stdout
+    assert "lost         (cannot be loaded)\n" in said("--help").stdout
+    assert said("hello", "--name", "Ada").stdout == "hello Ada\n"
+    assert said("hello", "--nam", "Ada").returncode == 2
+    assert "could not be loaded from no_such_module" in said("lost").stderr
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:

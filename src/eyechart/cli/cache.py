@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.arguments import Verbs, add_verb
-from eyechart.cli.output import note, print_json, print_rich
+from eyechart.console import add_verb, note, print_json, print_rich
 from eyechart.errors import UsageError
+from eyechart.registry import Execute, command
 from eyechart.terminal import print_note, print_text
 
 if TYPE_CHECKING:
@@ -25,12 +25,10 @@ replies in their folders: nothing of a run is lost with the cache.
 _MOST_DAYS = 100_000  # before there were computers
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb and its actions."""
-    group = add_verb(
-        verbs, "cache", execute_info, help="replies and pictures kept between runs", description=DESCRIPTION
-    )
-    actions = group.add_subparsers(title="actions", metavar="ACTION", required=True)
+@command("cache", "replies and pictures kept between runs", description=DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the actions of the verb."""
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     info = add_verb(actions, "info", execute_info, help="where it lies, how much is in it, of which models")
     info.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     clear = add_verb(
@@ -47,6 +45,7 @@ def add_parser(verbs: Verbs) -> None:
     )
     clear.add_argument("--images", action="store_true", help="fetched pictures, too")
     clear.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    return execute_info
 
 
 def execute_info(args: argparse.Namespace) -> int:

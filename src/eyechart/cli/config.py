@@ -1,4 +1,4 @@
-"""Runs from a file: ``eyechart run config.yaml`` (also .json, and .py with a dict), ours or EvalScope's."""
+"""Runs from a file: ``eyechart run config.yaml`` (also .json, and .py with a dict)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
+from eyechart.registry import ConfigReader, configurations
 from eyechart.run.config_files import SUFFIXES, load_file
 from eyechart.run.models import Choice, read_model
 from eyechart.run.options import Options
@@ -76,12 +77,12 @@ class Loaded(msgspec.Struct, frozen=True):
     path: str
     content: Any
 
-    @property
-    def is_task(self) -> bool:
-        """Whether it is one of EvalScope's, by its keys."""
-        from eyechart.pipelines.vlmevalkit.evalscope.config import is_task
-
-        return is_task(self.content)
+    def reader(self) -> ConfigReader | None:
+        """Who reads it, where it is another tool's: known by one of the keys that readers announce."""
+        parts = self.content if isinstance(self.content, list) else [self.content]
+        keys = {key for one in parts if isinstance(one, Mapping) for key in one if isinstance(key, str)}
+        readers = (configurations.get(key) for key in configurations.names() if key in keys)
+        return next((one for one in readers if one.is_mine(self.content)), None)
 
 
 def find_config(sources: Sequence[str]) -> Loaded | None:
@@ -97,7 +98,7 @@ def find_config(sources: Sequence[str]) -> Loaded | None:
 def is_config(path: str) -> bool:
     """Whether a source is a configuration rather than data: by its ending, and a .json by its keys.
 
-    A list of EvalScope's tasks is one, too.
+    Another tool's may be a list.
     """
     file = Path(path)
     if file.suffix in (".yaml", ".yml") and not file.exists():
@@ -108,18 +109,14 @@ def is_config(path: str) -> bool:
         return True
     with file.open("rb") as opened:
         begin = opened.read(1 << 16).lstrip()
-    is_list = begin[:1] == b"[" and b'"eval_' in begin  # any other is data, and perhaps too much to be read
-    if not is_list and begin[:1] != b"{":
+    foreign = configurations.names()
+    is_list = begin[:1] == b"[" and any(f'"{key}"'.encode() in begin for key in foreign)
+    if not is_list and begin[:1] != b"{":  # any other is data, and perhaps too much to be read
         return False
-    from eyechart.pipelines.vlmevalkit.evalscope.config import (  # which lead to all of that door
-        SIGNS,
-        is_task,
-    )
-
     content = load_file(file)
     if is_list:
-        return is_task(content)
-    return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *SIGNS})
+        return Loaded(path, content).reader() is not None
+    return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *foreign})
 
 
 def read_config(loaded: Loaded) -> Config:

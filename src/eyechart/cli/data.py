@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.cli import convert
-from eyechart.cli.arguments import Verbs, add_verb, options_of
 from eyechart.cli.flags import add_benchmark_flags, add_data_flags, add_prompt_flags
-from eyechart.cli.output import counting, note, print_json, print_rich
+from eyechart.console import add_verb, counting, note, options_of, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
+from eyechart.registry import Execute, command, converters
+from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from eyechart.types import Benchmark, Sample
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb and its actions."""
-    group = add_verb(verbs, "data", execute_list, help="list, show and check benchmarks and files")
-    actions = group.add_subparsers(title="actions", metavar="ACTION", required=True)
+@command("data", "list, show and check benchmarks and files")
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the actions of the verb."""
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     add_verb(actions, "list", execute_list, help="the catalogue of benchmarks").add_argument(
         "--json", action="store_true", help="one JSON object on stdout"
     )
@@ -56,7 +57,20 @@ def add_parser(verbs: Verbs) -> None:
     check.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     add_benchmark_flags(check)
     add_data_flags(check)
-    convert.add_parser(actions)
+    converting = add_verb(
+        actions,
+        "convert",
+        execute_convert,
+        help="an original data set to the annotation file and pictures that its benchmark reads",
+        description=f"Converts, by name: {', '.join(converters.names())}.",
+        examples="  eyechart data convert vstar vstar_bench/ --out data\n"
+        "  eyechart data convert treebench hf:HaochenWang/TreeBench:train --out data\n",
+    )
+    converting.add_argument("name", metavar="NAME", help="which data set it is")
+    converting.add_argument("source", metavar="SOURCE", help="its file, its folder, or hf:ORG/NAME")
+    converting.add_argument("--out", metavar="DIR", required=True, help="the data folder to write below")
+    converting.add_argument("--force", action="store_true", help="write over what is there")
+    return execute_list
 
 
 def execute_list(args: argparse.Namespace) -> int:
@@ -174,3 +188,15 @@ def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
     for name, value in facts:
         table.add_row(Text(visible(name)), Text(visible(value)))
     return table
+
+
+# -- ``eyechart data convert``: a data set's original to the files that its benchmark reads.
+
+
+def execute_convert(args: argparse.Namespace) -> int:
+    """Convert, and say what to do with the result."""
+    convert = converters.get(args.name)
+    done = convert(args.source, Path(args.out), force=args.force, progress=counting("rows converted"))
+    print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} pictures")
+    note(f"run it with: eyechart run {args.name} --set root={args.out} -m MODEL")
+    return 0

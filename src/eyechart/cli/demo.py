@@ -7,10 +7,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from eyechart.cli.arguments import Verbs, add_verb
-from eyechart.cli.output import print_rich, tell
 from eyechart.cli.run import evaluate_all, worst
+from eyechart.console import print_rich, tell
 from eyechart.errors import UsageError
+from eyechart.registry import Execute, command
 from eyechart.terminal import print_text
 
 DESCRIPTION = """\
@@ -43,11 +43,9 @@ CHOICES = (
 )  # fmt: skip
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs, "demo", execute, help="a first run: no key, no GPU, no download", description=DESCRIPTION
-    )
+@command("demo", "a first run: no key, no GPU, no download", description=DESCRIPTION)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     parser.add_argument(
         "--out", default="runs", metavar="DIR", help="where run folders are kept (default: runs)"
     )
@@ -60,6 +58,7 @@ def add_parser(verbs: Verbs) -> None:
     parser.add_argument("--fresh", action="store_true", help="start over instead of resuming")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress line")
+    return execute
 
 
 def execute(args: argparse.Namespace) -> int:

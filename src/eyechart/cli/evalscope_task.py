@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eyechart.cli.arguments import options_of
-from eyechart.cli.config import Loaded
-from eyechart.cli.output import print_json, stdout_kept_for
+from eyechart.console import options_of, print_json, stdout_kept_for
 from eyechart.errors import UsageError
-from eyechart.pipelines.vlmevalkit.evalscope.config import Task
+from eyechart.pipelines.vlmevalkit.evalscope.config import Task, is_task
+from eyechart.registry import ConfigReader, configurations
 
 # What may be said beside the file: how much, how often, how fast, for how much, and where to.
 _BESIDE = frozenset({
@@ -34,7 +33,7 @@ _FLAGS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
+def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     """Run the task of a file, or its list of tasks.
 
     With --json, the accuracies are one object on stdout; tables go to stderr. Some flags take the place of
@@ -49,8 +48,8 @@ def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
         run_several,
     )
 
-    options = _beside(config, args)
-    said = read_tasks(config.content)
+    options = _beside(path, args)
+    said = read_tasks(content)
     tasks = [_changed(task, options, args) for task in (said if isinstance(said, list) else [said])]
     if args.dry_run:
         return _estimate(tasks, as_json=args.json)
@@ -69,14 +68,14 @@ def run_evalscope(config: Loaded, args: argparse.Namespace) -> int:
     return 1 if any(one.n_failed for one in results) else 0
 
 
-def _beside(config: Loaded, args: argparse.Namespace) -> dict[str, Any]:
+def _beside(path: str, args: argparse.Namespace) -> dict[str, Any]:
     """The flags that were given; those that change who is asked, or how, are refused."""
     options = options_of(args)
     if args.models:
-        raise _refusal("--model", f"write it into {config.path}: model")
+        raise _refusal("--model", f"write it into {path}: model")
     for name in sorted(options.keys() - _BESIDE):
         own = f"eyechart run DATA -m openai/NAME {_flag(name)} … asks the same data without the task"
-        raise _refusal(_flag(name), f"write it into {config.path}: {_KEYS[name]}" if name in _KEYS else own)
+        raise _refusal(_flag(name), f"write it into {path}: {_KEYS[name]}" if name in _KEYS else own)
     return options
 
 
@@ -109,7 +108,7 @@ def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> T
 
 def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
     """Say what the tasks would take, and start none."""
-    from eyechart.cli.estimate import tell_estimates
+    from eyechart.console import tell_estimates
     from eyechart.pipelines.vlmevalkit.evalscope.job import plan_only
     from eyechart.run.estimate import estimate
 
@@ -117,3 +116,10 @@ def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
         estimates = [estimate(plan) for task in tasks for plan in plan_only(task)]
     tell_estimates(estimates, as_json=as_json)
     return 0
+
+
+for key in (
+    "eval_config",
+    "eval_backend",
+):  # the keys by which a task is known, as pyproject.toml announces them
+    configurations.record(key, ConfigReader(is_mine=is_task, run=run_evalscope))

@@ -8,8 +8,8 @@ import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
-from eyechart.cli.output import note, print_json, print_rich, remark, stdout_kept_for
+from eyechart.console import load_dotenv, note, print_json, print_rich, remark, stdout_kept_for
+from eyechart.registry import Execute, command
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,16 +30,14 @@ EXAMPLES = """\
 """
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs,
-        "insight",
-        execute,
-        help="InSight-o3's evaluation, with its arguments and files",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+@command(
+    "insight",
+    "InSight-o3's evaluation, with its arguments and files",
+    description=DESCRIPTION,
+    examples=EXAMPLES,
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     _add_questions(parser)
     _add_model(parser)
     _add_judge(parser)
@@ -55,6 +53,7 @@ def add_parser(verbs: Verbs) -> None:
     group.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 128)")
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
+    return execute
 
 
 def _add_questions(parser: argparse.ArgumentParser) -> None:

@@ -7,29 +7,16 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import NoReturn
 
-from eyechart import __version__
-from eyechart.cli import (
-    cache,
-    data,
-    demo,
-    exec,
-    insight,
-    model,
-    multi,
-    multi_metrics,
-    output,
-    report,
-    run,
-    score,
-    show,
-    vlmeval,
-)
+from eyechart import __version__, console
+from eyechart.console import add_verb
 from eyechart.errors import EyechartError, UsageError
+from eyechart.plugins import Announcement
+from eyechart.registry import Command, commands, summarise_command
 from eyechart.terminal import brief, print_error, visible
 
 ABOUT = """\
@@ -48,23 +35,34 @@ examples:
 exit codes: 0 all is well, 1 some samples failed, 2 wrong usage or bad input, 130 interrupted (resumable)
 """
 
-# In the order of the help.
-VERBS: Mapping[str, ModuleType] = {
-    "run": run,
-    "eval": run,
-    "score": score,
-    "report": report,
-    "show": show,
-    "data": data,
-    "model": model,
-    "cache": cache,
-    "demo": demo,
-    "exec": exec,
-    "insight": insight,
-    "multi": multi,
-    "multi-metrics": multi_metrics,
-    "vlmeval": vlmeval,
-}
+# The commands of the core, in the order of the help, each a module here; those of pipelines and plug-ins
+# follow, from the entry points `eyechart.commands`.
+CORE = ("run", "score", "report", "show", "data", "model", "cache", "demo")
+ALIASES = {"eval": "run"}
+
+
+def command_names() -> list[str]:
+    """The commands there are, in the order of the help."""
+    return [*CORE, *(name for name in commands.names() if name not in CORE)]
+
+
+def find_command(name: str) -> Command:
+    """A command, whose module is imported now and not before."""
+    if name in CORE:
+        import_module(_module(name))
+    return commands.get(name)
+
+
+def _module(name: str) -> str:
+    return f"eyechart.cli.{name}"
+
+
+def _aliases(name: str) -> list[str]:
+    return [alias for alias, meant in ALIASES.items() if meant == name]
+
+
+def _summary(name: str) -> str:
+    return summarise_command(name, Announcement(name, _module(name)).read_source() if name in CORE else "")
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,8 +87,8 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"unrecognized arguments: {' '.join(unknown)}", hint=hint)
 
 
-def build_parser(verb: str = "") -> argparse.ArgumentParser:
-    """The whole command line, or as much of it as one verb needs; `--help` of each verb teaches it."""
+def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line; or as much of it as one verb needs; or, for "", the list of verbs alone."""
     parser = Parser(
         prog="eyechart",
         description=ABOUT,
@@ -100,21 +98,32 @@ def build_parser(verb: str = "") -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"eyechart {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
-    for module in [VERBS[verb]] if verb in VERBS else dict.fromkeys(VERBS.values()):
-        module.add_parser(verbs)
+    for name in [verb] if verb else command_names():
+        if verb == "":
+            verbs.add_parser(name, help=_summary(name), aliases=_aliases(name))
+            continue
+        found = find_command(name)
+        of_verb = add_verb(
+            verbs,
+            name,
+            help=found.summary,
+            aliases=_aliases(name),
+            description=found.description,
+            examples=found.examples,
+        )
+        of_verb.set_defaults(execute=found.add_arguments(of_verb))
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     _open_closed_streams()
-    output.n_printed = 0
+    console.n_printed = 0
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         if not words or words[0] == "help":
             words = [*words[1:2], "--help"]
-        refuse_unknown_command(words[0])
-        args, unknown = build_parser(*words[:1]).parse_known_args(words)
+        args, unknown = build_parser(_verb(words[0])).parse_known_args(words)
         if unknown:
             args.parser.unrecognized(unknown)
         return int(args.execute(args))
@@ -133,13 +142,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _ended(EyechartError(f"a mistake of ours: {type(err).__name__}: {err}", hint=hint), 2, words)
 
 
-def refuse_unknown_command(word: str) -> None:
-    """Name the nearest command, or the one that takes what was typed."""
-    if word in VERBS or word.startswith("-"):
-        return
+def _verb(word: str) -> str:
+    """The command that the first word means; "" for a flag, which is one of the whole command's."""
+    verb = ALIASES.get(word, word)
+    if verb in CORE or verb in commands.names():
+        return verb
+    if word.startswith("-"):
+        return ""
     from eyechart.registry import did_you_mean
 
-    hint = did_you_mean(word, list(VERBS), otherwise=f"there are: {', '.join(VERBS)}", see="eyechart --help")
+    names = [one for name in command_names() for one in (name, *_aliases(name))]
+    hint = did_you_mean(word, names, otherwise=f"there are: {', '.join(names)}", see="eyechart --help")
     if Path(word).exists():
         hint = f"to evaluate a model on it: eyechart run {word} -m MODEL"
     raise UsageError(f"unknown command {word!r}", hint=hint)
@@ -148,9 +161,9 @@ def refuse_unknown_command(word: str) -> None:
 def _ended(err: EyechartError, code: int, words: Sequence[str]) -> int:
     """Say why, if anybody listens; the exit code says it anyhow."""
     print_error(f"eyechart: {err}")
-    if _wants_json(words) and not output.n_printed:
+    if _wants_json(words) and not console.n_printed:
         with contextlib.suppress(OSError, ValueError):
-            output.print_json({"error": err.message, "hint": err.hint, "exit_code": code})
+            console.print_json({"error": err.message, "hint": err.hint, "exit_code": code})
     return code
 
 

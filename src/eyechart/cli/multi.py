@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
-from eyechart.cli.multi_flags import add_flags, flag_names, given
-from eyechart.cli.output import note, print_json, print_rich, stdout_kept_for
-from eyechart.errors import EyechartError, ModelError, StoreError
+from eyechart.console import load_dotenv, note, pairs, print_json, print_rich, stdout_kept_for
+from eyechart.errors import EyechartError, ModelError, StoreError, UsageError, listed
+from eyechart.registry import Checkup, Execute, checkups, command
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
     from eyechart.compat.multi.inference import Finished
+    from eyechart.compat.multi.scoring import Metrics
+    from eyechart.model.checkup import Case
+    from eyechart.run.options import Options
+    from eyechart.types import Model
+
 
 DESCRIPTION = """\
 MULTI's own inference step: the arguments of its eval.py, by their names and with their meanings.
@@ -49,17 +55,13 @@ _NAMES = {
 }
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs,
-        "multi",
-        execute,
-        help="MULTI's inference step, with its own arguments",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+@command(
+    "multi", "MULTI's inference step, with its own arguments", description=DESCRIPTION, examples=EXAMPLES
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     add_flags(parser)
+    return execute
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -140,3 +142,338 @@ def _tell(finished: Finished, *, as_json: bool) -> None:
         if trouble:
             note(trouble)
     note(f"predictions: {finished.predictions}")
+
+
+# -- The arguments of MULTI's own inference step, as argparse is told of them.
+
+_Flags = list[tuple[tuple[str, ...], dict[str, Any]]]
+
+# (names, what argparse is told besides) in the order of the original's own help.
+_FILES: _Flags = [
+    (("--problem_file",), {"metavar": "FILE", "help": "the questions, with or without answers"}),
+    (("--knowledge_file",), {"metavar": "FILE", "help": "MULTI-Extend: knowledge behind the questions"}),
+    (("--caption_file",), {"metavar": "FILE", "help": "captions or OCR texts, for --input_type 1"}),
+    (("--output_dir",), {"metavar": "DIR", "help": "the parent of run folders (default: ../results)"}),
+    (("--output_name",), {"metavar": "NAME", "help": "the run folder's name (default: generated)"}),
+    (("--exp_name",), {"metavar": "NAME", "help": "stands before the generated name"}),
+    (
+        ("--checkpoint_dir",),
+        {
+            "metavar": "DIR",
+            "help": "go on with that run: its args.json counts, only --api_key is taken from here; "
+            "asks only for what is missing or failed",
+        },
+    ),
+]
+_MODEL: _Flags = [
+    (("--model", "-m"), {"metavar": "MODEL", "help": "see above"}),
+    (("--model_version", "-v"), {"metavar": "NAME", "help": "the model's name at its endpoint"}),
+    (("--model_dir", "-d"), {"metavar": "DIR", "help": "weights, handed to the evaluator class"}),
+    (("--cuda_device", "-c"), {"metavar": "MAP", "help": "device_map of the class (default: auto)"}),
+    (("--api_key",), {"metavar": "KEY", "help": "default: $OPENAI_API_KEY; never written anywhere"}),
+    (
+        ("--api_url",),
+        {
+            "metavar": "URL",
+            "help": "with or without /chat/completions (default: $OPENAI_BASE_URL, or OpenAI's)",
+        },
+    ),
+    (("--use_modelscope",), {"help": "the original's module that ends in _ms"}),
+    (
+        ("--num_workers", "-n"),
+        {
+            "type": int,
+            "metavar": "N",
+            "help": "questions at once (default: 1); classes: only with -v, or as max_concurrency says",
+        },
+    ),
+]
+_PROMPT: _Flags = [
+    (
+        ("--input_type",),
+        {
+            "type": int,
+            "metavar": "T",
+            "help": "0 words alone (default), 1 captions, 2 pictures; 3 is refused",
+        },
+    ),
+    (("--in_turn",), {"help": "questions with several pictures in rounds"}),
+    (("--cot",), {"help": "ask for reasoning first; not for open questions"}),
+    (("--no_background",), {"help": "without the sentence that names role and subject"}),
+    (("--no_sys",), {"help": "nothing before the question"}),
+    (("--few_shot", "-k"), {"type": int, "metavar": "K", "help": "not 0: one example before the question"}),
+    (("--cap_in_cnt",), {"help": "captions in the text instead of behind it"}),
+    (("--lang",), {"choices": ["zh", "en"], "help": "of the prompt (default: zh)"}),
+    (("--blank_image",), {"help": "a black picture with questions that have none (input type 2)"}),
+]
+_CHOICE: _Flags = [
+    (
+        ("--questions_type", "--question_type"),
+        {
+            "metavar": "LIST",
+            "help": "0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2; of a --subset all)",
+        },
+    ),
+    (
+        ("--image_type",),
+        {"metavar": "LIST", "help": "questions with 0, 1, 2 or more pictures (default: all)"},
+    ),
+    (
+        ("--subset",),
+        {"metavar": "FILE", "help": "a list of ids: only these questions, e.g. MULTI-Elite"},
+    ),
+    (("--subject",), {"metavar": "CODE", "help": "the beginning of the ids, e.g. czsx"}),
+    (
+        ("--eval_num",),
+        {"type": int, "metavar": "N", "help": "the first N, after all else (default: -1, all)"},
+    ),
+    (("--random",), {"help": "shuffle first; seeded, so always alike (--set seed=N)"}),
+]
+_OTHER: _Flags = [
+    (
+        ("--save_every",),
+        {
+            "type": int,
+            "metavar": "N",
+            "help": "copy the predictions into checkpoints/ after about every N answers (default: 100; "
+            "-1: never). Every answer is safe at once, whatever N is",
+        },
+    ),
+    (("--model_list", "-l"), {"help": "print the names that --model knows, and stop"}),
+    (("--debug",), {"help": "stop after the questions are built; asks and writes nothing"}),
+]
+_GROUPS = {
+    "the files": _FILES,
+    "the model": _MODEL,
+    "the question": _PROMPT,
+    "which questions": _CHOICE,
+    "the run": _OTHER,
+}
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Declare them, and those that the original lacks."""
+    for title, flags in _GROUPS.items():
+        group = parser.add_argument_group(title)
+        for names, more in flags:
+            kind = more if "metavar" in more or "choices" in more else {**more, "action": "store_true"}
+            group.add_argument(*names, default=argparse.SUPPRESS, **kind)
+    group = parser.add_argument_group("besides, of eyechart's own")
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="own",
+        help="an option that the original lacks: wording, split_sys, seed, image_root, renumbering, ...",
+    )
+    group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    group.add_argument(
+        "--no-cache",
+        action="store_false",
+        dest="cache",
+        help="ask again what other runs asked before, and keep nothing for others",
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
+
+
+def given(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments that were said, by their published names."""
+    names = [flag[0].removeprefix("--") for flags in _GROUPS.values() for flag, _ in flags]
+    said = {name: getattr(args, name) for name in names if hasattr(args, name)}
+    return {**said, "set": pairs(args.own, flag="--set")} if args.own else said
+
+
+def flag_names() -> set[str]:
+    """All flags that the verb has, as advice may name them."""
+    theirs = {name for flags in _GROUPS.values() for names, _ in flags for name in names}
+    return theirs | {"--set", "--json", "--no-cache", "--quiet"}
+
+
+# -- ``eyechart multi-metrics``: MULTI's metrics step on files.
+
+METRICS_DESCRIPTION = """\
+MULTI's own metrics step: scores a prediction file against the problem file with answers, and writes
+score.json and detail.json beside the predictions; with --detail also statistics.csv, summary.md and its
+charts. Verdicts are those of the official code. Questions that are not in the prediction file do not
+count, as published. Open questions need the extra multi.
+"""
+
+_REFUSED_METRICS = {
+    "reference_file": "it ends the original's program with an error: relative scores never worked there",
+    "reference_dir": "it does nothing in the original",
+    "only_past": "it does nothing in the original",
+}
+
+
+@command(
+    "multi-metrics",
+    "MULTI's metrics step, with its own arguments",
+    description=METRICS_DESCRIPTION,
+    examples="  eyechart multi-metrics --label_file ../data/problem.json "
+    "--prediction_file results/prediction.json --detail --answer_position end\n",
+)
+def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
+    parser.add_argument("--label_file", metavar="FILE", help="the problem file that has the answers")
+    parser.add_argument("--prediction_file", metavar="FILE", help="prediction.json, or one of any other name")
+    parser.add_argument("--detail", action="store_true", help="the tables, too: printed, and as files")
+    parser.add_argument(
+        "--answer_position",
+        choices=["start", "end"],
+        default="start",
+        help="which letters of a prediction count: the first (default), or the last, for models that reason",
+    )
+    parser.add_argument(
+        "--output_dir", metavar="DIR", help="of eyechart's own: where the files go (default: beside)"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    for name in ("reference_file", "reference_dir"):
+        parser.add_argument(f"--{name}", metavar="PATH", help="refused, with the reason")
+    parser.add_argument("--only_past", action="store_true", help="refused, with the reason")
+    return execute_metrics
+
+
+def execute_metrics(args: argparse.Namespace) -> int:
+    """Score, print what the official step prints, and say which files there are."""
+    from eyechart.compat.multi import metrics
+
+    for name, reason in _REFUSED_METRICS.items():
+        if getattr(args, name):
+            raise UsageError(f"--{name} is refused: {reason}", hint="leave it out")
+    for name in ("label_file", "prediction_file"):
+        if not getattr(args, name):
+            raise UsageError(f"--{name} is missing", hint="eyechart multi-metrics --help shows an example")
+    found = metrics(
+        args.label_file,
+        args.prediction_file,
+        detail=args.detail,
+        answer_position=args.answer_position,
+        output_dir=args.output_dir,
+    )
+    if args.json:
+        print_json(_metrics_json(found, args.answer_position))
+    else:
+        print_text("\n".join(found.lines))
+        if args.detail:
+            print_text("\n" + "\n\n".join("\n".join(lines) for lines in found.tables.values()))
+    for text in found.notes:
+        note(text)
+    if not args.json:
+        names = [path.name for path in found.files]
+        note(f"result files: {found.files[0].parent} ({listed(names, len(names))})")
+    return 0
+
+
+def _metrics_json(found: Metrics, answer_position: str) -> dict[str, Any]:
+    return {
+        "score": found.score / found.total if found.total else None,
+        "points": found.score,
+        "total": found.total,
+        "n": found.n,
+        "answer_position": answer_position,
+        "summary": found.summary,
+        "unscored": list(found.unlabelled),
+        "left_out": list(found.unknown),
+        "files": [str(path) for path in found.files],
+    }
+
+
+# -- MULTI's part of ``eyechart model check``: its kinds of questions, and the arguments of its own tester.
+
+# Arguments of MULTI's tester, as argparse is told of them: the model, as for `eyechart multi`; the prompts.
+_TESTER_MODEL: dict[tuple[str, ...], dict[str, Any]] = {
+    ("--model", "-m"): {"metavar": "MODEL", "help": "the same as MODEL, or a name of MULTI's list"},
+    ("--model_dir", "-d", "-p"): {"metavar": "DIR", "help": "weights, handed to the evaluator class"},
+    ("--model_version", "-v"): {"metavar": "NAME", "help": "the model's name at its endpoint"},
+    ("--cuda_device", "-c"): {"metavar": "MAP", "help": "device_map of the class (default: auto)"},
+    ("--api_url",): {"metavar": "URL", "help": "of the endpoint, handed to the evaluator class"},
+    ("--use_modelscope",): {"action": "store_true", "help": "the original's module that ends in _ms"},
+}
+_TESTER_PROMPT: dict[tuple[str, ...], dict[str, Any]] = {
+    ("--in_turn",): {"action": "store_true", "help": "questions with several images in rounds"},
+    ("--cot",): {"action": "store_true", "help": "ask for reasoning first"},
+    ("--few_shot", "-k"): {"type": int, "metavar": "K", "help": "not 0: one example before the question"},
+    ("--blank_image",): {"action": "store_true", "help": "a black image with questions that have none"},
+}
+
+
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags that are about MULTI's questions."""
+    parser.add_argument(
+        "--multi", action="store_true", help="the kinds of MULTI's questions, too (evaluator classes: always)"
+    )
+    parser.add_argument("--lang", "-l", choices=["zh", "en"], help="of MULTI's questions (default: both)")
+    tester = parser.add_argument_group("as MULTI's model_tester.py")
+    for names, more in (_TESTER_MODEL | _TESTER_PROMPT).items():
+        tester.add_argument(*names, default=argparse.SUPPRESS, **more)
+    tester.add_argument("--api_key", default=argparse.SUPPRESS, metavar="KEY", help="the same as --api-key")
+    tester.add_argument(
+        "--input_type",
+        type=int,
+        choices=[0, 1, 2],
+        help="only what is asked in words, with captions, with images",
+    )
+
+
+def prepare_check(
+    args: argparse.Namespace, options: Options
+) -> tuple[Model | None, Callable[[Model], list[Case]]]:
+    """The model that the tester's arguments mean, and the questions for those who are to answer them."""
+    tested = _said(args, _TESTER_MODEL)
+    if tested:
+        model, split_sys = _tested_model(args, tested, options)
+        return model, lambda _: _check_cases(args, split_sys=split_sys)
+    return None, lambda model: _check_cases_for(args, model)
+
+
+def _check_cases_for(args: argparse.Namespace, model: Model) -> list[Case]:
+    from eyechart.types import capabilities_of
+
+    stated = capabilities_of(model)
+    if args.multi or stated.takes_rounds:
+        # As `eyechart multi` asks them: endpoints get a system message, classes one text.
+        return _check_cases(args, split_sys=stated.is_endpoint)
+    if args.lang or _said(args, _TESTER_PROMPT) or args.input_type is not None:
+        raise UsageError("--lang and the tester's arguments are for MULTI's questions", hint="add --multi")
+    return []
+
+
+def _check_cases(args: argparse.Namespace, *, split_sys: bool) -> list[Case]:
+    from eyechart.compat.multi.tester import LANGUAGES, multi_cases
+
+    prompt = _said(args, _TESTER_PROMPT)
+    languages = [lang for lang in LANGUAGES if args.lang in (None, lang)]
+    return [
+        one
+        for lang in languages
+        for one in multi_cases(lang, split_sys=split_sys, input_type=args.input_type, options=prompt)
+    ]
+
+
+def _said(args: argparse.Namespace, flags: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+    names = [flag[0].removeprefix("--") for flag in flags]
+    return {name: getattr(args, name) for name in names if hasattr(args, name)}
+
+
+def _tested_model(args: argparse.Namespace, said: dict[str, Any], options: Options) -> tuple[Model, bool]:
+    """The model that the tester's arguments mean, and whether its prompts have a system message."""
+    from eyechart.compat.multi.arguments import Arguments
+    from eyechart.compat.multi.models import choose_model
+    from eyechart.run.plan import find_model
+
+    if args.spec and said.setdefault("model", args.spec) != args.spec:
+        raise UsageError(f"two models are given: {args.spec} and {said['model']}", hint="leave one out")
+    input_type = (
+        {} if args.input_type in (None, 1) else {"input_type": args.input_type}
+    )  # 1 needs no file here
+    chosen = choose_model(Arguments.of({**said, **input_type}))
+    for text in chosen.notes:
+        note(text)
+    chosen = replace(chosen, params={**chosen.params, **options.params})
+    options = replace(options, **chosen.options)
+    model = chosen.model(options)
+    return find_model(model, options) if isinstance(model, str) else model, chosen.split_sys
+
+
+checkups.record("multi", Checkup(add_arguments=add_check_arguments, prepare=prepare_check))

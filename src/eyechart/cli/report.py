@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.cli.arguments import Verbs, add_verb, find_run
-from eyechart.cli.output import changes_table, note, print_json, print_rich
+from eyechart.console import changes_table, find_run, note, print_json, print_rich
 from eyechart.errors import StoreError, UsageError
+from eyechart.registry import Execute, command
 
 if TYPE_CHECKING:
     from eyechart.run.record import Run
@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs,
-        "report",
-        execute,
-        help="a run's table, and its samples as XLSX, CSV, JSONL, Parquet or JSON",
-        examples="  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
-        "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
-    )
+@command(
+    "report",
+    "a run's table, and its samples as XLSX, CSV, JSONL, Parquet or JSON",
+    examples="  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
+    "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     parser.add_argument("run", metavar="RUN", help="a run folder; of a folder with several runs the newest")
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
@@ -53,6 +51,7 @@ def add_parser(verbs: Verbs) -> None:
         metavar="FILE",
         help="the numbers as JSON on stdout; with FILE, numbers and samples into it",
     )
+    return execute
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.arguments import ModelsAction, Verbs, add_verb, load_dotenv, options_of
 from eyechart.cli.flags import (
     add_benchmark_flags,
     add_bill_flags,
@@ -16,8 +15,9 @@ from eyechart.cli.flags import (
     add_prompt_flags,
     add_verdict_flags,
 )
-from eyechart.cli.output import note, stdout_kept_for, tell
+from eyechart.console import ModelsAction, load_dotenv, note, options_of, stdout_kept_for, tell
 from eyechart.errors import EyechartError, UsageError
+from eyechart.registry import Execute, command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,17 +50,9 @@ EXAMPLES = """\
 """
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs,
-        "run",
-        execute,
-        aliases=["eval"],
-        help="ask, score, report: sources times models",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+@command("run", "ask, score, report: sources times models", description=DESCRIPTION, examples=EXAMPLES)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="what to ask; several are run in turn")
     parser.add_argument(
         "--data", action="extend", nargs="+", default=[], metavar="SOURCE", help="the same as SOURCE"
@@ -85,6 +77,7 @@ def add_parser(verbs: Verbs) -> None:
     add_pace_flags(parser)
     add_bill_flags(parser)
     _add_run_flags(parser)
+    return execute
 
 
 def _add_selection_flags(parser: argparse.ArgumentParser) -> None:
@@ -146,10 +139,8 @@ def execute(args: argparse.Namespace) -> int:
     runs: list[Run] = []
     with stdout_kept_for(is_json=args.json):
         loaded = find_config([*args.sources, *args.data])
-    if loaded is not None and loaded.is_task:
-        from eyechart.cli.evalscope_task import run_evalscope
-
-        return run_evalscope(loaded, args)
+    if loaded is not None and (reader := loaded.reader()) is not None:
+        return reader.run(loaded.path, loaded.content, args)
     config = None
     if loaded is not None:
         from eyechart.cli.config import read_config
@@ -172,7 +163,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _estimate(args: argparse.Namespace, config: Config | None) -> int:
     """Say what the runs would take, and start none."""
-    from eyechart.cli.estimate import tell_estimates
+    from eyechart.console import tell_estimates
     from eyechart.run.estimate import estimate, without_key
     from eyechart.run.models import choose_models
 

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.arguments import Verbs, add_verb, find_run, load_dotenv, options_of
 from eyechart.cli.flags import (
     add_benchmark_flags,
     add_bill_flags,
@@ -14,8 +13,19 @@ from eyechart.cli.flags import (
     add_pace_flags,
     add_verdict_flags,
 )
-from eyechart.cli.output import changes_table, note, print_json, print_rich, remark, tell
+from eyechart.console import (
+    changes_table,
+    find_run,
+    load_dotenv,
+    note,
+    options_of,
+    print_json,
+    print_rich,
+    remark,
+    tell,
+)
 from eyechart.errors import EyechartError, UsageError
+from eyechart.registry import Execute, command
 from eyechart.run.options import VERDICT_OPTIONS
 from eyechart.types import JudgedScorer
 
@@ -40,20 +50,18 @@ _HOW_A_JUDGE_IS_ASKED = (
 )  # fmt: skip
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs,
-        "score",
-        execute,
-        help="score stored replies again, or a file of replies",
-        description=DESCRIPTION,
-        examples="  eyechart score runs/mine/openai-m-1a2b3c4d --scorer choice-vlmevalkit\n"
-        "  eyechart score --benchmark mine.tsv --replies replies.jsonl\n"
-        "  eyechart score --benchmark infochartqa --replies model_response.json\n"
-        "  eyechart score --benchmark mmbench-dev-en --replies model_MMBench_DEV_EN.xlsx\n"
-        "  eyechart score --replies logs/2026-11-15_mmmu.json\n",
-    )
+@command(
+    "score",
+    "score stored replies again, or a file of replies",
+    description=DESCRIPTION,
+    examples="  eyechart score runs/mine/openai-m-1a2b3c4d --scorer choice-vlmevalkit\n"
+    "  eyechart score --benchmark mine.tsv --replies replies.jsonl\n"
+    "  eyechart score --benchmark infochartqa --replies model_response.json\n"
+    "  eyechart score --benchmark mmbench-dev-en --replies model_MMBench_DEV_EN.xlsx\n"
+    "  eyechart score --replies logs/2026-11-15_mmmu.json\n",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder")
     parser.add_argument("--list", action="store_true", help="the scorers there are")
     parser.add_argument(
@@ -75,6 +83,7 @@ def add_parser(verbs: Verbs) -> None:
     add_bill_flags(parser, with_dry_run=False)
     add_benchmark_flags(parser)
     add_data_flags(parser)
+    return execute
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import argparse
 
-from eyechart.cli.arguments import Verbs, add_verb, find_run
-from eyechart.cli.output import print_json, print_rich
+from eyechart.console import find_run, print_json, print_rich
+from eyechart.registry import Execute, command
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs,
-        "show",
-        execute,
-        help="one sample in full: prompt, pictures, reply, why this score",
-        examples="  eyechart show runs/demo/baseline-look-1a2b3c4d charts-cups-1\n"
-        "  eyechart show runs/demo/baseline-look-1a2b3c4d '#3'      the third one\n",
-    )
+@command(
+    "show",
+    "one sample in full: prompt, pictures, reply, why this score",
+    examples="  eyechart show runs/demo/baseline-look-1a2b3c4d charts-cups-1\n"
+    "  eyechart show runs/demo/baseline-look-1a2b3c4d '#3'      the third one\n",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     parser.add_argument("run", metavar="RUN", help="a run folder; of a folder with several runs the newest")
     parser.add_argument("sample", metavar="SAMPLE", help="its id, or #N for the N-th")
     parser.add_argument("--trial", type=int, default=0, metavar="K", help="which trial, counted from 0")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    return execute
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
-from eyechart.cli.output import note
+from eyechart.console import load_dotenv, note
+from eyechart.registry import Execute, command
 
 DESCRIPTION = """\
 VLMEvalKit's run.py by its own flags: models times data sets, asked and scored by its rules. The files
@@ -30,20 +30,14 @@ EXAMPLES = """\
 """
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs,
-        "vlmeval",
-        execute,
-        help="VLMEvalKit's run.py: its flags, its files",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+@command("vlmeval", "VLMEvalKit's run.py: its flags, its files", description=DESCRIPTION, examples=EXAMPLES)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     _add_what(parser)
     _add_model_flags(parser)
     _add_judge_flags(parser)
     _add_other_flags(parser)
+    return execute
 
 
 def _add_what(parser: argparse.ArgumentParser) -> None:

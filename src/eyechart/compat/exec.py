@@ -12,8 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from eyechart.cli.arguments import Verbs, add_verb, load_dotenv
+from eyechart.console import load_dotenv
 from eyechart.errors import EyechartError, UsageError
+from eyechart.registry import Execute, command
 from eyechart.terminal import print_note
 
 DESCRIPTION = """\
@@ -34,20 +35,19 @@ NOTES: Mapping[str, str] = {
 }
 
 
-def add_parser(verbs: Verbs) -> None:
-    """Declare the verb."""
-    parser = add_verb(
-        verbs,
-        "exec",
-        execute,
-        help="run a script written for EvalScope, VLMEvalKit or InfoChartQA",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+@command(
+    "exec",
+    "run a script written for EvalScope, VLMEvalKit or InfoChartQA",
+    description=DESCRIPTION,
+    examples=EXAMPLES,
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
     parser.add_argument("-m", "--module", action="store_true", help="SCRIPT is the name of a module")
     parser.add_argument("-q", "--quiet", action="store_true", help="do not say who provides which name")
     parser.add_argument("script", metavar="SCRIPT", help="a Python file")
     parser.add_argument("args", nargs=argparse.REMAINDER, metavar="ARGS", help="what the script is given")
+    return execute
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -1,0 +1,429 @@
+"""What commands share: declaring a verb, reading its flags, and printing text, JSON and tables."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from eyechart.errors import UsageError, listed
+from eyechart.terminal import UNSAFE, print_note, show_status, visible, write
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from eyechart.run.estimate import Estimate
+    from eyechart.run.record import Run
+    from eyechart.run.rescore import Change
+
+
+Verbs = Any  # argparse keeps the type of its sub-parsers to itself
+
+
+def add_verb(
+    verbs: Verbs,
+    name: str,
+    execute: Callable[[argparse.Namespace], int] | None = None,
+    *,
+    help: str,
+    description: str = "",
+    examples: str = "",
+    aliases: Sequence[str] = (),
+) -> argparse.ArgumentParser:
+    """A sub-command with a description that teaches and examples that run."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=help,
+        aliases=list(aliases),
+        description=description or help,
+        epilog=f"examples:\n{examples}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(execute=execute, parser=parser)
+    return parser
+
+
+# Flags whose values are options of the run under the same name.
+_PLAIN = (
+    "base_url", "endpoint_name", "api_key", "api_key_env", "temperature", "max_tokens", "seed", "timeout_s",
+    "format", "encoding", "cells",
+    "image_root", "allow_urls", "allow_private_urls", "limit", "trials", "input", "system", "max_pixels",
+    "max_side", "scorer", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "cache",
+    "prices", "max_cost", "max_total_tokens", "out", "fresh", "read_as", "parity", "prompt_template",
+    "jpeg_quality", "pass_urls", "circular", "separate_trials", "also_scorers", "judge", "judge_base_url",
+    "judge_api_key", "judge_api_key_env", "judge_endpoint_name", "judge_prompts",
+)  # fmt: skip
+
+
+def options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The options that flags name; what was not said is left to the defaults."""
+    said: dict[str, Any] = {name: getattr(args, name, None) for name in _PLAIN}
+    said["params"] = parameters(getattr(args, "params", []))
+    said["judge_params"] = parameters(getattr(args, "judge_params", []), flag="--judge-param")
+    said["settings"] = pairs(getattr(args, "settings", []), flag="--set")
+    said["fields"] = columns(getattr(args, "fields", []))
+    said["where"] = pairs(getattr(args, "where", []), flag="--where")
+    said["ids"] = id_list(getattr(args, "ids", []))
+    if getattr(args, "quiet", False):
+        said["progress"] = False
+    return {name: value for name, value in said.items() if value not in (None, {}, [])}
+
+
+def pairs(given: Sequence[str], *, flag: str) -> dict[str, str]:
+    """Turn ``NAME=VALUE`` texts into a mapping.
+
+    >>> pairs(["category=map", "split=dev"], flag="--where")
+    {'category': 'map', 'split': 'dev'}
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{flag} {text!r} is not of the form NAME=VALUE")
+        if name.strip() in found:
+            either = f"one of several values: {flag} {name}={found[name.strip()]},{value}"
+            hint = either if flag == "--where" else "leave one of them out"
+            raise UsageError(f"{flag} {name.strip()}=... is given twice", hint=hint)
+        found[name.strip()] = value
+    return found
+
+
+def columns(given: Sequence[str]) -> dict[str, str | list[str]]:
+    """Turn ``FIELD=COLUMN`` texts into a mapping; a field that is named again has several columns.
+
+    >>> columns(["question=ask", "image=left", "image=right"])
+    {'question': 'ask', 'image': ['left', 'right']}
+    """
+    found: dict[str, str | list[str]] = {}
+    for text in given:
+        for name, column in pairs([text], flag="--field").items():
+            before = found.get(name)
+            found[name] = (
+                column if before is None else [*([before] if isinstance(before, str) else before), column]
+            )
+    return found
+
+
+def parameters(given: Sequence[str], flag: str = "--param") -> dict[str, Any]:
+    """Turn ``NAME=VALUE`` texts into parameters; values are JSON where they can be, text otherwise.
+
+    >>> parameters(["top_p=0.9", "stop=###", "extra_body.skip=true"])
+    {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
+    """
+    from eyechart.model.specs import nested_parameters
+
+    return nested_parameters(pairs(given, flag=flag), who=flag)
+
+
+def id_list(given: Sequence[str]) -> list[str]:
+    """Ids from ``a,b,c`` or from ``@file`` with one id a line.
+
+    >>> id_list(["1,2", "7"])
+    ['1', '2', '7']
+    """
+    ids: list[str] = []
+    for text in given:
+        if text.startswith("@"):
+            try:
+                lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+            except (OSError, UnicodeDecodeError) as err:
+                raise UsageError(f"--ids {text}: the file cannot be read: {err}") from err
+            ids.extend(line.strip() for line in lines if line.strip())
+        else:
+            ids.extend(part.strip() for part in text.split(",") if part.strip())
+    return ids
+
+
+class ModelsAction(argparse.Action):
+    """Takes one model or several; a source behind them (``-m MODEL file.tsv``) goes to the sources."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Sort what stands behind one ``-m``; the first is always a model."""
+        first, *others = [str(value) for value in values or ()]
+        sources = [text for text in others if _is_source(text)]
+        models = [first, *(text for text in others if text not in sources)]
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *models])
+        namespace.data = [*namespace.data, *sources]
+
+
+def _is_source(text: str) -> bool:
+    """Whether it can be no model: those are written provider/name or python:file.py:Class.
+
+    >>> [_is_source(text) for text in ("mine.tsv", "demo", "data/mine.tsv", "openai/m2", "python:m.py:Model")]
+    [True, True, True, False, False]
+    """
+    from eyechart.registry import models
+
+    provider, slash, _ = text.partition("/")
+    if text.startswith("python:") or (slash and provider in models.names()):
+        return False
+    return not slash or text.startswith("hf:") or Path(text).exists() or bool(Path(text).suffix)
+
+
+def find_run(given: str, *, is_changed: bool = False) -> Path:
+    """The run folder that a user means: itself, its journal, or the newest run below it, which is said.
+
+    A run that is going to be changed must be named where there are several.
+    """
+    from eyechart.store.journal import FILE_NAME
+
+    path = Path(given)
+    if path.name == FILE_NAME:
+        path = path.parent
+    if (path / FILE_NAME).is_file():
+        return path
+    found = path.glob(f"**/{FILE_NAME}") if path.is_dir() else ()
+    below = [file.parent for file in sorted(found, key=lambda file: (-file.stat().st_mtime, str(file)))]
+    if is_changed and len(below) > 1:
+        listed = "\n    ".join(str(one) for one in below[:10])
+        raise UsageError(
+            f"{given} holds {len(below)} runs", hint=f"name one of them, the newest first:\n    {listed}"
+        )
+    if len(below) > 1:
+        note(f"{given} holds {len(below)} runs; this is the newest: {below[0]}")
+    if below:
+        return below[0]
+    raise UsageError(f"there is no run in {given}", hint=f"give the folder that holds {FILE_NAME}")
+
+
+def load_dotenv() -> None:
+    """Read a .env file of the current folder, and say so; what the environment says already stays."""
+    from eyechart.model.environment import load_dotenv as load
+
+    if said := load():
+        print_note(said)
+
+
+# -- Text and JSON on stdout; everything else on stderr.
+
+n_printed = 0  # JSON values on stdout, of which there may be one
+
+
+def print_json(value: Any) -> None:
+    """One JSON value, nothing else."""
+    global n_printed
+    n_printed += 1
+    import json
+
+    from eyechart.report.record import to_json_text
+
+    text = json.dumps(json.loads(to_json_text(value)), indent=2, ensure_ascii=not _speaks_unicode())
+    write(sys.stdout, UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
+
+
+@contextlib.contextmanager
+def stdout_kept_for(*, is_json: bool) -> Iterator[None]:
+    """What a user's own model or configuration prints meanwhile goes to stderr when stdout is for JSON."""
+    with contextlib.redirect_stdout(sys.stderr) if is_json else contextlib.nullcontext():
+        yield
+
+
+def print_rich(*renderables: RenderableType) -> None:
+    """Tables and panels, as wide as the terminal."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Tables(Console):
+        def on_broken_pipe(self) -> NoReturn:
+            """Rich would end the program with code 1, which means failed samples here."""
+            raise BrokenPipeError
+
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            """What a cell holds is shown and never obeyed, even where a table forgot to see to it."""
+            for part in super().render(renderable, options):
+                yield part if part.control else Segment(visible(part.text), part.style)
+
+    if not _speaks_unicode() and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a dash that cannot be shown is no reason to fail
+    # Into a file or a pipe: wide enough for any table of ours, no colours.
+    console = Tables(width=None if sys.stdout.isatty() else 120)
+    for renderable in renderables:
+        console.print(renderable)
+
+
+def note(text: str) -> None:
+    """A remark for people, on stderr."""
+    print_note(text)
+
+
+def tell(runs: Sequence[Run], *, as_json: bool) -> None:
+    """Print the numbers, then what went wrong and what to do next."""
+    if as_json:
+        summaries = [done.summary.to_json() for done in runs]
+        print_json(summaries[0] if len(summaries) == 1 else {"runs": summaries})
+    else:
+        print_rich(*_tables(runs))
+    for done in runs:
+        remark(done, as_json=as_json)
+
+
+def remark(done: Run, *, as_json: bool) -> None:
+    """What went wrong with a run, what to do next, and what lies where; on stderr."""
+    from eyechart.registry import writes_submission
+    from eyechart.run.record import OFFICIAL
+
+    if done.trouble is not None:
+        note(f"the run was stopped: {done.trouble}")
+    if done.is_interrupted:
+        note(f"interrupted; start the same command again to go on ({done.folder})")
+    elif n_failed := done.n_failed:
+        note("\n  ".join([f"{n_failed} sample{'s' * (n_failed != 1)} failed", *_failures(done)]))
+    elif done.n_asked == 0 and done.trouble is None:
+        note(
+            "nothing was asked: every sample has its reply already (requests, tokens and cost are the run's)"
+        )
+    if n_unjudged := done.n_unjudged:
+        what = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} replies wait"
+        note(f"{what} for the judge, which gave no answer; start the same command again to ask it")
+    if done.cache_trouble:
+        note(f"the response cache was not used: {done.cache_trouble}")
+    if done.files_trouble:
+        note(f"the result files could not be written: {done.files_trouble}")
+    if done.summary.score is None and not done.n_failed and not _has_golds(done):
+        is_submission = done.files and writes_submission(str(done.manifest["files"]))
+        where = f"; the file to hand in: {done.files[0]}" if is_submission else ": nothing can be scored"
+        note(f"no {'answer is public' if is_submission else 'question has an answer'}{where}")
+    if not as_json:
+        if done.files:
+            folder = done.folder / OFFICIAL
+            names = [path.relative_to(folder).as_posix() for path in done.files]
+            note(f"result files: {folder} ({listed(names, 6)})")
+        note(f"run folder: {done.folder}")
+
+
+def changes_table(changes: Sequence[Change], *, heading: str, columns: tuple[str, str]) -> RenderableType:
+    """Samples that have two verdicts, the first ones by name."""
+    from rich.console import Group as Stack
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.terminal import one_line
+
+    shown = 20
+    rest = f", the first {shown}" if len(changes) > shown else ""
+    table = Table(box=None, pad_edge=False)
+    for name in ("sample", *columns):
+        table.add_column(name)
+    for change in changes[:shown]:
+        name = change.sample if not change.trial else f"{change.sample} (trial {change.trial})"
+        was = f"{change.before} {change.value_before:g}"
+        table.add_row(Text(one_line(name)), was, f"{change.after} {change.value_after:g}")
+    return Stack(Text(f"{heading}{rest}:"), table) if changes else Text(heading)
+
+
+def _tables(runs: Sequence[Run]) -> list[RenderableType]:
+    """One run in full, several side by side."""
+    from eyechart.report.table import run_table, runs_table
+
+    summaries = [done.summary for done in runs]
+    return [run_table(summaries[0])] if len(summaries) == 1 else [runs_table(summaries)]
+
+
+def _has_golds(done: Run) -> bool:
+    return any(result.sample.golds for result in done.samples())
+
+
+def _failures(done: Run, at_most: int = 1000) -> Iterator[str]:
+    """An example of each kind of failure, and what to do about it."""
+    from itertools import islice
+
+    failed = (result for result in done.samples() if result.outcome == "failed" and result.failure)
+    kinds: dict[str, list[str]] = {}
+    for result in islice(failed, at_most):
+        assert result.failure is not None
+        kinds.setdefault(result.failure.remedy, []).append(f"{result.sample.id}: {result.failure.reason}")
+    for remedy, examples in kinds.items():
+        yield f"e.g. {examples[0]}" if len(kinds) == 1 else f"{len(examples):,}, e.g. {examples[0]}"
+        if "replies" not in done.manifest:  # scored from a file: there is nobody to ask
+            yield f"hint: {remedy}"
+
+
+def counting(what: str) -> Callable[[int], None] | None:
+    """Something to call with a growing count: shown on a terminal, at a readable pace."""
+    if not sys.stderr.isatty():
+        return None
+    shown_at_s = 0.0
+
+    def show(count: int) -> None:
+        nonlocal shown_at_s
+        if time.monotonic() - shown_at_s > 0.2:
+            shown_at_s = time.monotonic()
+            show_status(f"{count:,} {what}")
+
+    return show
+
+
+def _speaks_unicode() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+# -- Estimates for people and scripts: what a run would ask for, and about what it would cost.
+
+
+def tell_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
+    """Print what each run would be; as one JSON object, or for several a list of them under `estimates`."""
+    if as_json:
+        found = [estimate.to_json() for estimate in estimates]
+        print_json(found[0] if len(found) == 1 else {"estimates": found})
+        return
+    print_rich(*(part for estimate in estimates for part in _parts(estimate)))
+
+
+def _parts(estimate: Estimate) -> Iterator[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.terminal import one_line
+
+    yield Text(one_line(f"{estimate.benchmark} · {estimate.model} (nothing was sent)"), style="bold")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _rows(estimate):
+        table.add_row(name, Text(one_line(value)))
+    yield table
+    for assumption in estimate.assumptions:
+        yield Text(one_line(assumption), style="dim")
+    yield Text("")
+
+
+def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
+    from eyechart.model.prices import usd
+    from eyechart.store.cache_size import size_text
+
+    trials = f", {estimate.trials} trials each" if estimate.trials > 1 else ""
+    yield "samples", f"{estimate.n:,}{trials}"
+    if estimate.answered:
+        yield "answered before", f"{estimate.answered:,}, not asked again ({estimate.run})"
+    if estimate.failing:
+        yield "cannot be asked", f"{estimate.failing:,}"
+        for reason in estimate.reasons:
+            yield "", reason
+    yield "requests", f"{estimate.requests:,}" + (f", {size_text(estimate.bytes)}" if estimate.bytes else "")
+    if estimate.judge_requests[1]:
+        yield "to the judge", f"{_span(*estimate.judge_requests)}, {_span(*estimate.judge_tokens)} tokens"
+    if estimate.images:
+        yield "pictures", f"{estimate.images:,}, about {estimate.image_tokens:,} tokens"
+    if estimate.prompt_tokens:
+        yield "tokens in", f"about {estimate.prompt_tokens:,}"
+        yield "tokens out", _span(*estimate.completion_tokens)
+    if estimate.cost is None:
+        yield "cost", "not known"
+    else:
+        yield "cost", " to ".join(dict.fromkeys(map(usd, estimate.cost))) + " USD"
+
+
+def _span(least: int, most: int) -> str:
+    return f"{most:,}" if least == most else f"{least:,} to {most:,}"
