@@ -401,7 +401,7 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
 
 def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     from eyechart.model.prices import usd
-    from eyechart.store.cache_size import size_text
+    from eyechart.store.cache import format_size
 
     trials = f", {estimate.trials} trials each" if estimate.trials > 1 else ""
     yield "samples", f"{estimate.n:,}{trials}"
@@ -411,7 +411,10 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
         yield "cannot be asked", f"{estimate.failing:,}"
         for reason in estimate.reasons:
             yield "", reason
-    yield "requests", f"{estimate.requests:,}" + (f", {size_text(estimate.bytes)}" if estimate.bytes else "")
+    yield (
+        "requests",
+        f"{estimate.requests:,}" + (f", {format_size(estimate.bytes)}" if estimate.bytes else ""),
+    )
     if estimate.judge_requests[1]:
         yield "to the judge", f"{_span(*estimate.judge_requests)}, {_span(*estimate.judge_tokens)} tokens"
     if estimate.images:

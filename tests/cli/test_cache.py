@@ -121,7 +121,7 @@ def test_clear_of_one_model(home: Path) -> None:
 
 def test_clear_of_what_is_old(home: Path) -> None:
     db = sqlite3.connect(home / "responses.sqlite")
-    db.execute("UPDATE entries SET used = used - 10 WHERE id <= 2")
+    db.execute("UPDATE replies SET used = used - 10 WHERE id <= 2")
     db.commit()
     db.close()
     old = picture(home, "private", "ab" * 32)

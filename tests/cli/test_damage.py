@@ -78,7 +78,7 @@ def test_a_damaged_cache_is_told_by_cache_info(tmp_path: Path) -> None:
             db.execute("UPDATE sqlite_master SET sql = replace(sql, 'STRICT', '')")
         db.close()
         with sqlite3.connect(file) as db:
-            db.execute(f"UPDATE entries SET {column} = ?", (value,))
+            db.execute(f"UPDATE replies SET {column} = ?", (value,))
         db.close()
         for command in (("cache", "info"), ("cache", "info", "--json"), ("cache", "clear", "--yes")):
             assert_told(eyechart(*command, cwd=tmp_path, EYECHART_CACHE="cache"), 0, 2)

@@ -14,7 +14,7 @@ from eyechart.terminal import print_note, print_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.store.cache_admin import Amount, CacheInfo
+    from eyechart.store.cache import Amount, CacheInfo
 
 DESCRIPTION = """\
 Replies are kept between runs and found again when exactly the same is asked: the same model, endpoint,
@@ -50,11 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute_info(args: argparse.Namespace) -> int:
     """Print what there is."""
-    from eyechart.store.cache_admin import images_home, look, look_at_images
-    from eyechart.store.cache_size import size_limit
+    from eyechart.store.cache import count_images, images_home, inspect_cache, read_size_limit
 
-    limit = size_limit()
-    info, images = look(), look_at_images()
+    limit = read_size_limit()
+    info, images = inspect_cache(), count_images()
     if args.json:
         print_json(
             {
@@ -76,8 +75,7 @@ def execute_info(args: argparse.Namespace) -> int:
 
 def execute_clear(args: argparse.Namespace) -> int:
     """Remove what was asked for, once that is sure."""
-    from eyechart.store.cache_admin import clear, clear_images
-    from eyechart.store.cache_size import size_text
+    from eyechart.store.cache import clear_cache, clear_images, format_size
 
     if args.older_than is not None and args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than}: days are counted from 0")
@@ -87,20 +85,22 @@ def execute_clear(args: argparse.Namespace) -> int:
     if not args.yes and not _is_sure(args):
         note("nothing was removed")
         return 0
-    freed = clear(model=args.model, unused_days=args.older_than)
-    print_text(f"removed {_counted(freed.count, 'reply', 'replies')}: {size_text(freed.bytes)} freed")
+    freed = clear_cache(model=args.model, unused_days=args.older_than)
+    print_text(f"removed {_counted(freed.count, 'reply', 'replies')}: {format_size(freed.bytes)} freed")
     if args.images:
         freed = clear_images(older_days=args.older_than)
-        print_text(f"removed {_counted(freed.count, 'picture', 'pictures')}: {size_text(freed.bytes)} freed")
+        print_text(
+            f"removed {_counted(freed.count, 'picture', 'pictures')}: {format_size(freed.bytes)} freed"
+        )
     return 0
 
 
 def _check_model(name: str | None) -> None:
     """A model that the cache does not know is a slip, and removing nothing would hide it."""
     from eyechart.registry import did_you_mean
-    from eyechart.store.cache_admin import look
+    from eyechart.store.cache import inspect_cache
 
-    if name is None or (info := look()).trouble or name in info.by_model:
+    if name is None or (info := inspect_cache()).trouble or name in info.by_model:
         return
     known = list(info.by_model)
     hint = did_you_mean(name, known, otherwise="see: eyechart cache info", see="eyechart cache info")
@@ -123,21 +123,20 @@ def _facts(info: CacheInfo, limit: int, images: Amount) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.store.cache_admin import images_home
-    from eyechart.store.cache_size import size_text
+    from eyechart.store.cache import format_size, images_home
     from eyechart.terminal import visible
 
     facts = {
         "replies": str(info.path),
         "kept": f"{info.entries:,}",
-        "on disk": f"{size_text(info.bytes_on_disk)} of {size_text(limit)}"
+        "on disk": f"{format_size(info.bytes_on_disk)} of {format_size(limit)}"
         if limit
-        else f"{size_text(info.bytes_on_disk)}; the cache is off",
+        else f"{format_size(info.bytes_on_disk)}; the cache is off",
         "oldest": _moment(info.oldest) or "",
         "newest": _moment(info.newest) or "",
         "trouble": info.trouble,
         "pictures": str(images_home()),
-        "fetched": f"{images.count:,}, {size_text(images.bytes)}",
+        "fetched": f"{images.count:,}, {format_size(images.bytes)}",
     }
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
@@ -152,7 +151,7 @@ def _models(info: CacheInfo) -> list[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.store.cache_size import size_text
+    from eyechart.store.cache import format_size
     from eyechart.terminal import one_line
 
     table = Table(box=None, pad_edge=False)
@@ -160,7 +159,7 @@ def _models(info: CacheInfo) -> list[RenderableType]:
     table.add_column("replies", justify="right")
     table.add_column("size", justify="right")
     for name, each in info.by_model.items():
-        table.add_row(Text(one_line(name)), f"{each.count:,}", size_text(each.bytes))
+        table.add_row(Text(one_line(name)), f"{each.count:,}", format_size(each.bytes))
     return [Text(""), table] if info.by_model else []
 
 

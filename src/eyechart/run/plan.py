@@ -57,11 +57,11 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
     from eyechart.run.bill import find_prices
     from eyechart.run.preflight import refuse_blind_run
-    from eyechart.store.cache_size import size_limit
+    from eyechart.store.cache import read_size_limit
     from eyechart.store.folder import folder_for
 
     if options.cache:
-        size_limit()  # what the environment says of it is checked before anything is spent
+        read_size_limit()  # what the environment says of it is checked before anything is spent
     benchmark, options = asked_benchmark(source, options)
     verdicts = choose_verdicts(benchmark, options)
     the_model = find_model(model, options)
