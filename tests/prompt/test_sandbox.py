@@ -1,4 +1,4 @@
-"""Templates of people who mean harm: each is refused within a moment. Ordinary ones are not."""
+"""What a template may not do: repeat a text or a list without end, leave the sandbox, nest without end."""
 
 import time
 from collections.abc import Iterator
@@ -18,12 +18,6 @@ SAMPLE = Sample(
 )
 
 _MOMENT_S = 2.0  # generous for a machine with much to do; each takes a fraction of it
-LISTS = "{% set a = [1] * 250 %}{% set b = [a] * 250 %}{% set c = [b] * 999 %}"
-TWINS = (
-    "{% set a = [1] * 90 %}{% set x = [a] * 90 %}"
-    "{% set d = [1] * 90 %}{% set y = [d] * 90 %}{% for n in range(90000) %}"
-)
-LONG = "{% set t = 'a ' * 400000 %}{% for n in range(90000) %}"
 
 
 @contextmanager
@@ -36,68 +30,6 @@ def a_moment() -> Iterator[None]:
 def rendered(template: str) -> str:
     [turn] = template_prompt(template, columns=["tags", "scores"])(SAMPLE)
     return turn.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "template",
-    [
-        LISTS + "{{ c }}",
-        LISTS + "{{ c | string | length }}",
-        LISTS + "{{ c | tojson | length }}",
-        LISTS + "{{ c | upper | length }}",
-        LISTS + "{{ ('' ~ c) | length }}",
-        LISTS + "{{ [c, c] | join | length }}",
-        LISTS + "{{ c is lower }}",
-        LISTS + "{{ c == c[0:999] }}",
-        LISTS.replace("[", "(").replace("]", ",)") + "{{ {c: 1} | length }}",
-        "{% set a = {'k': [1] * 9000} %}{% set b = {'k': [a] * 9000} %}{{ b }}",
-        "{{ ['x' * 900000] * 900 }}",
-        "{{ [[1] * 900] * 900 }}",
-        "{{ ([[1] * 90] * 900) | sum(start=[]) | length }}",
-        "{% for n in range(90000) %}{% if range(90000) | sum %}{% endif %}{% endfor %}",
-        "{% for n in range(90000) %}{% if range(90000) | list %}{% endif %}{% endfor %}",
-        "{% for n in range(90000) %}{% if range(90000) | map('string') | list %}{% endif %}{% endfor %}",
-        "{% for n in range(90000) %}{% if range(90000) | select('odd') | list %}{% endif %}{% endfor %}",
-        "{% for n in range(90000) %}{% if range(90000) | reverse | max %}{% endif %}{% endfor %}",
-        "{% for n in range(90000) %}{% if 'a' in range(90000) %}{% endif %}{% endfor %}",
-        "{% set a = [1] * 90000 %}{% for n in range(90000) %}{% if a[1:] %}{% endif %}{% endfor %}",
-        "{% set a = [1] * 90000 %}{% for n in range(90000) %}{% if a.count(2) %}{% endif %}{% endfor %}",
-        "{% set a = [1] * 90000 %}{% for n in range(90000) %}{% if loop.changed(a) %}{% endif %}{% endfor %}",
-        TWINS + "{% if x == y %}{% endif %}{% endfor %}",
-        TWINS + "{% if x is eq y %}{% endif %}{% endfor %}",
-        TWINS + "{% if [x] | select('in', [y]) | list %}{% endif %}{% endfor %}",
-        LONG + "{% if t | title %}{% endif %}{% endfor %}",
-        LONG + "{% if t | wordcount %}{% endif %}{% endfor %}",
-        LONG + "{% if t.upper() %}{% endif %}{% endfor %}",
-        LONG + "{% if t.split() %}{% endif %}{% endfor %}",
-        LONG + "{% if t[1:] %}{% endif %}{% endfor %}",
-        LONG + "{% if t == t ~ '' %}{% endif %}{% endfor %}",
-        LONG + "{% if 'b' in t %}{% endif %}{% endfor %}",
-        LONG + "{% if t + t %}{% endif %}{% endfor %}",
-        "{% for n in range(90000) %}{% if 'xxx' | replace('', 'x' * 90000) %}{% endif %}{% endfor %}",
-        "{{ ('a' * 900000) | trim('b' * 900000 ~ 'a') }}",
-        "{{ ('a' * 900000).strip('b' * 900000 ~ 'a') }}",
-        "{{ ('a' * 900000).rsplit('b' ~ 'a' * 400000) }}",
-        "{{ 5 | round(-999999999) }}",
-        "{{ 5.5 | round(999999999, 'floor') }}",
-        "{{ [1] | tojson(indent=999999999) }}",
-        "{{ [1] | tojson(indent='x' * 900000) | length }}",
-        "{{ (['x'] * 90000) | map(attribute='0' ~ '.0' * 400000) | list | length }}",
-        "{% set n = ('f' * 900000) | int(base=16) %}{{ n // (n - 1) }}",
-        "{{ ('f' * 900000) | int(base=16) is divisibleby 7 }}",
-        "{{ [range(90000)] | map('counted turns', -999999) | map('list') | list | length }}",
-        "{% for n in range(90000) %}" + "{% if n %}{% endif %}" * 2000 + "{% endfor %}",
-    ],
-)
-def test_no_template_takes_more_than_a_moment(template: str) -> None:
-    with a_moment(), pytest.raises(DataError, match=r"^sample 7: the template: "):
-        rendered(template)
-
-
-def test_lists_in_lists_are_measured_and_not_printed() -> None:
-    with pytest.raises(DataError, match="a list grows beyond 100,000 elements, with those inside of it"):
-        rendered(LISTS + "{{ c }}")
 
 
 def test_loops_in_themselves_are_refused() -> None:
@@ -178,13 +110,16 @@ def test_a_power_is_refused_before_anything_works_it_out(template: str) -> None:
         "{{ '%*d' % (999999999, 1) }}",
         "{{ '{:999999999}'.format(1) }}",
         "{{ 'a'.ljust(999999999) }}",
+        "{{ 'a'.zfill(999999999) }}",
+        "{{ 99999999999 * [1] }}",
+        "{% for n in range(90000) %}{{ 'x' * 100 }}{% endfor %}",
+        "{% for n in range(1000000000) %}{% endfor %}",
         "{{ ('a' * 99999 ~ 'b') * 99999 }}",
         "{{ range(99999999999) | list }}",
-        "{{ 2 * 9 * " + "9999999999 * " * 40 + "9 }}",
         "{{ " + "'aaaaaaaaaa' * 10 * " * 9 + "10 }}",
     ],
 )
-def test_constants_are_paid_for_when_the_text_is_made(template: str) -> None:
+def test_texts_lists_and_ranges_without_end_are_refused(template: str) -> None:
     with a_moment(), pytest.raises(DataError, match=r"^sample 7: the template: "):
         rendered(template)
 

@@ -11,7 +11,7 @@ from eyechart.data.lazy import HeldSource
 from eyechart.data.select import select_circles
 from eyechart.data.source import open_source
 from eyechart.errors import DataError, UnknownName, UsageError
-from eyechart.prompt.custom import custom_prompt
+from eyechart.prompt.default import custom_prompt
 from eyechart.registry import benchmark, benchmarks
 from eyechart.run.options import Options
 from eyechart.run.plan import asked_benchmark

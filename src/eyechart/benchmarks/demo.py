@@ -20,7 +20,7 @@ QUESTIONS = Path(__file__).parent / "demo_data" / "questions.jsonl"
 def demo() -> Benchmark:
     """Return the questions that come with the package."""
     from eyechart.data.source import open_source
-    from eyechart.prompt.custom import custom_prompt
+    from eyechart.prompt.default import custom_prompt
 
     return Benchmark(
         name="demo",

@@ -6,7 +6,7 @@ the official verdict looks for; its wording is ours.
 
 from __future__ import annotations
 
-from eyechart.prompt.variants import with_system
+from eyechart.prompt.default import with_system
 from eyechart.types import Message, Sample
 
 THINK = """\

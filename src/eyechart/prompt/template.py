@@ -2,7 +2,7 @@
 
 Line ends and blanks stand as they are written, except that one line end at the end of the template is
 dropped (Jinja's defaults); ``{%-`` and ``-%}`` take away what is beside a tag. ``{{ image }}`` puts all
-pictures where it stands, ``{{ image1 }}`` the first one alone; line ends next to a picture are dropped. In a
+images where it stands, ``{{ image1 }}`` the first one alone; line ends next to an image are dropped. In a
 template that places none, images stand where its text has placeholders (``<image 1>``), else in front. Golds
 cannot be named.
 """
@@ -13,28 +13,77 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import (
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateSyntaxError,
+    UndefinedError,
+    meta,
+    nodes,
+)
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
 from eyechart.errors import DataError, UsageError, listed, quoted, shortened
-from eyechart.prompt.custom import fill_placeholders
+from eyechart.prompt.default import fill_placeholders
 from eyechart.registry import did_you_mean
 from eyechart.types import ImageRef, Message, Prompt, Sample
-
-if TYPE_CHECKING:
-    from jinja2 import Template
-
-    from eyechart.prompt.sandbox import Sandbox
 
 FIELDS = (
     "question", "options", "choices", "letters", "hint", "category", "id", "n_images", "meta", "image",
     "images",
 )  # fmt: skip
+MAX_CHARACTERS = 1_000_000  # of a prompt
 _GOLDS = frozenset({"answer", "answers", "gold", "golds"})
 _GLOBALS = frozenset({"range"})
 _IMAGE = re.compile(r"image([1-9][0-9]{0,2})")
 _MARK = "\ue000{}:{}\ue001"  # private characters around a number: what filters do to texts leaves it alone
 _MAX_TEMPLATE_BYTES = 1_000_000
 _FILE_NAME = re.compile(r"[^\s{}%]+\.(j2|jinja|jinja2|txt|md|tmpl)", re.IGNORECASE)
+
+
+def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
+    """The prompt that a template makes: one user turn.
+
+    `columns` are names that samples may have besides the usual fields (`known_names` of one will do); what
+    a sample lacks of them is empty. Any other name, and any syntax error, is a `UsageError` right away.
+
+    >>> ask = template_prompt("{{ question }} ({{ letters | join('/') }})")
+    >>> [turn] = ask(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
+    >>> turn.text
+    'Which? (A/B)'
+    """
+    extra = {name for name in columns if name.isidentifier() and name not in _GOLDS} - {*FIELDS}
+    compiled, named = _compile(template, {*FIELDS, *extra, *_GLOBALS})
+    places_images = any(name in ("image", "images") or _IMAGE.fullmatch(name) for name in named)
+    blanks = dict.fromkeys((name for name in extra if not _IMAGE.fullmatch(name)), "")
+
+    def prompted(sample: Sample) -> list[Message]:
+        nonce = secrets.randbits(64)
+        values = {**blanks, **_values(sample, nonce)}
+        try:
+            text = _render(compiled, values)
+        except Exception as err:  # a filter given the wrong kind of value raises anything
+            raise _failed(sample, err) from err
+        parts: Sequence[str | ImageRef]
+        parts = (
+            _cut_at_images(text, sample, nonce) if places_images else fill_placeholders(text, sample.images)
+        )
+        if not any(not isinstance(part, str) or part.strip() for part in parts):
+            raise DataError(f"sample {sample.id}: the template gives nothing for it")
+        return [Message("user", tuple(part for part in parts if part != ""))]
+
+    return prompted
+
+
+def known_names(sample: Sample) -> set[str]:
+    """The names that a template may use for samples like this one."""
+    own = {f"image{number}" for number in range(1, len(sample.images) + 1)}
+    return {*FIELDS, *own, *_columns(sample)}
 
 
 def read_template(text_or_path: str) -> str:
@@ -68,63 +117,20 @@ def _read(path: Path) -> str:
         raise UsageError(f"{path}: not UTF-8 text: {err}", hint="save the template as UTF-8") from err
 
 
-def known_names(sample: Sample) -> set[str]:
-    """The names that a template may use for samples like this one."""
-    own = {f"image{number}" for number in range(1, len(sample.images) + 1)}
-    return {*FIELDS, *own, *_columns(sample)}
-
-
-def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
-    """The prompt that a template makes: one user turn.
-
-    `columns` are names that samples may have besides the usual fields (`known_names` of one will do); what
-    a sample lacks of them is empty. Any other name, and any slip of the pen, is a `UsageError` right away.
-
-    >>> ask = template_prompt("{{ question }} ({{ letters | join('/') }})")
-    >>> [turn] = ask(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
-    >>> turn.text
-    'Which? (A/B)'
-    """
-    from eyechart.prompt.sandbox import Sandbox
-
-    sandbox = Sandbox()
-    extra = {name for name in columns if name.isidentifier() and name not in _GOLDS} - {*FIELDS}
-    compiled, named = _compiled(template, sandbox, {*FIELDS, *extra, *_GLOBALS})
-    places_pictures = any(name in ("image", "images") or _IMAGE.fullmatch(name) for name in named)
-    blanks = dict.fromkeys((name for name in extra if not _IMAGE.fullmatch(name)), "")
-
-    def prompted(sample: Sample) -> list[Message]:
-        nonce = secrets.randbits(64)
-        values = {**blanks, **_values(sample, nonce)}
-        try:
-            text = sandbox.rendered(compiled, values)
-        except Exception as err:  # a filter given the wrong kind of value raises anything
-            raise _failed(sample, err) from err
-        parts: Sequence[str | ImageRef]
-        parts = (
-            _with_pictures(text, sample, nonce) if places_pictures else fill_placeholders(text, sample.images)
-        )
-        if not any(not isinstance(part, str) or part.strip() for part in parts):
-            raise DataError(f"sample {sample.id}: the template gives nothing for it")
-        return [Message("user", tuple(part for part in parts if part != ""))]
-
-    return prompted
-
-
-def _compiled(template: str, sandbox: Sandbox, known: set[str]) -> tuple[Template, set[str]]:
-    """The template, and the names in it; `UsageError` for what cannot be read and for names nobody knows."""
-    from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
-
+def _compile(template: str, known: set[str]) -> tuple[Template, set[str]]:
+    """The template, and the names in it; `UsageError` for syntax errors and unknown names."""
+    sandbox = _Sandbox()
     try:
         tree = sandbox.parse(template)
-        sandbox.refuse_foreign(tree)
-        named = meta.find_undeclared_variables(tree) | _own(tree)
+        _refuse_foreign(tree)
+        named = meta.find_undeclared_variables(tree)
+        named |= {node.name for node in tree.find_all(nodes.Name) if node.name == "self"}  # Jinja's own
         _refuse_unknown(tree, named, known)
-        code = sandbox.compile(sandbox.priced(tree))
+        return sandbox.from_string(tree), named
     except TemplateSyntaxError as err:
         raise UsageError(
             f"the template, line {err.lineno}: {shortened(err.message or '')}",
-            hint=_advice(sandbox, err.message or ""),
+            hint=_suggest_filter(err.message or ""),
         ) from err
     except (SyntaxError, MemoryError, RecursionError) as err:  # Python takes about 20 loops in each other
         hint = "a prompt needs no more than a few loops and brackets in each other"
@@ -132,19 +138,20 @@ def _compiled(template: str, sandbox: Sandbox, known: set[str]) -> tuple[Templat
     except (ValueError, OverflowError, TemplateError) as err:  # ValueError: a number of 5000 digits
         why = shortened(f"{type(err).__name__}: {err}")
         raise UsageError(f"the template cannot be read: {why}") from err
-    return Template.from_code(sandbox, code, dict(sandbox.globals)), named
 
 
-def _own(tree: Any) -> set[str]:
-    """The template itself, which Jinja does not count among the names."""
-    from jinja2 import nodes
-
-    return {node.name for node in tree.find_all(nodes.Name) if node.name == "self"}
+def _render(template: Template, values: Mapping[str, Any]) -> str:
+    """The text, up to its longest."""
+    pieces: list[str] = []
+    length = 0
+    for piece in template.generate(values):
+        length += len(piece)
+        _limit_length(length)
+        pieces.append(piece)
+    return "".join(pieces)
 
 
 def _refuse_unknown(tree: Any, named: Iterable[str], known: set[str]) -> None:
-    from jinja2 import nodes
-
     for name in sorted(named):
         if name in known or _IMAGE.fullmatch(name):
             continue
@@ -159,18 +166,15 @@ def _refuse_unknown(tree: Any, named: Iterable[str], known: set[str]) -> None:
         )
 
 
-def _advice(sandbox: Sandbox, message: str) -> str:
-    """Which filters there are, for one that there is not."""
+def _suggest_filter(message: str) -> str:
+    """The known filters, when an unknown one was named."""
     found = re.search(r"[Nn]o filter named '([^']*)'", message)
     if found is None:
         return ""
-    ours = sorted(name for name in sandbox.filters if " " not in name)
-    return f"{did_you_mean(found[1], ours)} filters: {', '.join(ours)}".strip()
+    return f"{did_you_mean(found[1], list(_FILTERS))} filters: {', '.join(_FILTERS)}".strip()
 
 
 def _failed(sample: Sample, err: Exception) -> DataError:
-    from jinja2 import UndefinedError
-
     hint = ""
     if isinstance(err, UndefinedError):
         n_images = len(sample.images)
@@ -215,8 +219,8 @@ def _columns(sample: Sample) -> Mapping[str, Any]:
     }
 
 
-def _with_pictures(text: str, sample: Sample, nonce: int) -> list[str | ImageRef]:
-    """The text cut at its marks; line ends beside a picture go, and so does what is only blank."""
+def _cut_at_images(text: str, sample: Sample, nonce: int) -> list[str | ImageRef]:
+    """The text cut at its marks, without line ends beside an image and pieces that are only blank."""
     pieces = re.split(_MARK.format(nonce, "([0-9]+)"), text)
     parts: list[str | ImageRef] = []
     for index, piece in enumerate(pieces):
@@ -228,3 +232,67 @@ def _with_pictures(text: str, sample: Sample, nonce: int) -> list[str | ImageRef
         if kept.strip():
             parts.append(kept)
     return parts
+
+
+# -- The sandbox: Jinja without files and chance, with limits on ranges, repetition and length
+
+_FILTERS = (
+    "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join",
+    "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "replace", "reverse",
+    "round", "select", "selectattr", "sort", "string", "sum", "title", "tojson", "trim", "truncate", "unique",
+    "upper", "wordcount",
+)  # fmt: skip
+# Methods of texts with a width: one number can make a text of any length.
+_PADDING = frozenset({"center", "expandtabs", "format", "format_map", "ljust", "rjust", "zfill"})
+# Definitions, inclusions and blocks are left out: a prompt is one text.
+_NODES = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Assign,
+    nodes.Name, nodes.Const, nodes.Tuple, nodes.List, nodes.Dict, nodes.Pair, nodes.Keyword,
+    nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.Call, nodes.Filter, nodes.Test,
+    nodes.Compare, nodes.Operand, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not, nodes.Neg, nodes.Pos,
+    nodes.Concat, nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod,
+)  # fmt: skip
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    # What is intercepted is not worked out while the template is compiled, either.
+    intercepted_binops = frozenset({"*", "%"})
+
+    def __init__(self) -> None:
+        super().__init__(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
+        self.filters = {name: self.filters[name] for name in _FILTERS}
+        self.globals = {"range": safe_range}
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        if isinstance(obj, str) and attr in _PADDING:
+            return False
+        return super().is_safe_attribute(obj, attr, value)
+
+    def wrap_str_format(self, value: Any) -> None:
+        """Jinja lets `str.format` through unless this says nothing."""
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if operator == "%" and isinstance(left, str):
+            raise SecurityError("texts are put together with ~, not with %")
+        if operator == "*":
+            for some, times in ((left, right), (right, left)):
+                if isinstance(some, str | list | tuple) and isinstance(times, int):
+                    _limit_length(len(some) * times)
+        return super().call_binop(context, operator, left, right)
+
+
+def _limit_length(length: int) -> None:
+    if length > MAX_CHARACTERS:
+        raise SecurityError(f"the text grows beyond {MAX_CHARACTERS:,} characters")
+
+
+def _refuse_foreign(tree: nodes.Template) -> None:
+    """`UsageError` for what no prompt needs, before Jinja works out any constant."""
+    for node in tree.find_all(nodes.Node):
+        is_known = isinstance(node, (*_NODES, nodes.Helper)) and not isinstance(node, nodes.NSRef)
+        if not is_known or (isinstance(node, nodes.For) and node.recursive):
+            what = "a loop in itself" if is_known else type(node).__name__
+            raise UsageError(
+                f"the template, line {node.lineno}: {what} is not for prompts",
+                hint="a prompt is one text: values, if, for, set and filters",
+            )

@@ -127,8 +127,13 @@ def with_parity(options: Options, benchmark: Benchmark) -> Options:
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     """The benchmark's prompt, or the user's, changed in the ways that the options say."""
     from eyechart.data.source import file_of
-    from eyechart.prompt.custom import custom_prompt, framed_prompt
-    from eyechart.prompt.variants import with_images_only, with_system, without_images
+    from eyechart.prompt.default import (
+        custom_prompt,
+        framed_prompt,
+        with_images_only,
+        with_system,
+        without_images,
+    )
 
     prompt = benchmark.prompt
     if options.prompt_template:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from eyechart.checks import sound_samples
 from eyechart.errors import EyechartError, UnknownName, UsageError
-from eyechart.prompt.custom import custom_prompt
+from eyechart.prompt.default import custom_prompt
 from eyechart.registry import benchmarks, did_you_mean, find_published_benchmark
 from eyechart.run.options import Options
 from eyechart.types import Benchmark, Sample, Source

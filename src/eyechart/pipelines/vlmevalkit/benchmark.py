@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from eyechart.errors import DataError
-from eyechart.prompt.custom import custom_prompt, framed_prompt
+from eyechart.prompt.default import custom_prompt, framed_prompt
 from eyechart.registry import BenchmarkFactory, PublishedRule, benchmark, record_published_rule
 from eyechart.types import Benchmark, Message, Prompt, Sample, Source
 

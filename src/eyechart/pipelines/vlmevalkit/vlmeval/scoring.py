@@ -32,7 +32,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     require,
     rows_where,
 )
-from eyechart.prompt.custom import custom_prompt
+from eyechart.prompt.default import custom_prompt
 from eyechart.registry import scorers
 from eyechart.report.files import text_file
 from eyechart.score.judged import UNREADABLE

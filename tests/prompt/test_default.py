@@ -1,8 +1,8 @@
-"""The prompt for a user's own file: published frames, to the letter."""
+"""The prompt for a user's own file: published frames, to the letter; and variants of any prompt."""
 
-from eyechart.prompt.custom import custom_prompt, framed_prompt
+from eyechart.prompt.default import custom_prompt, framed_prompt, with_system, without_images
 from eyechart.prompt.template import template_prompt
-from eyechart.types import ImageRef, Message, Sample
+from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
 RED, BLUE = ImageRef(kind="file", location="red.png"), ImageRef(kind="file", location="blue.png")
 FRAME = "Please select the correct answer from the options above. \n"
@@ -60,3 +60,40 @@ def test_a_template_that_places_no_image_leaves_placeholders_to_be_filled() -> N
     sample = Sample(id="1", question="<image> vs <image>", images=(BLUE, RED))
     assert template_prompt("{{ question }}!")(sample)[0].parts == (BLUE, " vs ", RED, "!")
     assert template_prompt("{{ image1 }}{{ question }}")(sample)[0].parts == (BLUE, "<image> vs <image>")
+
+
+SAMPLE = Sample(id="1", question="Which?", images=(RED,))
+
+
+def rounds(sample: Sample) -> list[Message]:
+    return [
+        Message("user", (*sample.images,)),
+        Message("assistant", ("I see.",)),
+        Message("user", (*sample.images, sample.question)),
+    ]
+
+
+def test_a_system_message_goes_before_everything() -> None:
+    assert with_system(rounds, "Be brief.")(SAMPLE) == [Message("system", ("Be brief.",)), *rounds(SAMPLE)]
+
+
+def test_a_blindfolded_model_gets_the_words_alone_and_no_empty_turn() -> None:
+    assert without_images(rounds)(SAMPLE) == [
+        Message("assistant", ("I see.",)),
+        Message("user", ("Which?",)),
+    ]
+
+
+def test_variants_add_up() -> None:
+    [system, *rest] = with_system(without_images(rounds), "Be brief.")(SAMPLE)
+    assert system.role == "system"
+    assert not any(turn.images for turn in rest)
+
+
+def test_rounds_stay_rounds_without_their_pictures() -> None:
+    def in_turn(sample: Sample) -> list[Message]:
+        picture = ImageRef(kind="file", location="a.png")
+        return [Message("user", (picture, "first")), MODELS_TURN, Message("user", (picture, "second"))]
+
+    turns = without_images(in_turn)(SAMPLE)
+    assert turns == [Message("user", ("first",)), MODELS_TURN, Message("user", ("second",))]

@@ -1,4 +1,4 @@
-"""The prompt for a user's own file: the published frames of the formats it may come in.
+"""The prompt for a user's own file, and variants of any prompt: a system message, no images, images required.
 
 Multiple choice in columns is framed as VLMEvalKit frames it; options that the file holds as one text
 follow the question unchanged, as in InSight-o3's files; an open question is asked as it stands.
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eyechart.errors import DataError
 from eyechart.placeholders import place_images
-from eyechart.types import ImageRef, Message, Sample
+from eyechart.types import MODELS_TURN, ImageRef, Message, Prompt, Sample
 
 
 def custom_prompt(sample: Sample) -> list[Message]:
@@ -46,3 +47,40 @@ def _text(sample: Sample) -> str:
         closing = "Please select the correct answer from the options above. \n"
         return f"{hint}Question: {sample.question}\nOptions:\n{options}{closing}"
     return f"{hint}{sample.question}"
+
+
+# -- Variants of any prompt
+
+
+def with_system(prompt: Prompt, text: str) -> Prompt:
+    """The same prompt behind a system message."""
+
+    def prompted(sample: Sample) -> list[Message]:
+        return [Message("system", (text,)), *prompt(sample)]
+
+    return prompted
+
+
+def with_images_only(prompt: Prompt) -> Prompt:
+    """The same prompt for samples with an image: one without fails, and is not asked as text."""
+
+    def prompted(sample: Sample) -> list[Message]:
+        if not sample.images:
+            row = f"row {sample.row}" if sample.row else f"sample {sample.id}"
+            raise DataError(f"{row} has no image", hint="--input any asks such rows as text")
+        return list(prompt(sample))
+
+    return prompted
+
+
+def without_images(prompt: Prompt) -> Prompt:
+    """The same prompt to a blindfolded model: what do the words alone give away."""
+
+    def prompted(sample: Sample) -> list[Message]:
+        turns = [
+            Message(turn.role, tuple(part for part in turn.parts if isinstance(part, str)))
+            for turn in prompt(sample)
+        ]
+        return [turn for turn in turns if turn.parts or turn == MODELS_TURN]
+
+    return prompted
