@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ModelError
 from eyechart.model.http import SMALL, Http
-from eyechart.model.openai import Bodies, OpenAIModel, openai
+from eyechart.model.openai import OpenAI
 from eyechart.types import Image, ImageRef, Message, ModelSettings, Part, Request
 from support.parts import request, sample
 from support.server import Answer, Server
@@ -39,7 +39,14 @@ def made(
     more: Mapping[str, Any] = MappingProxyType({}),
     detail: Any = None,
 ) -> bytes:
-    return b"".join(Bodies(fields, detail).pieces(messages, more))
+    return b"".join(model(fields, detail).encode_body(messages, more))
+
+
+def model(fields: Mapping[str, Any] = FIELDS, detail: Any = None) -> OpenAI:
+    given = {name: value for name, value in fields.items() if name in OpenAI.parameters}
+    extra = {name: value for name, value in fields.items() if name not in given}
+    parameters = {**given, "image_detail": detail, "extra_body": extra}
+    return OpenAI("served", ModelSettings(base_url="http://localhost/v1", parameters=parameters))
 
 
 def expected(message: Message, detail: str | None = None) -> dict[str, Any]:
@@ -90,7 +97,7 @@ def test_words_alone_are_a_plain_string_and_pictures_are_not_touched() -> None:
     assert json.loads(made(Message("user", ("What", " is?"))))["messages"] == [
         {"role": "user", "content": Message("user", ("What", " is?")).text}
     ]
-    pieces = Bodies(FIELDS).pieces([Message("user", ("What?", picture, picture))], {})
+    pieces = model().encode_body([Message("user", ("What?", picture, picture))])
     assert sum(piece is picture.base64 for piece in pieces) == 2
 
 
@@ -169,7 +176,7 @@ def test_an_endpoint_that_has_moved_is_not_followed_but_named(status: int) -> No
 
     async def drive() -> None:
         async with heard.listening() as address:
-            model = openai("served", ModelSettings(base_url=address))
+            model = OpenAI("served", ModelSettings(base_url=address))
             try:
                 await model.reply(request("What?"))
             finally:
@@ -190,7 +197,7 @@ def test_what_goes_through_a_model_arrives_as_json_of_known_length(n_bytes: int)
     async def drive() -> None:
         async with heard.listening() as address:
             given = ModelSettings(base_url=address, parameters={"extra_body": {"n": 5}})
-            model = OpenAIModel("served", address, None, given)
+            model = OpenAI("served", given)
             try:
                 await asyncio.gather(*(model.replies(asked, 2) for _ in range(4)))
             finally:
@@ -215,7 +222,7 @@ def test_a_large_body_goes_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> N
     async def drive() -> None:
         async with heard.listening() as address:
             monkeypatch.setenv("http_proxy", address)
-            model = openai("served", ModelSettings(base_url="http://far.invalid/v1"))
+            model = OpenAI("served", ModelSettings(base_url="http://far.invalid/v1"))
             try:
                 await model.reply(asked)
             finally:
@@ -239,7 +246,7 @@ def test_a_server_that_refuses_before_it_has_read_a_large_body_is_understood() -
     async def drive() -> None:
         server = await asyncio.start_server(refuse, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        model = openai("served", ModelSettings(base_url=f"http://127.0.0.1:{port}/v1"))
+        model = OpenAI("served", ModelSettings(base_url=f"http://127.0.0.1:{port}/v1"))
         try:
             async with asyncio.timeout(10):
                 await model.reply(asked)
@@ -259,7 +266,7 @@ def test_a_request_that_is_given_up_in_the_middle_of_its_body_leaves_nothing_beh
     asked = Request(messages=(Message("user", ("What?", image(5_000_000))),), sample=sample(0))
 
     async def drive(address: str) -> None:
-        model = openai("served", ModelSettings(base_url=address))
+        model = OpenAI("served", ModelSettings(base_url=address))
         try:
             for _ in range(5):
                 waiting = asyncio.ensure_future(model.reply(asked))

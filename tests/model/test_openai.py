@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, UsageError
-from eyechart.model.openai import OFFICIAL, OpenAIModel, normal_base_url
+from eyechart.model.openai import OpenAI
 from eyechart.model.specs import make_model
 from eyechart.types import Message, ModelSettings, Reply, Request, Usage
 from support.parts import image, request, sample
@@ -25,14 +25,14 @@ from support.server import Answer, Asked, Server
 KEY = "sk-very-secret-0123456789"
 
 
-def make(base_url: str | None = None, *, api_key: str | None = KEY, **parameters: Any) -> OpenAIModel:
+def make(base_url: str | None = None, *, api_key: str | None = KEY, **parameters: Any) -> OpenAI:
     settings = ModelSettings(base_url=base_url, api_key=api_key, parameters=parameters, timeout_s=20)
     model = make_model("openai/served", settings)
-    assert isinstance(model, OpenAIModel)
+    assert isinstance(model, OpenAI)
     return model
 
 
-def put(model: OpenAIModel, *requests: Request) -> list[Reply]:
+def put(model: OpenAI, *requests: Request) -> list[Reply]:
     async def work() -> list[Reply]:
         try:
             return [await model.reply(one) for one in requests]
@@ -53,8 +53,8 @@ def error_of(said: Answer, **options: Any) -> ModelError:
     return caught.value
 
 
-def sent_by(model: OpenAIModel, one: Request) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(b"".join(model._bodies.pieces(one.messages, {})))
+def sent_by(model: OpenAI, one: Request) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(b"".join(model.encode_body(one.messages)))
     return body
 
 
@@ -141,7 +141,7 @@ def test_the_detail_goes_beside_every_picture_and_nowhere_else() -> None:
 
 
 def test_max_tokens_is_renamed_for_openai_itself_only() -> None:
-    there = sent_by(make(OFFICIAL, max_tokens=9), request("?"))
+    there = sent_by(make(OpenAI.official_url, max_tokens=9), request("?"))
     assert (there["max_completion_tokens"], "max_tokens" in there) == (9, False)
     same = sent_by(make("https://API.openai.com/v1/", max_tokens=9), request("?"))
     assert same["max_completion_tokens"] == 9
@@ -183,7 +183,7 @@ def test_a_picture_of_six_megabytes_is_sent_whole() -> None:
     ],
 )
 def test_an_address_means_the_same_however_it_is_written(written: str) -> None:
-    assert normal_base_url(written) == "http://localhost:8000/v1"
+    assert OpenAI.normalise_url(written) == "http://localhost:8000/v1"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_an_address_means_the_same_however_it_is_written(written: str) -> None:
 )  # fmt: skip
 def test_what_is_no_address_is_refused_with_an_example(written: str) -> None:
     with pytest.raises(UsageError) as caught:
-        normal_base_url(written)
+        OpenAI.normalise_url(written)
     assert "http://localhost:8000/v1" in caught.value.hint
 
 
@@ -204,18 +204,18 @@ def test_what_is_no_address_is_refused_with_an_example(written: str) -> None:
 )
 def test_an_address_that_holds_a_secret_is_refused_without_repeating_it(written: str) -> None:
     with pytest.raises(UsageError, match="password") as caught:
-        normal_base_url(written)
+        OpenAI.normalise_url(written)
     assert "hunter2" not in str(caught.value)
 
 
 @given(st.text() | st.from_regex(r"https?://[a-z:@/?#\[\]0-9 .%]*", fullmatch=True))
 def test_an_address_is_refused_or_normal_once_and_for_all(written: str) -> None:
     try:
-        base = normal_base_url(written)
+        base = OpenAI.normalise_url(written)
     except UsageError:
         return
-    assert normal_base_url(base) == base
-    assert normal_base_url(f"{base}/chat/completions") == base
+    assert OpenAI.normalise_url(base) == base
+    assert OpenAI.normalise_url(f"{base}/chat/completions") == base
     assert not base.endswith("/")
     assert not set("?# \n") & set(base)
     assert "@" not in urlsplit(base).netloc
@@ -439,7 +439,7 @@ def test_a_404_guesses_that_v1_is_missing(path: str, is_guessed: bool) -> None:
 )  # fmt: skip
 def test_an_address_without_its_scheme_is_refused_with_the_whole_one(written: str, meant: str) -> None:
     with pytest.raises(UsageError, match="is not a URL") as caught:
-        normal_base_url(written)
+        OpenAI.normalise_url(written)
     assert caught.value.hint == f"write {meant}"
 
 

@@ -50,14 +50,14 @@ def load_dotenv(path: Path = Path(".env")) -> str:
     return _announcement(path, sorted(values.keys() - known.keys()))
 
 
-def address() -> str | None:
+def address(names: Sequence[str] = ADDRESSES) -> str | None:
     """The endpoint that the environment names, if any."""
-    return next(filter(None, map(_value, ADDRESSES)), None)
+    return next(filter(None, map(_value, names)), None)
 
 
-def key() -> str | None:
+def key(name: str = KEY) -> str | None:
     """The key that the environment holds, if any."""
-    return _value(KEY)
+    return _value(name)
 
 
 def refuse_foreign_key(key: str | None, names: Sequence[str] = ADDRESSES) -> None:

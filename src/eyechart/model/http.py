@@ -23,6 +23,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from eyechart.errors import ModelError
 from eyechart.memory import LARGE_BYTES, Claim, current_claim
+from eyechart.model.redact import is_secret
 
 # ruff: noqa: D102 (the methods that asyncio and the parser call are described there)
 
@@ -420,7 +421,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
     """Refuse what would end a header, or arrive as something else. The value may be a key: it is not told."""
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
-            what = "API key" if name == "Authorization" else f"header {name}"
+            what = "API key" if is_secret(name) else f"header {name}"
             raise ModelError(
                 f"the {what} cannot be sent: it holds a line break or another letter that is not plain ASCII",
                 hint="was it copied with quotation marks, or with what stood below it?",

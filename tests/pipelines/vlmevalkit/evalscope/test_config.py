@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from eyechart.compat.evalscope import TaskConfig
 from eyechart.errors import UsageError
-from eyechart.model.openai import PARAMETERS
+from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import NATIVE_KEYS, TASK_KEYS, Task, read_task
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import ENTRY_KEYS, EVAL_KEYS
 
@@ -86,7 +86,9 @@ def test_an_unknown_key_is_refused_by_its_name(name: str, is_inner: bool) -> Non
 @given(NAMES, st.sampled_from([0, 1.5, True, "high", ["a"], {"b": 1}]))
 def test_what_else_a_model_says_goes_into_the_request(name: str, value: Any) -> None:
     assume(
-        name not in ENTRY_KEYS and name not in PARAMETERS and name not in ("model", "messages", "n", "stream")
+        name not in ENTRY_KEYS
+        and name not in OpenAI.parameters
+        and name not in ("model", "messages", "n", "stream")
     )
     task = read(model=[{**ENTRY, name: value}])
     assert task.models[0].options["params"]["extra_body"] == {name: value}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.model.openai import PARAMETERS, normal_base_url
+from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.report import model_name
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import judge_spec
@@ -337,11 +337,11 @@ def _passed_on(values: Values) -> dict[str, Any]:
             raise values.wrong(name, value, "something that JSON can hold")
         if name == "extra_body":
             params.setdefault("extra_body", {}).update(_extra_body(values))
-        elif name in PARAMETERS:
+        elif name in OpenAI.parameters:
             params[name] = value
         elif value is not None:
             params.setdefault("extra_body", {})[name] = value
-            near = did_you_mean(name, sorted({*ENTRY_KEYS, *PARAMETERS}), at_most=1)
+            near = did_you_mean(name, sorted({*ENTRY_KEYS, *OpenAI.parameters}), at_most=1)
             values.notes.append(f"{values.who}: {name} is sent to the server as it is. {near}".rstrip())
     return params
 
@@ -409,7 +409,7 @@ def _at_base_url(shared: Values, name: str, retry: int | None) -> dict[str, Any]
 def address(url: str | None, who: str, name: str) -> str:
     """An endpoint's address, with or without /chat/completions; what is none is refused by the key's name."""
     try:
-        return normal_base_url(url or "")
+        return OpenAI.normalise_url(url or "")
     except UsageError as err:
         raise UsageError(f"{who}: {name}: {err.message}", hint=err.hint) from err
 

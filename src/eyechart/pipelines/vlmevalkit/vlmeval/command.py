@@ -18,7 +18,7 @@ from typing import Any
 
 from eyechart.errors import EyechartError, UsageError, advice, renamed
 from eyechart.model.environment import refuse_foreign_key
-from eyechart.model.openai import OFFICIAL, normal_base_url
+from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
     read_data,
@@ -412,7 +412,7 @@ def served_entry(
         )
     base_variable, key_variable = _SERVED[one.kind]
     base = said.pop("api_base", None) or base_url or environment.get(base_variable)
-    said |= {"api_base": OFFICIAL if base == _OFFICIAL else base} if base else {}
+    said |= {"api_base": OpenAI.official_url if base == _OFFICIAL else base} if base else {}
     notes = []
     if "key" not in said and key:
         said["key"] = key
@@ -434,14 +434,16 @@ def _is_for(base: Any, own_base: str | None, key_variable: str) -> bool:
 
     >>> _is_for("http://o/v1", "http://o/v1/chat/completions", "OPENAI_API_KEY")
     True
-    >>> _is_for("http://x/v1", "http://o/v1", "OPENAI_API_KEY"), _is_for(OFFICIAL, None, "OPENAI_API_KEY")
-    (False, True)
+    >>> _is_for("http://x/v1", "http://o/v1", "OPENAI_API_KEY")
+    False
+    >>> _is_for(OpenAI.official_url, None, "OPENAI_API_KEY")
+    True
     """
     if base is None:  # then it goes where the environment says, or to OpenAI
         return key_variable == _OPENAI_KEY
-    places = [own_base, OFFICIAL if key_variable == _OPENAI_KEY else None]
+    places = [own_base, OpenAI.official_url if key_variable == _OPENAI_KEY else None]
     with suppress(UsageError):  # what is no address is refused where addresses are read
-        return normal_base_url(str(base)) in [normal_base_url(place) for place in places if place]
+        return OpenAI.normalise_url(str(base)) in [OpenAI.normalise_url(place) for place in places if place]
     return False
 
 

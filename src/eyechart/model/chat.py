@@ -1,0 +1,366 @@
+"""Models behind an HTTP API: the base class of providers.
+
+`ChatEndpoint` sends a request over kept-alive connections, reads the reply and classifies the error. A
+provider is a subclass that says how its API differs: address, headers, how messages are written
+(`build_body`), how an answer is read (`read_replies`), and what an error means where the usual rules do not
+fit. Retries, rates and budgets are the engine's business.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import msgspec
+
+from eyechart.errors import ModelError, UsageError
+from eyechart.model import environment
+from eyechart.model.http import Broken, Http, Response, Unreachable, check_headers
+from eyechart.model.redact import is_no_answer, without_secrets, written_forms
+from eyechart.model.specs import proxy_for, refuse_unknown, split_address, without_password
+from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request
+
+if TYPE_CHECKING:
+    from eyechart.model.proxied import ProxiedHttp
+
+_encode = msgspec.json.Encoder().encode
+_MARK = b"\0"  # occurs in no JSON: in a text it would be escaped
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+_RETRYABLE = frozenset({408, 409, 425, 429})
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_FATAL = frozenset({401, 403, 404}) | _MOVED
+_NOT_IMPLEMENTED = frozenset({501, 505})  # said of the request itself: it will not be answered later
+
+# An unknown model is HTTP 404 at most servers; LiteLLM, OpenRouter, DeepSeek and Mistral say 400.
+_UNKNOWN_MODEL = re.compile(
+    r"model_not_found|\b(?:invalid|unknown|no such|not a valid) model(?: name| id)?\b"
+    r"(?! (?:param|arg|in|out))|\bmodel\b[^.]{0,80}\b(?:not exist|not found)",
+    re.IGNORECASE,
+)
+# llama.cpp answers every image with HTTP 500 where it has no projector.
+_UNSUPPORTED = re.compile(r"\b(?:is|are) not supported\b|\bdoes not support\b|\bunsupported\b", re.IGNORECASE)
+
+
+class Attachments:
+    """The images of one request body.
+
+    Base64 text needs no JSON escaping, so it never passes through an encoder: each image stands in the body
+    as a mark, the encoded body is cut at the marks, and images go from memory to the socket as they are.
+    """
+
+    __slots__ = ("slots",)
+
+    def __init__(self) -> None:
+        self.slots: list[tuple[bytes, bytes]] = []  # what stands before the base64 text, and that text
+
+    def url(self, image: Image | ImageRef) -> str | msgspec.Raw:
+        """A ``data:`` URL, or the URL itself of an image that is handed over by it."""
+        if isinstance(image, Image):
+            self.slots.append((b'"data:%s;base64,' % image.mime.encode(), image.base64))
+            return msgspec.Raw(_MARK)
+        assert image.kind == "url", "the engine loads all other images before it asks"
+        return image.location
+
+    def base64(self, image: Image | ImageRef) -> msgspec.Raw:
+        """The base64 text alone, for APIs that take no URLs."""
+        assert isinstance(image, Image), "URLs are handed only to a model that states takes_urls"
+        self.slots.append((b'"', image.base64))
+        return msgspec.Raw(_MARK)
+
+
+class ChatEndpoint(ABC):
+    """One served model at one address. A provider sets the attributes and the first group of methods."""
+
+    provider: ClassVar[str]  # as in provider/name
+    vendor: ClassVar[str]  # in messages
+    official_url: ClassVar[str]  # where no address is given; needs a key
+    path: ClassVar[str]  # below the base URL; {model} stands for the model's name
+    key_variable: ClassVar[str]
+    url_variables: ClassVar[tuple[str, ...]] = ()
+    parameters: ClassVar[frozenset[str]]  # that are sent as they are; `extra_body` carries anything else
+    server: ClassVar[str] = "a server of this API"
+    out_of_credit: ClassVar[re.Pattern[str]] = re.compile("insufficient_quota")
+    capabilities = Capabilities(is_endpoint=True, takes_urls=True)
+
+    # -- what a provider says ----------------------------------------------------------------------
+
+    @abstractmethod
+    def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
+        """The fields of the body that hold the conversation."""
+
+    @abstractmethod
+    def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
+        """The replies in an answer with status 200.
+
+        What is not JSON of the right form may raise what it likes (`DecodeError`, `KeyError`); an answer
+        that is an error in disguise raises `self.no_reply(...)`.
+        """
+
+    def build_headers(self, api_key: str | None) -> dict[str, str]:
+        """The headers with the key, and others that the API asks for."""
+        return {"Authorization": f"Bearer {api_key}"} if api_key else {}
+
+    def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields that are the same in every body."""
+        return {"model": self.model, **parameters, **extra}
+
+    def read_error(self, content: bytes) -> str:
+        """What an error body says, whatever its shape, on one line."""
+        try:
+            decoded = msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            text = content.decode("utf-8", errors="replace")
+        else:
+            error = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded
+            if isinstance(error, dict):
+                words = [error.get(name) for name in ("message", "code", "detail")]
+                error = " / ".join(str(word) for word in words if word) or error
+            text = str(error)
+        return " ".join(text.split())
+
+    def is_retryable(self, status: int, said: str) -> bool:
+        """Whether the same request may succeed later."""
+        is_permanent = status in _NOT_IMPLEMENTED or (status >= 500 and _UNSUPPORTED.search(said) is not None)
+        return (status in _RETRYABLE or status >= 500) and not is_permanent
+
+    def is_unknown_model(self, status: int, said: str) -> bool:
+        """Whether there is no such model, so that no request can succeed."""
+        return status in (400, 422) and _UNKNOWN_MODEL.search(said) is not None
+
+    def retry_after_s(self, response: Response) -> float | None:
+        """How long the server asks to wait."""
+        return read_retry_after_s(response.headers.get("retry-after", ""))
+
+    # -- making one --------------------------------------------------------------------------------
+
+    def __init__(self, name: str, settings: ModelSettings) -> None:
+        self.model = name
+        self.name = f"{self.provider}/{name}"
+        url = settings.base_url or environment.address(self.url_variables) or self.official_url
+        self.base_url = self.normalise_url(str(url))
+        self.is_official = urlsplit(self.base_url).hostname == urlsplit(self.official_url).hostname
+        api_key = (settings.api_key or environment.key(self.key_variable) or "").strip() or None
+        if not settings.base_url:
+            environment.refuse_foreign_key(api_key, self.url_variables)
+        if api_key is None and self.is_official:
+            raise UsageError(
+                f"no key for {self.vendor}'s endpoint",
+                hint=f"set {self.key_variable} (a .env file will do), "
+                "or name your own server with --base-url",
+            )
+        parameters = dict(settings.parameters)
+        refuse_unknown(
+            set(parameters),
+            {*self.parameters, "extra_body"},
+            who=self.name,
+            hint="To send a parameter that only your server knows: --param extra_body.NAME=VALUE",
+        )
+        extra = parameters.pop("extra_body", None) or {}
+        if not isinstance(extra, Mapping):
+            raise UsageError("extra_body holds names and values", hint="write --param extra_body.NAME=VALUE")
+        self._fields = self.build_fields(parameters, extra)
+        self._encoded = {name: msgspec.Raw(_encode(value)) for name, value in self._fields.items()}
+        self._url = self.base_url + self.path.format(model=quote(name, safe="/:@"))
+        self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
+        self._headers |= self.build_headers(api_key)
+        check_headers(self._headers)  # a key that cannot be sent is refused before anything is begun
+        self._key_forms = written_forms(api_key) if api_key else ()
+        self._is_key_in_no_answer = api_key is not None and is_no_answer(api_key)
+        self._proxy = proxy_for(self.base_url)
+        self._http: Http | ProxiedHttp | None = None
+
+    @classmethod
+    def normalise_url(cls, url: str) -> str:
+        """The base of an endpoint, however people write it: with or without the path of the requests."""
+        parts = split_address(url.strip())
+        if parts is None:
+            shown = url.strip().rpartition("@")[2].partition("?")[0]  # neither a password nor a query
+            raise UsageError(f"the endpoint's address {shown!r} is not a URL", hint=f"write {_as_url(shown)}")
+        if parts.username is not None or parts.query or parts.fragment:
+            raise UsageError(
+                "the endpoint's address holds a password or a query",
+                hint=f"addresses are kept in the run folder: give the key as {cls.key_variable} "
+                "or --api-key instead",
+            )
+        path = parts.path.rstrip("/").removesuffix(cls.path).rstrip("/")
+        return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Endpoint, model and parameters; the key is not among them."""
+        return {"endpoint": self.base_url, "model": self.model, **without_secrets(self._fields)}
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    async def reply(self, request: Request) -> Reply:
+        """Ask once."""
+        return (await self.ask(request))[0]
+
+    async def ask(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[Reply]:
+        """Send one request, `more` being fields of its body alone; the replies, at least one."""
+        pieces = self.encode_body(request.messages, more)
+        start = time.perf_counter()
+        if self._http is None:
+            self._http = self._connect()
+        try:
+            response = await self._http.post(pieces)
+        except Unreachable as err:
+            why = _reason(err)
+            is_ours = os.strerror(errno.EMFILE) in why
+            raise ModelError(
+                f"cannot connect to {self.base_url}: {why}",
+                hint="allow more with ulimit -n, or ask fewer at once with --concurrency"
+                if is_ours
+                else "is the server running? --base-url names another address",
+                is_retryable=True,
+                is_unreachable=True,
+            ) from err
+        except Broken as err:
+            raise ModelError(f"no answer from {self.base_url}: {_reason(err)}", is_retryable=True) from err
+        if response.status != 200:
+            raise self._refusal(response)
+        return self._read(response.content, time.perf_counter() - start)
+
+    def encode_body(self, messages: Sequence[Message], more: Mapping[str, Any] = _NOTHING) -> list[bytes]:
+        """The body in pieces; the messages are the run's own, whatever an `extra_body` says."""
+        attachments = Attachments()
+        body = self.build_body(messages, attachments)
+        words = _encode({**self._encoded, **more, **body}).split(_MARK)
+        pieces = [words[0]]
+        for (before, base64), after in zip(attachments.slots, words[1:], strict=True):
+            pieces += (before, base64, b'"', after)
+        return pieces
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._http is not None:
+            await self._http.close()
+            self._http = None
+
+    def _connect(self) -> Http | ProxiedHttp:
+        if self._proxy is None:
+            return Http(self._url, self._headers)
+        from eyechart.model.proxied import ProxiedHttp
+
+        return ProxiedHttp(self._url, self._headers, self._proxy)
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _read(self, content: bytes, latency_s: float) -> list[Reply]:
+        try:
+            replies = self.read_replies(content, latency_s)
+        except (msgspec.DecodeError, ValueError, LookupError, TypeError, RecursionError) as err:
+            said = _shorten(self._explain(content))
+            raise ModelError(
+                f"{self.base_url} answered with something that is not a chat completion ({err}): {said}",
+                hint=f"does the address point at {self.server}?",
+                is_retryable=True,
+            ) from err
+        return [self._redact(reply) for reply in replies] if self._is_key_in_no_answer else replies
+
+    def no_reply(self, why: str) -> ModelError:
+        """The error for an answer with status 200 and no reply in it."""
+        return ModelError(f"{self.base_url} answered {self._without_key(why)}", is_retryable=True)
+
+    def _explain(self, content: bytes) -> str:
+        try:
+            said = self.read_error(content)
+        except Exception:  # a proxy on the way has errors of its own shape
+            said = ChatEndpoint.read_error(self, content)
+        return self._without_key(said)
+
+    def _without_key(self, text: str) -> str:
+        """What a server said, in case it repeats the key to us."""
+        for form in self._key_forms:
+            text = text.replace(form, "[key]")
+        return text
+
+    def _redact(self, reply: Reply) -> Reply:
+        """The same for a reply; hardly any needs it."""
+        said = (reply.text, reply.thinking, reply.model, reply.finish_reason)
+        if not any(form in one for form in self._key_forms for one in said):
+            return reply
+        text, thinking, model, finish_reason = map(self._without_key, said)
+        return replace(reply, text=text, thinking=thinking, model=model, finish_reason=finish_reason)
+
+    def _refusal(self, response: Response) -> ModelError:
+        status = response.status
+        said = self._explain(response.content)
+        is_out_of_credit = self.out_of_credit.search(said) is not None
+        is_unknown = self.is_unknown_model(status, said)
+        hint = {
+            401: f"check the key ({self.key_variable} or --api-key)",
+            403: "the key is not allowed to use this model",
+            404: self._hint_for_404(),
+        }.get(status, "")
+        if is_unknown:
+            hint = f"check the model's name: {self.base_url}/models lists those that are served"
+        if is_out_of_credit:
+            hint = "the account has no credit left"
+        retry_after_s, is_retryable = self.retry_after_s(response), self.is_retryable(status, said)
+        if status in _MOVED:
+            said = f"moved to {self._without_key(response.headers.get('location', 'nowhere'))}"
+            hint = "give the new address with --base-url: keys are not carried from one place to another"
+        return ModelError(
+            f"HTTP {status} from {self.base_url}: {_shorten(said)}",
+            hint=hint,
+            status=status,
+            is_retryable=is_retryable and not is_out_of_credit,
+            is_fatal=status in _FATAL or is_out_of_credit or is_unknown,
+            retry_after_s=retry_after_s,
+        )
+
+    def _hint_for_404(self) -> str:
+        hint = f"check the model's name and the address: requests go to {self._url}"
+        if not urlsplit(self.base_url).path and (version := urlsplit(self.official_url).path):
+            return f"{hint}. Is {version} missing? Try --base-url {self.base_url}{version}"
+        return hint
+
+
+def read_retry_after_s(said: str) -> float | None:
+    """Seconds to wait, from a header that holds seconds or a date."""
+    said = said.strip()
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    from email.utils import parsedate_to_datetime
+
+    try:
+        until = parsedate_to_datetime(said)
+    except (ValueError, OverflowError):
+        return None
+    if until.tzinfo is None:  # the date's own way of saying UTC
+        until = until.replace(tzinfo=UTC)
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+
+
+def _shorten(text: str) -> str:
+    """As much of what a server said as a message can hold."""
+    return (text[:300] + " …" if len(text) > 300 else text) or "(no explanation)"
+
+
+def _reason(err: BaseException) -> str:
+    return without_password(" ".join(str(err).split())) or type(err).__name__
+
+
+def _as_url(text: str) -> str:
+    """What was probably meant by an address without a scheme; an example where nothing can be guessed.
+
+    >>> _as_url("localhost:8000"), _as_url("localhost:8000/v1"), _as_url("ftp://host/v1")
+    ('http://localhost:8000/v1', 'http://localhost:8000/v1', 'it like http://localhost:8000/v1')
+    """
+    host, _, path = text.partition("/")
+    if not re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII):
+        return "it like http://localhost:8000/v1"
+    return f"http://{host}/{path or 'v1'}"
