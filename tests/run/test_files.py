@@ -1,5 +1,6 @@
 """The result files of a benchmark's own pipeline: whose they are, and what becomes of them."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -81,6 +82,29 @@ def test_a_reader_without_its_text_reader_says_so(tmp_path: Path, monkeypatch: p
     choice_tsv(tmp_path / "q.tsv", 2)
     done = eyechart("run", "q.tsv", "-m", "baseline/look", "-q", cwd=tmp_path)
     assert "baseline/look reads no text here: pip install 'eyechart[ocr]'" in done.err
+
+
+@pytest.mark.parametrize("name", ["look", "ocr"])
+def test_without_numpy_a_baseline_that_looks_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    choice_tsv(tmp_path / "q.tsv", 2)
+    done = eyechart("run", "q.tsv", "-m", f"baseline/{name}", "-q", cwd=tmp_path)
+    assert done.code == 2
+    assert "pip install 'eyechart[ocr]'" in done.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_demo_without_numpy_leaves_out_the_baseline_that_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    done = eyechart("demo", "--limit", "3", "-q", cwd=tmp_path)
+    assert done.code == 0
+    assert "baseline/majority" in done.out
+    assert "baseline/look" not in done.out
+    assert "baseline/look, which looks at the images, was left out: pip install 'eyechart[ocr]'" in done.err
 
 
 @pytest.mark.parametrize("returned", ["results.txt", None])

@@ -8,6 +8,7 @@ and places. None of them is a vision-language model.
 from __future__ import annotations
 
 from eyechart.errors import UnknownName, UsageError
+from eyechart.model.baseline import eyes
 from eyechart.model.baseline.base import Baseline
 from eyechart.model.baseline.majority import Majority
 from eyechart.model.baseline.random_guess import RandomGuess
@@ -38,6 +39,7 @@ def make_baseline(name: str, settings: ModelSettings) -> Baseline:
         return RandomGuess(seed or 0)
     if name == "majority":
         return Majority(seed or 0)
-    from eyechart.model.baseline.look import Look, OcrOnly  # with numpy, which the blind ones do without
+    eyes.require_numpy(name)
+    from eyechart.model.baseline.look import Look, OcrOnly  # with numpy, which the others do without
 
     return Look(seed or 0) if name == "look" else OcrOnly(seed or 0)

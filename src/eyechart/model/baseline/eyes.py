@@ -37,6 +37,17 @@ def can_read() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))
 
 
+def can_measure() -> bool:
+    """Whether numpy is installed, which the `ocr` extra brings."""
+    return importlib.util.find_spec("numpy") is not None
+
+
+def require_numpy(name: str) -> None:
+    """Refuse to make a baseline that measures images where that cannot be done."""
+    if not can_measure():
+        raise MissingExtra.named("ocr", needed_for=f"baselines that look at images (baseline/{name})")
+
+
 def require_reader() -> None:
     """Refuse to go on without the extra."""
     if not can_read():

@@ -59,10 +59,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """`np` and `pd`, which are imported when they are asked for."""
-    if name == "np":
-        return import_module("numpy")
-    if name == "pd":
+    if name in ("np", "pd"):
         from eyechart.pipelines.vlmevalkit.vlmeval.smp import pandas
 
-        return pandas()
+        found = pandas()  # first: its extra brings numpy
+        return import_module("numpy") if name == "np" else found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
