@@ -1,5 +1,6 @@
-"""HTTP through a proxy. Tunnels and their passwords are a general client's business: aiohttp's."""
+"""HTTP through a proxy, with tunnels and passwords: left to aiohttp, which is imported only here."""
 
+# ruff: noqa: D102 (as in http.py)
 from __future__ import annotations
 
 import ssl
@@ -15,7 +16,7 @@ from eyechart.model.http import IDLE_S, SLICE, SMALL, Broken, Response, Unreacha
 
 
 class ProxiedHttp:
-    """As `Http`, by way of a proxy."""
+    """As `Http`, through a proxy."""
 
     def __init__(self, url: str, headers: Mapping[str, str], proxy: str) -> None:
         check_headers(headers)
@@ -59,14 +60,13 @@ class ProxiedHttp:
         return Response(response.status, headers, content)
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._session.close()
 
 
 def _reason(err: aiohttp.ClientError) -> str:
-    """Why nobody was reached, and whether it was the proxy."""
+    """Why no connection was made, and whether it was the proxy that failed."""
     cause = err.__cause__
-    said = http.plain(cause) if isinstance(cause, OSError) else str(err)
+    said = http.describe_os_error(cause) if isinstance(cause, OSError) else str(err)
     if isinstance(err, aiohttp.ClientProxyConnectionError):
         return f"the proxy {err.host}:{err.port}: {said}"
     return said
@@ -85,9 +85,9 @@ async def _whole(response: aiohttp.ClientResponse, claim: Claim) -> bytes:
             n_allowed = http.MAX_ANSWER_BYTES
             await claim.take_in_loop(http.COPIES * (response.content_length or n_allowed))
     encoding = response.headers.get("Content-Encoding", "")
-    if http.is_packed(encoding) and not claim.n_bytes:
+    if http.is_compressed(encoding) and not claim.n_bytes:
         await claim.take_in_loop(http.COPIES * http.MAX_ANSWER_BYTES)
-    content = http.unpacked(b"".join(parts), encoding)
+    content = http.unpack(b"".join(parts), encoding)
     if n_allowed > LARGE_BYTES or encoding:
         claim.shrink(http.COPIES * len(content))
     return content
@@ -101,16 +101,15 @@ class Pieces(Payload):
         self._size = sum(map(len, value))
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """The body as text."""
         return b"".join(self._value).decode(encoding, errors)
 
     async def write(self, writer: AbstractStreamWriter) -> None:
-        """Send it, as fast as the other side takes it."""
+        """Send it as fast as the other side takes it."""
         for piece in self._value:
             view = memoryview(piece)
             for start in range(0, len(view), SLICE):
                 await writer.write(view[start : start + SLICE])
 
     def forget(self) -> None:
-        """Let go of the pictures: requests and responses know each other, and stay until Python tidies up."""
+        """Release the images: requests and responses refer to each other until the next garbage collection."""
         self._value = ()
