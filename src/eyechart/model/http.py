@@ -142,7 +142,7 @@ class Http:
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Refuse what would end a header, or arrive as something else. The value may be a key: it is not shown."""
+    """Refuse what would end a header, or arrive changed. The value may be a key: it is not shown."""
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
             what = "API key" if is_secret(name) else f"header {name}"

@@ -111,5 +111,5 @@ class Pieces(Payload):
                 await writer.write(view[start : start + SLICE])
 
     def forget(self) -> None:
-        """Release the images: requests and responses refer to each other until the next garbage collection."""
+        """Release the images: requests and responses refer to each other until they are collected."""
         self._value = ()

@@ -1,4 +1,4 @@
-"""Addresses of endpoints and proxies: taken apart once, refused where no request could be sent."""
+"""From the model a user names to the model that answers: names, parameters, addresses."""
 
 from __future__ import annotations
 
@@ -16,73 +16,83 @@ from eyechart.errors import UnknownName, UsageError
 from eyechart.registry import did_you_mean, models
 from eyechart.types import Capabilities, Model, ModelSettings, Reply, Request, Several, capabilities_of
 
-_WITH_SETTINGS = ("darwin", "win32")  # where the system's own settings may name a proxy
-
-
-def split_address(url: str) -> SplitResult | None:
-    """The parts of an address that a request can be sent to; None when none can.
-
-    >>> split_address("http://localhost:8000/v1").port, split_address("localhost:8000"), split_address("http://a:b")
-    (8000, None, None)
-    """
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, a bracket that is not closed
-        return None
-    is_plain = all(mark.isprintable() and not mark.isspace() for mark in url)
-    return parts if is_address and is_plain else None
-
-
-def proxy_for(url: str) -> str | None:
-    """The proxy that the environment asks for. Ask once: it costs more than a request."""
-    if sys.platform not in _WITH_SETTINGS and not any(name.lower().endswith("_proxy") for name in os.environ):
-        return None  # nothing to look up, and urllib.request takes its time to import
-    from urllib.request import getproxies, proxy_bypass
-
-    target = urlsplit(url)
-    said = None if proxy_bypass(target.netloc) else getproxies().get(target.scheme)
-    if not said:
-        return None
-    proxy = said if "://" in said else f"http://{said}"
-    if split_address(proxy) is None:
-        raise UsageError(
-            f"the proxy that {target.scheme}_proxy names cannot be used",
-            hint="write it like http://proxy:3128, or exempt the endpoint with no_proxy",
-        )
-    return proxy
-
-
-def without_password(text: str) -> str:
-    """A message without what stands before the @ of an address in it.
-
-    >>> without_password("407, url='http://me:secret@proxy:3128'")
-    "407, url='http://proxy:3128'"
-    """
-    return re.sub(r"://[^/\s'\"]*@", "://", text)
-
-
-# -- From the model a user names to the model that answers.
-
 
 def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
     """Make the model that `spec` names: ``provider/name`` or ``python:file.py:Class``."""
     provider, name = split_spec(spec)
     refuse_unknown_provider(provider, name)
     factory, settings = models.get(provider), settings or ModelSettings()
-
-    def make(name: str, settings: ModelSettings) -> Model:
-        return _checked(factory(name, settings), provider)
-
     several = settings.base_url if isinstance(settings.base_url, tuple) else (settings.base_url,)
-    members = [make(name, replace(settings, base_url=several[0]))]
-    if "endpoint" not in members[0].identity:  # it runs here: an address means nothing to it
-        return members[0]
-    members += (make(name, replace(settings, base_url=address)) for address in several[1:])
-    if len(members) == 1 and settings.endpoint_name is None:
-        return members[0]
+    made = (_check_model(factory(name, replace(settings, base_url=url)), provider) for url in several)
+    first = next(made)
+    is_single = len(several) == 1 and settings.endpoint_name is None
+    if is_single or "endpoint" not in first.identity:  # one that runs here has no use for addresses
+        return first
+    return Fleet([first, *made], settings.endpoint_name)
 
-    return Fleet(members, settings.endpoint_name)
+
+class Fleet:
+    """The same model behind several endpoints, or behind one that has a name.
+
+    The engine sends requests to the `members` itself, to the least busy one first, and leaves out those that
+    are dead. Asked as one model, it asks the members in turn. With an `endpoint_name`, that name and not the
+    addresses is part of the identity: the same model at another port or node is the same model.
+    """
+
+    def __init__(self, members: Sequence[Model], endpoint_name: str | None = None) -> None:
+        self.members = tuple(members)
+        self._endpoint_name = endpoint_name
+        self.name = self.members[0].name
+        stated = [capabilities_of(member) for member in self.members]
+        self.capabilities = Capabilities(
+            is_endpoint=all(one.is_endpoint for one in stated),
+            takes_rounds=all(one.takes_rounds for one in stated),
+            takes_urls=all(one.takes_urls for one in stated),
+        )
+        self._turns = itertools.cycle(self.members)
+        self.addresses = sorted(str(member.identity.get("endpoint", "")) for member in self.members)
+        if twice := {one for one in self.addresses if self.addresses.count(one) > 1}:
+            raise UsageError(f"an address is given twice: {min(twice)}", hint="give every --base-url once")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """That of any member, with the endpoint's name or all addresses: which of them answers is chance."""
+        return {**self.members[0].identity, "endpoint": self._endpoint_name or self.addresses}
+
+    async def reply(self, request: Request) -> Reply:
+        """Ask the next member."""
+        return await next(self._turns).reply(request)
+
+    async def replies(self, request: Request, n: int) -> list[Reply]:
+        """Ask the next member for several answers."""
+        member = next(self._turns)
+        return (
+            await member.replies(request, n) if isinstance(member, Several) else [await member.reply(request)]
+        )
+
+    async def close(self) -> None:
+        """Close the members."""
+        await asyncio.gather(*(member.close() for member in self.members))
+
+
+def split_spec(spec: str) -> tuple[str, str]:
+    """Take a model's name apart.
+
+    >>> split_spec("openai/Qwen/Qwen2.5-VL-7B"), split_spec("python:mine.py:Model")
+    (('openai', 'Qwen/Qwen2.5-VL-7B'), ('python', 'mine.py:Model'))
+    """
+    if spec.startswith("python:"):
+        return "python", spec.removeprefix("python:")
+    provider, slash, name = spec.partition("/")
+    if provider and slash and not name:
+        raise UsageError(f"{spec!r} does not say which model", hint=f"write it as {provider}/NAME")
+    if not slash or not provider:
+        raise UsageError(
+            f"{spec!r} does not say who provides the model",
+            hint=f"write it as provider/name, e.g. openai/{spec or 'gpt-4o'}; "
+            f"providers: {', '.join(models.names())}",
+        )
+    return provider, name
 
 
 # Providers that people ask for by name, and where they serve OpenAI's chat completions.
@@ -117,8 +127,8 @@ def refuse_unknown_provider(provider: str, name: str) -> None:
     raise UnknownName(f"no provider {provider!r} (there are: {', '.join(known)})", hint=near)
 
 
-def _checked(made: Model, provider: str) -> Model:
-    """What a provider made, which may be anybody's."""
+def _check_model(made: Model, provider: str) -> Model:
+    """Refuse what is not a model: the provider may be a plug-in."""
     missing = [part for part in ("name", "identity", "reply", "close") if not hasattr(made, part)]
     if missing:
         raise UsageError(
@@ -128,24 +138,7 @@ def _checked(made: Model, provider: str) -> Model:
     return made
 
 
-def split_spec(spec: str) -> tuple[str, str]:
-    """Take a model's name apart.
-
-    >>> split_spec("openai/Qwen/Qwen2.5-VL-7B"), split_spec("python:mine.py:Model")
-    (('openai', 'Qwen/Qwen2.5-VL-7B'), ('python', 'mine.py:Model'))
-    """
-    if spec.startswith("python:"):
-        return "python", spec.removeprefix("python:")
-    provider, slash, name = spec.partition("/")
-    if provider and slash and not name:
-        raise UsageError(f"{spec!r} does not say which model", hint=f"write it as {provider}/NAME")
-    if not slash or not provider:
-        raise UsageError(
-            f"{spec!r} does not say who provides the model",
-            hint=f"write it as provider/name, e.g. openai/{spec or 'gpt-4o'}; "
-            f"providers: {', '.join(models.names())}",
-        )
-    return provider, name
+# -- parameters -------------------------------------------------------------------------------------
 
 
 def nested_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
@@ -180,48 +173,50 @@ def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = ""
         raise UsageError(f"{who} has no parameter {name!r}", hint=f"{advice} {hint}".strip())
 
 
-# -- One model, served at several addresses.
+# -- addresses --------------------------------------------------------------------------------------
 
 
-class Fleet:
-    """The same model behind several endpoints, or behind one that has a name.
+_WITH_SETTINGS = ("darwin", "win32")  # where the system's own settings may name a proxy
 
-    The engine asks its `members` itself, the least busy one first, and leaves out those that are dead.
-    Whoever asks it as one model gets the members in turn. With an `endpoint_name`, that name and not the
-    addresses is part of what was asked: the same model at another port or node is the same model.
+
+def split_address(url: str) -> SplitResult | None:
+    """The parts of an address that a request can be sent to; None when none can.
+
+    >>> split_address("http://localhost:8000/v1").port, split_address("localhost:8000"), split_address("http://a:b")
+    (8000, None, None)
     """
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        return None
+    is_plain = all(mark.isprintable() and not mark.isspace() for mark in url)
+    return parts if is_address and is_plain else None
 
-    def __init__(self, members: Sequence[Model], endpoint_name: str | None = None) -> None:
-        self.members = tuple(members)
-        self._endpoint_name = endpoint_name
-        self.name = self.members[0].name
-        stated = [capabilities_of(member) for member in self.members]
-        self.capabilities = Capabilities(
-            is_endpoint=all(one.is_endpoint for one in stated),
-            takes_rounds=all(one.takes_rounds for one in stated),
-            takes_urls=all(one.takes_urls for one in stated),
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment names. Call it once: it takes longer than a request."""
+    if sys.platform not in _WITH_SETTINGS and not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None  # nothing to look up, and urllib.request takes its time to import
+    from urllib.request import getproxies, proxy_bypass
+
+    target = urlsplit(url)
+    said = None if proxy_bypass(target.netloc) else getproxies().get(target.scheme)
+    if not said:
+        return None
+    proxy = said if "://" in said else f"http://{said}"
+    if split_address(proxy) is None:
+        raise UsageError(
+            f"the proxy that {target.scheme}_proxy names cannot be used",
+            hint="write it like http://proxy:3128, or exempt the endpoint with no_proxy",
         )
-        self._turns = itertools.cycle(self.members)
-        self.addresses = sorted(str(member.identity.get("endpoint", "")) for member in self.members)
-        if twice := {one for one in self.addresses if self.addresses.count(one) > 1}:
-            raise UsageError(f"an address is given twice: {min(twice)}", hint="give every --base-url once")
+    return proxy
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """That of any member, with the endpoint's name or all addresses: which of them answers is chance."""
-        return {**self.members[0].identity, "endpoint": self._endpoint_name or self.addresses}
 
-    async def reply(self, request: Request) -> Reply:
-        """Ask the next one."""
-        return await next(self._turns).reply(request)
+def without_password(text: str) -> str:
+    """A message without what stands before the @ of an address in it.
 
-    async def replies(self, request: Request, n: int) -> list[Reply]:
-        """Ask the next one for several answers."""
-        member = next(self._turns)
-        return (
-            await member.replies(request, n) if isinstance(member, Several) else [await member.reply(request)]
-        )
-
-    async def close(self) -> None:
-        """Close all of them."""
-        await asyncio.gather(*(member.close() for member in self.members))
+    >>> without_password("407, url='http://me:secret@proxy:3128'")
+    "407, url='http://proxy:3128'"
+    """
+    return re.sub(r"://[^/\s'\"]*@", "://", text)
