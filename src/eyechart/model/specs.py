@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import os
 import re
@@ -72,6 +71,8 @@ class Fleet:
 
     async def close(self) -> None:
         """Close the members."""
+        import asyncio  # names of models are read at every start, and this takes its time to import
+
         await asyncio.gather(*(member.close() for member in self.members))
 
 
