@@ -160,7 +160,7 @@ class Trace:
         return list(dict.fromkeys(file for file, _ in self.calls[ready:called] if file.startswith("engine/")))
 
 
-READY = ("engine/sample.py", "go")  # where a prepared sample is handed to the engine
+READY = ("engine/sample.py", "run")  # where a prepared sample is handed to the engine
 
 
 def trace_sample() -> Trace:

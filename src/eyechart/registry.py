@@ -30,7 +30,6 @@ from eyechart.types import (
     Score,
     Scorer,
     answer_calls,
-    refuse_judge_call,
 )
 
 if TYPE_CHECKING:
@@ -171,7 +170,7 @@ class _NamedJudgedScorer:
         return sound_score((yield from judging))
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return answer_calls(self.steps(reply, sample), refuse_judge_call)
+        return answer_calls(self.steps(reply, sample))
 
 
 Execute = Callable[["Namespace"], int]  # runs a command, returns its exit code

@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from eyechart.errors import EyechartError, UsageError
 
+T = TypeVar("T")
+
 Outcome = Literal["correct", "wrong", "partial", "unparsed", "refused", "truncated", "failed", "unscored"]
 OUTCOMES: tuple[Outcome, ...] = (
     "correct", "partial", "wrong", "unparsed", "refused", "truncated", "failed", "unscored",
@@ -394,6 +396,62 @@ class Scorer(Protocol):
         ...
 
 
+# -- How a scorer asks a judge: it is a generator that yields calls, is sent replies, and returns its score.
+#
+# The scorer stays pure: its driver decides where the replies come from (a model, the journal, a test). The
+# same replies always lead to the same score, so a run that was cut off between two calls goes on from the
+# journal.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeCall:
+    """One question to a judge: which of its prompts, and the texts to fill it with."""
+
+    stage: str  # names the prompt, e.g. "mcqa"; score/judge_prompts.py has our wording of each
+    values: Mapping[str, str]
+    prompt: str = ""  # the wording of a stage that is not ours: {names} in it are filled with the values
+
+
+class JudgeFailed(EyechartError):
+    """The judge was asked and gave no reply. Raised inside the scorer, at its `yield`."""
+
+
+class NoJudge(JudgeFailed):
+    """There is no judge in this run."""
+
+
+Judging: TypeAlias = Generator[JudgeCall, str, T]
+
+
+def answer_calls(judging: Judging[T], judge: Callable[[JudgeCall], str] | None = None) -> T:
+    """Answer every call with `judge`, which may raise `JudgeFailed`, and return what comes of it.
+
+    Without a judge every call fails with `NoJudge`: the scorer decides by its rules alone.
+
+    >>> def scorer():
+    ...     said = yield JudgeCall(stage="verdict", values={"answer": "a cat"})
+    ...     return said == "correct"
+    >>> answer_calls(scorer(), lambda call: "correct")
+    True
+    """
+    try:
+        call = next(judging)
+        while True:
+            try:
+                if judge is None:
+                    raise NoJudge(
+                        f"there is no judge to ask for {call.stage!r}", hint="--judge MODEL names one"
+                    )
+                said = judge(call)
+            except JudgeFailed as failure:
+                call = judging.throw(failure)
+            else:
+                call = judging.send(said)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
 @runtime_checkable
 class JudgedScorer(Scorer, Protocol):
     """A scorer that can ask a judge for what its rules leave open."""
@@ -482,7 +540,7 @@ class Converted:
 class Converter(Protocol):
     """Writes a data set's original as the files that its benchmark reads, below the folder `out`."""
 
-    def __call__(  # noqa: D102
+    def __call__(
         self, source: str, out: Path, *, force: bool = False, progress: Callable[[int], None] | None = None
     ) -> Converted: ...
 
@@ -555,60 +613,3 @@ class Export:
 
 
 Exporter: TypeAlias = Callable[[Export], Sequence[Path]]
-
-
-# -- How a scorer asks a judge: it yields calls, is sent replies, and returns its score in the end.
-#
-# A scorer stays pure that way. Whoever drives it decides where the replies come from: a model, the
-# journal, a test. The same replies always lead to the same score, so a run that was cut off between two
-# calls goes on from the journal.
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeCall:
-    """One question to a judge: which of its prompts, and the texts to fill it with."""
-
-    stage: str  # names the prompt, e.g. "mcqa"; score/judge_prompts.py has our wording of each
-    values: Mapping[str, str]
-    prompt: str = ""  # the wording of a stage that is not ours: {names} in it are filled with the values
-
-
-class JudgeFailed(EyechartError):
-    """The judge was asked and gave no reply. Raised inside the scorer, at its `yield`."""
-
-
-class NoJudge(JudgeFailed):
-    """There is no judge in this run."""
-
-
-Judging: TypeAlias = Generator[JudgeCall, str, T]
-
-
-def answer_calls(judging: Judging[T], judge: Callable[[JudgeCall], str]) -> T:
-    """Answer every call with `judge`, which may raise `JudgeFailed`, and return what comes of it.
-
-    >>> def scorer():
-    ...     said = yield JudgeCall(stage="verdict", values={"answer": "a cat"})
-    ...     return said == "correct"
-    >>> answer_calls(scorer(), lambda call: "correct")
-    True
-    """
-    try:
-        call = next(judging)
-        while True:
-            try:
-                said = judge(call)
-            except JudgeFailed as failure:
-                call = judging.throw(failure)
-            else:
-                call = judging.send(said)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-def refuse_judge_call(call: JudgeCall) -> str:
-    """The judge of a run that has none."""
-    raise NoJudge(f"there is no judge to ask for {call.stage!r}", hint="--judge MODEL names one")

@@ -13,7 +13,14 @@ import pytest
 from eyechart.engine import pool, retry
 from eyechart.engine.budget import Budget, BudgetGate, BudgetSpent
 from eyechart.engine.pool import Stopped, StopSignal
-from eyechart.engine.retry import DeadEndpoint, NoReply, Patience, Response, RetryingClient, RetryPolicy
+from eyechart.engine.retry import (
+    DeadEndpoint,
+    EngineSettings,
+    NoReply,
+    RequestResult,
+    RetryingClient,
+    RetryPolicy,
+)
 from eyechart.errors import ModelError
 from eyechart.model.specs import Fleet
 from eyechart.types import Capabilities, Message, Model, Reply, Request, Usage
@@ -25,7 +32,7 @@ REFUSED = ModelError("HTTP 400: no pictures, please", status=400)
 GONE = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
 WRONG_KEY = ModelError("HTTP 401", status=401, is_fatal=True)
 
-Outcome = Response | NoReply | Stopped
+Outcome = RequestResult | NoReply | Stopped
 
 
 class Server(ScriptedModel):
@@ -68,17 +75,17 @@ def question(k: int) -> Request:
     return Request(messages=(Message("user", (f"Question {k}?",)),), sample=sample(k))
 
 
-def patience(**fields: Any) -> Patience:
-    usual: dict[str, Any] = {"concurrency": 8, "backoff": FAST, "first_rest_s": 0.005}
-    return Patience(**(usual | fields))
+def settings_for(**fields: Any) -> EngineSettings:
+    usual: dict[str, Any] = {"concurrency": 8, "retry": FAST, "first_rest_s": 0.005}
+    return EngineSettings(**(usual | fields))
 
 
 def ask_all(
     model: Model,
     n: int,
-    settings: Patience,
+    settings: EngineSettings,
     *,
-    purse: BudgetGate | None = None,
+    gate: BudgetGate | None = None,
     trials: int = 1,
     within_s: float = 10,
 ) -> tuple[list[Outcome], RetryingClient]:
@@ -86,24 +93,24 @@ def ask_all(
     outcomes: dict[int, Outcome] = {}
 
     async def drive() -> RetryingClient:
-        asker = settings.asker(model, StopSignal(), purse=purse)
+        client = RetryingClient.open(model, settings, StopSignal(), gate=gate)
         left = iter(range(n))
 
         async def work() -> None:
             for k in left:
-                if asker.stop.is_set:
+                if client.stop.is_set:
                     return
                 try:
-                    outcomes[k] = await asker.ask(question(k), trials)
+                    outcomes[k] = await client.ask(question(k), trials)
                 except (NoReply, Stopped) as end:
                     outcomes[k] = end
 
         async with asyncio.timeout(within_s):
             await asyncio.gather(*(work() for _ in range(settings.concurrency)))
-        return asker
+        return client
 
-    asker = asyncio.run(drive())
-    return [outcomes[k] for k in sorted(outcomes)], asker
+    client = asyncio.run(drive())
+    return [outcomes[k] for k in sorted(outcomes)], client
 
 
 def kinds(outcomes: list[Outcome]) -> Counter[type[Any]]:
@@ -116,15 +123,15 @@ def kinds(outcomes: list[Outcome]) -> Counter[type[Any]]:
 @pytest.mark.parametrize("n", [1, 3, 17, 48])
 def test_n_at_once_are_n(n: int) -> None:
     model = Server(fine)
-    outcomes, asker = ask_all(model, 4 * n, patience(concurrency=n))
-    assert kinds(outcomes) == {Response: 4 * n}
+    outcomes, client = ask_all(model, 4 * n, settings_for(concurrency=n))
+    assert kinds(outcomes) == {RequestResult: 4 * n}
     assert model.most_in_flight == n
-    assert asker.endpoints.limit == n
+    assert client.pool.limit == n
 
 
 def test_n_at_once_are_n_over_all_endpoints() -> None:
     members = [Server(fine, name=name) for name in "ab"]
-    ask_all(Fleet(members), 96, patience(concurrency=24))
+    ask_all(Fleet(members), 96, settings_for(concurrency=24))
     assert [member.most_in_flight for member in members] == [12, 12]
     assert [len(member.asked) for member in members] == pytest.approx([48, 48], abs=8)
 
@@ -132,7 +139,7 @@ def test_n_at_once_are_n_over_all_endpoints() -> None:
 def test_a_model_that_takes_few_at_once_is_sent_few() -> None:
     model = Server(fine)
     model.capabilities = Capabilities(is_endpoint=True, max_concurrency=2)
-    ask_all(model, 10, patience())
+    ask_all(model, 10, settings_for())
     assert model.most_in_flight == 2
 
 
@@ -158,9 +165,9 @@ class Bucket:
 def test_nobody_fails_for_being_told_to_wait_while_others_are_answered(concurrency: int) -> None:
     model = Server(Bucket(200))
     tries = RetryPolicy(attempts=2, first_s=0.01)
-    outcomes, asker = ask_all(model, 30, patience(concurrency=concurrency, backoff=tries))
-    assert kinds(outcomes) == {Response: 30}
-    assert asker.sent == len(model.asked) == 30 + asker.retried
+    outcomes, client = ask_all(model, 30, settings_for(concurrency=concurrency, retry=tries))
+    assert kinds(outcomes) == {RequestResult: 30}
+    assert client.sent == len(model.asked) == 30 + client.retried
     assert len(model.asked) < 30 * 10, "nor is the endpoint asked over and over"
 
 
@@ -170,9 +177,9 @@ def test_being_told_to_wait_for_ever_fails_in_the_end(monkeypatch: pytest.Monkey
         return BUSY if request.sample.id == "q0" else None
 
     model = Server(fate)
-    monkeypatch.setattr(retry, "_LATELY_S", 0.1)
-    outcomes, _ = ask_all(model, 200, patience(backoff=RetryPolicy(attempts=2, first_s=0.0001)))
-    assert kinds(outcomes) == {Response: 199, NoReply: 1}
+    monkeypatch.setattr(retry, "_RECENTLY_S", 0.1)
+    outcomes, _ = ask_all(model, 200, settings_for(retry=RetryPolicy(attempts=2, first_s=0.0001)))
+    assert kinds(outcomes) == {RequestResult: 199, NoReply: 1}
     assert isinstance(outcomes[0], NoReply)
     assert 2 < outcomes[0].attempts <= 2 + 20
 
@@ -189,8 +196,8 @@ def test_what_is_waited_for_holds_up_nobody_else() -> None:
         return later if len(times) == 1 else None
 
     model = Server(fate)
-    outcomes, _ = ask_all(model, 100, patience())
-    assert kinds(outcomes) == {Response: 100}
+    outcomes, _ = ask_all(model, 100, settings_for())
+    assert kinds(outcomes) == {RequestResult: 100}
     assert times[1] - times[0] >= 1
     meanwhile = [at for at in model.at if times[0] < at < times[1]]
     assert len(meanwhile) > 90
@@ -201,11 +208,11 @@ def test_an_endpoint_that_refuses_all_does_not_swallow_what_another_would_answer
     full = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=0.5)
     busy, idle = Server(always(full), name="busy"), Server(fine, name="idle")
     start = time.monotonic()
-    outcomes, asker = ask_all(Fleet([busy, idle]), 300, patience(concurrency=16))
-    assert kinds(outcomes) == {Response: 300}
+    outcomes, client = ask_all(Fleet([busy, idle]), 300, settings_for(concurrency=16))
+    assert kinds(outcomes) == {RequestResult: 300}
     assert len(busy.asked) < 40
     assert time.monotonic() - start < 2.5
-    assert asker.stop.trouble is None
+    assert client.stop.trouble is None
 
 
 # -- rates -----------------------------------------------------------------------------------------
@@ -223,7 +230,7 @@ def most_ahead(times: list[float], per_s: float) -> float:
 @pytest.mark.slow
 def test_no_more_requests_are_sent_than_allowed() -> None:
     model = Server(fine)
-    ask_all(model, 30, patience(rpm=60 * 100))
+    ask_all(model, 30, settings_for(rpm=60 * 100))
     assert most_ahead(model.at, 100) <= 3
     assert 0.27 < model.at[-1] - model.at[0] < 3
 
@@ -237,7 +244,7 @@ def test_retries_count_as_requests() -> None:
         return BROKEN if seen[request.sample.id] == 1 else None
 
     model = Server(fate)
-    ask_all(model, 15, patience(rpm=60 * 100, give_up_after=100))
+    ask_all(model, 15, settings_for(rpm=60 * 100, give_up_after=100))
     assert len(model.at) == 30
     assert model.at[-1] - model.at[0] > 0.27
 
@@ -246,7 +253,7 @@ def test_retries_count_as_requests() -> None:
 def test_tokens_are_counted_as_the_endpoint_reports_them() -> None:
     model = Server(fine, latency_s=0.0)
     model.usage = Usage(prompt_tokens=500, completion_tokens=500)
-    ask_all(model, 5, patience(concurrency=1, tpm=60 * 10_000))
+    ask_all(model, 5, settings_for(concurrency=1, tpm=60 * 10_000))
     assert 0.3 < model.at[-1] - model.at[0] < 3, "the guess was some five tokens each"
 
 
@@ -254,7 +261,7 @@ def test_tokens_are_counted_as_the_endpoint_reports_them() -> None:
 def test_many_at_once_do_not_send_more_tokens_than_allowed_before_the_first_long_reply_is_in() -> None:
     model = Server(fine, latency_s=0.2)
     model.usage = Usage(prompt_tokens=10, completion_tokens=990)
-    ask_all(model, 30, patience(concurrency=30, tpm=60 * 20_000))
+    ask_all(model, 30, settings_for(concurrency=30, tpm=60 * 20_000))
     assert most_ahead(model.at, 20) <= 2, "twenty a second"
     assert model.at[-1] - model.at[0] < 5
 
@@ -271,15 +278,15 @@ def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pyt
             return reply
 
     model = Hanging(fine)
-    settings = patience(concurrency=40, rpm=60 * 100, is_adaptive=False)
+    settings = settings_for(concurrency=40, rpm=60 * 100, is_adaptive=False)
     monkeypatch.setattr(retry, "_STALE_S", 0.1)
     monkeypatch.setattr(pool, "_BURST_S", 0.05)
 
     async def drive() -> None:
-        asker = settings.asker(model, StopSignal())
-        [endpoint] = asker.endpoints.members
+        client = RetryingClient.open(model, settings, StopSignal())
+        [endpoint] = client.pool.members
         endpoint.limit.value = 1  # as after many refusals
-        asks = [asyncio.create_task(asker.ask(question(k))) for k in range(40)]
+        asks = [asyncio.create_task(client.ask(question(k))) for k in range(40)]
         await asyncio.sleep(1.2)  # the last of forty turns was to be taken 0.8 s ago
         assert len(model.at) == 1
         endpoint.limit.value = 40
@@ -298,8 +305,8 @@ def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pyt
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_wrong_key_ends_it_at_the_first_answer(concurrency: int) -> None:
     model = Server(always(WRONG_KEY))
-    _, asker = ask_all(model, 500, patience(concurrency=concurrency))
-    assert asker.stop.trouble is WRONG_KEY
+    _, client = ask_all(model, 500, settings_for(concurrency=concurrency))
+    assert client.stop.trouble is WRONG_KEY
     assert len(model.asked) <= concurrency
 
 
@@ -307,24 +314,24 @@ def test_a_refusal_of_one_sample_is_not_taken_for_a_wrong_key() -> None:
     def fate(request: Request) -> ModelError | None:
         return WRONG_KEY if request.sample.id in {"q5", "q9"} else None
 
-    outcomes, asker = ask_all(Server(fate), 40, patience(concurrency=1))
-    assert kinds(outcomes) == {Response: 38, NoReply: 2}
-    assert asker.stop.trouble is None
+    outcomes, client = ask_all(Server(fate), 40, settings_for(concurrency=1))
+    assert kinds(outcomes) == {RequestResult: 38, NoReply: 2}
+    assert client.stop.trouble is None
 
 
 def test_a_key_that_is_withdrawn_ends_it_soon() -> None:
     model = Server(lambda request: WRONG_KEY if len(model.asked) > 20 else None)
-    _, asker = ask_all(model, 500, patience(concurrency=4))
-    assert asker.stop.trouble is WRONG_KEY
+    _, client = ask_all(model, 500, settings_for(concurrency=4))
+    assert client.stop.trouble is WRONG_KEY
     assert len(model.asked) <= 20 + 3 + 4
 
 
 @pytest.mark.parametrize("give_up_after", [3, 8])
 def test_an_endpoint_that_refuses_whatever_it_is_sent(give_up_after: int) -> None:
     model = Server(always(REFUSED))
-    _, asker = ask_all(model, 500, patience(concurrency=1, give_up_after=give_up_after))
+    _, client = ask_all(model, 500, settings_for(concurrency=1, give_up_after=give_up_after))
     assert len(model.asked) == give_up_after
-    trouble = asker.stop.trouble
+    trouble = client.stop.trouble
     assert isinstance(trouble, DeadEndpoint)
     assert f"the first {give_up_after} requests were all refused" in trouble.message
     assert "no pictures, please" in trouble.message
@@ -334,9 +341,9 @@ def test_refusals_between_answers_end_nothing() -> None:
     def fate(request: Request) -> ModelError | None:
         return REFUSED if int(request.sample.id[1:]) % 2 else None
 
-    outcomes, asker = ask_all(Server(fate), 60, patience())
-    assert kinds(outcomes) == {Response: 30, NoReply: 30}
-    assert asker.stop.trouble is None
+    outcomes, client = ask_all(Server(fate), 60, settings_for())
+    assert kinds(outcomes) == {RequestResult: 30, NoReply: 30}
+    assert client.stop.trouble is None
 
 
 def test_an_endpoint_that_gives_one_answer_at_a_time_is_not_taken_for_one_that_gives_none() -> None:
@@ -347,25 +354,25 @@ def test_an_endpoint_that_gives_one_answer_at_a_time_is_not_taken_for_one_that_g
             await asyncio.sleep(0.001)
             raise ModelError("HTTP 400: n must be 1", status=400)
 
-    outcomes, asker = ask_all(OneByOne(fine), 64, patience(concurrency=32), trials=3)
-    assert kinds(outcomes) == {Response: 64}
-    assert asker.is_one_by_one
-    assert asker.stop.trouble is None
+    outcomes, client = ask_all(OneByOne(fine), 64, settings_for(concurrency=32), trials=3)
+    assert kinds(outcomes) == {RequestResult: 64}
+    assert client.gives_one_reply
+    assert client.stop.trouble is None
 
 
 def test_an_address_where_nobody_listens() -> None:
     model = Server(always(GONE))
     start = time.monotonic()
-    _, asker = ask_all(model, 500, patience())
-    assert asker.stop.trouble is GONE
+    _, client = ask_all(model, 500, settings_for())
+    assert client.stop.trouble is GONE
     assert time.monotonic() - start < 1
 
 
 def test_one_dead_address_does_not_end_a_run_without_retries() -> None:
     dead, alive = Server(always(GONE), name="dead"), Server(fine, name="alive")
-    outcomes, asker = ask_all(Fleet([dead, alive]), 60, patience(backoff=RetryPolicy(attempts=1)))
-    assert asker.stop.trouble is None
-    assert kinds(outcomes)[Response] > 40
+    outcomes, client = ask_all(Fleet([dead, alive]), 60, settings_for(retry=RetryPolicy(attempts=1)))
+    assert client.stop.trouble is None
+    assert kinds(outcomes)[RequestResult] > 40
 
 
 # -- dead, or only unlucky -------------------------------------------------------------------------
@@ -380,9 +387,9 @@ def test_samples_that_always_fail_do_not_look_like_a_dead_endpoint(
     def fate(request: Request) -> ModelError | None:
         return error if int(request.sample.id[1:]) % 20 == 7 else None
 
-    outcomes, asker = ask_all(Server(fate), 200, patience(concurrency=concurrency))
-    assert asker.stop.trouble is None
-    assert kinds(outcomes) == {Response: 190, NoReply: 10}
+    outcomes, client = ask_all(Server(fate), 200, settings_for(concurrency=concurrency))
+    assert client.stop.trouble is None
+    assert kinds(outcomes) == {RequestResult: 190, NoReply: 10}
 
 
 @pytest.mark.slow
@@ -391,9 +398,9 @@ def test_samples_that_always_fail_do_not_look_like_a_dead_endpoint(
 def test_an_endpoint_that_dies_is_noticed_early(concurrency: int, error: ModelError) -> None:
     model = Server(lambda request: error if len(model.asked) > 100 else None)
     start = time.monotonic()
-    outcomes, asker = ask_all(model, 60_000, patience(concurrency=concurrency))
-    assert isinstance(asker.stop.trouble, DeadEndpoint)
-    assert kinds(outcomes)[Response] >= 100 - concurrency
+    outcomes, client = ask_all(model, 60_000, settings_for(concurrency=concurrency))
+    assert isinstance(client.stop.trouble, DeadEndpoint)
+    assert kinds(outcomes)[RequestResult] >= 100 - concurrency
     assert len(outcomes) <= 100 + 2 * concurrency + 8, "the others were never asked"
     assert time.monotonic() - start < 3, "and nobody waits once it is clear"
 
@@ -411,20 +418,20 @@ def test_the_first_request_that_is_answered_again_brings_all_back(concurrency: i
         return GONE if time.monotonic() < returns_at else None
 
     model = Server(fate)
-    settings = patience(
-        concurrency=concurrency, first_rest_s=0.05, backoff=RetryPolicy(attempts=3, first_s=0.05)
+    settings = settings_for(
+        concurrency=concurrency, first_rest_s=0.05, retry=RetryPolicy(attempts=3, first_s=0.05)
     )
-    outcomes, asker = ask_all(model, 300, settings)
-    assert kinds(outcomes) == {Response: 300}
-    assert asker.endpoints.limit == concurrency
-    assert asker.retried < 100, "it is tried with one request at a time"
+    outcomes, client = ask_all(model, 300, settings)
+    assert kinds(outcomes) == {RequestResult: 300}
+    assert client.pool.limit == concurrency
+    assert client.retried < 100, "it is tried with one request at a time"
 
 
 def test_an_endpoint_that_is_silent_is_noticed_as_well() -> None:
     model = Server(fine, latency_s=5)
-    _, asker = ask_all(model, 1000, patience(timeout_s=0.02, give_up_after=4))
-    assert isinstance(asker.stop.trouble, DeadEndpoint)
-    assert "no answer within 0.02 s" in asker.stop.trouble.message
+    _, client = ask_all(model, 1000, settings_for(timeout_s=0.02, give_up_after=4))
+    assert isinstance(client.stop.trouble, DeadEndpoint)
+    assert "no answer within 0.02 s" in client.stop.trouble.message
     assert len(model.asked) < 30
 
 
@@ -436,8 +443,8 @@ def test_one_of_two_that_dies_and_returns_is_used_again() -> None:
         return GONE if 0.1 < time.monotonic() - start < 0.25 else None
 
     mortal, other = Server(fate, name="mortal"), Server(fine, name="other")
-    outcomes, _ = ask_all(Fleet([mortal, other]), 4000, patience(concurrency=16, first_rest_s=0.05))
-    assert kinds(outcomes) == {Response: 4000}
+    outcomes, _ = ask_all(Fleet([mortal, other]), 4000, settings_for(concurrency=16, first_rest_s=0.05))
+    assert kinds(outcomes) == {RequestResult: 4000}
     while_dead = [at for at in mortal.at if 0.12 < at - start < 0.25]
     later = [at for at in mortal.at if at - start > 0.25]
     assert len(while_dead) < 16
@@ -463,19 +470,21 @@ def test_no_sample_is_lost_to_one_that_refuses(
     bad = Server(lambda request: error if len(bad.asked) > turns_at else None, name="bad")
     good = Server(fine, name="good")
     tries = RetryPolicy(attempts=1 + retries, first_s=0.001)
-    settings = patience(concurrency=concurrency, backoff=tries, first_rest_s=0.5)
-    outcomes, asker = ask_all(Fleet([bad, good]), 200, settings)
-    assert kinds(outcomes) == {Response: 200}
-    assert asker.stop.trouble is None
+    settings = settings_for(concurrency=concurrency, retry=tries, first_rest_s=0.5)
+    outcomes, client = ask_all(Fleet([bad, good]), 200, settings)
+    assert kinds(outcomes) == {RequestResult: 200}
+    assert client.stop.trouble is None
     assert len(bad.asked) <= turns_at + 2 * concurrency + 3, "nor does it take most of the traffic"
-    assert asker.sent == len(bad.asked) + len(good.asked) == 200 + asker.retried
+    assert client.sent == len(bad.asked) + len(good.asked) == 200 + client.retried
 
 
 def test_nobody_waits_before_another_one_is_asked() -> None:
     bad, good = Server(always(REFUSED), name="bad"), Server(fine, name="good")
     start = time.monotonic()
-    outcomes, _ = ask_all(Fleet([bad, good]), 40, patience(backoff=RetryPolicy(first_s=60), first_rest_s=0.5))
-    assert kinds(outcomes) == {Response: 40}
+    outcomes, _ = ask_all(
+        Fleet([bad, good]), 40, settings_for(retry=RetryPolicy(first_s=60), first_rest_s=0.5)
+    )
+    assert kinds(outcomes) == {RequestResult: 40}
     assert time.monotonic() - start < 1
 
 
@@ -483,9 +492,9 @@ def test_nobody_waits_before_another_one_is_asked() -> None:
 def test_one_good_one_among_many_that_refuse_is_found(error: ModelError) -> None:
     bad = [Server(always(error), name=f"bad {n}") for n in range(4)]
     good = Server(fine, latency_s=0.01, name="good")
-    outcomes, asker = ask_all(Fleet([*bad, good]), 60, patience(first_rest_s=0.5))
-    assert kinds(outcomes) == {Response: 60}
-    assert asker.stop.trouble is None
+    outcomes, client = ask_all(Fleet([*bad, good]), 60, settings_for(first_rest_s=0.5))
+    assert kinds(outcomes) == {RequestResult: 60}
+    assert client.stop.trouble is None
     assert sum(len(one.asked) for one in bad) < 100
 
 
@@ -493,8 +502,8 @@ def test_one_good_one_among_many_that_refuse_is_found(error: ModelError) -> None
 def test_one_that_is_put_right_is_used_again() -> None:
     start = time.monotonic()
     bad = Server(lambda request: NO_MODEL if time.monotonic() - start < 0.1 else None, name="bad")
-    outcomes, _ = ask_all(Fleet([bad, Server(fine, name="good")]), 1000, patience(first_rest_s=0.02))
-    assert kinds(outcomes) == {Response: 1000}
+    outcomes, _ = ask_all(Fleet([bad, Server(fine, name="good")]), 1000, settings_for(first_rest_s=0.02))
+    assert kinds(outcomes) == {RequestResult: 1000}
     assert len([at for at in bad.at if at - start < 0.1]) < 20
     assert len(bad.asked) > 100
 
@@ -504,9 +513,9 @@ def test_what_all_refuse_is_asked_of_each_once_and_fails() -> None:
         return REFUSED if int(request.sample.id[1:]) % 10 == 7 else None
 
     members = [Server(fate, name=name) for name in "abc"]
-    outcomes, asker = ask_all(Fleet(members), 100, patience())
-    assert kinds(outcomes) == {Response: 90, NoReply: 10}
-    assert asker.stop.trouble is None
+    outcomes, client = ask_all(Fleet(members), 100, settings_for())
+    assert kinds(outcomes) == {RequestResult: 90, NoReply: 10}
+    assert client.stop.trouble is None
     asked = Counter(name for member in members for name in member.asked)
     assert [asked[f"q{k}"] for k in range(100)] == [3 if k % 10 == 7 else 1 for k in range(100)]
     assert max(Counter(member.asked).most_common(1)[0][1] for member in members) == 1
@@ -520,33 +529,33 @@ def test_what_one_refuses_fails_if_the_other_is_dead() -> None:
 
     dead, alive = Server(always(GONE), name="dead"), Server(fate, name="alive")
     start = time.monotonic()
-    outcomes, asker = ask_all(Fleet([dead, alive]), 300, patience(first_rest_s=2.0))
-    assert kinds(outcomes)[Response] == 270
-    assert asker.stop.trouble is None
+    outcomes, client = ask_all(Fleet([dead, alive]), 300, settings_for(first_rest_s=2.0))
+    assert kinds(outcomes)[RequestResult] == 270
+    assert client.stop.trouble is None
     assert time.monotonic() - start < 9
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_wrong_key_at_all_of_them_ends_it_at_their_first_answers(concurrency: int) -> None:
     members = [Server(always(WRONG_KEY), name=name) for name in "ab"]
-    outcomes, asker = ask_all(Fleet(members), 500, patience(concurrency=concurrency))
-    assert asker.stop.trouble is WRONG_KEY
-    assert Response not in kinds(outcomes)
-    assert asker.sent <= 2 * concurrency
+    outcomes, client = ask_all(Fleet(members), 500, settings_for(concurrency=concurrency))
+    assert client.stop.trouble is WRONG_KEY
+    assert RequestResult not in kinds(outcomes)
+    assert client.sent <= 2 * concurrency
 
 
 def test_a_wrong_key_here_and_nobody_there_end_it_soon() -> None:
     wrong, gone = Server(always(WRONG_KEY), name="wrong"), Server(always(GONE), name="gone")
-    _, asker = ask_all(Fleet([wrong, gone]), 500, patience())
-    assert asker.stop.trouble is GONE
-    assert asker.sent < 60
+    _, client = ask_all(Fleet([wrong, gone]), 500, settings_for())
+    assert client.stop.trouble is GONE
+    assert client.sent < 60
 
 
 def test_all_that_refuse_whatever_they_are_sent_end_it() -> None:
     members = [Server(always(REFUSED), name=name) for name in "ab"]
-    _, asker = ask_all(Fleet(members), 500, patience(concurrency=1, give_up_after=5))
-    assert isinstance(asker.stop.trouble, DeadEndpoint)
-    assert "the first 5 requests were all refused" in asker.stop.trouble.message
+    _, client = ask_all(Fleet(members), 500, settings_for(concurrency=1, give_up_after=5))
+    assert isinstance(client.stop.trouble, DeadEndpoint)
+    assert "the first 5 requests were all refused" in client.stop.trouble.message
     assert [len(member.asked) for member in members] == [5, 5]
 
 
@@ -554,9 +563,9 @@ def test_all_that_refuse_whatever_they_are_sent_end_it() -> None:
 def test_a_slow_one_is_waited_for_though_the_quick_one_refuses_all() -> None:
     """So many refusals come before the first answer that they would end the run of a single endpoint."""
     quick, slow = Server(always(REFUSED), name="quick"), Server(fine, latency_s=0.2, name="slow")
-    outcomes, asker = ask_all(Fleet([quick, slow]), 64, patience(concurrency=32))
-    assert kinds(outcomes) == {Response: 64}
-    assert asker.stop.trouble is None
+    outcomes, client = ask_all(Fleet([quick, slow]), 64, settings_for(concurrency=32))
+    assert kinds(outcomes) == {RequestResult: 64}
+    assert client.stop.trouble is None
 
 
 def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
@@ -565,21 +574,21 @@ def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
     failed: set[str] = set()
 
     def once(request: Request) -> ModelError | None:
-        seen.append(asker.n_waiting)
+        seen.append(client.n_waiting)
         if request.sample.id in failed:
             return None
         failed.add(request.sample.id)
         return BROKEN
 
-    asker = patience(concurrency=4).asker(Server(once), StopSignal())
+    client = RetryingClient.open(Server(once), settings_for(concurrency=4), StopSignal())
 
     async def work() -> None:
-        await asyncio.gather(*(asker.ask(question(k)) for k in range(4)))
+        await asyncio.gather(*(client.ask(question(k)) for k in range(4)))
 
     asyncio.run(work())
     assert len(seen) == 8
     assert 1 <= max(seen) <= 3, "one after the other goes out again, while the others wait"
-    assert asker.n_waiting == 0
+    assert client.n_waiting == 0
 
 
 # -- the purse -------------------------------------------------------------------------------------
@@ -594,11 +603,11 @@ def purse(max_tokens: int) -> BudgetGate:
 def test_the_purse_ends_it_without_a_failure_and_without_overshoot(concurrency: int) -> None:
     model = Server(fine)
     mine = purse(1000)
-    outcomes, asker = ask_all(model, 500, patience(concurrency=concurrency), purse=mine)
-    assert isinstance(asker.stop.trouble, BudgetSpent)
+    outcomes, client = ask_all(model, 500, settings_for(concurrency=concurrency), gate=mine)
+    assert isinstance(client.stop.trouble, BudgetSpent)
     assert len(model.asked) == 100
     assert mine.budget.tokens == 1000
-    assert kinds(outcomes)[Response] == 100
+    assert kinds(outcomes)[RequestResult] == 100
     assert kinds(outcomes)[NoReply] == 0
 
 
@@ -606,8 +615,8 @@ def test_an_endpoint_that_does_not_count_is_counted_by_a_guess() -> None:
     model = Server(fine)
     model.usage = None
     mine = purse(200)
-    _, asker = ask_all(model, 500, patience(), purse=mine)
-    assert isinstance(asker.stop.trouble, BudgetSpent)
+    _, client = ask_all(model, 500, settings_for(), gate=mine)
+    assert isinstance(client.stop.trouble, BudgetSpent)
     assert 10 < len(model.asked) < 200
     assert 150 < mine.budget.tokens <= 200
 
@@ -615,8 +624,8 @@ def test_an_endpoint_that_does_not_count_is_counted_by_a_guess() -> None:
 def test_what_failed_is_not_paid_for() -> None:
     model = Server(lambda request: BROKEN if len(model.asked) % 3 == 0 else None)
     mine = purse(10_000)
-    outcomes, _ = ask_all(model, 60, patience(), purse=mine)
-    assert mine.budget.tokens == 10 * kinds(outcomes)[Response]
+    outcomes, _ = ask_all(model, 60, settings_for(), gate=mine)
+    assert mine.budget.tokens == 10 * kinds(outcomes)[RequestResult]
 
 
 class Panic(BaseException):
@@ -630,8 +639,8 @@ def test_a_model_that_panics_or_ends_itself_fails_its_sample_alone(error: BaseEx
             raise error
         return "fine"
 
-    outcomes, _ = ask_all(ScriptedModel(script), 8, patience(concurrency=2))
-    assert kinds(outcomes) == {Response: 7, NoReply: 1}
+    outcomes, _ = ask_all(ScriptedModel(script), 8, settings_for(concurrency=2))
+    assert kinds(outcomes) == {RequestResult: 7, NoReply: 1}
     assert f"raised {type(error).__name__}" in str(outcomes[3])
 
 
@@ -641,8 +650,8 @@ def test_a_worker_that_is_ended_from_outside_is_no_failure_of_the_model() -> Non
         return "late"
 
     async def drive() -> None:
-        asker = patience().asker(ScriptedModel(wait), StopSignal())
-        task = asyncio.create_task(asker.ask(question(0)))
+        client = RetryingClient.open(ScriptedModel(wait), settings_for(), StopSignal())
+        task = asyncio.create_task(client.ask(question(0)))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

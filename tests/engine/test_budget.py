@@ -23,8 +23,8 @@ def budget(
 def test_without_limits_there_is_always_room() -> None:
     free = budget()
     free.count("model", Usage(prompt_tokens=10**12))
-    assert free.leaves_room(10**6)
-    assert free.spent() is None
+    assert free.has_room(10**6)
+    assert free.why_spent() is None
     assert free.cost == pytest.approx(1_000_000)
 
 
@@ -33,31 +33,31 @@ def test_the_judge_is_counted_as_well() -> None:
     both.count("model", Usage(prompt_tokens=40, completion_tokens=5))
     both.count("judge", Usage(prompt_tokens=10, completion_tokens=1))
     assert both.tokens == 56
-    assert not both.leaves_room(0), "one more may take 45, and 44 are left"
-    assert both.spent() == "--max-total-tokens 100 is reached: 56 for 2 requests"
+    assert not both.has_room(0), "one more may take 45, and 44 are left"
+    assert both.why_spent() == "--max-total-tokens 100 is reached: 56 for 2 requests"
 
 
 def test_an_endpoint_that_does_not_count_is_counted_by_the_guess() -> None:
     one = budget(max_tokens=100)
     one.count("model", Usage(prompt_tokens=60, completion_tokens=10))
     assert one.tokens == 70
-    assert not one.leaves_room(0)
+    assert not one.has_room(0)
 
 
 def test_what_is_under_way_counts_as_the_average_did() -> None:
     one = budget(max_cost=1.0)
     one.count("model", Usage(prompt_tokens=MILLION // 10))
-    assert one.leaves_room(8)
-    assert not one.leaves_room(9)
-    assert one.spent() is None, "they may come back cheaper: whoever asks waits"
+    assert one.has_room(8)
+    assert not one.has_room(9)
+    assert one.why_spent() is None, "they may come back cheaper: whoever asks waits"
 
 
 def test_few_are_sent_while_nobody_knows_what_one_costs() -> None:
     one = budget(max_cost=1.0)
-    assert one.leaves_room(3)
-    assert not one.leaves_room(4)
-    assert one.spent() is None
-    assert budget().leaves_room(1000)
+    assert one.has_room(3)
+    assert not one.has_room(4)
+    assert one.why_spent() is None
+    assert budget().has_room(1000)
 
 
 def test_cheap_calls_to_a_judge_do_not_hide_dear_ones() -> None:
@@ -65,7 +65,7 @@ def test_cheap_calls_to_a_judge_do_not_hide_dear_ones() -> None:
     one.count("model", Usage(prompt_tokens=MILLION // 2))
     for _ in range(10):
         one.count("judge", Usage(prompt_tokens=10))
-    assert not one.leaves_room(1)
+    assert not one.has_room(1)
 
 
 def test_earlier_starts_count() -> None:
@@ -73,10 +73,10 @@ def test_earlier_starts_count() -> None:
     one.carry("model", Usage(prompt_tokens=4_980_000), A_DOLLAR, 1_234)
     assert one.cost == pytest.approx(4.98)
     assert one.n_requests == 1_234
-    assert one.leaves_room(0)
+    assert one.has_room(0)
     one.carry("model", Usage(prompt_tokens=30_000), A_DOLLAR)
-    assert not one.leaves_room(0)
-    assert one.spent() == "--max-cost 5.00 is reached: 5.01 USD for 1,235 requests"
+    assert not one.has_room(0)
+    assert one.why_spent() == "--max-cost 5.00 is reached: 5.01 USD for 1,235 requests"
 
 
 def test_a_cost_that_is_not_known_is_none() -> None:
@@ -102,21 +102,21 @@ def test_a_limit_is_passed_by_what_was_under_way_at_most(sizes: list[int], limit
     waiting = list(sizes)
     under_way: list[int] = []
     while waiting or under_way:
-        while waiting and len(under_way) < at_once and one.leaves_room(len(under_way)):
+        while waiting and len(under_way) < at_once and one.has_room(len(under_way)):
             under_way.append(waiting.pop())
         if not under_way:
             break
         one.count("model", Usage(prompt_tokens=under_way.pop(0)))
     assert one.tokens <= limit + at_once * 1000
     if waiting:
-        assert one.spent() is not None
+        assert one.why_spent() is not None
 
 
 @given(st.integers(1, 500), st.integers(1, 50_000))
 def test_equal_requests_never_pass_the_limit(size: int, limit: int) -> None:
     one = budget(max_tokens=limit)
     n = 0
-    while n < 300 and one.leaves_room(0):
+    while n < 300 and one.has_room(0):
         one.count("model", Usage(completion_tokens=size))
         n += 1
     assert one.tokens <= max(limit, size), "the first one is sent before anybody knows"

@@ -83,8 +83,8 @@ def test_no_alarm_is_left_when_nobody_waits() -> None:
         return deadlines
 
     deadlines = asyncio.run(work())
-    assert deadlines._alarm is None
-    assert not deadlines._waiting
+    assert deadlines._timer is None
+    assert not deadlines._pending
 
 
 def test_time_in_which_the_loop_was_busy_is_nobodys_silence() -> None:

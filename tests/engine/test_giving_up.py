@@ -24,8 +24,8 @@ class Play:
 
     def __init__(self, n: int = 1, *, give_up_after: int = 8, attempts: int = 1, is_proven: bool = False):
         self.members = [Endpoint(ScriptedModel(), AdaptiveLimit(8)) for _ in range(n)]
-        self.endpoints = EndpointPool(self.members, is_proven=is_proven)
-        self.giving_up = CircuitBreaker(self.endpoints, give_up_after=give_up_after)
+        self.pool = EndpointPool(self.members, is_proven=is_proven)
+        self.breaker = CircuitBreaker(self.pool, give_up_after=give_up_after)
         self.backoff = RetryPolicy(attempts=attempts)
         self._n_samples = 0
 
@@ -41,15 +41,15 @@ class Play:
         endpoint = self.members[at]
         endpoint.in_flight += 1
         tries.begin()
-        tries.fail(error, endpoint, self.endpoints, self.backoff)
-        return self.giving_up.reason(error, tries)
+        tries.fail(error, endpoint, self.pool, self.backoff)
+        return self.breaker.check(error, tries)
 
     def answer(self, at: int = 0) -> None:
         """One is answered."""
         self.members[at].in_flight += 1
         tries = self.tries()
         tries.begin()
-        self.endpoints.answered(self.members[at], tries.sent_at)
+        self.pool.record_answer(self.members[at], tries.sent_at)
 
 
 # -- one request -----------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_the_refusal_of_one_that_is_left_out_waits_for_another() -> None:
     for _ in range(3):
         play.fail(GONE, at=1)
         play.fail(WRONG_KEY, at=0)
-    assert play.members[0].is_barred
+    assert play.members[0].is_blocked
     tries = play.tries()
     play.fail(WRONG_KEY, tries)
     assert tries.may_go_on
@@ -238,12 +238,12 @@ def test_a_number_of_answers_that_is_refused_says_nothing_about_one() -> None:
 
 
 def test_the_message_says_what_happened_and_what_to_do() -> None:
-    said = Play(give_up_after=5).giving_up.dead(GONE)
+    said = Play(give_up_after=5).breaker.explain_dead(GONE)
     assert said.exit_code == 1
     assert said.message == "5 failures in a row without an answer, the last one: cannot connect"
     assert "same command again" in said.hint
     assert "--give-up-after" in said.hint
-    assert "none of the 2 endpoints answers" in Play(2).giving_up.dead(GONE).message
+    assert "none of the 2 endpoints answers" in Play(2).breaker.explain_dead(GONE).message
 
 
 def test_one_that_turns_all_away_counts_as_dead_beside_one_that_is() -> None:

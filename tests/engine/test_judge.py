@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.engine import sample as sample_module
 from eyechart.engine.circles import judge_circles
-from eyechart.engine.judge import BenchScorer, JudgeSetup
+from eyechart.engine.judge import JudgeSetup
 from eyechart.errors import ModelError
 from eyechart.store.journal import Journal
 from eyechart.types import (
@@ -67,16 +67,16 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     made.close()
 
 
-def bench_of(judge: ScriptedModel, **prompts: str) -> tuple[JudgeSetup, Any]:
-    bench = JudgeSetup(judge, prompts)
+def setup_of(judge: ScriptedModel, **prompts: str) -> tuple[JudgeSetup, Any]:
+    setup = JudgeSetup(judge, prompts)
     scorer = Lenient()
     assert isinstance(scorer, JudgedScorer)
-    return bench, BenchScorer(scorer, bench)
+    return setup, setup.bind(scorer)
 
 
 def judged_run(journal: Journal, model: ScriptedModel, judge: ScriptedModel, **options: Any) -> Any:
-    bench, scorer = bench_of(judge)
-    run(journal, model, bench=bench, scorer=scorer, **options)
+    setup, scorer = setup_of(judge)
+    run(journal, model, judge=setup, scorer=scorer, **options)
     return scorer
 
 
@@ -138,8 +138,8 @@ def test_a_judge_that_fails_leaves_no_verdict_and_is_asked_again_next_time(journ
 
     async def again() -> None:
         judge = ScriptedModel(lambda request: "INCORRECT")
-        bench, scorer = bench_of(judge)
-        made = executor(journal, model, bench=bench, scorer=scorer)
+        setup, scorer = setup_of(judge)
+        made = executor(journal, model, judge=setup, scorer=scorer)
         await made.scoring.score_all(scorer, journal.unscored(scorer), n_at_once=2)
         made.close()
         journal.flush()
@@ -154,10 +154,10 @@ def test_what_the_judge_said_is_found_in_the_journal(journal: Journal) -> None:
     model = ScriptedModel(lambda _: "?")
     judged_run(journal, model, ScriptedModel(lambda _: "CORRECT"), of=samples(3))
     silent = ScriptedModel(lambda _: "INCORRECT")
-    bench, scorer = bench_of(silent)
+    setup, scorer = setup_of(silent)
 
     async def again() -> None:
-        made = executor(journal, model, bench=bench, scorer=scorer)
+        made = executor(journal, model, judge=setup, scorer=scorer)
         for result in results(journal):
             assert result.reply is not None
             await made.scoring.score(result.sample, 0, result.key, result.reply)
@@ -177,9 +177,9 @@ def test_a_call_of_this_start_is_found_long_after_it_was_made(
     judge = ScriptedModel(lambda _: "CORRECT")
 
     async def twice() -> None:
-        bench, scorer = bench_of(judge)
+        setup, scorer = setup_of(judge)
         journal.replace_samples(samples(6))
-        made = executor(journal, ScriptedModel(lambda _: "?"), bench=bench, scorer=scorer, concurrency=1)
+        made = executor(journal, ScriptedModel(lambda _: "?"), judge=setup, scorer=scorer, concurrency=1)
         await made.run(journal.tasks())
         for result in results(journal):
             assert result.reply is not None
@@ -194,12 +194,12 @@ def test_a_call_of_this_start_is_found_long_after_it_was_made(
 def test_another_judge_or_another_wording_is_another_version() -> None:
     one, other = ScriptedModel(temperature=0), ScriptedModel(temperature=1)
     versions = {
-        bench_of(one)[1].version,
-        bench_of(other)[1].version,
-        bench_of(one, verdict="Right? {answer}")[1].version,
+        setup_of(one)[1].version,
+        setup_of(other)[1].version,
+        setup_of(one, verdict="Right? {answer}")[1].version,
     }
     assert len(versions) == 3
-    assert bench_of(one)[1].version == bench_of(ScriptedModel(temperature=0))[1].version
+    assert setup_of(one)[1].version == setup_of(ScriptedModel(temperature=0))[1].version
 
 
 def test_a_judge_with_a_wrong_key_stops_the_run_and_loses_no_reply(journal: Journal) -> None:
@@ -243,9 +243,9 @@ def test_all_replies_of_a_request_are_kept_before_one_is_judged(journal: Journal
             await asyncio.sleep(60)
             return "CORRECT"
 
-        bench, scorer = bench_of(ScriptedModel(hang))
+        setup, scorer = setup_of(ScriptedModel(hang))
         journal.replace_samples(samples(1))
-        made = executor(journal, Generous(), bench=bench, scorer=scorer, grace_s=0.01)
+        made = executor(journal, Generous(), judge=setup, scorer=scorer, grace_s=0.01)
         running = asyncio.create_task(made.run(journal.tasks(4, together=True)))
         await judging.wait()
         made.interrupt()
@@ -285,13 +285,13 @@ def test_a_circle_is_judged_as_far_as_it_is_not_lost(
     said = {one.id: text for one, text in rows}
     saying = iter(verdicts)
     judge = ScriptedModel(lambda _: next(saying))
-    bench, scorer = bench_of(judge)
+    setup, scorer = setup_of(judge)
     journal.replace_samples(one for one, _ in rows)
     journal.start_session()
 
     async def drive() -> None:
         model = ScriptedModel(lambda request: said[request.sample.id])
-        made = executor(journal, model, bench=bench, scorer=scorer, is_circular=True)
+        made = executor(journal, model, judge=setup, scorer=scorer, is_circular=True)
         await made.run(journal.tasks())
         assert judge.asked == [], "not before the whole circle is answered"
         await judge_circles(journal, made.scoring, scorer, trials=1, n_at_once=2)
@@ -309,9 +309,9 @@ def test_an_interrupt_while_circles_are_judged_is_no_mistake(journal: Journal) -
 
     async def drive() -> None:
         journal.replace_samples(one for one, _ in rows)
-        bench, scorer = bench_of(ScriptedModel(lambda _: "CORRECT"))
+        setup, scorer = setup_of(ScriptedModel(lambda _: "CORRECT"))
         model = ScriptedModel(lambda request: said[request.sample.id])
-        made = executor(journal, model, bench=bench, scorer=scorer, is_circular=True)
+        made = executor(journal, model, judge=setup, scorer=scorer, is_circular=True)
         await made.run(journal.tasks())
         asked: list[str] = []
 
@@ -322,7 +322,7 @@ def test_an_interrupt_while_circles_are_judged_is_no_mistake(journal: Journal) -
                 raise ModelError("busy", status=503, is_retryable=True)
             return "CORRECT"
 
-        bench.model._script = stop_at_the_third  # type: ignore[attr-defined]
+        setup.model._script = stop_at_the_third  # type: ignore[attr-defined]
         await judge_circles(journal, made.scoring, scorer, trials=1, n_at_once=1)
         made.close()
         assert len(asked) == 3

@@ -76,7 +76,12 @@ def test_every_sample_is_asked_once_kept_and_scored(journal: Journal) -> None:
     done = run(journal, model, of=samples(30))
     assert Counter(model.asked) == {f"q{k}": 1 for k in range(30)}
     assert [result.outcome for result in results(journal)] == ["correct"] * 30
-    assert (done.tally.sent, done.tally.answered, done.tally.retried, done.in_flight) == (30, 30, 0, 0)
+    assert (done.progress.sent, done.progress.answered, done.progress.retried, done.in_flight) == (
+        30,
+        30,
+        0,
+        0,
+    )
     assert journal.totals()["sent"] == 30
 
 
@@ -92,7 +97,7 @@ def test_the_next_start_asks_only_what_is_missing(journal: Journal) -> None:
     again = ScriptedModel()
     done = run(journal, again, of=samples(12))
     assert sorted(again.asked) == ["q10", "q11", "q3", "q7"]
-    assert done.tally.resumed == 8
+    assert done.progress.resumed == 8
     assert all(result.outcome == "correct" for result in results(journal))
 
 
@@ -171,7 +176,7 @@ def test_a_model_that_takes_one_at_a_time_is_not_called_silent_while_others_wait
         return "x"
 
     done = run(journal, OneByOne(script), of=samples(30), concurrency=30, timeout_s=0.5)
-    assert (done.tally.sent, done.tally.failed) == (30, 0)
+    assert (done.progress.sent, done.progress.failed) == (30, 0)
 
 
 # -- failures --------------------------------------------------------------------------------------
@@ -185,7 +190,7 @@ def test_a_failing_sample_is_a_failure_and_never_a_reply(journal: Journal) -> No
     [(kept,)] = table(journal, "SELECT CAST(body AS TEXT) FROM failures")
     assert '"status":400' in kept
     assert '"attempts":1' in kept
-    assert (done.tally.failed, done.tally.sent) == (1, 3)
+    assert (done.progress.failed, done.progress.sent) == (1, 3)
 
 
 def test_a_busy_model_is_asked_again_and_the_tries_are_counted(journal: Journal) -> None:
@@ -199,13 +204,13 @@ def test_a_busy_model_is_asked_again_and_the_tries_are_counted(journal: Journal)
 
     done = run(journal, ScriptedModel(script), of=samples(4))
     assert [result.attempts for result in results(journal)] == [3] * 4
-    assert (done.tally.sent, done.tally.retried, done.tally.failed) == (12, 8, 0)
+    assert (done.progress.sent, done.progress.retried, done.progress.failed) == (12, 8, 0)
     assert journal.totals()["retried"] == 8
 
 
 def test_retries_come_to_an_end(journal: Journal) -> None:
     model = failing("q0", error=BUSY)
-    run(journal, model, of=samples(1), backoff=RetryPolicy(attempts=4, first_s=0.001))
+    run(journal, model, of=samples(1), retry=RetryPolicy(attempts=4, first_s=0.001))
     assert len(model.asked) == 4
     [result] = results(journal)
     assert result.failure is not None
@@ -218,7 +223,7 @@ def test_a_model_that_does_not_answer_in_time_is_asked_again_then_failed(journal
         return ""
 
     model = ScriptedModel(never)
-    run(journal, model, of=samples(1), timeout_s=0.02, backoff=RetryPolicy(attempts=2, first_s=0.001))
+    run(journal, model, of=samples(1), timeout_s=0.02, retry=RetryPolicy(attempts=2, first_s=0.001))
     assert len(model.asked) == 2
     [result] = results(journal)
     assert result.failure is not None
@@ -259,7 +264,7 @@ def test_samples_that_cannot_be_rendered_or_loaded_fail_without_being_asked(jour
     failure = results(journal)[1].failure
     assert failure is not None
     assert failure.stage == "load"
-    assert done.tally.failed == 1
+    assert done.progress.failed == 1
 
 
 # -- scoring ---------------------------------------------------------------------------------------
@@ -290,7 +295,7 @@ def test_a_scorer_that_raises_keeps_the_reply(journal: Journal) -> None:
     assert broken.failure is not None
     assert broken.failure.stage == "score"
     assert "ZeroDivisionError: in the scorer" in broken.failure.reason
-    assert (done.tally.answered, done.tally.failed, done.tally.done) == (3, 1, 3)
+    assert (done.progress.answered, done.progress.failed, done.progress.done) == (3, 1, 3)
     again = ScriptedModel()
     run(journal, again)
     assert again.asked == [], "the reply was paid for once"
@@ -346,7 +351,7 @@ def test_nobody_listening_stops_a_run_without_retries_at_once(journal: Journal) 
     error = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
     model = failing(*(f"q{k}" for k in range(50)), error=error)
     with pytest.raises(ModelError, match="cannot connect"):
-        run(journal, model, of=samples(50), concurrency=1, backoff=RetryPolicy(attempts=1))
+        run(journal, model, of=samples(50), concurrency=1, retry=RetryPolicy(attempts=1))
     assert model.asked == ["q0"]
 
 

@@ -79,14 +79,14 @@ def test_what_may_pass_is_asked_again(journal: Journal, first: Answer) -> None:
     with Server(first_then_right(first)) as server:
         done = run(journal, model_at(server.base_url), of=samples(3))
     assert [(r.outcome, r.attempts) for r in results(journal)] == [("correct", 2)] * 3
-    assert (len(server.asked), done.tally.retried) == (6, 3)
+    assert (len(server.asked), done.progress.retried) == (6, 3)
 
 
 @pytest.mark.parametrize("first", RECOVERABLE.values(), ids=RECOVERABLE.keys())
 def test_what_does_not_pass_is_a_failure_in_the_end_and_no_reply(journal: Journal, first: Answer) -> None:
     with Server(lambda asked: first) as server:
         tries = RetryPolicy(attempts=3, first_s=0.001)
-        run(journal, model_at(server.base_url), of=samples(1), backoff=tries)
+        run(journal, model_at(server.base_url), of=samples(1), retry=tries)
     failure = only_failure(journal)
     assert len(server.asked) == failure.attempts == 3
     assert failure.retryable
@@ -136,7 +136,7 @@ def test_a_wrong_address_stops_within_seconds(journal: Journal) -> None:
         port = taken.getsockname()[1]
     start = time.monotonic()
     with pytest.raises(ModelError, match="cannot connect") as caught:
-        run(journal, model_at(f"http://127.0.0.1:{port}/v1"), of=samples(500), backoff=RetryPolicy())
+        run(journal, model_at(f"http://127.0.0.1:{port}/v1"), of=samples(500), retry=RetryPolicy())
     assert time.monotonic() - start < 5
     assert "is the server running?" in caught.value.hint
 
@@ -231,7 +231,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(journal: Journal) -> None:
             made = executor(journal, model)
 
             def watch() -> None:
-                if made.tally.answered >= 10:
+                if made.progress.answered >= 10:
                     made.interrupt()
                 else:
                     asyncio.get_running_loop().call_later(0.005, watch)

@@ -38,7 +38,7 @@ def round_of_answers(
     sent_at, at_once = clock.now, limit.value if n is None else n
     clock.now += latency_s
     for _ in range(at_once):
-        limit.answered(latency_s, sent_at)
+        limit.record_answer(latency_s, sent_at)
 
 
 # -- the limit -------------------------------------------------------------------------------------
@@ -58,12 +58,12 @@ def test_refusals_of_requests_that_were_sent_together_halve_it_once() -> None:
     limit = AdaptiveLimit(64, clock=clock)
     sent_at, clock.now = clock.now, 0.2
     for _ in range(64):
-        limit.overloaded(sent_at)
+        limit.record_overload(sent_at)
         clock.now += 0.001  # they come back one after the other
     assert limit.value == 32
     sent_at, clock.now = clock.now, clock.now + 0.2
     for _ in range(32):
-        limit.overloaded(sent_at)
+        limit.record_overload(sent_at)
     assert limit.value == 16
 
 
@@ -71,7 +71,7 @@ def test_it_is_never_less_than_one() -> None:
     clock = Clock()
     limit = AdaptiveLimit(64, clock=clock)
     for _ in range(50):
-        limit.overloaded(clock.now)
+        limit.record_overload(clock.now)
         clock.now += 1
     assert limit.value == 1
 
@@ -80,7 +80,7 @@ def test_it_is_never_less_than_one() -> None:
 def test_it_grows_back_by_a_sixteenth_of_the_ceiling_a_round(ceiling: int) -> None:
     clock = Clock()
     limit = AdaptiveLimit(ceiling, clock=clock)
-    limit.overloaded(clock.now)
+    limit.record_overload(clock.now)
     clock.now += 1
     seen = [limit.value]
     while limit.value < ceiling:
@@ -95,7 +95,7 @@ def test_from_one_it_at_most_doubles_with_each_round() -> None:
     clock = Clock()
     limit = AdaptiveLimit(256, clock=clock)
     while limit.value > 1:
-        limit.overloaded(clock.now)
+        limit.record_overload(clock.now)
         clock.now += 1
     seen = [1]
     while limit.value < 256:
@@ -109,12 +109,12 @@ def test_answers_to_what_was_sent_before_the_cut_do_not_raise_it() -> None:
     clock = Clock()
     limit = AdaptiveLimit(64, clock=clock)
     clock.now = 1.0
-    limit.overloaded(sent_at=0.5)
+    limit.record_overload(sent_at=0.5)
     for _ in range(200):
-        limit.answered(0.5, sent_at=0.9)
+        limit.record_answer(0.5, sent_at=0.9)
     assert limit.value == 32
     for _ in range(200):
-        limit.answered(0.5, sent_at=1.1)
+        limit.record_answer(0.5, sent_at=1.1)
     assert limit.value > 32
 
 
@@ -138,9 +138,9 @@ def test_whatever_happens_it_stays_between_one_and_the_ceiling(
     for event, latency_s, passed_s in events:
         clock.now += passed_s
         if event == "answered":
-            limit.answered(latency_s, clock.now - latency_s)
+            limit.record_answer(latency_s, clock.now - latency_s)
         else:
-            limit.overloaded(clock.now - latency_s)
+            limit.record_overload(clock.now - latency_s)
         assert 1 <= limit.value <= ceiling
 
 
@@ -152,9 +152,9 @@ def test_whatever_has_happened_it_recovers(ceiling: int, events: list[tuple[str,
     for event, latency_s, passed_s in events:
         clock.now += passed_s
         if event == "answered":
-            limit.answered(latency_s, clock.now - latency_s)
+            limit.record_answer(latency_s, clock.now - latency_s)
         else:
-            limit.overloaded(clock.now - latency_s)
+            limit.record_overload(clock.now - latency_s)
     clock.now += 1
     for _ in range(60):
         round_of_answers(limit, clock, latency_s=0.1)
@@ -169,9 +169,9 @@ def test_one_that_does_not_adapt_is_constant(events: list[tuple[str, float, floa
     for event, latency_s, passed_s in events:
         clock.now += passed_s
         if event == "answered":
-            limit.answered(latency_s, clock.now - latency_s)
+            limit.record_answer(latency_s, clock.now - latency_s)
         else:
-            limit.overloaded(clock.now)
+            limit.record_overload(clock.now)
         assert limit.value == 48
 
 
@@ -229,7 +229,7 @@ def test_latency_that_scatters_is_no_collapse(seed: int) -> None:
     for _ in range(2000):
         clock.now += 0.01
         latency_s = rng.lognormvariate(0, 1)  # one in a hundred takes ten times as long as the middle
-        limit.answered(latency_s, clock.now)
+        limit.record_answer(latency_s, clock.now)
     assert limit.value == 64
 
 
@@ -248,7 +248,7 @@ def test_a_refusal_makes_the_watch_forget() -> None:
     limit = AdaptiveLimit(64, clock=clock)
     serve(limit, clock, 3, usual_s=0.1)
     clock.now += 100
-    limit.overloaded(clock.now)
+    limit.record_overload(clock.now)
     clock.now += 1
     assert limit.value == 32
     seen = serve(limit, clock, 2, usual_s=0.1)
@@ -311,11 +311,11 @@ def test_tokens_that_were_not_foreseen_are_waited_for_later() -> None:
 def test_the_later_of_both_rates_counts() -> None:
     clock = Clock()
     rates = RateLimits(requests=RateLimit(60, clock=clock), tokens=RateLimit(6000, clock=clock))
-    rates.settle(rates.take(300), used=300)
+    rates.release(rates.reserve(300), used=300)
     assert rates.wait_s() == pytest.approx(3.0), "three seconds' worth of tokens are gone"
     only_requests = RateLimits(requests=RateLimit(60, clock=clock))
     assert only_requests.wait_s() == 0.0
-    only_requests.settle(only_requests.take(10**9), used=10**9)
+    only_requests.release(only_requests.reserve(10**9), used=10**9)
     assert only_requests.wait_s() == 1.0
     assert RateLimits().wait_s() == 0.0
 
@@ -323,19 +323,19 @@ def test_the_later_of_both_rates_counts() -> None:
 def test_a_reply_of_unknown_length_is_taken_for_a_long_one_until_the_first_is_in() -> None:
     clock = Clock()
     rates = RateLimits(tokens=RateLimit(60_000, clock=clock))  # a thousand a second
-    first = rates.take(50)
+    first = rates.reserve(50)
     assert first.reserved == 1050
-    rates.settle(first, used=60)
+    rates.release(first, used=60)
     assert rates.wait_s() == pytest.approx(0.06), "the rest is given back"
-    assert rates.take(50).reserved == 60
+    assert rates.reserve(50).reserved == 60
 
 
 def test_where_nothing_came_back_no_reply_is_counted_and_nothing_learnt() -> None:
     clock = Clock()
     rates = RateLimits(tokens=RateLimit(60_000, clock=clock))
-    rates.settle(rates.take(50), used=None)
+    rates.release(rates.reserve(50), used=None)
     assert rates.wait_s() == pytest.approx(0.05)
-    assert rates.take(50).reserved == 1050
+    assert rates.reserve(50).reserved == 1050
 
 
 @given(
@@ -347,14 +347,14 @@ def test_all_that_was_used_is_counted_however_it_was_guessed(lengths: list[int],
     rates = RateLimits(tokens=RateLimit(60_000, clock=clock))
     under_way: list[tuple[TokenReservation, int]] = []
     for length in lengths:
-        under_way.append((rates.take(100), 100 + length))
+        under_way.append((rates.reserve(100), 100 + length))
         if len(under_way) == n_under_way:
             share, used = under_way.pop(0)
-            rates.settle(share, used)
+            rates.release(share, used)
     for share, used in under_way:
-        rates.settle(share, used)
+        rates.release(share, used)
     assert rates.wait_s() == pytest.approx(sum(100 + length for length in lengths) / 1000)
-    assert 100 <= rates.take(100).reserved <= 100 + max(lengths) + 1e-6
+    assert 100 <= rates.reserve(100).reserved <= 100 + max(lengths) + 1e-6
 
 
 def test_all_get_through_in_turn_and_a_stop_lets_them_go() -> None:
@@ -363,7 +363,7 @@ def test_all_get_through_in_turn_and_a_stop_lets_them_go() -> None:
         some_are_through = asyncio.Event()
 
         async def go(k: int) -> None:
-            await rates.enter(0, stop)
+            await rates.acquire(0, stop)
             if not stop.is_set:
                 through.append(k)
             if len(through) == 20:
@@ -390,11 +390,11 @@ def test_whoever_waits_hears_that_less_was_used() -> None:
             RateLimits(tokens=RateLimit(600)),
             StopSignal(),
         )  # ten a second: a long reply would take minutes
-        first = await rates.enter(1, stop)
+        first = await rates.acquire(1, stop)
         began_at = time.monotonic()
-        second = asyncio.create_task(rates.enter(1, stop))
+        second = asyncio.create_task(rates.acquire(1, stop))
         await asyncio.sleep(0.01)
-        rates.settle(first, used=2)
+        rates.release(first, used=2)
         async with asyncio.timeout(5):
             await second
         return time.monotonic() - began_at

@@ -340,7 +340,7 @@ def test_the_first_that_does_not_look_quick_is_not_made_in_the_loop() -> None:
 def test_quick_ones_are_made_a_handful_at_a_time_when_the_last_of_those_before_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(prefetching, "_HANDFUL_S", 60.0)
+    monkeypatch.setattr(prefetching, "_BATCH_S", 60.0)
     made: list[int] = []
 
     def prepare(task: Task) -> Prepared:
@@ -350,8 +350,8 @@ def test_quick_ones_are_made_a_handful_at_a_time_when_the_last_of_those_before_i
     async def drive() -> None:
         ahead = quick(tasks(100), prepare)
         async for item in ahead:
-            handfuls = item.task.position // prefetching._HANDFUL + 1
-            assert made == list(range(min(100, handfuls * prefetching._HANDFUL)))
+            handfuls = item.task.position // prefetching._BATCH + 1
+            assert made == list(range(min(100, handfuls * prefetching._BATCH)))
             ahead.release(item)
 
     asyncio.run(drive())
@@ -362,7 +362,7 @@ def test_a_handful_takes_no_longer_than_others_in_the_loop_can_wait() -> None:
     made: list[int] = []
 
     def prepare(task: Task) -> Prepared:
-        time.sleep(0.9 * prefetching._HANDFUL_S)
+        time.sleep(0.9 * prefetching._BATCH_S)
         made.append(task.position)
         return Prepared(task=task)
 

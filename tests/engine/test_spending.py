@@ -33,15 +33,15 @@ async def spend(
         nonlocal n_sent, ended
         while left:
             tokens = left.pop()
-            if (spent := await one.open()) is not None:
+            if (spent := await one.acquire()) is not None:
                 ended = spent
-                one.let_go()
+                one.wake_all()
                 return
             n_sent += 1
             for _ in range(rng.randrange(3)):
                 await asyncio.sleep(0)
             has_failed = rng.random() < 0.1
-            one.close(rng.choice(["model", "judge"]), None if has_failed else used(tokens))
+            one.release(rng.choice(["model", "judge"]), None if has_failed else used(tokens))
 
     async with asyncio.timeout(5):
         await asyncio.gather(*(work() for _ in range(n_workers)))
@@ -82,11 +82,11 @@ def test_all_that_can_be_afforded_is_sent(n_workers: int) -> None:
 
     async def work() -> BudgetSpent | None:
         nonlocal n_sent
-        while (spent := await one.open()) is None:
+        while (spent := await one.acquire()) is None:
             n_sent += 1
             await asyncio.sleep(0)
-            one.close("model", used(10))
-        one.let_go()
+            one.release("model", used(10))
+        one.wake_all()
         return spent
 
     async def all_of_them() -> list[BudgetSpent | None]:
@@ -108,7 +108,7 @@ def test_without_a_limit_nobody_waits() -> None:
 
     async def all_of_them() -> None:
         for _ in range(1000):
-            assert await one.open() is None
+            assert await one.acquire() is None
 
     asyncio.run(all_of_them())
 
@@ -118,11 +118,11 @@ def test_what_failed_costs_nothing_and_makes_room() -> None:
 
     async def play() -> None:
         for _ in range(4):
-            assert await one.open() is None
-        fifth = asyncio.create_task(one.open())
+            assert await one.acquire() is None
+        fifth = asyncio.create_task(one.acquire())
         await asyncio.sleep(0.01)
         assert not fifth.done(), "nobody knows yet what one takes"
-        one.close("model", None)
+        one.release("model", None)
         assert await asyncio.wait_for(fifth, 1) is None
         assert one.budget.cost == 0.0
 
@@ -134,11 +134,11 @@ def test_one_who_was_cancelled_does_not_keep_others_waiting() -> None:
 
     async def play() -> None:
         for _ in range(4):
-            await one.open()
-        gone, patient = (asyncio.create_task(one.open()) for _ in range(2))
+            await one.acquire()
+        gone, patient = (asyncio.create_task(one.acquire()) for _ in range(2))
         await asyncio.sleep(0.01)
         gone.cancel()
-        one.close("model", used(10))
+        one.release("model", used(10))
         assert await asyncio.wait_for(patient, 1) is None
 
     asyncio.run(play())

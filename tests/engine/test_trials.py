@@ -60,7 +60,7 @@ def test_all_trials_of_a_sample_go_in_one_request(journal: Journal) -> None:
     model = Generous(all_of_them)
     made = run(journal, model, of=samples(4), trials=3, together=True)
     assert model.sizes == [3, 3, 3, 3]
-    assert (model.asked, made.tally.sent) == ([], 4)
+    assert (model.asked, made.progress.sent) == ([], 4)
     assert texts(journal) == ["choice 0", "choice 1", "choice 2"] * 4
     assert len({result.key for result in results(journal)}) == 12, "each trial is known by its own key"
 
@@ -114,7 +114,7 @@ def test_only_missing_trials_are_asked(journal: Journal) -> None:
     assert texts(journal) == ["alone 0", "choice 0", "choice 1"] * 2
     again = Generous(all_of_them)
     made = run(journal, again, trials=3, together=True)
-    assert (again.sizes, again.asked, made.tally.resumed) == ([], [], 6)
+    assert (again.sizes, again.asked, made.progress.resumed) == ([], [], 6)
 
 
 def test_a_failed_request_for_several_fails_each_of_them(journal: Journal) -> None:
@@ -130,5 +130,5 @@ def test_an_endpoint_that_gives_no_reply_at_all_has_failed(journal: Journal, sai
     model = Generous(lambda request, n: said)
     made = run(journal, model, of=samples(2), trials=3, together=True)
     assert [result.outcome for result in results(journal)] == ["failed"] * 6
-    assert made.tally.answered == 0
+    assert made.progress.answered == 0
     assert len(model.sizes) == 2, "whatever it is, it is no accident"

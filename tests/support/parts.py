@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from eyechart.engine.executor import EngineSettings, LocalExecutor
+from eyechart.engine.executor import LocalExecutor
 from eyechart.engine.judge import JudgeSetup
 from eyechart.engine.prepare import Preparer
-from eyechart.engine.retry import RetryPolicy
+from eyechart.engine.retry import EngineSettings, RetryPolicy
 from eyechart.errors import ImageError
 from eyechart.store import database, writer
 from eyechart.store import journal as journals
@@ -127,16 +127,16 @@ def executor(
     pictures: Pictures | None = None,
     scorer: Any = None,
     prompt: Prompt = ask_plainly,
-    bench: JudgeSetup | None = None,
+    judge: JudgeSetup | None = None,
     is_circular: bool = False,
     **settings: Any,
 ) -> LocalExecutor:
     preparer = Preparer(prompt, pictures or Pictures(), {"model": model.name, **model.identity})
-    usual: dict[str, Any] = {"concurrency": 4, "backoff": FAST, "grace_s": 5.0}
+    usual: dict[str, Any] = {"concurrency": 4, "retry": FAST, "grace_s": 5.0}
     usual |= {"first_rest_s": 0.001, "give_up_after": 50}
     chosen = EngineSettings(**(usual | settings))
     return LocalExecutor(
-        model, preparer, journal, scorer or SameText(), chosen, bench=bench, is_circular=is_circular
+        model, preparer, journal, scorer or SameText(), chosen, judge=judge, is_circular=is_circular
     )
 
 

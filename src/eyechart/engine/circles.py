@@ -1,7 +1,7 @@
 """The judge's part in CircularEval: rotations that no rule could read, as far as the circle is not lost.
 
 A circle is right only if all its rotations are. One rotation that was read and is wrong loses it, whatever
-the others say, so nobody is asked about them.
+the others say, so the judge is not asked about them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from eyechart.engine.judge import Scoring, at_once
+from eyechart.engine.judge import Scoring, do_all
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import JudgedScorer, Result, Scorer
@@ -39,7 +39,7 @@ async def judge_circles(
                 if score is None or score.value < 1:
                     return
 
-    await at_once(n_at_once, circles, judge, scoring.judge)
+    await do_all(circles, judge, n_workers=n_at_once, judge=scoring.judge)
 
 
 def _answered(journal: Journal, scorer: Scorer, sample: str, trial: int) -> Iterator[Answered]:

@@ -1,6 +1,8 @@
-"""The local executor: one event loop, many samples on their way at once.
+"""The executor: many samples on their way at once, and one writer.
 
-Nothing here knows which benchmark or which model it drives.
+An executor takes tasks, prepares them, has a `SampleRunner` settle them, writes the result to the journal,
+and scores it; in this order, so that no reply is ever lost to a scorer. It knows neither benchmark nor model.
+`LocalExecutor` does all of this in one event loop.
 """
 
 from __future__ import annotations
@@ -9,15 +11,16 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 
 import msgspec
 
 from eyechart.engine.budget import Budget, BudgetGate
 from eyechart.engine.judge import Judge, JudgeSetup, Scoring
 from eyechart.engine.pool import EndpointPool, Stopped, StopSignal
-from eyechart.engine.prepare import Prefetcher, Preparer
-from eyechart.engine.retry import Patience
-from eyechart.engine.sample import Calls, KnownReplies, SampleRunner
+from eyechart.engine.prepare import Prefetcher, Prepared, Preparer
+from eyechart.engine.retry import EngineSettings, RetryingClient
+from eyechart.engine.sample import Calls, JournalCalls, KnownReplies, SampleRunner, Settled
 from eyechart.errors import StoreError
 from eyechart.memory import Claim, current_claim
 from eyechart.store.journal import Journal
@@ -25,16 +28,44 @@ from eyechart.store.tasks import Task
 from eyechart.types import Model, Score, Scorer, Snapshot, capabilities_of
 
 
-class EngineSettings(Patience, frozen=True, kw_only=True):
-    """How hard to push, and when to give up."""
+class Executor(Protocol):
+    """What a run needs of an executor; `LocalExecutor` is the first one.
 
-    prefetch_threads: int = 2
-    prefetch_bytes: int = 256 * 2**20
-    grace_s: float = 10.0  # after an interrupt, for answers that are already paid for
+    One that runs samples in other processes sends them `Prepared` trials and gets `Settled` back. Both are
+    values that pickle, as `Task`, `EngineSettings` and `RetryPolicy` are. Models, scorers and the journal do
+    not pickle: every process makes its own model, and the driver alone writes and scores. The budget, the
+    rate limits and the calls (`CallStore`) are the whole run's: workers reach them through the driver.
+    """
+
+    @property
+    def in_flight(self) -> int:
+        """Requests under way now."""
+        ...
+
+    @property
+    def is_interrupted(self) -> bool:
+        """The user ended the run."""
+        ...
+
+    async def run(self, tasks: Iterable[Task]) -> None:
+        """Settle all tasks, or stop. Raises only what makes going on pointless."""
+        ...
+
+    def interrupt(self) -> None:
+        """Send nothing more; replies that are under way may still arrive for a moment."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Where the run stands now."""
+        ...
+
+    def close(self) -> None:
+        """Close what was opened for the run."""
+        ...
 
 
 class LocalExecutor:
-    """Runs tasks against a model until all have an outcome, or until it is told to stop."""
+    """Runs tasks in one event loop until all have an outcome, or until it is told to stop."""
 
     def __init__(
         self,
@@ -45,143 +76,182 @@ class LocalExecutor:
         settings: EngineSettings,
         *,
         beside: Sequence[Scorer] = (),
-        bench: JudgeSetup | None = None,
+        judge: JudgeSetup | None = None,
         is_circular: bool = False,
-        cache: KnownReplies | None = None,
-        purse: BudgetGate | None = None,
+        known: KnownReplies | None = None,
+        gate: BudgetGate | None = None,
     ) -> None:
-        self.tally = Progress()
+        self.progress = Progress()
         self.stop = StopSignal()
         self._preparer = preparer
         self._journal = journal
         self._settings = settings
-        self._purse = purse
-        cache = cache or KnownReplies()
-        self._calls = Calls(journal, cache)
+        self._gate = gate
+        known = known or KnownReplies()
+        self._call_store = JournalCalls(journal)
+        calls = Calls(self._call_store, known)
         is_free = capabilities_of(model).is_free
-        self._asker = settings.asker(
-            model, self.stop, purse=None if is_free else purse, is_proven=journal.has_replies()
+        self._client = RetryingClient.open(
+            model, settings, self.stop, gate=None if is_free else gate, is_proven=journal.has_replies()
         )
-        self._at_once = min(settings.concurrency, self._asker.endpoints.limit)
-        judge = self._judge(bench) if bench else None
-        self.scoring = Scoring(journal, scorer, beside, judge, is_circular)
-        self._journey = SampleRunner(self._asker, journal, cache, self._calls, self.scoring, self.tally)
-
-    def _judge(self, bench: JudgeSetup) -> Judge:
-        is_proven = self._journal.has_judged(bench.model.name)
-        asker = self._settings.asker(
-            bench.model, self.stop, purse=self._purse, role="judge", is_proven=is_proven
+        self._n_workers = min(settings.concurrency, self._client.pool.limit)
+        self._runner = SampleRunner(self._client, known, calls)
+        self.scoring = Scoring(
+            journal,
+            scorer,
+            beside,
+            Judge.open(judge, settings, self.stop, journal=journal, calls=calls, gate=gate)
+            if judge
+            else None,
+            is_circular,
         )
-        return Judge(bench, asker, self._calls)
 
     @property
     def in_flight(self) -> int:
-        """Questions under way now."""
-        return self._asker.endpoints.in_flight
-
-    def snapshot(self) -> Snapshot:
-        """Where the run stands now."""
-        return self.tally.snapshot(
-            self._asker.endpoints,
-            self._purse.budget if self._purse else None,
-            waiting=self._asker.n_waiting,
-            score_name="plain" if self.scoring.is_circular else "score",
-        )
+        return self._client.pool.in_flight
 
     @property
     def has_answered(self) -> bool:
         """The model is known to answer, by this start of the run or an earlier one."""
-        return not self._asker.endpoints.is_new
+        return not self._client.pool.is_unproven
 
     @property
     def is_interrupted(self) -> bool:
-        """Somebody ended the run."""
         return self.stop.is_interrupted
 
+    def interrupt(self) -> None:
+        self.stop.interrupt()
+
+    def snapshot(self) -> Snapshot:
+        return self.progress.snapshot(
+            self._client.pool,
+            self._gate.budget if self._gate else None,
+            waiting=self._client.n_waiting,
+            score_name="plain" if self.scoring.is_circular else "score",
+        )
+
+    def announce_to(self, say: Callable[[str], None]) -> None:
+        """Where to say, as the run goes on, what people should know about its endpoints."""
+        self._client.pool.announce = say
+
+    def close(self) -> None:
+        self._call_store.close()
+
     async def run(self, tasks: Iterable[Task]) -> None:
-        """Ask everything that has no reply yet. Raises only what makes going on pointless."""
+        """Settle all tasks, or stop. Raises only what makes going on pointless."""
         settings = self._settings
-        prefetch = Prefetcher(
+        prefetcher = Prefetcher(
             iter(tasks),
             self._preparer.prepare,
             n_threads=settings.prefetch_threads,
-            max_items=2 * self._at_once,
+            max_items=2 * self._n_workers,
             max_bytes=settings.prefetch_bytes,
             is_quick=self._preparer.is_quick,
             on_end=self._preparer.close,
         )
-        self.stop.then(prefetch.stop)
-        workers = [asyncio.create_task(self._work(prefetch)) for _ in range(self._at_once)]
+        self.stop.on_stop(prefetcher.stop)
+        workers = [asyncio.create_task(self._work(prefetcher)) for _ in range(self._n_workers)]
         try:
-            await self._finish(workers)
+            await self._wait_for(workers)
         finally:
-            prefetch.stop()
+            prefetcher.stop()
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-            self._journey.count_requests()
+            self._count_requests()
         if self.stop.trouble is not None:
             raise self.stop.trouble
         self._journal.raise_trouble()
 
-    def interrupt(self) -> None:
-        """Stop asking; answers under way may still come in for a moment."""
-        self.stop.interrupt()
-
-    def tell(self, say: Callable[[str], None]) -> None:
-        """Have said, as the run goes on, what people should know about its endpoints."""
-        self._asker.endpoints.say = say
-
-    def close(self) -> None:
-        """Let go of the journal."""
-        self._calls.close()
-
-    async def _finish(self, workers: Sequence[asyncio.Task[None]]) -> None:
-        """Wait until all is asked; once stopped, only for the grace period."""
+    async def _wait_for(self, workers: Sequence[asyncio.Task[None]]) -> None:
+        """Until all is done; once stopped, only for the grace period."""
         done = asyncio.create_task(asyncio.wait(workers))
         stopped = asyncio.create_task(self.stop.wait())
         await asyncio.wait([done, stopped], return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        if not isinstance(self.stop.trouble, StoreError):  # which could keep no answer any more
+        if not isinstance(self.stop.trouble, StoreError):  # after which no reply could be kept
             await asyncio.wait([done], timeout=self._settings.grace_s)
         done.cancel()
 
-    async def _work(self, prefetch: Prefetcher) -> None:
-        """One of many workers: take what is ready, ask, and take the next."""
-        answers = Claim("answer")
-        current_claim.set(answers)
+    async def _work(self, prefetcher: Prefetcher) -> None:
+        """One of many workers: take what is ready, settle it, and take the next."""
+        claim = Claim("answer")
+        current_claim.set(claim)
         try:
-            async for item in prefetch:
+            async for item in prefetcher:
                 try:
-                    await self._journey.go((item, *item.siblings))
+                    await self._settle((item, *item.siblings))
                 finally:
-                    prefetch.release(item)
-                    del item  # and its pictures, which must not stay until the next one comes
+                    prefetcher.release(item)
+                    del item  # and its images, which must not stay until the next one arrives
                 if self._journal.is_behind:  # a model that is faster than the disk
                     await self.scoring.wait_for_disk()
-                answers.release()
+                claim.release()
         except Stopped:
             return
-        except Exception as err:  # the source's, the journal's or our own mistake: going on helps nobody
+        except Exception as err:  # of the source, the journal or our own code: going on is pointless
             self.stop.give_up(err)
         finally:
-            answers.release()
+            claim.release()
+
+    async def _settle(self, trials: Sequence[Prepared]) -> None:
+        """Until every trial of a sample has an outcome: run, write, score."""
+        while trials:
+            settled = await self._runner.run(trials)
+            self._write(settled)
+            for kept in settled.replies:
+                task = kept.task
+                score = await self.scoring.score(task.sample, task.trial, kept.ask.key, kept.reply)
+                self.progress.count_score(score, task.sample.weight)
+            trials = settled.left
+
+    def _write(self, settled: Settled) -> None:
+        journal, progress = self._journal, self.progress
+        for item in settled.resumed:
+            progress.resumed += 1
+            if item.ask is not None:  # the files were touched, yet ask the same
+                journal.renew_ask(item.task.sample.id, item.task.trial, item.ask)
+        for kept in settled.replies:
+            if kept.attempts:
+                progress.count_answer()
+            else:
+                progress.cached += 1
+        if settled.replies or settled.failures:
+            self._count_requests()  # so that they are on disk with what they brought
+        for kept in settled.replies:
+            journal.append_reply(
+                kept.task.sample.id,
+                kept.task.trial,
+                kept.ask,
+                kept.reply,
+                attempts=kept.attempts,
+                paid=kept.paid,
+            )
+        for failed in settled.failures:
+            progress.failed += 1
+            journal.append_failure(failed.task.sample.id, failed.task.trial, failed.failure, ask=failed.ask)
+
+    def _count_requests(self) -> None:
+        """Keep how many were sent so far, with what is written next."""
+        progress = self.progress
+        progress.sent, progress.retried = self._client.sent, self._client.retried
+        self._journal.count_requests(sent=progress.sent, retried=progress.retried, cached=progress.cached)
 
 
-# -- What a run has done so far: plain counters that the live line reads from another thread.
+# -- Progress: plain counters that the live line reads from another thread.
 
 _WINDOW_S = 10.0  # the rate shown is that of the last seconds, so that it follows the endpoint
 
 
 class Progress(msgspec.Struct):
-    """Counted by the engine, in the event loop only; read anywhere."""
+    """What a run has done so far. Counted in the event loop only; read anywhere."""
 
     total: int = 0
     resumed: int = 0
     answered: int = 0
     cached: int = 0
     failed: int = 0
-    slipped: int = 0  # of these: there is a reply, but the scorer failed on it
+    scorer_errors: int = 0  # of `failed`: there is a reply, but the scorer failed on it
     sent: int = 0
     retried: int = 0
     score_sum: float = 0.0
@@ -192,42 +262,40 @@ class Progress(msgspec.Struct):
     @property
     def done(self) -> int:
         """Samples with an outcome, found or made."""
-        return self.resumed + self.answered + self.cached + self.failed - self.slipped
+        return self.resumed + self.answered + self.cached + self.failed - self.scorer_errors
 
     def count_answer(self) -> None:
-        """One reply is in."""
+        """One reply has arrived."""
         self.answered += 1
         now = time.monotonic()
         self._recent.append(now)
         while self._recent[0] < now - _WINDOW_S:
             self._recent.popleft()
 
-    def count_slip(self) -> None:
-        """A reply is in, and the scorer failed on it."""
-        self.failed += 1
-        self.slipped += 1
-
-    def count_score(self, score: Score, weight: float = 1.0) -> None:
-        """One verdict is in. What has no public answer does not move the mean."""
-        if score.outcome != "unscored":
+    def count_score(self, score: Score | None, weight: float = 1.0) -> None:
+        """One reply is scored; None: the scorer failed. What has no public answer does not move the mean."""
+        if score is None:
+            self.failed += 1
+            self.scorer_errors += 1
+        elif score.outcome != "unscored":
             self.score_sum += weight * score.value
             self.weight_sum += weight
 
     def snapshot(
         self,
-        endpoints: EndpointPool | None = None,
+        pool: EndpointPool | None = None,
         budget: Budget | None = None,
         *,
         waiting: int = 0,
         score_name: str = "score",
     ) -> Snapshot:
-        """Where the run stands now, its endpoints and its purse included."""
+        """Where the run stands now, its endpoints and its budget included."""
         now = time.monotonic()
         elapsed = now - self.started_at
         recent = sum(1 for at in tuple(self._recent) if at >= now - _WINDOW_S)
         rate = recent / min(elapsed, _WINDOW_S) if elapsed > 0 else 0.0
         left = max(0, self.total - self.done)
-        latencies = sorted(endpoints.latencies) if endpoints else []
+        latencies = sorted(pool.latencies) if pool else []
         return Snapshot(
             done=self.done,
             total=self.total,
@@ -235,13 +303,13 @@ class Progress(msgspec.Struct):
             score=self.score_sum / self.weight_sum if self.weight_sum else None,
             score_name=score_name,
             waiting=waiting,
-            in_flight=endpoints.in_flight if endpoints else 0,
-            limit=endpoints.limit if endpoints else 0,
+            in_flight=pool.in_flight if pool else 0,
+            limit=pool.limit if pool else 0,
             sent=self.sent,
             retried=self.retried,
             cached=self.cached,
             failed=self.failed,
-            throttled=_share(endpoints.throttled) if endpoints else 0.0,
+            throttled=_share(pool.throttled) if pool else 0.0,
             p50_s=_quantile(latencies, 0.5),
             p95_s=_quantile(latencies, 0.95),
             tokens=budget.tokens if budget else 0,

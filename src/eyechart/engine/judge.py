@@ -1,4 +1,10 @@
-"""A model as a judge: asked with words alone, its replies kept, its failures named."""
+"""Scoring replies that are safe in the journal, by rules and by a judge.
+
+`Scoring` applies the scorers of a run and writes their scores. A judged scorer is a generator that yields
+`JudgeCall`s (types.py); `Judge.score` drives it: every call is looked up in the journal, or else sent to the
+judge and kept. A failed judge call never counts against the model: its score is provisional, and the judge is
+asked again on the next start.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +17,9 @@ from typing import TypeVar
 
 import msgspec
 
-from eyechart.engine.pool import Stopped
-from eyechart.engine.retry import NoReply, RetryingClient
+from eyechart.engine.budget import BudgetGate
+from eyechart.engine.pool import Stopped, StopSignal
+from eyechart.engine.retry import EngineSettings, NoReply, RetryingClient
 from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
 from eyechart.score.judge_prompts import wording
@@ -33,91 +40,220 @@ from eyechart.types import (
     Scorer,
 )
 
+T = TypeVar("T")
+
+# Characters of a reply that is scored in a thread, one at a time: rules take a second for a few millions, and
+# the event loop has to go on meanwhile.
+_LARGE = 256 * 1024
+# No model's window holds so many. Of a longer reply the beginning and the end are scored, except by official
+# scorers, whose verdict is the one on the whole reply.
+MOST_SCORED = 2**20
+_YIELD_EVERY = 100  # replies, so that the event loop hears Ctrl-C: rules alone never wait for anything
+
+
+class Scoring(msgspec.Struct, frozen=True):
+    """The scorers of a run: its own, those shown beside it, and the judge that they may ask."""
+
+    journal: Journal
+    scorer: Scorer
+    beside: Sequence[Scorer] = ()
+    judge: Judge | None = None
+    is_circular: bool = False  # rotations go to the judge as a circle, when all of them are answered
+    # What the judge has failed to answer in this start, after all attempts: it is not asked again.
+    _unanswered: set[tuple[str, str, int]] = msgspec.field(default_factory=set)
+    _disk_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    _thread_lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+
+    async def score(self, sample: Sample, trial: int, key: str, reply: Reply) -> Score | None:
+        """Write the scores of all scorers; returns that of the run's own, None when it failed."""
+        answered = Answered(sample=sample, trial=trial, key=key, reply=reply)
+        use_judge = not (self.is_circular and sample.circle)
+        for scorer in self.beside:
+            await self.score_by(scorer, answered, use_judge=use_judge)
+        return await self.score_by(self.scorer, answered, use_judge=use_judge)
+
+    async def score_by(self, scorer: Scorer, item: Answered, *, use_judge: bool = True) -> Score | None:
+        """Write the score of one scorer, by the judge where it asks one."""
+        reply = item.reply
+        is_large = len(reply.text) + len(reply.thinking) > _LARGE
+        if is_large and not scorer.parity:
+            reply = replace(reply, text=_cut_middle(reply.text), thinking=_cut_middle(reply.thinking))
+            item = msgspec.structs.replace(item, reply=reply)
+        if self.judge is None or not use_judge or not isinstance(scorer, JudgedScorer):
+            if not is_large:
+                return self._score_by_rules(scorer, item)
+            async with self._thread_lock:
+                return await asyncio.to_thread(self._score_by_rules, scorer, item)
+        try:
+            score, is_provisional = await self.judge.score(scorer, item, in_thread=is_large)
+            if is_provisional:
+                self._unanswered.add((scorer.name, item.sample.id, item.trial))
+            self.journal.append_score(
+                item.sample.id, item.trial, item.key, scorer, score, is_provisional=is_provisional
+            )
+        except (StoreError, Stopped):
+            raise
+        except Exception as err:  # as by rules
+            self._keep_error(scorer, item, err)
+            return None
+        return score
+
+    def _score_by_rules(self, scorer: Scorer, item: Answered) -> Score | None:
+        try:
+            score = scorer(item.reply, item.sample)
+            self.journal.append_score(item.sample.id, item.trial, item.key, scorer, score)
+        except StoreError:
+            raise
+        except Exception as err:  # a scorer may be a plug-in, and so may be what it returns
+            self._keep_error(scorer, item, err)
+            return None
+        return score
+
+    def _keep_error(self, scorer: Scorer, item: Answered, err: Exception) -> None:
+        """An error of a scorer costs its score, never the reply."""
+        failure = Failure(stage="score", reason=f"{scorer.name}: {type(err).__name__}: {err}")
+        self.journal.append_slip(item.sample.id, item.trial, scorer, failure)
+
+    async def score_all(self, scorer: Scorer, items: Iterable[Answered], *, n_at_once: int) -> None:
+        """Score replies from the journal, `n_at_once` at a time where a judge has to be waited for."""
+        judge = self.judge if isinstance(scorer, JudgedScorer) else None
+
+        async def score(item: Answered) -> None:
+            if (scorer.name, item.sample.id, item.trial) in self._unanswered:
+                return
+            await self.score_by(scorer, item, use_judge=not (self.is_circular and item.sample.circle))
+            if self.journal.is_behind:
+                await self.wait_for_disk()
+
+        await do_all(items, score, n_workers=n_at_once if judge else 1, judge=judge)
+
+    async def wait_for_disk(self) -> None:
+        """Until the journal's writer has caught up: what waits for it is memory. One waits for all."""
+        async with self._disk_lock:
+            if self.journal.is_behind:
+                await asyncio.to_thread(self.journal.wait_for_room)
+
+
+def _cut_middle(text: str) -> str:
+    half = MOST_SCORED // 2
+    return text if len(text) <= MOST_SCORED else f"{text[:half]}\n\n{text[-half:]}"
+
+
+async def do_all(
+    items: Iterable[T], work: Callable[[T], Awaitable[None]], *, n_workers: int, judge: Judge | None
+) -> None:
+    """Do the work on every item, several at a time, until all is done or the judge is stopped."""
+    stream = enumerate(items)
+
+    async def worker() -> None:
+        for n, item in stream:
+            if judge is not None and judge.is_stopped:
+                return
+            await work(item)
+            if n % _YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(n_workers):
+                group.create_task(worker())
+    except* Stopped:
+        pass  # what has no score yet gets it on the next start
+    except* EyechartError as several:
+        found = several.exceptions[0]
+        while isinstance(found, ExceptionGroup):
+            found = found.exceptions[0]
+        raise found from None
+
+
+# -- The judge.
+
 
 class JudgeSetup(msgspec.Struct, frozen=True):
-    """Who judges, and in which words."""
+    """Which model judges, and with which prompts."""
 
     model: Model
     prompts: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """All that can change a verdict: the judge, its parameters, the wording."""
+        """All that can change a verdict: the judge, its parameters, the prompts."""
         return {"judge": self.model.name, **self.model.identity, "prompts": dict(self.prompts)}
 
+    def bind(self, scorer: JudgedScorer) -> JudgedScorer:
+        """The scorer with a version that names this judge, so that another judge scores again."""
+        return _BoundScorer(scorer, f"{scorer.version}+{make_key(self.identity)[:8]}")
 
-class BenchScorer(msgspec.Struct, frozen=True):
-    """A scorer before a bench: its version names the bench, so that another judge scores again."""
 
+class _BoundScorer(msgspec.Struct, frozen=True):
     scorer: JudgedScorer
-    bench: JudgeSetup
+    version: str
 
     @property
     def name(self) -> str:
-        """The scorer's own."""
         return self.scorer.name
 
     @property
-    def version(self) -> str:
-        """The scorer's, and which bench it stands before."""
-        return f"{self.scorer.version}+{make_key(self.bench.identity)[:8]}"
-
-    @property
     def parity(self) -> str:
-        """The scorer's own."""
         return self.scorer.parity
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        """By the rules alone."""
         return self.scorer(reply, sample)
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
-        """With calls to the judge."""
         return self.scorer.steps(reply, sample)
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """A score; a provisional one lacks a reply of the judge, which is asked again on the next start."""
-
-    score: Score
-    is_provisional: bool
-
-
 class Judge:
-    """Answers the calls of scorers."""
+    """Answers the calls of scorers: from the journal, or by asking the judge's model."""
 
-    def __init__(self, bench: JudgeSetup, asker: RetryingClient, calls: Calls) -> None:
-        self._bench = bench
-        self._asker = asker
+    def __init__(self, setup: JudgeSetup, client: RetryingClient, calls: Calls) -> None:
+        self._setup = setup
+        self._client = client
         self._calls = calls
+
+    @classmethod
+    def open(
+        cls,
+        setup: JudgeSetup,
+        settings: EngineSettings,
+        stop: StopSignal,
+        *,
+        journal: Journal,
+        calls: Calls,
+        gate: BudgetGate | None,
+    ) -> Judge:
+        """The judge of a run, until `stop` is set."""
+        is_proven = journal.has_judged(setup.model.name)
+        client = RetryingClient.open(
+            setup.model, settings, stop, gate=gate, role="judge", is_proven=is_proven
+        )
+        return cls(setup, client, calls)
 
     @property
     def is_stopped(self) -> bool:
         """The run is ending: the judge is asked nothing more."""
-        return self._asker.stop.is_set
+        return self._client.stop.is_set
 
     async def score(
-        self,
-        scorer: JudgedScorer,
-        reply: Reply,
-        sample: Sample,
-        trial: int,
-        key: str,
-        *,
-        in_thread: bool = False,
-    ) -> Verdict:
-        """The verdict on one reply, with as many calls as the scorer makes; `in_thread`: its rules."""
+        self, scorer: JudgedScorer, item: Answered, *, in_thread: bool = False
+    ) -> tuple[Score, bool]:
+        """The score, and whether it is provisional for want of a reply. `in_thread`: the rules run in one."""
         made: Counter[str] = Counter()
         failures: list[NoReply] = []
 
         async def answer(call: JudgeCall) -> str:
-            text = wording(call, self._bench.prompts)
+            text = wording(call, self._setup.prompts)
             made[text] += 1  # the same question again is a new question
-            request = Request(messages=(Message("user", (text,)),), sample=_nothing_of(sample), trial=trial)
-            call_key = make_key(self._bench.identity, key, text, made[text])
+            request = Request(
+                messages=(Message("user", (text,)),),
+                sample=Sample(id=item.sample.id, question=""),  # nothing of it but its id
+                trial=item.trial,
+            )
+            key = make_key(self._setup.identity, item.key, text, made[text])
             written = [{"role": "user", "parts": [{"text": text}]}]
             try:
-                said = await self._calls.reply(self._asker, request, call_key, written, f"judge:{call.stage}")
+                said = await self._calls.reply(self._client, request, key, written, f"judge:{call.stage}")
             except NoReply as failed:
                 failures.append(failed)
                 raise JudgeFailed(f"the judge gave no reply: {failed.error}") from failed
@@ -125,14 +261,14 @@ class Judge:
                 raise JudgeFailed("the judge gave no reply: its content is null")
             return said.text
 
-        score = await drive(scorer.steps(reply, sample), answer, in_thread=in_thread)
-        return Verdict(score, is_provisional=bool(failures))
+        score = await _drive(scorer.steps(item.reply, item.sample), answer, in_thread=in_thread)
+        return score, bool(failures)
 
 
-async def drive(
-    steps: Judging[Score], answer: Callable[[JudgeCall], Awaitable[str]], *, in_thread: bool = False
+async def _drive(
+    steps: Judging[Score], answer: Callable[[JudgeCall], Awaitable[str]], *, in_thread: bool
 ) -> Score:
-    """Answer every call of a scorer, one after the other; what cannot be answered is raised inside it."""
+    """Answer every call of a scorer, one after the other; `JudgeFailed` is raised inside it."""
     go_on: Callable[[], JudgeCall] = partial(next, steps)
     while True:
         call, score = await asyncio.to_thread(_step, go_on) if in_thread else _step(go_on)
@@ -153,139 +289,3 @@ def _step(go_on: Callable[[], JudgeCall]) -> tuple[JudgeCall | None, Score | Non
         return go_on(), None
     except StopIteration as end:
         return None, end.value
-
-
-def _nothing_of(sample: Sample) -> Sample:
-    """The sample as a judge's request carries it: its name alone."""
-    return Sample(id=sample.id, question="")
-
-
-# -- Score a reply that is safe in the journal, and keep the verdicts beside it.
-
-T = TypeVar("T")
-
-# Characters of a reply that is scored in a thread, one at a time: rules take a second for a few millions, and
-# the loop has to hear from others meanwhile.
-_LARGE = 256 * 1024
-# No model's window holds so many. Of a longer reply the beginning and the end are scored, except by official
-# scorers, whose verdict is the one on the whole reply.
-MOST_SCORED = 2**20
-_A_BREATH = 100  # after so many, let the loop hear Ctrl-C: rules alone never wait for anything
-
-
-def score_reply(
-    journal: Journal, scorer: Scorer, sample: Sample, trial: int, key: str, reply: Reply
-) -> Score | None:
-    """The verdict, kept; None when the scorer failed, which costs its verdict and never the reply."""
-    try:
-        score = scorer(reply, sample)
-        journal.append_score(sample.id, trial, key, scorer, score)
-    except StoreError:
-        raise
-    except Exception as err:  # a scorer may be the user's own, and so may be what it returns
-        _keep_slip(journal, scorer, sample, trial, err)
-        return None
-    return score
-
-
-class Scoring(msgspec.Struct, frozen=True):
-    """All verdicts on a reply: that of the run's scorer, then those shown beside it."""
-
-    journal: Journal
-    scorer: Scorer
-    beside: Sequence[Scorer] = ()
-    judge: Judge | None = None
-    is_circular: bool = False  # rotations go to the judge as a circle, when all of them are answered
-    # What the judge has failed to answer in this start: it was asked with patience, and is left alone now.
-    in_vain: set[tuple[str, str, int]] = msgspec.field(default_factory=set)
-    _at_the_disk: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-    _at_the_rules: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-
-    async def score(self, sample: Sample, trial: int, key: str, reply: Reply) -> Score | None:
-        """The run's verdict, kept with the others; None when the scorer failed."""
-        answered = Answered(sample=sample, trial=trial, key=key, reply=reply)
-        use_judge = not (self.is_circular and sample.circle)
-        for scorer in self.beside:
-            await self.score_by(scorer, answered, use_judge=use_judge)
-        return await self.score_by(self.scorer, answered, use_judge=use_judge)
-
-    async def score_by(self, scorer: Scorer, item: Answered, *, use_judge: bool = True) -> Score | None:
-        """One scorer's verdict, by the judge where it asks one."""
-        sample, trial, key, reply = item.sample, item.trial, item.key, item.reply
-        is_large = len(reply.text) + len(reply.thinking) > _LARGE
-        if is_large and not scorer.parity:
-            reply = replace(reply, text=_ends(reply.text), thinking=_ends(reply.thinking))
-        if self.judge is None or not use_judge or not isinstance(scorer, JudgedScorer):
-            if not is_large:
-                return score_reply(self.journal, scorer, sample, trial, key, reply)
-            async with self._at_the_rules:
-                return await asyncio.to_thread(score_reply, self.journal, scorer, sample, trial, key, reply)
-        try:
-            verdict = await self.judge.score(scorer, reply, sample, trial, key, in_thread=is_large)
-            if verdict.is_provisional:
-                self.in_vain.add((scorer.name, sample.id, trial))
-            self.journal.append_score(
-                sample.id, trial, key, scorer, verdict.score, is_provisional=verdict.is_provisional
-            )
-        except (StoreError, Stopped):
-            raise
-        except Exception as err:  # as in score_reply
-            _keep_slip(self.journal, scorer, sample, trial, err)
-            return None
-        return verdict.score
-
-    async def wait_for_disk(self) -> None:
-        """Until the journal's writer has caught up: what waits for it is memory. One asks for all."""
-        async with self._at_the_disk:
-            if self.journal.is_behind:
-                await asyncio.to_thread(self.journal.wait_for_room)
-
-    async def score_all(self, scorer: Scorer, items: Iterable[Answered], *, n_at_once: int) -> None:
-        """Score replies from the journal, many at once where a judge has to be waited for."""
-        judge = self.judge if isinstance(scorer, JudgedScorer) else None
-
-        async def score(item: Answered) -> None:
-            if (scorer.name, item.sample.id, item.trial) in self.in_vain:
-                return
-            await self.score_by(scorer, item, use_judge=not (self.is_circular and item.sample.circle))
-            if self.journal.is_behind:
-                await self.wait_for_disk()
-
-        await at_once(n_at_once if judge else 1, items, score, judge)
-
-
-async def at_once(
-    n_workers: int, items: Iterable[T], work: Callable[[T], Awaitable[None]], judge: Judge | None
-) -> None:
-    """Do the work on every item, several at a time, until all is done or the judge is to be asked no more."""
-    stream = enumerate(items)
-
-    async def worker() -> None:
-        for n, item in stream:
-            if judge is not None and judge.is_stopped:
-                return
-            await work(item)
-            if n % _A_BREATH == 0:
-                await asyncio.sleep(0)
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(n_workers):
-                group.create_task(worker())
-    except* Stopped:
-        pass  # what has no verdict yet gets it on the next start
-    except* EyechartError as several:
-        found = several.exceptions[0]
-        while isinstance(found, ExceptionGroup):
-            found = found.exceptions[0]
-        raise found from None
-
-
-def _ends(text: str) -> str:
-    half = MOST_SCORED // 2
-    return text if len(text) <= MOST_SCORED else f"{text[:half]}\n\n{text[-half:]}"
-
-
-def _keep_slip(journal: Journal, scorer: Scorer, sample: Sample, trial: int, err: Exception) -> None:
-    reason = f"{scorer.name}: {type(err).__name__}: {err}"
-    journal.append_slip(sample.id, trial, scorer, Failure(stage="score", reason=reason))

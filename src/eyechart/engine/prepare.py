@@ -1,4 +1,13 @@
-"""From a task to a request that can be sent: render, load the pictures, and name what is asked."""
+"""From a task to a request that can be sent: render, load the images, compute key and recipe.
+
+`Preparer` prepares one task. `Prefetcher` has that done ahead of the requests. Quick tasks (a cell of a local
+file, to be checked and sent as it is) are prepared in the event loop, a few at a time whenever a worker finds
+none ready: handing them from thread to thread would cost more than the work. What takes time (large images,
+crops, URLs, a slow disk) is prepared in threads; from the first such task on, all of it.
+
+Memory is bounded by what is in flight, never by the size of the data set: a thread that would exceed the
+limit waits until requests have released their images.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +28,21 @@ from eyechart.store.journal import Ask
 from eyechart.store.tasks import Task
 from eyechart.types import Failure, Image, ImageRef, Message, Part, Prompt, Request, Sample, Stage
 
-_NEAR = frozenset({"file", "cell", "data"})
+_LOCAL = frozenset({"file", "cell", "data"})
 _SMALL_CELL = 512 * 1024
+
+Prepare = Callable[["Task"], "Prepared"]
 
 
 class ImageSource(Protocol):
     """What the engine needs of an image loader."""
 
     def load(self, ref: ImageRef) -> Image:
-        """The picture, checked and encoded."""
+        """The image, checked and encoded."""
         ...
 
     def fingerprint(self, ref: ImageRef) -> str:
-        """Its cheap identity: changes when the picture may have changed."""
+        """Its cheap identity: changes when the image may have changed."""
         ...
 
     def close(self) -> None:
@@ -40,7 +51,7 @@ class ImageSource(Protocol):
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """A task on its way: to be asked, already answered, or failed before it could be asked."""
+    """A task that is to be asked, is answered already, or failed before it could be asked. Picklable."""
 
     task: Task
     request: Request | None = None
@@ -52,29 +63,29 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preparer:
-    """Knows the prompt, the pictures and the model's identity of one run."""
+    """Prepares tasks, with the prompt, the images and the model's identity of one run."""
 
     def __init__(
         self,
         prompt: Prompt,
-        pictures: ImageSource,
+        images: ImageSource,
         identity: Mapping[str, Any],
         *,
-        pass_urls: bool = False,  # the model fetches pictures at addresses itself
+        pass_urls: bool = False,  # the model fetches images at URLs itself
     ) -> None:
         self._pass_urls = pass_urls
         self._prompt = prompt
-        self._pictures = pictures
+        self._images = images
         self._identity = msgspec.json.encode(identity, order="deterministic")
 
     @staticmethod
     def is_quick(task: Task) -> bool:
-        """Whether its pictures, as far as one can tell without a look, lie on this machine and are small."""
-        return all(ref.kind in _NEAR and ref.length <= _SMALL_CELL for ref in task.sample.images)
+        """Whether its images, as far as one can tell without opening them, are local and small."""
+        return all(ref.kind in _LOCAL and ref.length <= _SMALL_CELL for ref in task.sample.images)
 
     def close(self) -> None:
         """Close the files that images are read from."""
-        self._pictures.close()
+        self._images.close()
 
     def prepare(self, task: Task) -> Prepared:
         """Everything about a request that does not need the model. For any thread."""
@@ -87,15 +98,15 @@ class Preparer:
             messages = tuple(self._prompt(sample))
             if not all(isinstance(turn, Message) for turn in messages):
                 raise TypeError("a prompt makes messages, and nothing else")
-        except Exception as err:  # a prompt may be the user's own: its slip is this sample's failure
+        except Exception as err:  # a prompt may be a plug-in: its error is this sample's failure
             return [Prepared(task=task, failure=_failure("render", err)) for task in trials]
         try:
             asked = self._asked(messages)
             recipes = {task.trial: self._recipe(asked, task.trial) for task in trials}
             if all(task.recipe == recipes[task.trial] for task in trials):
                 return [Prepared(task=task, is_answered=True) for task in trials]
-            loaded = tuple(self._with_pictures(turn) for turn in messages)
-        except Exception as err:  # decoders of pictures raise all sorts of errors
+            loaded = tuple(self._with_images(turn) for turn in messages)
+        except Exception as err:  # image decoders raise all sorts of errors
             return [Prepared(task=task, failure=_failure("load", err)) for task in trials]
         written = [_written(turn) for turn in loaded]
         n_bytes = sum(len(part.base64) for turn in loaded for part in turn.parts if isinstance(part, Image))
@@ -114,20 +125,20 @@ class Preparer:
             )
         return prepared
 
-    def _with_pictures(self, turn: Message) -> Message:
+    def _with_images(self, turn: Message) -> Message:
         return Message(turn.role, tuple(map(self._loaded, turn.parts)))
 
     def _loaded(self, part: Part) -> Part:
         if not isinstance(part, ImageRef) or self._is_passed(part):
             return part
-        return self._pictures.load(part)
+        return self._images.load(part)
 
     def _is_passed(self, ref: ImageRef) -> bool:
-        """Whether the address itself is sent. A part of a picture has none."""
+        """Whether the URL itself is sent. A crop has none."""
         return self._pass_urls and ref.kind == "url" and ref.box is None and not ref.refused
 
     def _key(self, written: Sequence[Mapping[str, Any]], trial: int) -> str:
-        """The name of what is asked: it changes with anything that could change the answer."""
+        """The key of what is asked: it changes with anything that could change the answer."""
         asked = [
             {"role": turn["role"], "parts": [_content_of(part) for part in turn["parts"]]} for turn in written
         ]
@@ -148,11 +159,11 @@ class Preparer:
             return part
         if isinstance(part, ImageRef) and self._is_passed(part):
             return ["url", part.location]
-        return [part.sha256 if isinstance(part, Image) else self._pictures.fingerprint(part)]
+        return [part.sha256 if isinstance(part, Image) else self._images.fingerprint(part)]
 
 
 def _written(turn: Message) -> dict[str, Any]:
-    """A turn as the journal keeps it: words in full, pictures by their record."""
+    """A turn as the journal keeps it: text in full, images by their record."""
     parts: list[dict[str, Any]] = []
     for part in turn.parts:
         if isinstance(part, str):
@@ -164,7 +175,7 @@ def _written(turn: Message) -> dict[str, Any]:
 
 
 def _content_of(part: Mapping[str, Any]) -> object:
-    """What a part asks: its text, or the content of its picture wherever that came from."""
+    """What a part asks: its text, or the content of its image wherever that came from."""
     if "text" in part:
         return part["text"]
     image = part["image"]
@@ -176,29 +187,16 @@ def _failure(stage: Stage, err: BaseException) -> Failure:
     return Failure(stage=stage, reason=text)
 
 
-Prepare = Callable[[Task], Prepared]
-
-
-# -- Work made ready ahead of the requests, within a budget of bytes.
-#
-# Quick work (a cell of a local file, to be checked and sent as it is) is done in the event loop, a handful of
-# tasks whenever a worker finds none ready: to hand it from thread to thread would cost more than the work.
-# What
-# takes time (large pictures, crops, addresses, a slow disk) is done ahead, in threads; from the first such
-# task
-# on, all of it.
-#
-# Memory is bounded by what is in flight, never by the size of the data set: a thread that would exceed the
-# budget waits until requests have let go of their pictures.
+# -- Prefetching: tasks are prepared ahead of the requests, within a limit of bytes.
 
 _QUICK_S = 0.002  # ten times what a quick task takes; more means a slow disk, or decoding
 _SLOW_ONES = 8  # of the last 32 are no accident, such as the first one, which imports decoders
 _QUICK_BYTES = 512 * 1024
-# Made one right after the other, tasks take half as long as one by one between requests: the processor's
-# caches then hold what one kind of work needs. Those who wait for the loop must not feel it.
-_HANDFUL = 32
-_HANDFUL_S = 0.003
-_TURN_S = 0.01  # after so much work without a pause, let the others go on: thousands may be answered already
+# Prepared one right after the other, tasks take half as long as one by one between requests: the processor's
+# caches then hold what one kind of work needs. The limits keep the event loop responsive.
+_BATCH = 32
+_BATCH_S = 0.003
+_TURN_S = 0.01  # after so much work, yield to the event loop: thousands of replies may have arrived
 
 
 class Prefetcher:
@@ -235,7 +233,7 @@ class Prefetcher:
         self._trouble: Exception | None = None
         self._slow = 0  # of the last 32 tasks, a bit each
         self._turn_ends_at = 0.0
-        self._here: deque[Prepared] = deque()  # made in the event loop, and not taken yet
+        self._here: deque[Prepared] = deque()  # prepared in the event loop, and not taken yet
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Queue[Prepared | BaseException | None] = asyncio.Queue()
 
@@ -249,14 +247,14 @@ class Prefetcher:
                 await asyncio.sleep(0)
                 continue
             if not (self._here or self._is_threaded or self._trouble):
-                self._prepare_handful()
+                self._prepare_batch()
             item = self._here.popleft() if self._here else await self._take()
             if item is not None:
                 yield item
-                item = None  # while we wait for the next one, this one's pictures must not wait with us
+                item = None  # its images must not stay in memory while we wait for the next one
 
     def release(self, item: Prepared) -> None:
-        """Give back the room that an item took."""
+        """Free the room that an item took."""
         if not self._is_threaded:
             self._n_items -= 1
             self._n_bytes -= item.n_bytes
@@ -270,15 +268,15 @@ class Prefetcher:
             claim.release()
 
     def stop(self) -> None:
-        """Prepare nothing more, and let the loop go at once: a slow disk must not hold it up."""
-        self._close_room()
+        """Prepare nothing more, and end all iterations at once: a slow disk must not delay the end."""
+        self._close()
         if self._is_threaded:
             self._hand_over(None)
         else:
-            self._let_go()
+            self._close_source()
 
     def _is_turn_over(self) -> bool:
-        """Whether those who iterate have worked long enough, all together, since the loop last came round."""
+        """Whether all workers together have run long enough since the event loop last came round."""
         now = time.perf_counter()
         if not self._turn_ends_at:
             self._turn_ends_at = now + _TURN_S
@@ -288,28 +286,28 @@ class Prefetcher:
     def _end_turn(self) -> None:
         self._turn_ends_at = 0.0
 
-    def _prepare_handful(self) -> None:
-        """Make the next ones, up to the end, an error, or where threads have to take over."""
-        until = time.perf_counter() + _HANDFUL_S
-        for _ in range(_HANDFUL):
+    def _prepare_batch(self) -> None:
+        """Prepare the next ones, up to the end, an error, or where threads have to take over."""
+        until = time.perf_counter() + _BATCH_S
+        for _ in range(_BATCH):
             if not self._prepare_here() or time.perf_counter() > until:
                 return
 
     def _prepare_here(self) -> bool:
-        """Make the next one; whether one more can be made like it."""
+        """Prepare the next one; whether one more can be prepared here."""
         start = time.perf_counter()
         try:
             task = next(self._tasks, None)
             if task is None:
                 self._is_over = True
-                self._let_go()
+                self._close_source()
                 return False
             if not self._is_quick(task) or self._n_bytes >= self._max_bytes:
                 self._tasks = itertools.chain([task], self._tasks)
                 self._start_threads()
                 return False
             item = self._prepare(task)
-        except Exception as err:  # those before it can still be asked
+        except Exception as err:  # those before it can still be sent
             self._trouble = err
             return False
         self._here.append(item)
@@ -321,7 +319,7 @@ class Prefetcher:
         return not self._is_threaded
 
     async def _take(self) -> Prepared | None:
-        if self._trouble is not None:  # to the one who asked; for the others this is the end
+        if self._trouble is not None:  # for one worker; the others see the end
             self.stop()
             raise self._trouble
         if self._is_over:
@@ -350,8 +348,8 @@ class Prefetcher:
                 with self._room:
                     self._n_bytes += item.n_bytes
                 self._hand_over(item)
-                del item  # it is the loop's now: while we wait for room, its pictures must not wait with us
-        except BaseException as err:  # whatever it is, it belongs to the loop that waits for us
+                del item  # its images must not stay in memory while we wait for room
+        except BaseException as err:  # it is raised in the event loop, which waits for us
             claim.release()
             self._hand_over(err)
         finally:
@@ -369,7 +367,7 @@ class Prefetcher:
 
     def _next(self) -> Task | None:
         with self._room:
-            # One item is always let through: a picture larger than the budget must still be sent.
+            # One item is always let through: an image larger than the limit must still be sent.
             self._room.wait_for(lambda: self._is_stopped or self._n_items == 0 or self._has_room())
             if self._is_stopped:
                 return None
@@ -382,21 +380,21 @@ class Prefetcher:
         return task
 
     def _leave(self) -> None:
-        """The last thread out lets go of the source, and says so."""
+        """The last thread to end closes the source, and says so."""
         with self._room:
             self._n_working -= 1
             is_last = self._n_working == 0
         if is_last:
-            self._let_go()
+            self._close_source()
             self._hand_over(None)
 
-    def _let_go(self) -> None:
-        """Of the source, which may hold a file open, and of what preparing opened: no thread prepares now."""
+    def _close_source(self) -> None:
+        """Close the source, which may hold a file open, and what preparing opened: no thread prepares now."""
         if isinstance(self._origin, Generator):
             self._origin.close()
         self._on_end()
 
-    def _close_room(self) -> None:
+    def _close(self) -> None:
         with self._room:
             self._is_stopped = True
             claims, self._claims = [*self._claims.values()], {}
@@ -410,5 +408,5 @@ class Prefetcher:
     def _hand_over(self, item: Prepared | BaseException | None) -> None:
         try:
             self._loop.call_soon_threadsafe(self._ready.put_nowait, item)
-        except RuntimeError:  # the loop is gone: nobody waits any more
-            self._close_room()
+        except RuntimeError:  # the loop is closed
+            self._close()

@@ -1,4 +1,9 @@
-"""When to try again, and how long to wait first."""
+"""Asking one model, with retries, until it answers or the attempts are used up.
+
+`RetryingClient.ask` is what the rest of the engine calls. `RetryPolicy` says how often to try again, after
+which delay. `Attempts` counts for one request, `CircuitBreaker` ends the run when no request can succeed, and
+`Deadlines` ends requests that take too long.
+"""
 
 from __future__ import annotations
 
@@ -32,42 +37,56 @@ from eyechart.memory import current_claim
 from eyechart.model.prices import guess_usage
 from eyechart.types import Model, Reply, Request, Several, Usage, capabilities_of
 
+_STALE_S = 1.0  # an admission that is used later than this belongs to another request by now
+_BAD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of replies they cannot give
+
+_Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
+
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """Exponential waits with full jitter, so that many clients do not come back at the same moment.
+    """Exponential delays with full jitter, so that many clients do not come back at the same moment.
 
     >>> RetryPolicy(first_s=1, longest_s=30).delay_s(4, None, random.Random(0)) <= 8
     True
     """
 
-    attempts: int = 6  # tries in all
+    attempts: int = 6
     first_s: float = 0.5
     longest_s: float = 60.0
-    longest_asked_s: float = 600.0  # a server that asks for more than this is answered with a failure
+    longest_asked_s: float = 600.0  # a server that asks for a longer delay gets no further attempt
 
     def delay_s(self, attempt: int, asked_s: float | None, rng: random.Random) -> float:
-        """Seconds to wait after the `attempt`-th try failed; what the server asked for is obeyed."""
-        doublings = min(attempt - 1, 30)  # more would leave the range of a float, and none waits that long
+        """Seconds to wait after the `attempt`-th attempt failed; never less than the server asked for."""
+        doublings = min(attempt - 1, 30)  # more would leave the range of a float
         wait = rng.uniform(0, min(self.longest_s, self.first_s * 2**doublings))
         if asked_s is not None:
             return min(asked_s, self.longest_asked_s) + wait / 10  # a little apart, never early
         return wait
 
     def may_retry(self, attempt: int, error: ModelError) -> bool:
-        """Whether another try makes sense after the `attempt`-th one."""
+        """Whether another attempt makes sense after the `attempt`-th one."""
         asks_too_much = (error.retry_after_s or 0) > self.longest_asked_s
         return error.is_retryable and attempt < self.attempts and not asks_too_much
 
 
-# -- Asking one model, again and again where that may help, until it answers or all hope is gone.
+class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How many requests at once, how fast, how long to wait, and when to give up."""
 
-_STALE_S = 1.0  # a turn that is taken up later than this is another request's by now
-
-Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
+    concurrency: int = 64
+    is_adaptive: bool = True
+    rpm: float | None = None  # requests per minute
+    tpm: float | None = None  # tokens per minute
+    timeout_s: float = 600.0  # per attempt
+    retry: RetryPolicy = RetryPolicy()
+    give_up_after: int = 8  # failures in a row
+    first_rest_s: float = FIRST_REST_S  # of an endpoint that may be dead; doubled with every further failure
+    prefetch_threads: int = 2
+    prefetch_bytes: int = 256 * 2**20
+    grace_s: float = 10.0  # after an interrupt, for replies that are already paid for
 
 
 class NoReply(Exception):
-    """No reply, after as many tries as were allowed."""
+    """There is no reply after all attempts that were allowed."""
 
     def __init__(self, error: ModelError, attempts: int) -> None:
         super().__init__(str(error))
@@ -75,10 +94,10 @@ class NoReply(Exception):
         self.attempts = attempts
 
 
-class Response(msgspec.Struct, frozen=True):
-    """What came back, how many tries it took, and the tokens that were taken from the purse, if there is one.
+class RequestResult(msgspec.Struct, frozen=True):
+    """What came back, how many attempts it took, and what was counted against the budget, if there is one.
 
-    Those are the last try's alone, guessed where the endpoint does not count.
+    `paid` are the tokens of the last attempt alone, guessed where the endpoint does not count them.
     """
 
     replies: list[Reply]
@@ -86,260 +105,247 @@ class Response(msgspec.Struct, frozen=True):
     paid: Usage | None = None
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """How long to wait for one try, how many there may be, how many at once, and when to give up."""
-
-    concurrency: int = 64
-    is_adaptive: bool = True
-    timeout_s: float = 600.0
-    give_up_after: int = 8
-    first_rest_s: float = FIRST_REST_S  # of an endpoint that may be dead; doubled with every further failure
-    backoff: RetryPolicy = RetryPolicy()
-    rpm: float | None = None
-    tpm: float | None = None
-
-    def asker(
-        self,
-        model: Model,
-        stop: StopSignal,
-        *,
-        purse: BudgetGate | None = None,
-        role: Role = "model",
-        is_proven: bool = False,
-    ) -> RetryingClient:
-        """One that asks `model` so; `is_proven`: it is known to have answered. Rates are not the judge's."""
-        members = getattr(model, "members", (model,))  # of a Fleet
-        endpoints = EndpointPool(
-            [self._endpoint(one) for one in members], at_most=self.concurrency, is_proven=is_proven
-        )
-        giving_up = CircuitBreaker(endpoints, give_up_after=self.give_up_after)
-        rates = None
-        if role == "model" and (self.rpm or self.tpm):
-            rates = RateLimits(
-                requests=RateLimit(self.rpm) if self.rpm else None,
-                tokens=RateLimit(self.tpm) if self.tpm else None,
-            )
-        asker = RetryingClient(model, self, stop, endpoints, giving_up, rates=rates, purse=purse, role=role)
-        stop.then(endpoints.let_go)
-        if purse is not None:
-            stop.then(purse.let_go)
-        return asker
-
-    def _endpoint(self, model: Model) -> Endpoint:
-        # A model that takes fewer at once is sent fewer: time spent in its queue would count as its silence.
-        stated = capabilities_of(model)
-        most = stated.max_concurrency or self.concurrency
-        is_adaptive = self.is_adaptive and stated.is_endpoint
-        limit = AdaptiveLimit(min(self.concurrency, most), is_adaptive=is_adaptive)
-        return Endpoint(model, limit, first_rest_s=self.first_rest_s)
-
-
-class _Turn(msgspec.Struct, frozen=True):
-    """One request's right to be sent, and its share of the tokens a minute."""
+class _Admission(msgspec.Struct, frozen=True):
+    """A request's permission to be sent, with the tokens per minute that are reserved for it."""
 
     request: Request
-    share: TokenReservation = TokenReservation()
-    until: float = float("inf")  # turns that nobody took must not be taken all at once later
+    reservation: TokenReservation = TokenReservation()
+    until: float = float("inf")  # permissions that were not used must not be used all at once later
 
 
 @dataclass(slots=True)
 class RetryingClient:
-    """One model, asked with patience. Counts what it sends."""
+    """One model, asked with retries. Counts what it sends."""
 
     model: Model
-    patience: Patience
+    settings: EngineSettings
     stop: StopSignal
-    endpoints: EndpointPool
-    giving_up: CircuitBreaker
+    pool: EndpointPool
+    breaker: CircuitBreaker
     rates: RateLimits | None = None
-    purse: BudgetGate | None = None
+    gate: BudgetGate | None = None
     role: Role = "model"
     deadlines: Deadlines = field(init=False)
     rng: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311  (jitter, not secrets)
     sent: int = 0
     retried: int = 0
     n_waiting: int = 0  # requests that failed, until they are sent again
-    is_one_by_one: bool = False  # several answers to one request are not to be had from it
+    gives_one_reply: bool = False  # it does not give several replies to one request
 
     def __post_init__(self) -> None:
-        self.deadlines = Deadlines(self.patience.timeout_s)
+        self.deadlines = Deadlines(self.settings.timeout_s)
 
-    async def ask(self, request: Request, n: int = 1) -> Response:
+    @classmethod
+    def open(
+        cls,
+        model: Model,
+        settings: EngineSettings,
+        stop: StopSignal,
+        *,
+        gate: BudgetGate | None = None,
+        role: Role = "model",
+        is_proven: bool = False,  # the model has answered in an earlier start
+    ) -> RetryingClient:
+        """A client of `model` until `stop` is set. Rate limits are the model's, not the judge's."""
+
+        def endpoint(member: Model) -> Endpoint:
+            # A model that takes fewer at once is sent fewer: time in its queue would count as its silence.
+            stated = capabilities_of(member)
+            most = stated.max_concurrency or settings.concurrency
+            is_adaptive = settings.is_adaptive and stated.is_endpoint
+            limit = AdaptiveLimit(min(settings.concurrency, most), is_adaptive=is_adaptive)
+            return Endpoint(member, limit, first_rest_s=settings.first_rest_s)
+
+        members = getattr(model, "members", (model,))  # of a Fleet
+        pool = EndpointPool(
+            [endpoint(one) for one in members], at_most=settings.concurrency, is_proven=is_proven
+        )
+        stop.on_stop(pool.close)
+        if gate is not None:
+            stop.on_stop(gate.wake_all)
+        rates = None
+        if role == "model" and (settings.rpm or settings.tpm):
+            rates = RateLimits(
+                requests=RateLimit(settings.rpm) if settings.rpm else None,
+                tokens=RateLimit(settings.tpm) if settings.tpm else None,
+            )
+        breaker = CircuitBreaker(pool, give_up_after=settings.give_up_after)
+        return cls(model, settings, stop, pool, breaker, rates=rates, gate=gate, role=role)
+
+    async def ask(self, request: Request, n: int = 1) -> RequestResult:
         """One reply or, with `n`, up to as many; raises `NoReply` or `Stopped`."""
-        if n == 1 or self.is_one_by_one or not isinstance(self.model, Several):
-            return await self._persist(request, lambda model: model.reply(request))
+        if n == 1 or self.gives_one_reply or not isinstance(self.model, Several):
+            return await self._retry(request, lambda model: model.reply(request))
 
-        async def several(model: Model) -> list[Reply]:
+        async def ask_for_several(model: Model) -> list[Reply]:
             if isinstance(model, Several):
                 return await model.replies(request, n)
             return [await model.reply(request)]
 
         try:
-            return await self._persist(request, several, n)
+            return await self._retry(request, ask_for_several, n)
         except NoReply as failed:
-            if failed.error.status not in ODD_REQUEST:
+            if failed.error.status not in _BAD_REQUEST:
                 raise
         # If this one succeeds, it was the number that was refused.
-        answer = await self._persist(request, lambda model: model.reply(request))
-        self.is_one_by_one = True
-        return answer
+        result = await self._retry(request, lambda model: model.reply(request))
+        self.gives_one_reply = True
+        return result
 
-    async def _persist(self, request: Request, call: Call, n: int = 1) -> Response:
-        tries = Attempts(request, n_wanted=n)
+    async def _retry(self, request: Request, call: _Call, n: int = 1) -> RequestResult:
+        attempts = Attempts(request, n_wanted=n)
         try:
             while True:
-                error = await self._try(tries, call)
+                error = await self._attempt(attempts, call)
                 if error is None:
-                    return Response(tries.replies, tries.n, tries.paid)
-                if not tries.may_go_on:
-                    raise NoReply(error, tries.n) from error
+                    return RequestResult(attempts.replies, attempts.n, attempts.paid)
+                if not attempts.may_go_on:
+                    raise NoReply(error, attempts.n) from error
                 if self.stop.is_set:
                     raise Stopped  # it might have been answered later: neither answered nor failed
-                tries.is_waiting = True
+                attempts.is_waiting = True
                 self.n_waiting += 1
-                if not self._may_go_at_once(error, tries):
-                    delay_s = self.patience.backoff.delay_s(tries.n_counted, error.retry_after_s, self.rng)
+                if not self._may_retry_at_once(error, attempts):
+                    delay_s = self.settings.retry.delay_s(attempts.n_counted, error.retry_after_s, self.rng)
                     await self.stop.wait(delay_s)
                 if self.stop.is_set:
                     raise Stopped
                 self.retried += 1
         finally:
-            if tries.is_waiting:
-                self._wait_no_more(tries)
+            if attempts.is_waiting:
+                self._end_wait(attempts)
 
-    def _wait_no_more(self, tries: Attempts) -> None:
-        tries.is_waiting = False
+    def _end_wait(self, attempts: Attempts) -> None:
+        attempts.is_waiting = False
         self.n_waiting -= 1
 
-    def _may_go_at_once(self, error: ModelError, tries: Attempts) -> bool:
-        """To an endpoint that has not refused it, once that is free; or to any that is free now."""
-        is_refused = bool(tries.refusals) and tries.refusals[-1].error is error
-        return is_refused or (error.status in OVERLOADED and tries.may_go_elsewhere(self.endpoints))
+    def _may_retry_at_once(self, error: ModelError, attempts: Attempts) -> bool:
+        """At an endpoint that has not refused it, once that is free; or at any that is free now."""
+        is_refused = bool(attempts.refusals) and attempts.refusals[-1].error is error
+        return is_refused or (error.status in OVERLOADED and attempts.may_go_elsewhere(self.pool))
 
-    async def _try(self, tries: Attempts, call: Call) -> ModelError | None:
-        """Send the request once, when its turn has come; the error if it was not answered."""
-        turn, endpoint = await self._enter(tries)
-        if tries.is_waiting:
-            self._wait_no_more(tries)
-        tries.begin()
+    async def _attempt(self, attempts: Attempts, call: _Call) -> ModelError | None:
+        """Send the request once, when it is admitted; returns the error if it was not answered."""
+        admission, endpoint = await self._acquire(attempts)
+        if attempts.is_waiting:
+            self._end_wait(attempts)
+        attempts.begin()
         replies: list[Reply] | None = None
         try:
             replies = await self._send(endpoint, call)
         except ModelError as error:
-            tries.fail(error, endpoint, self.endpoints, self.patience.backoff)
-            if (reason := self.giving_up.reason(error, tries)) is not None:
+            attempts.fail(error, endpoint, self.pool, self.settings.retry)
+            if (reason := self.breaker.check(error, attempts)) is not None:
                 self.stop.give_up(reason)
             return error
         except BaseException:
-            self.endpoints.leave(endpoint)
+            self.pool.release(endpoint)
             raise
         finally:
-            tries.paid = self._settle(turn, replies)
-        self.endpoints.answered(endpoint, tries.sent_at)
-        if tries.refusals:
-            self.endpoints.outdone(tries.refusals, tries.who)
-        tries.replies = replies
+            attempts.paid = self._release(admission, replies)
+        self.pool.record_answer(endpoint, attempts.sent_at)
+        if attempts.refusals:
+            self.pool.record_contradiction(attempts.refusals, attempts.owner)
+        attempts.replies = replies
         return None
 
-    async def _enter(self, tries: Attempts) -> tuple[_Turn, Endpoint]:
-        """Wait for a turn, then for an endpoint that is free; and again, if that took too long."""
-        if self.rates is None and (self.purse is None or self.purse.try_to_open()):
-            free = None if self.stop.is_set else self.endpoints.try_to_enter(tries.endpoint, tries.refusals)
+    async def _acquire(self, attempts: Attempts) -> tuple[_Admission, Endpoint]:
+        """Wait for an admission, then for a free endpoint; and again, if that took too long."""
+        if self.rates is None and (self.gate is None or self.gate.try_acquire()):
+            free = None if self.stop.is_set else self.pool.try_acquire(attempts.endpoint, attempts.refusals)
             if free is not None:
-                return _Turn(tries.request), free  # as nearly always
-            self._settle(_Turn(tries.request), None)
+                return _Admission(attempts.request), free  # as nearly always
+            self._release(_Admission(attempts.request), None)
         while True:
-            turn = await self._turn(tries.request)
+            admission = await self._admit(attempts.request)
             try:
-                endpoint = await self.endpoints.enter(tries.endpoint, tries.refusals)
+                endpoint = await self.pool.acquire(attempts.endpoint, attempts.refusals)
             except BaseException:
-                self._settle(turn, None)
+                self._release(admission, None)
                 raise
-            if not self.stop.is_set and (self.rates is None or time.monotonic() < turn.until):
-                return turn, endpoint
-            self._settle(turn, None)
-            self.endpoints.leave(endpoint)
+            if not self.stop.is_set and (self.rates is None or time.monotonic() < admission.until):
+                return admission, endpoint
+            self._release(admission, None)
+            self.pool.release(endpoint)
             if self.stop.is_set:
                 raise Stopped
 
-    async def _turn(self, request: Request) -> _Turn:
-        """When the purse and the rates allow one more."""
-        if self.purse is not None and (spent := await self.purse.open()) is not None:
+    async def _admit(self, request: Request) -> _Admission:
+        """Wait until the budget and the rate limits allow one more request."""
+        if self.gate is not None and (spent := await self.gate.acquire()) is not None:
             self.stop.give_up(spent)
             raise Stopped
         if self.rates is None:
-            return _Turn(request)
+            return _Admission(request)
         n_guessed = guess_usage(self.model, request, []).total_tokens
         try:
-            share = await self.rates.enter(n_guessed, self.stop)
+            reservation = await self.rates.acquire(n_guessed, self.stop)
         except BaseException:
-            self._settle(_Turn(request), None)
+            self._release(_Admission(request), None)
             raise
-        return _Turn(request, share, until=time.monotonic() + _STALE_S)
+        return _Admission(request, reservation, until=time.monotonic() + _STALE_S)
 
-    def _settle(self, turn: _Turn, replies: list[Reply] | None) -> Usage | None:
-        """Count what a try has used: nothing, where nothing came back. Returns what was paid."""
+    def _release(self, admission: _Admission, replies: list[Reply] | None) -> Usage | None:
+        """Count what an attempt has used: nothing, where nothing came back. Returns what was paid."""
         usage = replies[0].usage if replies else None
-        if replies is not None and usage is None and (self.purse or self.rates):
-            usage = guess_usage(self.model, turn.request, replies)
-        if self.purse is not None:
-            self.purse.close(self.role, usage)
+        if replies is not None and usage is None and (self.gate or self.rates):
+            usage = guess_usage(self.model, admission.request, replies)
+        if self.gate is not None:
+            self.gate.release(self.role, usage)
         if self.rates is not None:
-            self.rates.settle(turn.share, None if usage is None else usage.total_tokens)
-        return usage if self.purse is not None else None
+            self.rates.release(admission.reservation, None if usage is None else usage.total_tokens)
+        return usage if self.gate is not None else None
 
-    async def _send(self, endpoint: Endpoint, call: Call) -> list[Reply]:
+    async def _send(self, endpoint: Endpoint, call: _Call) -> list[Reply]:
         self.sent += 1
-        wait = self.deadlines.begin()
+        pending = self.deadlines.begin()
         try:
             said = await call(endpoint.model)
         except asyncio.CancelledError as err:
-            if wait.was_ended():
-                message = f"no answer within {self.patience.timeout_s:g} s"
+            if pending.was_ended():
+                message = f"no answer within {self.settings.timeout_s:g} s"
                 hint = "--timeout allows more"
                 raise ModelError(message, hint=hint, is_retryable=True, was_silent=True) from None
-            if wait.task.cancelling():
+            if pending.task.cancelling():
                 raise
-            raise self._slip(err) from err  # nobody ended it but the model itself
+            raise self._wrap_error(err) from err  # it was the model itself that cancelled
         except (ModelError, KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
         except BaseException as err:  # a panic in a compiled library is no Exception
-            raise self._slip(err) from err
+            raise self._wrap_error(err) from err
         finally:
-            self.deadlines.end(wait)
+            self.deadlines.end(pending)
         if isinstance(said, Reply):
             return [said]
-        if not said or not all(isinstance(one, Reply) for one in said):  # a model may be anybody's
+        if not said or not all(isinstance(one, Reply) for one in said):  # the model may be a plug-in
             raise ModelError(f"{self.model.name} returned something else than replies")
         return said
 
-    def _slip(self, err: BaseException) -> ModelError:
-        """What went wrong in a model, which may be anybody's: it is this sample's failure."""
+    def _wrap_error(self, err: BaseException) -> ModelError:
+        """An error inside a model, which may be a plug-in, is this sample's failure."""
         return ModelError(f"{self.model.name} raised {type(err).__name__}: {err}")
 
 
-# -- When to give up: one request, after its last try; the whole run, when no request can succeed.
+# -- Attempts and the circuit breaker.
 
-ODD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of answers they cannot give
-
-_UNREACHABLE_TRIES = 3  # before the first answer, so many refused connections mean a wrong address
-_PATIENT_TIMES = 10  # told to wait, while others are answered, a request tries so many times as often
-_LATELY_S = 10.0  # others are answered as long as one of them was within this time
+_UNREACHABLE_ATTEMPTS = 3  # before the first answer, so many refused connections mean a wrong address
+_EXCUSED_TIMES = 10  # so many times the allowed attempts may be excused
+_RECENTLY_S = 10.0  # others are being answered as long as one of them was within this time
 
 
 class DeadEndpoint(ModelError):
-    """Nothing has come back for long: asking on would only make failures."""
+    """Nothing has come back for long: going on would only make failures."""
 
     exit_code = 1
 
 
 class Attempts(msgspec.Struct):
-    """How often one request has been tried, and with what success."""
+    """The attempts at one request so far."""
 
     request: Request
     n_wanted: int = 1  # replies
     n: int = 0
-    n_patient: int = 0  # of these: refused for now, while others were answered; or nobody was there
+    n_excused: int = 0  # of these: refused for now, while others were answered; or the endpoint had gone
     sent_at: float = 0.0
     began_at: float = 0.0  # when the first one failed
     may_go_on: bool = True
@@ -352,12 +358,11 @@ class Attempts(msgspec.Struct):
 
     @property
     def n_counted(self) -> int:
-        """The tries that count against the number that is allowed."""
-        return self.n - self.n_patient
+        """Those that count against the number that is allowed."""
+        return self.n - self.n_excused
 
     @property
-    def who(self) -> tuple[str, int]:
-        """Whose they are."""
+    def owner(self) -> tuple[str, int]:
         return self.request.sample.id, self.request.trial
 
     def begin(self) -> None:
@@ -365,59 +370,57 @@ class Attempts(msgspec.Struct):
         self.n += 1
         self.sent_at = time.monotonic()
 
-    def fail(
-        self, error: ModelError, endpoint: Endpoint, endpoints: EndpointPool, backoff: RetryPolicy
-    ) -> None:
-        """It failed: tell the endpoints, and see whether there may be another one."""
+    def fail(self, error: ModelError, endpoint: Endpoint, pool: EndpointPool, policy: RetryPolicy) -> None:
+        """The latest one failed: record it with the pool, and see whether there may be another one."""
         now = time.monotonic()
         self.began_at = self.began_at or now
         self.endpoint = endpoint
-        # To be told to wait, while others get their answers, is no reason to lose hope. Neither is it that
-        # nobody listens where somebody did: that is not the sample's fault, and the endpoint's own count.
-        is_told = error.status == TOO_MANY and endpoints.answered_at > min(self.sent_at, now - _LATELY_S)
-        is_patient = is_told or (error.is_unreachable and not endpoints.is_unheard)
-        if is_patient and self.n_patient < _PATIENT_TIMES * backoff.attempts:
-            self.n_patient += 1
-        self.may_go_on = backoff.may_retry(self.n_counted, error)
+        # A 429 while others are answered is excused. So is a connection that fails where one worked before:
+        # that is not the sample's fault, and the endpoint counts it.
+        is_throttled = error.status == TOO_MANY and pool.answered_at > min(self.sent_at, now - _RECENTLY_S)
+        is_excused = is_throttled or (error.is_unreachable and not pool.is_unheard)
+        if is_excused and self.n_excused < _EXCUSED_TIMES * policy.attempts:
+            self.n_excused += 1
+        self.may_go_on = policy.may_retry(self.n_counted, error)
         if error.is_retryable:
-            trouble = FailedAttempt(who=self.who, sent_at=self.sent_at, began_at=self.began_at)
-            endpoints.failed(endpoint, trouble, error, is_last=not self.may_go_on)
+            failed = FailedAttempt(owner=self.owner, sent_at=self.sent_at, began_at=self.began_at)
+            pool.record_failure(endpoint, failed, error, is_last=not self.may_go_on)
         else:
-            endpoints.refused(endpoint, error, self.sent_at)
-        if not backoff.may_retry(0, error):  # however often it is asked
+            pool.record_refusal(endpoint, error, self.sent_at)
+        if not policy.may_retry(0, error):  # however often it is asked
             self.refusals += (Refusal(endpoint, error, self.sent_at),)
-            self.may_go_on = self._may_ask_others(endpoints, backoff)
+            self.may_go_on = self._may_ask_others(pool, policy)
 
-    def may_go_elsewhere(self, endpoints: EndpointPool) -> bool:
-        """Whether another endpoint can be asked at once; each is, before there is a wait."""
+    def may_go_elsewhere(self, pool: EndpointPool) -> bool:
+        """Whether another endpoint can be asked at once; each one is, before there is a delay."""
         self._n_elsewhere += 1
-        may_go = self._n_elsewhere % len(endpoints.members) > 0
-        return may_go and self.endpoint is not None and endpoints.has_free_besides(self.endpoint)
+        may_go = self._n_elsewhere % len(pool.members) > 0
+        return may_go and self.endpoint is not None and pool.has_free_besides(self.endpoint)
 
-    def _may_ask_others(self, endpoints: EndpointPool, backoff: RetryPolicy) -> bool:
-        """Each one in good standing is asked once; the others only if the last refusal says little."""
-        others = endpoints.others(self.refusals)
+    def _may_ask_others(self, pool: EndpointPool, policy: RetryPolicy) -> bool:
+        """Each one in good standing is asked once; suspect ones only if the last refusal came from one."""
+        others = pool.find_others(self.refusals)
         if not all(other.is_suspect for other in others):
             return True
-        says_little = self.endpoint is not None and self.endpoint.is_suspect
-        return bool(others) and says_little and self.n_counted < backoff.attempts
+        is_doubtful = self.endpoint is not None and self.endpoint.is_suspect
+        return bool(others) and is_doubtful and self.n_counted < policy.attempts
 
 
 class CircuitBreaker:
-    """Watches the failures of all requests to one model, and says when asking on is pointless."""
+    """Sees the failures of all requests to one model, and says when going on is pointless."""
 
-    def __init__(self, endpoints: EndpointPool, *, give_up_after: int) -> None:
-        self._endpoints = endpoints
+    def __init__(self, pool: EndpointPool, *, give_up_after: int) -> None:
+        self._pool = pool
         self._give_up_after = give_up_after
-        self._n_refused = 0  # requests that nobody wanted, before one was ever answered
+        self._n_refused = 0  # requests that every endpoint refused, before one was ever answered
 
-    def reason(self, error: ModelError, tries: Attempts) -> ModelError | None:
+    def check(self, error: ModelError, attempts: Attempts) -> ModelError | None:
         """What to end the run with after this failure; None to go on."""
-        if self._is_hopeless(error, tries):
+        if self._is_hopeless(error, attempts):
             return error
         if self.is_dead():
-            return self.dead(error)
-        if self._is_unwanted(error, tries):
+            return self.explain_dead(error)
+        if self._is_refused(error, attempts):
             return DeadEndpoint(
                 f"the first {self._n_refused} requests were all refused, the last one: {error.message}",
                 hint="change what is sent: the model, its parameters or the images; "
@@ -427,118 +430,119 @@ class CircuitBreaker:
         return None
 
     def is_dead(self) -> bool:
-        """Whether no endpoint has answered for as long as the user is willing to try."""
-        return all(member.is_dead(self._give_up_after) for member in self._endpoints.members)
+        """Whether every endpoint has failed as often in a row as the user allows."""
+        return all(member.is_dead(self._give_up_after) for member in self._pool.members)
 
-    def dead(self, error: ModelError) -> DeadEndpoint:
-        """What to tell the user then."""
-        n = len(self._endpoints.members)
+    def explain_dead(self, error: ModelError) -> DeadEndpoint:
+        """The error for a model none of whose endpoints answers any more."""
+        n = len(self._pool.members)
         many = f" (none of the {n} endpoints answers)" if n > 1 else ""
         return DeadEndpoint(
             f"{self._give_up_after} failures in a row without an answer{many}, the last one: {error.message}"
-            f"{self._endpoints.said_before(error)}",
+            f"{self._pool.quote_last_refusal(error)}",
             hint="start the same command again when it answers: all replies are kept; "
             "--give-up-after N tries for longer",
         )
 
-    def _is_hopeless(self, error: ModelError, tries: Attempts) -> bool:
-        """Whether no request can succeed: a wrong key, model or address, as far as anyone can tell."""
-        members = self._endpoints.members
+    def _is_hopeless(self, error: ModelError, attempts: Attempts) -> bool:
+        """Whether no request can succeed: a wrong key, model or address, as far as one can tell."""
+        members = self._pool.members
         if error.is_fatal:
-            return all(member.is_barred for member in members)
-        if not error.is_unreachable or not self._endpoints.is_unheard:
+            return all(member.is_blocked for member in members)
+        if not error.is_unreachable or not self._pool.is_unheard:
             return False
-        n_failures = min((member.failures for member in members if not member.is_barred), default=0)
-        return n_failures >= _UNREACHABLE_TRIES or (n_failures > 0 and not tries.may_go_on)
+        n_failures = min((member.failures for member in members if not member.is_blocked), default=0)
+        return n_failures >= _UNREACHABLE_ATTEMPTS or (n_failures > 0 and not attempts.may_go_on)
 
-    def _is_unwanted(self, error: ModelError, tries: Attempts) -> bool:
-        """Whether whatever is sent is refused: a parameter that is not known there, pictures at all."""
-        if error.status is None or error.is_retryable or tries.may_go_on or not self._endpoints.is_new:
+    def _is_refused(self, error: ModelError, attempts: Attempts) -> bool:
+        """Whether whatever is sent is refused: an unknown parameter, images to a model that takes none."""
+        if error.status is None or error.is_retryable or attempts.may_go_on or not self._pool.is_unproven:
             return False
-        if tries.n_wanted > 1 and error.status in ODD_REQUEST:  # asked for one at a time, it may answer
+        if attempts.n_wanted > 1 and error.status in _BAD_REQUEST:  # asked for one reply, it may answer
             return False
         self._n_refused += 1
         return self._n_refused >= self._give_up_after
 
 
-# -- One alarm for all requests under way: each may take equally long, so whoever was sent first is due first.
-#
-# `asyncio.timeout` sets an alarm for every request and takes it back again, which costs as much as a tenth of
-# what else is done for one; hardly any ever rings.
+# -- Deadlines.
 
 _LATE_S = 0.1
 
 
-class Pending:
-    """One request under way."""
+class Deadlines:
+    """Ends what takes longer than `limit_s`. For one event loop at a time.
 
-    __slots__ = ("_cancelling", "claim", "due", "is_over", "spared_s", "task")
+    One timer serves all requests: each may take equally long, so the first that was sent is due first.
+    `asyncio.timeout` sets and cancels a timer per request, which costs as much as a tenth of all other work
+    for it; hardly any ever fires.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._pending: OrderedDict[PendingRequest, None] = OrderedDict()  # in the order in which they are due
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> PendingRequest:
+        """The current task waits for a reply from now on; `end` must follow, however it goes."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        assert task is not None, "only a task can be ended"
+        pending = PendingRequest(task, loop.time() + self._limit_s)
+        self._pending[pending] = None
+        if self._timer is None:
+            self._set_timer(loop, pending.due)
+        return pending
+
+    def end(self, pending: PendingRequest) -> None:
+        self._pending.pop(pending, None)
+        pending.was_ended()  # a model that ignored its cancellation must not end the worker later
+        if not self._pending and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
+        self._timer = loop.call_at(at, self._ring, loop, at)
+
+    def _ring(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
+        self._timer = None
+        now = loop.time()
+        if now - at > _LATE_S:  # the loop was busy: what came in meanwhile is not read yet
+            self._set_timer(loop, now + min(now - at, self._limit_s))
+            return
+        while self._pending:
+            first = next(iter(self._pending))
+            if first.due > now:
+                self._set_timer(loop, first.due)
+                return
+            del self._pending[first]
+            if first.extend():
+                self._pending[first] = None
+                continue
+            first.is_over = True
+            first.task.cancel()
+
+
+class PendingRequest:
+    """A request in flight, and when it is due."""
+
+    __slots__ = ("_cancelling", "_extended_s", "claim", "due", "is_over", "task")
 
     def __init__(self, task: asyncio.Task[object], due: float) -> None:
         self.task = task
         self.due = due
         self.claim = current_claim.get()
-        self.spared_s = self.claim.waited_s if self.claim is not None else 0.0
-        self.is_over = False  # it took too long, and was ended for that
+        self._extended_s = self.claim.waited_s if self.claim is not None else 0.0
+        self.is_over = False  # it took too long, and was cancelled for that
         self._cancelling = task.cancelling()
 
-    def spare(self) -> bool:
-        """Move it on by as long as its answer was held up on our side; whether that was so."""
-        held_up_s = self.claim.total_wait_s() if self.claim is not None else 0.0
-        more_s, self.spared_s = held_up_s - self.spared_s, held_up_s
+    def extend(self) -> bool:
+        """Allow as much more time as its reply had to wait for memory on our side; whether it had to."""
+        waited_s = self.claim.total_wait_s() if self.claim is not None else 0.0
+        more_s, self._extended_s = waited_s - self._extended_s, waited_s
         self.due += more_s
         return more_s > 0
 
     def was_ended(self) -> bool:
-        """Whether we ended it, and nobody else did at the same time. Asked once: the task may go on then."""
+        """Whether the deadline ended it, and nothing else did at the same time. To be asked once."""
         is_over, self.is_over = self.is_over, False
         return is_over and self.task.uncancel() <= self._cancelling
-
-
-class Deadlines:
-    """Ends what takes longer than `limit_s`. For one event loop at a time."""
-
-    def __init__(self, limit_s: float) -> None:
-        self._limit_s = limit_s
-        self._waiting: OrderedDict[Pending, None] = OrderedDict()  # in the order in which they are due
-        self._alarm: asyncio.TimerHandle | None = None
-
-    def begin(self) -> Pending:
-        """The current task waits for an answer from now on; `end` must follow, however it goes."""
-        loop = asyncio.get_running_loop()
-        task = asyncio.current_task()
-        assert task is not None, "only a task can be ended"
-        wait = Pending(task, loop.time() + self._limit_s)
-        self._waiting[wait] = None
-        if self._alarm is None:
-            self._set_alarm(loop, wait.due)
-        return wait
-
-    def _set_alarm(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
-        self._alarm = loop.call_at(at, self._ring, loop, at)
-
-    def end(self, wait: Pending) -> None:
-        """It waits no longer."""
-        self._waiting.pop(wait, None)
-        wait.was_ended()  # a model that did not mind being ended must not end the worker later
-        if not self._waiting and self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-
-    def _ring(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
-        self._alarm = None
-        now = loop.time()
-        if now - at > _LATE_S:  # the loop was busy: what came in meanwhile is not read yet
-            self._set_alarm(loop, now + min(now - at, self._limit_s))
-            return
-        while self._waiting:
-            first = next(iter(self._waiting))
-            if first.due > now:
-                self._set_alarm(loop, first.due)
-                return
-            del self._waiting[first]
-            if first.spare():
-                self._waiting[first] = None
-                continue
-            first.is_over = True
-            first.task.cancel()

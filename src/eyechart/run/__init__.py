@@ -6,20 +6,19 @@ inside the functions, so that importing eyechart costs nothing.
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from eyechart.errors import DataError, EyechartError, UsageError
+from eyechart.errors import UsageError
+from eyechart.run.evaluate import evaluate
 from eyechart.run.models import choose_models
 from eyechart.run.options import LOADING_OPTIONS, Options
-from eyechart.run.plan import Plan, make_plan
+from eyechart.run.plan import make_plan
 from eyechart.run.record import Run
 from eyechart.run.sources import find_benchmark, rotated, selected
 from eyechart.types import Benchmark, Source
 
-if TYPE_CHECKING:
-    from eyechart.store.journal import Journal
+__all__ = ["evaluate", "load", "run"]
 
 
 def run(source: str | Path | Benchmark | Source, model: str | object, **options: Any) -> Run:
@@ -63,52 +62,3 @@ def load(source: str | Path, **options: Any) -> Source:
     benchmark = find_benchmark(source, chosen)
     asked = selected(benchmark, chosen)
     return (rotated(asked, benchmark.source) if chosen.circular else asked).source
-
-
-def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
-    """Load, infer, score, summarise: as far as the journal does not already know.
-
-    What was found in the data is told on stderr before the first request, unless it is in `told` already.
-    A start that ends in an error before anything was answered leaves no folder behind.
-    """
-    from eyechart.run.infer import infer
-    from eyechart.store import folder as folders
-    from eyechart.store.journal import FILE_NAME, Journal
-
-    folders.make(plan.folder)
-    with folders.hold(plan.folder):
-        folders.make(plan.folder, fresh=plan.options.fresh)
-        journal = Journal.create(plan.folder / FILE_NAME)
-        try:
-            n_samples = _load(plan, journal, told)
-            session = infer(plan, journal, n_samples)
-        except BaseException:
-            with contextlib.suppress(EyechartError):
-                journal.close()
-            with contextlib.suppress(EyechartError):
-                if not journal.has_answers():
-                    folders.discard(plan.folder)
-            raise
-        journal.close()
-        done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
-        done.cache_trouble = session.cache_trouble
-        done.n_asked = session.n_asked
-        done.keep_summary()
-        if plan.benchmark.files and not session.is_interrupted:
-            done.try_to_write_files()
-    return done
-
-
-def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
-    """Read the whole source into the journal before anything is spent on it."""
-    from eyechart.run.bill import keep_judge_price
-    from eyechart.run.preflight import watch_samples
-
-    n_samples = journal.replace_samples(watch_samples(plan, told))
-    if n_samples == 0:
-        raise DataError(
-            f"{plan.benchmark.source.origin}: there is no question in it", hint="is it the right file?"
-        )
-    journal.set_meta("manifest", plan.manifest())
-    keep_judge_price(journal, plan.verdicts.judge, plan.prices)
-    return n_samples

@@ -53,8 +53,8 @@ def find_judge_price(judge: Model | None, options: Options) -> dict[str, Price |
 
 def unpriced(plan: Plan) -> list[str]:
     """Whose price is not known though the user has said prices: a slip in a name, most likely."""
-    bench = plan.verdicts.bench
-    everyone = [("model", plan.model), *([("judge", bench.model)] if bench else [])]
+    judge = plan.verdicts.judge
+    everyone = [("model", plan.model), *([("judge", judge)] if judge else [])]
     return [
         _called(one, who)
         for who, one in everyone

@@ -136,7 +136,7 @@ def estimate(plan: Plan) -> Estimate:
 def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterator[tuple[int, list[Prepared]]]:
     """The trials of one sample after the other, those together that would share a request."""
     from eyechart.run.bill import is_free
-    from eyechart.run.infer import open_earlier
+    from eyechart.run.evaluate import open_earlier
     from eyechart.store.journal import FILE_NAME
     from eyechart.store.kept import KeptReplies
 

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from eyechart.engine.executor import LocalExecutor
+    from eyechart.engine.executor import Executor
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ _FILES = 65_536
 
 
 @contextlib.contextmanager
-def interruptible(executor: LocalExecutor, say: Callable[[str], None]) -> Iterator[None]:
+def interruptible(executor: Executor, say: Callable[[str], None]) -> Iterator[None]:
     """The first interrupt (Ctrl-C, SIGTERM, a notebook's Stop) ends the run cleanly, a second one at once.
 
     So does SIGHUP, when a terminal is closed. Both the system and the shell may send it: it never counts as

@@ -87,7 +87,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         verdicts=verdicts,
         options=options,
         folder=folder_for(Path(options.out), benchmark.name, the_model.name, identity),
-        prices=find_prices(the_model, verdicts.bench.model if verdicts.bench else None, options),
+        prices=find_prices(the_model, verdicts.judge, options),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError
 from eyechart.run.bill import find_judge_price, keep_judge_price, make_budget, priced
-from eyechart.run.infer import make_settings, open_cache, open_earlier
+from eyechart.run.evaluate import make_settings, open_earlier, open_known_replies, score_rest
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.record import Run
@@ -18,8 +18,8 @@ from eyechart.types import JudgedScorer, Reply, Request
 
 if TYPE_CHECKING:
     from eyechart.engine.budget import BudgetGate
-    from eyechart.engine.executor import EngineSettings
     from eyechart.engine.judge import JudgeSetup
+    from eyechart.engine.retry import EngineSettings
     from eyechart.engine.sample import KnownReplies
     from eyechart.model.prices import Price
     from eyechart.store.counts import Verdict
@@ -79,15 +79,15 @@ def _verdicts(old: Run, options: Options) -> Verdicts:
     from eyechart.registry import scorers
 
     refuse_stray_judge(options)
-    bench = find_judge(options) or _remembered(old.manifest.get("judge"))
+    judge = find_judge(options) or _remembered(old.manifest.get("judge"))
     name = options.scorer or old.manifest.get("scorer", "default")
     if options.judge and not options.scorer and not isinstance(scorers.get(name), JudgedScorer):
         name = old.manifest.get("judged_scorer") or name  # as the run itself would have, with a judge
     beside = options.also_scorers or tuple(old.manifest.get("also_scorers", ()))
     asks_judges = any(isinstance(scorers.get(one), JudgedScorer) for one in (name, *beside))
     if options.judge is None and not asks_judges:
-        bench = None  # what a judge said before concerns none of these
-    return bind(name, beside, bench)
+        judge = None  # what a judge said before concerns none of these
+    return bind(name, beside, judge)
 
 
 def _remembered(judge: Mapping[str, Any] | None) -> JudgeSetup | None:
@@ -133,22 +133,17 @@ def score_all(
 ) -> Session:
     """Score every reply of a run by every one of its scorers."""
     from eyechart.engine.budget import BudgetGate
-    from eyechart.engine.sample import KnownReplies
 
     judge = verdicts.judge
     keep_judge_price(journal, judge, prices)
-    purse = BudgetGate(make_budget(journal, options, prices, judge))
-    responses = open_cache(options, judge)
+    gate = BudgetGate(make_budget(journal, options, prices, judge))
     earlier = open_earlier(old.folder, options, None) if judge is not None else None
-    cache = KnownReplies(responses, is_read=not options.fresh, earlier=earlier)
+    known = open_known_replies(options, earlier, judge)
     try:
-        trouble = run_async(_score(old, journal, verdicts, make_settings(options), cache, purse))
+        trouble = run_async(_score(old, journal, verdicts, make_settings(options), known, gate))
     finally:
-        if earlier is not None:
-            earlier.close()
-        if responses is not None:
-            responses.close()
-    return Session(trouble=trouble, cache_trouble=responses.trouble if responses else "")
+        known.close()
+    return Session(trouble=trouble, cache_trouble=known.trouble)
 
 
 async def _score(
@@ -156,32 +151,30 @@ async def _score(
     journal: Journal,
     verdicts: Verdicts,
     settings: EngineSettings,
-    cache: KnownReplies,
-    purse: BudgetGate,
+    known: KnownReplies,
+    gate: BudgetGate,
 ) -> ModelError | None:
-    from eyechart.engine.circles import judge_circles
     from eyechart.engine.judge import Judge, Scoring
     from eyechart.engine.pool import StopSignal
-    from eyechart.engine.sample import Calls
+    from eyechart.engine.sample import Calls, JournalCalls
 
-    n_at_once = settings.concurrency
-    stop, calls, bench = StopSignal(), Calls(journal, cache), verdicts.bench
-    judge = None
-    if bench is not None:
-        is_proven = journal.has_judged(bench.model.name)
-        asker = settings.asker(bench.model, stop, purse=purse, role="judge", is_proven=is_proven)
-        judge = Judge(bench, asker, calls)
+    stop, store, setup = StopSignal(), JournalCalls(journal), verdicts.judge_setup
+    calls = Calls(store, known)
+    judge = Judge.open(setup, settings, stop, journal=journal, calls=calls, gate=gate) if setup else None
     is_circular = old.manifest.get("circular") == "headline"
     scoring = Scoring(journal, verdicts.scorer, verdicts.beside, judge, is_circular)
     try:
-        for scorer in (*verdicts.beside, verdicts.scorer):
-            await scoring.score_all(scorer, _answered(old), n_at_once=n_at_once)
-            if is_circular:
-                await judge_circles(journal, scoring, scorer, trials=old.trials, n_at_once=n_at_once)
+        await score_rest(
+            journal,
+            scoring,
+            lambda scorer: _answered(old),
+            trials=old.trials,
+            n_at_once=settings.concurrency,
+        )
     finally:
-        calls.close()
-        if bench is not None:
-            await bench.model.close()
+        store.close()
+        if setup is not None:
+            await setup.model.close()
     return stop.trouble if isinstance(stop.trouble, ModelError) else None
 
 

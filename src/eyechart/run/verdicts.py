@@ -25,44 +25,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """Who scores a run. Scorers that can ask a judge are bound to the bench they stand before."""
+    """Who scores a run. Scorers that can ask a judge are bound to it."""
 
     scorer: Scorer
     beside: tuple[Scorer, ...] = ()
-    bench: JudgeSetup | None = field(default=None)
+    judge_setup: JudgeSetup | None = field(default=None)
 
     @property
     def judge(self) -> Model | None:
         """The model that judges, if any does."""
-        return self.bench.model if self.bench else None
+        return self.judge_setup.model if self.judge_setup else None
 
     def describe(self) -> dict[str, Any]:
         """What the manifest says of them."""
-        bench = self.bench
+        setup = self.judge_setup
         return {
             "scorer": self.scorer.name,
             "parity": self.scorer.parity,
             "also_scorers": [scorer.name for scorer in self.beside],
             "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.beside)},
-            "judge": bench
+            "judge": setup
             and {
-                "model": bench.model.name,
-                "identity": dict(bench.model.identity),
-                "prompts": dict(bench.prompts),
+                "model": setup.model.name,
+                "identity": dict(setup.model.identity),
+                "prompts": dict(setup.prompts),
             },
         }
 
 
 def choose_verdicts(benchmark: Benchmark, options: Options) -> Verdicts:
     """The scorers of a run, checked against whether there is a judge."""
-    bench = find_judge(options)
-    usual = benchmark.judged_scorer if bench and benchmark.judged_scorer else benchmark.scorer
+    judge = find_judge(options)
+    usual = benchmark.judged_scorer if judge and benchmark.judged_scorer else benchmark.scorer
     scorer = options.scorer or usual
     if scorer in options.also_scorers:
         raise UsageError(
             f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
         )
-    return bind(scorer, options.also_scorers, bench)
+    return bind(scorer, options.also_scorers, judge)
 
 
 def refuse_stray_judge(options: Options) -> None:
@@ -72,25 +72,24 @@ def refuse_stray_judge(options: Options) -> None:
         raise UsageError(f"{next(iter(said))} is given, but no judge", hint="name it with --judge MODEL")
 
 
-def bind(scorer: str, beside: tuple[str, ...], bench: JudgeSetup | None) -> Verdicts:
-    """Scorers by name, before a bench if there is one."""
-    from eyechart.engine.judge import BenchScorer
+def bind(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None) -> Verdicts:
+    """Scorers by name, bound to the judge if there is one."""
     from eyechart.registry import scorers
 
     found: list[Scorer] = []
     for name in dict.fromkeys((scorer, *beside)):
         one = scorers.get(name)
-        if getattr(one, "needs_judge", False) and bench is None:
+        if getattr(one, "needs_judge", False) and judge is None:
             raise UsageError(
                 f"the scorer {name} needs a judge",
                 hint="name one with --judge MODEL, or score by rules alone with --scorer default",
             )
-        found.append(BenchScorer(one, bench) if bench and isinstance(one, JudgedScorer) else one)
-    if bench and not any(isinstance(one, JudgedScorer) for one in found):
+        found.append(judge.bind(one) if judge and isinstance(one, JudgedScorer) else one)
+    if judge and not any(isinstance(one, JudgedScorer) for one in found):
         raise UsageError(
             f"the scorer {scorer} asks no judge", hint="leave out --judge, or choose --scorer judged"
         )
-    return Verdicts(scorer=found[0], beside=tuple(found[1:]), bench=bench)
+    return Verdicts(scorer=found[0], beside=tuple(found[1:]), judge_setup=judge)
 
 
 def find_judge(options: Options) -> JudgeSetup | None:

@@ -83,7 +83,7 @@ class Workload:
                 self._add_rounds(request.messages)
         else:
             self._add_request(self._size(first.messages), n_replies=len(requests))
-        if self._judged and self._plan.verdicts.bench:
+        if self._judged and self._plan.verdicts.judge_setup:
             self._add_judged(items[0].task.sample.question, first, len(requests))
 
     @property

@@ -28,7 +28,6 @@ from eyechart.types import (
     Sample,
     Score,
     answer_calls,
-    refuse_judge_call,
 )
 
 MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
@@ -97,15 +96,14 @@ def verdict(
     steps = _steps(question, options, answer, response, finish_reason, max_answer_length)
 
     def ask(call: JudgeCall) -> str:
-        if judge is None:
-            return refuse_judge_call(call)
+        assert judge is not None
         try:
             # A judge may answer without a text. The official code passes the word None on, so it is let in.
             return cast("str", judge(call.stage, call.values["answer"]))
         except Exception as err:  # the caller's own judge: whatever it raises, it gave no reply
             raise JudgeFailed(f"{type(err).__name__}: {err}") from err
 
-    return answer_calls(steps, ask)
+    return answer_calls(steps, ask if judge else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +127,7 @@ class InsightScorer:
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         """By the rule alone."""
-        return answer_calls(self.steps(reply, sample), refuse_judge_call)
+        return answer_calls(self.steps(reply, sample))
 
     def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
         """With calls to the judge."""

@@ -22,12 +22,10 @@ _TIMEOUT_S = 600.0
 
 def planned(arguments: Arguments, *, progress: bool) -> Plan:
     """The run that the arguments mean, in a folder within that of the evaluation."""
-    from eyechart.engine.judge import BenchScorer
-
     plan = make_plan(_benchmark(arguments), _model(arguments.model), _options(arguments, progress=progress))
-    if arguments.max_answer_length != MAX_ANSWER_LENGTH and plan.verdicts.bench is not None:
-        cropping = BenchScorer(
-            InsightScorer(max_answer_length=arguments.max_answer_length), plan.verdicts.bench
+    if arguments.max_answer_length != MAX_ANSWER_LENGTH and plan.verdicts.judge_setup is not None:
+        cropping = plan.verdicts.judge_setup.bind(
+            InsightScorer(max_answer_length=arguments.max_answer_length)
         )
         plan = replace(plan, verdicts=replace(plan.verdicts, scorer=cropping))
     return replace(plan, folder=arguments.folder / RUNS / plan.folder.name)

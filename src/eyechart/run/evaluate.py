@@ -1,0 +1,238 @@
+"""evaluate(): from a plan to a run on disk. Load, ask, score, summarise, as far as the journal does not know.
+
+Imported with the package, so whatever takes time to import is imported inside the functions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.errors import DataError, EyechartError, ModelError
+from eyechart.run.options import Options
+from eyechart.run.plan import Plan, make_preparer, share_requests
+from eyechart.run.record import Run
+from eyechart.types import Model, Scorer, Studious, capabilities_of
+
+if TYPE_CHECKING:
+    from eyechart.engine.executor import LocalExecutor
+    from eyechart.engine.judge import Scoring
+    from eyechart.engine.retry import EngineSettings
+    from eyechart.engine.sample import KnownReplies
+    from eyechart.store.journal import Journal
+    from eyechart.store.kept import EarlierRuns
+    from eyechart.store.reader import Answered
+
+
+def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
+    """Load, infer, score, summarise: as far as the journal does not already know.
+
+    What was found in the data is told on stderr before the first request, unless it is in `told` already.
+    A start that ends in an error before anything was answered leaves no folder behind.
+    """
+    from eyechart.store import folder as folders
+    from eyechart.store.journal import FILE_NAME, Journal
+
+    folders.make(plan.folder)
+    with folders.hold(plan.folder):
+        folders.make(plan.folder, fresh=plan.options.fresh)
+        journal = Journal.create(plan.folder / FILE_NAME)
+        try:
+            n_samples = _load(plan, journal, told)
+            session = _infer(plan, journal, n_samples)
+        except BaseException:
+            with contextlib.suppress(EyechartError):
+                journal.close()
+            with contextlib.suppress(EyechartError):
+                if not journal.has_answers():
+                    folders.discard(plan.folder)
+            raise
+        journal.close()
+        done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
+        done.cache_trouble = session.cache_trouble
+        done.n_asked = session.n_asked
+        done.keep_summary()
+        if plan.benchmark.files and not session.is_interrupted:
+            done.try_to_write_files()
+    return done
+
+
+def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
+    """Read the whole source into the journal before anything is spent on it."""
+    from eyechart.run.bill import keep_judge_price
+    from eyechart.run.preflight import watch_samples
+
+    n_samples = journal.replace_samples(watch_samples(plan, told))
+    if n_samples == 0:
+        raise DataError(
+            f"{plan.benchmark.source.origin}: there is no question in it", hint="is it the right file?"
+        )
+    journal.set_meta("manifest", plan.manifest())
+    keep_judge_price(journal, plan.verdicts.judge, plan.prices)
+    return n_samples
+
+
+@dataclass(slots=True)
+class _Session:
+    """How one start of a run went."""
+
+    is_interrupted: bool = False
+    trouble: ModelError | None = None  # what ended it early, if anything did
+    cache_trouble: str = ""
+    n_asked: int = 0  # requests that were sent, or answered from the cache
+
+
+def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
+    """Ask and score what the journal does not have yet; raises what leaves nothing to report."""
+    from eyechart.run.loop import run_async
+
+    if isinstance(plan.model, Studious):
+        plan.model.study(journal.samples())
+    session = _Session()
+    journal.start_session()
+    earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
+    known = open_known_replies(plan.options, earlier, plan.model, plan.verdicts.judge)
+    try:
+        run_async(_drive(plan, journal, n_samples, known, session))
+    finally:
+        known.close()
+        session.cache_trouble = known.trouble
+    return session
+
+
+async def _drive(
+    plan: Plan, journal: Journal, n_samples: int, known: KnownReplies, session: _Session
+) -> None:
+    """The event loop's part: until all is done, or the run is interrupted."""
+    import asyncio
+
+    from eyechart.report.live import LiveLine
+    from eyechart.run.loop import interruptible
+
+    executor = _make_executor(plan, journal, known)
+    executor.progress.total = n_samples * plan.options.trials
+    label = f"{plan.benchmark.name} · {plan.model.name}"
+    line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
+    executor.announce_to(line.say)
+    try:
+        with line, interruptible(executor, line.say):
+            await _ask_and_score(plan, journal, executor, session)
+    except asyncio.CancelledError:
+        if not executor.is_interrupted:
+            raise  # cancelled by something else than an interrupt
+    finally:
+        session.is_interrupted = executor.is_interrupted
+        session.n_asked = executor.progress.sent + executor.progress.cached
+        executor.close()
+        await plan.model.close()
+        if plan.verdicts.judge is not None:
+            await plan.verdicts.judge.close()
+
+
+async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, session: _Session) -> None:
+    """Ask, then score. A model that has answered, now or in an earlier start, leaves something to report."""
+    try:
+        await executor.run(journal.tasks(plan.options.trials, together=share_requests(plan)))
+    except ModelError as err:
+        if not executor.has_answered and err.exit_code != 1:
+            raise
+        session.trouble = err
+    journal.flush()
+    await score_rest(
+        journal,
+        executor.scoring,
+        lambda scorer: journal.unscored(scorer, trials=plan.options.trials),
+        trials=plan.options.trials,
+        n_at_once=plan.options.concurrency,
+    )
+    if session.trouble is None and isinstance(executor.stop.trouble, ModelError):
+        session.trouble = executor.stop.trouble  # the judge's, after the last question
+
+
+async def score_rest(
+    journal: Journal,
+    scoring: Scoring,
+    find_replies: Callable[[Scorer], Iterable[Answered]],
+    *,
+    trials: int,
+    n_at_once: int,
+) -> None:
+    """Score replies that have no verdict yet: of an earlier start, by another scorer, of a circle."""
+    from eyechart.engine.circles import judge_circles
+
+    for scorer in (*scoring.beside, scoring.scorer):
+        await scoring.score_all(scorer, find_replies(scorer), n_at_once=n_at_once)
+        if scoring.is_circular:
+            await judge_circles(journal, scoring, scorer, trials=trials, n_at_once=n_at_once)
+
+
+def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalExecutor:
+    from eyechart.engine.budget import BudgetGate
+    from eyechart.engine.executor import LocalExecutor
+    from eyechart.run.bill import make_budget
+
+    options, verdicts = plan.options, plan.verdicts
+    executor = LocalExecutor(
+        plan.model,
+        make_preparer(plan),
+        journal,
+        verdicts.scorer,
+        make_settings(options),
+        beside=verdicts.beside,
+        judge=verdicts.judge_setup,
+        is_circular=plan.benchmark.circular == "headline",
+        known=known,
+        gate=BudgetGate(make_budget(journal, options, plan.prices, verdicts.judge)),
+    )
+    executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
+    return executor
+
+
+# -- What the options of a run say to the engine, whether a model is asked or a judge alone.
+
+
+def make_settings(options: Options) -> EngineSettings:
+    """How hard to push, and when to give up."""
+    from eyechart.engine.retry import EngineSettings, RetryPolicy
+
+    return EngineSettings(
+        concurrency=options.concurrency,
+        is_adaptive=options.adaptive,
+        rpm=options.rpm,
+        tpm=options.tpm,
+        give_up_after=options.give_up_after,
+        timeout_s=options.timeout_s,
+        retry=RetryPolicy(attempts=options.retries + 1),
+    )
+
+
+def open_known_replies(options: Options, earlier: EarlierRuns | None, *asked: Model | None) -> KnownReplies:
+    """Replies that need not be asked for: of earlier runs, and of the response cache if an endpoint is asked.
+
+    To be closed in the end.
+    """
+    from eyechart.engine.sample import KnownReplies
+
+    responses = None
+    if options.cache and any(capabilities_of(model).is_endpoint for model in asked):
+        from eyechart.store.cache import ResponseCache
+
+        responses = ResponseCache.open()
+    return KnownReplies(responses, is_read=not options.fresh, earlier=earlier)
+
+
+def open_earlier(
+    folder: Path, options: Options, identity: Mapping[str, Any] | None, journals: Iterable[Path] = ()
+) -> EarlierRuns | None:
+    """Other runs of the same benchmark and model, and `journals` besides; to be closed in the end.
+
+    With another selection or other settings a run has another folder, and what both ask is asked once.
+    """
+    from eyechart.store.kept import EarlierRuns, find_siblings
+
+    if options.fresh:
+        return None
+    return EarlierRuns([*find_siblings(folder), *journals], identity) or None
