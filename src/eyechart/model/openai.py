@@ -1,6 +1,5 @@
 """OpenAI's chat completions, as OpenAI itself, vLLM, SGLang, LM Studio and many others serve them."""
 
-# ruff: noqa: D102 (the methods are described in ChatEndpoint)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
