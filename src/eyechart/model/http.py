@@ -4,7 +4,6 @@ A general client takes twice the time of everything else we do for a request. Re
 answers are read with the parser that Node.js and uvicorn use, and everything that comes in is bounded.
 """
 
-# ruff: noqa: D102 (the methods that asyncio and the parser call are described there)
 from __future__ import annotations
 
 import asyncio

@@ -1,6 +1,5 @@
 """HTTP through a proxy, with tunnels and passwords: left to aiohttp, which is imported only here."""
 
-# ruff: noqa: D102 (as in http.py)
 from __future__ import annotations
 
 import ssl
