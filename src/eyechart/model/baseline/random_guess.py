@@ -18,5 +18,5 @@ class RandomGuess(Baseline):
         letters = list(request.sample.choices)
         if not letters:
             return Answer(CANNOT_TELL, {"rule": "no options to guess among"})
-        rng = random.Random(f"{self.seed}/{request.sample.id}/{request.trial}")
+        rng = random.Random(f"{self.seed}/{request.sample.id}/{request.trial}")  # noqa: S311 not a secret
         return Answer(rng.choice(letters), {"rule": "uniform guess", "options": len(letters)})

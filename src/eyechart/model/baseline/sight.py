@@ -20,7 +20,7 @@ MIN_READABLE = 80  # pixels of the longer side; in a smaller picture there is no
 MIN_THING = 0.0004  # of the picture's area
 
 
-class seen_once(Generic[T]):
+class seen_once(Generic[T]):  # noqa: N801  (used as `property` is)
     """`functools.cached_property` without the one lock for all pictures that it has in Python 3.11."""
 
     def __init__(self, look: Callable[[Sight], T]) -> None:
