@@ -24,7 +24,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"checks"}),
     frozenset({"types"}),
     frozenset({"judging"}),
-    frozenset({"replacing"}),
+    frozenset({"option", "replacing"}),
     frozenset({"errors", "exchange", "memory", "plugins", "quiet"}),
     frozenset({"terminal", "placeholders"}),
 )

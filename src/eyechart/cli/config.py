@@ -11,6 +11,7 @@ import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
+from eyechart.option import declared_options, file_keys
 from eyechart.registry import ConfigReader, configurations
 from eyechart.run.config_files import SUFFIXES, load_file
 from eyechart.run.models import Choice, read_model
@@ -19,26 +20,6 @@ from eyechart.run.options import Options
 _HINT = "a configuration has the keys source and model, and options by the names in: eyechart run --help"
 _SOURCES = ("source", "sources", "data")
 _MODELS = ("model", "models")
-# Names that people know from other tools.
-ALIASES = {
-    "epochs": "trials",
-    "repeats": "trials",
-    "max_connections": "concurrency",
-    "api_nproc": "concurrency",
-    "work_dir": "out",
-    "log_dir": "out",
-    "timeout": "timeout_s",
-    "field": "fields",
-    "param": "params",
-    "as": "read_as",
-    "set": "settings",
-    "also_scorer": "also_scorers",
-    "judge_param": "judge_params",
-}
-# Flags that say no, and what they say it to.
-_INVERTED = {"no_cache": "cache", "no_urls": "allow_urls", "no_adapt": "adaptive", "quiet": "progress"}
-# Flags of the command that are no options of a run.
-SWITCHES = ("dry_run", "json", "verbose")
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,17 +127,23 @@ def _read(loaded: Loaded) -> Config:
         raise UsageError(
             f"{path} keeps the command of a run, and is no configuration", hint=f"run: {command}"
         )
+    from eyechart.cli.run import Switches
+
+    keys = file_keys(Options)
     options: dict[str, Any] = {}
     for written, value in content.items():
-        name, value = _option(str(written).replace("-", "_"), value, path)
+        name = str(written).replace("-", "_")
+        if (key := keys.get(name)) is not None:
+            value = not _truth(value, name, path) if key.is_inverted else value
+            name = key.option
         if name in options:
             raise UsageError(
                 f"{path}: {name} is given twice, once as {written}", hint="leave one of them out"
             )
         options[name] = value
-    known = {*Options.__dataclass_fields__, *_SOURCES, *_MODELS, *SWITCHES}
-    refuse_unknown(set(options), known, who=path)
-    switches = {name: _truth(options.pop(name), name, path) for name in SWITCHES if name in options}
+    switches = declared_options(Switches)
+    refuse_unknown(set(options), {*declared_options(Options), *_SOURCES, *_MODELS, *switches}, who=path)
+    said = {name: _truth(options.pop(name), name, path) for name in switches if name in options}
     sources = _listed(options, _SOURCES, path)
     if not all(isinstance(source, str) for source in sources):
         raise UsageError(f"{path}: {_SOURCES[0]} must be a text or a list of texts")
@@ -166,15 +153,8 @@ def _read(loaded: Loaded) -> Config:
         sources=tuple(sources),
         models=tuple(_model(one, path) for one in models),
         options=options,
-        switches=switches,
+        switches=said,
     )
-
-
-def _option(name: str, value: Any, path: str) -> tuple[str, Any]:
-    """An option by its own name, from any that people know."""
-    if name in _INVERTED:
-        return _INVERTED[name], not _truth(value, name, path)
-    return ALIASES.get(name, name), value
 
 
 def _truth(value: Any, name: str, path: str) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.cli.flags import add_benchmark_flags, add_data_flags, add_prompt_flags
-from eyechart.console import add_verb, counting, note, options_of, print_json, print_rich
+from eyechart.console import add_verb, counting, note, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
+from eyechart.option import add_option, add_options, given_options
 from eyechart.registry import Execute, command, converters
+from eyechart.run.options import BENCHMARK, DATA, QUESTION, Options
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
@@ -36,9 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     show.add_argument("source", metavar="NAME", help="a file, a folder or a name from the catalogue")
     show.add_argument("--sample", metavar="ID", help="this one instead of the first")
     show.add_argument("--prompt", action="store_true", help="the exact messages that would be sent")
-    add_prompt_flags(show)
-    add_benchmark_flags(show)
-    add_data_flags(show)
+    add_options(show, Options, QUESTION, BENCHMARK, DATA)
     check = add_verb(
         actions,
         "check",
@@ -49,14 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     check.add_argument("source", metavar="FILE", help="a file, a folder or a name from the catalogue")
     check.add_argument("--no-images", action="store_true", help="do not look at the pictures")
-    check.add_argument(
-        "--input",
-        choices=["image", "any", "none"],
+    add_option(
+        check,
+        Options,
+        "input",
         help="as in a run: any, if rows without an image are meant; none, if no images are to be sent",
     )
     check.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
-    add_benchmark_flags(check)
-    add_data_flags(check)
+    add_options(check, Options, BENCHMARK, DATA)
     converting = add_verb(
         actions,
         "convert",
@@ -93,10 +92,9 @@ def execute_list(args: argparse.Namespace) -> int:
 
 def execute_show(args: argparse.Namespace) -> int:
     """Describe a source by what it was detected as and by one sample."""
-    from eyechart.run.options import Options
     from eyechart.run.plan import asked_benchmark, choose_prompt
 
-    benchmark, options = asked_benchmark(args.source, Options.of(options_of(args)))
+    benchmark, options = asked_benchmark(args.source, Options.of(given_options(Options, args)))
     about = _about(benchmark) | ({"scorer": options.scorer} if options.scorer else {})
     args.prompt = args.prompt or any((args.input, args.system, args.prompt_template))  # they shape it alone
     try:
@@ -152,14 +150,13 @@ def _facts(sample: Sample) -> dict[str, str]:
 def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
     from eyechart.data.lint import check
-    from eyechart.run.options import Options
     from eyechart.run.plan import make_loader
     from eyechart.run.preflight import excused, make_lint
     from eyechart.run.sources import find_benchmark
 
     if args.parity:
         raise UsageError("--parity has no effect: nothing is asked or scored here", hint="leave it out")
-    options = Options.of(options_of(args))
+    options = Options.of(given_options(Options, args))
     lint = make_lint(find_benchmark(args.source, options), options)
     report = check(
         lint, make_loader(options), look_at_images=not args.no_images, progress=counting("rows checked")

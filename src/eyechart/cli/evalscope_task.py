@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eyechart.console import options_of, print_json, stdout_kept_for
+from eyechart.console import print_json, stdout_kept_for
 from eyechart.errors import UsageError
+from eyechart.option import declared_options, given_options
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task, is_task
 from eyechart.registry import ConfigReader, configurations
+from eyechart.run.options import Options
 
 # What may be said beside the file: how much, how often, how fast, for how much, and where to.
 _BESIDE = frozenset({
@@ -24,12 +26,6 @@ _KEYS: Mapping[str, str] = {
     "temperature": "temperature, in the model's entry", "max_tokens": "max_tokens, in the model's entry",
     "system": "system_prompt, in the model's entry", "judge": "judge", "judge_base_url": "judge_base_url",
     "judge_api_key": "judge_key", "judge_params": "judge_args",
-}  # fmt: skip
-# Flags that are not called after their option.
-_FLAGS: Mapping[str, str] = {
-    "adaptive": "--no-adapt", "allow_urls": "--no-urls", "also_scorers": "--also-scorer",
-    "cache": "--no-cache", "fields": "--field", "judge_params": "--judge-param", "params": "--param",
-    "read_as": "--as", "settings": "--set", "timeout_s": "--timeout",
 }  # fmt: skip
 
 
@@ -70,7 +66,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
 
 def _beside(path: str, args: argparse.Namespace) -> dict[str, Any]:
     """The flags that were given; those that change who is asked, or how, are refused."""
-    options = options_of(args)
+    options = given_options(Options, args)
     if args.models:
         raise _refusal("--model", f"write it into {path}: model")
     for name in sorted(options.keys() - _BESIDE):
@@ -88,7 +84,7 @@ def _refusal(flag: str, hint: str) -> UsageError:
 
 
 def _flag(option: str) -> str:
-    return _FLAGS.get(option, f"--{option.replace('_', '-')}")
+    return declared_options(Options)[option].flag
 
 
 def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> Task:

@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.flags import add_model_flags
-from eyechart.console import add_verb, load_dotenv, options_of, print_json, print_rich, stdout_kept_for
+from eyechart.console import add_verb, load_dotenv, print_json, print_rich, stdout_kept_for
 from eyechart.errors import UsageError
+from eyechart.option import add_options, given_options
 from eyechart.registry import Execute, checkups, command
+from eyechart.run.options import MODEL, Options
 from eyechart.terminal import show_status
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def add_arguments(group: argparse.ArgumentParser) -> Execute:
         "  eyechart model check --model qwen-vl --model_dir weights --cuda_device cuda:0 --lang zh\n",
     )
     parser.add_argument("spec", nargs="?", metavar="MODEL", help="as for eyechart run")
-    add_model_flags(parser)
+    add_options(parser, Options, MODEL)
     for name in checkups.names():
         checkups.get(name).add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
@@ -58,7 +59,6 @@ def execute(args: argparse.Namespace) -> int:
 
     from eyechart.model.checkup import cases
     from eyechart.run.models import choose_models
-    from eyechart.run.options import Options
     from eyechart.run.plan import find_model
 
     load_dotenv()
@@ -66,13 +66,13 @@ def execute(args: argparse.Namespace) -> int:
         model: Model | None = None
         more: list[Callable[[Model], list[Case]]] = []
         for name in checkups.names():
-            named, cases_of = checkups.get(name).prepare(args, Options.of(options_of(args)))
+            named, cases_of = checkups.get(name).prepare(args, Options.of(given_options(Options, args)))
             model = model or named
             more.append(cases_of)
         if model is not None:
-            options = Options.of(options_of(args))
+            options = Options.of(given_options(Options, args))
         elif args.spec:
-            [(given, options)] = choose_models([args.spec], options_of(args))
+            [(given, options)] = choose_models([args.spec], given_options(Options, args))
             model = find_model(given, options)
         else:
             raise UsageError("no model given", hint="eyechart model check MODEL, e.g. openai/my-model")

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import load_dotenv, note, pairs, print_json, print_rich, stdout_kept_for
+from eyechart.console import load_dotenv, note, print_json, print_rich, stdout_kept_for
 from eyechart.errors import EyechartError, ModelError, StoreError, UsageError, listed
+from eyechart.option import read_pairs
 from eyechart.registry import Checkup, Execute, checkups, command
 from eyechart.terminal import print_text
 
@@ -281,7 +282,7 @@ def given(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments that were said, by their published names."""
     names = [flag[0].removeprefix("--") for flags in _GROUPS.values() for flag, _ in flags]
     said = {name: getattr(args, name) for name in names if hasattr(args, name)}
-    return {**said, "set": pairs(args.own, flag="--set")} if args.own else said
+    return {**said, "set": read_pairs(args.own, "--set")} if args.own else said
 
 
 def flag_names() -> set[str]:

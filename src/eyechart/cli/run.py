@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.flags import (
-    add_benchmark_flags,
-    add_bill_flags,
-    add_data_flags,
-    add_model_flags,
-    add_pace_flags,
-    add_prompt_flags,
-    add_verdict_flags,
-)
-from eyechart.console import ModelsAction, load_dotenv, note, options_of, stdout_kept_for, tell
+from eyechart.console import ModelsAction, load_dotenv, note, stdout_kept_for, tell
 from eyechart.errors import EyechartError, UsageError
+from eyechart.option import add_options, given_options, option
 from eyechart.registry import Execute, command
+from eyechart.run.options import BILL, GROUPS, RUN, Options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from eyechart.cli.config import Config
     from eyechart.run.models import Choice
-    from eyechart.run.options import Options
     from eyechart.run.plan import Plan
     from eyechart.run.record import Run
 
@@ -50,6 +43,19 @@ EXAMPLES = """\
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class Switches:
+    """What the command can be told besides the options of a run, by flag or in a configuration."""
+
+    dry_run: bool = option(
+        False,
+        group=BILL,
+        help="say how many requests, bytes, tokens and dollars it would take, and send nothing",
+    )
+    json: bool = option(False, group=RUN, help="one JSON object on stdout, nothing else there")
+    verbose: bool = option(False, "-v", "--verbose", group=RUN, help="say which parts were chosen, and why")
+
+
 @command("run", "ask, score, report: sources times models", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
@@ -67,68 +73,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         dest="models",
         help="model to evaluate; repeat to compare several",
     )
-    add_model_flags(parser)
-    add_benchmark_flags(parser)
-    add_data_flags(parser)
-    _add_selection_flags(parser)
-    add_prompt_flags(parser)
-    _add_picture_flags(parser)
-    add_verdict_flags(parser)
-    add_pace_flags(parser)
-    add_bill_flags(parser)
-    _add_run_flags(parser)
+    add_options(parser, Options, *(group for group in GROUPS if group not in (BILL, RUN)))
+    add_options(parser, Switches, BILL)
+    add_options(parser, Options, BILL)
+    add_options(parser, Options, RUN, without=["progress"])
+    add_options(parser, Switches, RUN, without=["verbose"])
+    add_options(parser, Options, RUN)
+    add_options(parser, Switches, RUN)
     return execute
-
-
-def _add_selection_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("which questions, and how often")
-    group.add_argument("--limit", type=int, metavar="N", help="the first N samples")
-    group.add_argument("--ids", action="append", default=[], metavar="ID,…", help="these samples, or @file")
-    group.add_argument(
-        "--where",
-        action="append",
-        default=[],
-        metavar="FIELD=VALUE",
-        help="e.g. category=map (or =map,chart)",
-    )
-    group.add_argument("--trials", "--epochs", "--repeats", type=int, metavar="K", help="ask each K times")
-    group.add_argument(
-        "--separate-trials",
-        action="store_true",
-        default=None,
-        help="one request a trial (default: one for all trials, where the endpoint gives several answers)",
-    )
-
-
-def _add_picture_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the pictures")
-    group.add_argument(
-        "--max-pixels", type=int, metavar="N", help="shrink larger pictures (default: as they are)"
-    )
-    group.add_argument("--max-side", type=int, metavar="N", help="the same by the longer side, in pixels")
-    group.add_argument(
-        "--jpeg-quality",
-        type=int,
-        metavar="Q",
-        help="encode every picture again, as JPEG of this quality (default: the original bytes)",
-    )
-    group.add_argument(
-        "--pass-urls",
-        action="store_true",
-        default=None,
-        help="hand addresses of pictures to the model, which fetches them itself",
-    )
-
-
-def _add_run_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the run")
-    group.add_argument(
-        "--out", "--work-dir", "--log-dir", metavar="DIR", help="where run folders are kept (default: runs)"
-    )
-    group.add_argument("--fresh", action="store_true", default=None, help="start over instead of resuming")
-    group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
-    group.add_argument("-v", "--verbose", action="store_true", help="say which parts were chosen, and why")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -185,7 +137,7 @@ def _asked(
     """Sources, models and options, from the flags and a configuration."""
     sources: list[str] = [*args.sources, *args.data]
     models: list[str | Choice] = list(args.models)
-    options = options_of(args)
+    options = given_options(Options, args)
     if config is not None:
         of_file, options = config.under(options)
         sources, models = list(config.sources), models or [*of_file]

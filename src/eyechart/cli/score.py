@@ -6,27 +6,20 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.cli.flags import (
-    add_benchmark_flags,
-    add_bill_flags,
-    add_data_flags,
-    add_pace_flags,
-    add_verdict_flags,
-)
 from eyechart.console import (
     changes_table,
     find_run,
     load_dotenv,
     note,
-    options_of,
     print_json,
     print_rich,
     remark,
     tell,
 )
 from eyechart.errors import EyechartError, UsageError
+from eyechart.option import add_option, add_options, given_options, names_in
 from eyechart.registry import Execute, command
-from eyechart.run.options import VERDICT_OPTIONS
+from eyechart.run.options import BENCHMARK, BILL, DATA, PACE, VERDICT, VERDICT_OPTIONS, Options
 from eyechart.types import JudgedScorer
 
 if TYPE_CHECKING:
@@ -45,9 +38,8 @@ InfoChartQA's model_response.json. A file that brings its questions and answers 
 --benchmark.
 """
 
-_HOW_A_JUDGE_IS_ASKED = (
-    "concurrency", "adaptive", "retries", "give_up_after", "max_cost", "max_total_tokens", "prices", "cache",
-)  # fmt: skip
+_RATES = ("rpm", "tpm")  # which are not the judge's
+_HOW_A_JUDGE_IS_ASKED = tuple(name for name in names_in(Options, PACE, BILL) if name not in _RATES)
 
 
 @command(
@@ -72,17 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     )
     parser.add_argument("--out", metavar="DIR", help="where run folders are kept (default: runs)")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
-    parser.add_argument(
-        "--circular",
-        action="store_true",
-        default=None,
-        help="the replies answer every rotation of the options",
-    )
-    add_verdict_flags(parser)
-    add_pace_flags(parser, with_rates=False)
-    add_bill_flags(parser, with_dry_run=False)
-    add_benchmark_flags(parser)
-    add_data_flags(parser)
+    add_option(parser, Options, "circular", help="the replies answer every rotation of the options")
+    add_options(parser, Options, VERDICT, PACE, BILL, BENCHMARK, DATA, without=_RATES)
     return execute
 
 
@@ -94,11 +77,10 @@ def execute(args: argparse.Namespace) -> int:
         return _score_file(args)
     if args.run is None:
         raise UsageError("nothing to score", hint="give a run folder, or --benchmark NAME --replies FILE")
-    from eyechart.run.options import Options
     from eyechart.run.rescore import rescore
 
     load_dotenv()
-    said = options_of(args)
+    said = given_options(Options, args)
     if stray := sorted(set(said) - {*VERDICT_OPTIONS, *_HOW_A_JUDGE_IS_ASKED}):
         raise UsageError(
             f"{', '.join(stray)}: a run that is scored again has its questions already",
@@ -129,7 +111,6 @@ def _refuse_without_effect(said: Mapping[str, Any], *, is_file: bool) -> None:
 
 
 def _score_file(args: argparse.Namespace) -> int:
-    from eyechart.run.options import Options
     from eyechart.run.replies import score_replies
 
     if not args.replies:
@@ -141,7 +122,7 @@ def _score_file(args: argparse.Namespace) -> int:
         hint = f"if it holds the questions: --benchmark {args.run}" if not args.benchmark else "leave one out"
         raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint=hint)
     load_dotenv()
-    said = options_of(args)
+    said = given_options(Options, args)
     _refuse_without_effect(said, is_file=True)
     done = score_replies(args.benchmark, args.replies, Options.of(said))
     tell([done], as_json=args.json)

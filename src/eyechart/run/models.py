@@ -13,6 +13,7 @@ from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.model.specs import nested_parameters
+from eyechart.option import file_keys
 from eyechart.run.options import Options
 
 # The options of a run that a model can have for itself. Any other name is a parameter of the model.
@@ -20,8 +21,6 @@ OWN_OPTIONS = frozenset({
     "base_url", "endpoint_name", "api_key", "api_key_env", "temperature", "max_tokens", "seed", "params",
     "timeout_s", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "prices",
 })  # fmt: skip
-ALIASES = {"param": "params", "timeout": "timeout_s", "max_connections": "concurrency",
-           "api_nproc": "concurrency"}  # fmt: skip
 _OF_AN_ENDPOINT = ("base_url", "endpoint_name", "api_key", "api_key_env")
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)  # names may hold an @: never before such an address
 _SETTING = re.compile(r",(?=[A-Za-z_][\w.]*=)")
@@ -77,9 +76,15 @@ def read_model(given: str | Mapping[str, Any] | object) -> Choice:
                 f"{model}: a key does not belong into a model's name",
                 hint="api_key_env=NAME names the environment variable that holds it",
             )
-        is_option = ALIASES.get(name, name) in Options.__dataclass_fields__
+        is_option = _option(name) in Options.__dataclass_fields__
         _merged(own if is_option else params, {name: value}, model)
     return Choice(model, _own({**own, **nested_parameters(params, who=model)}, model))
+
+
+def _option(name: str) -> str:
+    """The option of a model that a name means; flags count as well: timeout, max_connections."""
+    key = file_keys(Options).get(name)
+    return key.option if key and key.option in OWN_OPTIONS and not key.is_inverted else name
 
 
 def _own(settings: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -87,7 +92,7 @@ def _own(settings: Mapping[str, Any], model: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     params: dict[str, Any] = {}
     for name, value in settings.items():
-        option = ALIASES.get(name, name)
+        option = _option(name)
         if option == "params" and isinstance(value, Mapping):
             _merged(params, value, model)
         elif option in OWN_OPTIONS:

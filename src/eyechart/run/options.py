@@ -4,103 +4,338 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.errors import UsageError
+from eyechart.option import (
+    check_limits,
+    declared_options,
+    names_in,
+    option,
+    read_columns,
+    read_ids,
+    read_pairs,
+)
 from eyechart.types import ModelSettings
 
-# The options that decide how a reply is scored, and nothing else.
-VERDICT_OPTIONS = (
-    "scorer", "also_scorers", "judge", "judge_base_url", "judge_endpoint_name", "judge_api_key",
-    "judge_api_key_env", "judge_params", "judge_prompts",
-)  # fmt: skip
+# The headings under which `--help` shows the options.
+MODEL = "the model"
+BENCHMARK = "the benchmark"
+DATA = "the data"
+SELECTION = "which questions, and how often"
+QUESTION = "the question"
+PICTURES = "the pictures"
+VERDICT = "the verdict"
+PACE = "the pace"
+BILL = "the bill"
+RUN = "the run"
+GROUPS = (MODEL, BENCHMARK, DATA, SELECTION, QUESTION, PICTURES, VERDICT, PACE, BILL, RUN)
 # The options that decide which samples a source has, and what is in them.
 LOADING_OPTIONS = frozenset({
     "read_as", "settings", "format", "fields", "encoding", "cells", "image_root", "allow_urls", "limit",
     "ids", "where", "circular",
 })  # fmt: skip
 
-_AT_MOST = {
-    "concurrency": 65_535,  # more ports than that no machine has; each place takes memory
-    "trials": 100_000,
-    "jpeg_quality": 100,
-}
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text",
           "array": "a list", "object": "names with values"}  # fmt: skip
+
+
+def read_parameters(given: Sequence[str], flag: str = "--param") -> dict[str, Any]:
+    """Turn ``NAME=VALUE`` texts into parameters; values are JSON where they can be, text otherwise.
+
+    >>> read_parameters(["top_p=0.9", "stop=###", "extra_body.skip=true"])
+    {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
+    """
+    from eyechart.model.specs import nested_parameters
+
+    return nested_parameters(read_pairs(given, flag), who=flag)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Everything that can be said about a run besides its source and its model.
 
-    The command line, a configuration file and `run()` all speak these names.
+    The command line, a configuration file and `run()` all speak these names. An option is added by one entry
+    here (see `eyechart.option`), in the place where the help shows it.
     """
 
-    # the model
-    base_url: str | tuple[str, ...] | None = None  # several: the requests are spread over them
-    endpoint_name: str | None = None  # what is asked there is known by this name, not by the address
-    api_key: str | None = field(default=None, repr=False)
-    api_key_env: str | None = None  # the environment variable that holds the key
-    temperature: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
-    params: dict[str, Any] = field(default_factory=dict)  # further parameters of the model
-    # the benchmark
-    read_as: str | None = None  # the benchmark whose file the source is
-    settings: dict[str, Any] = field(default_factory=dict)  # the benchmark's own options
-    parity: bool = False  # ask and score as the benchmark's authors do
-    # the data
-    format: Literal["tsv", "csv", "jsonl", "json", "parquet"] | None = None
-    fields: dict[str, str | tuple[str, ...]] = field(default_factory=dict)
-    encoding: str | None = None
-    cells: Literal["text", "pandas"] | None = None  # text, unless the benchmark has another habit
-    image_root: str | None = None
-    allow_urls: bool = True
-    allow_private_urls: bool = False
-    limit: int | None = None
-    ids: tuple[str, ...] = ()
-    where: dict[str, str] = field(default_factory=dict)
-    # the question
-    input: Literal["image", "any", "none"] = "image"  # any: rows without an image are asked as text
-    system: str | None = None
-    prompt_template: str | None = None  # a file of that name, or the template itself
-    max_pixels: int | None = None
-    max_side: int | None = None  # of a picture, in pixels
-    jpeg_quality: int | None = None  # encode every picture again, as JPEG of this quality
-    pass_urls: bool = False  # hand addresses of pictures to the model, which fetches them itself
-    circular: bool = False  # ask every rotation of the options
-    trials: int = 1
-    separate_trials: bool = False  # one request a trial, even where the endpoint takes several
-    # the verdict
-    scorer: str | None = None
-    also_scorers: tuple[str, ...] = ()  # further verdicts, shown beside
-    judge: str | None = None
-    judge_base_url: str | tuple[str, ...] | None = None
-    judge_endpoint_name: str | None = None
-    judge_api_key: str | None = field(default=None, repr=False)
-    judge_api_key_env: str | None = None
-    judge_params: dict[str, Any] = field(default_factory=dict)
-    judge_prompts: str | None = None  # a file with the judge's wording
-    # the engine
-    concurrency: int = 64  # at most; fewer where the endpoint asks for mercy
-    adaptive: bool = True
-    rpm: float | None = None  # requests a minute, at most
-    tpm: float | None = None  # tokens a minute, at most
-    timeout_s: float = 600.0
-    retries: int = 5
-    give_up_after: int = 8  # failures in a row, without an answer between them
-    cache: bool = True  # the replies that all runs share, wherever their folders are
-    # the bill
-    prices: str | None = None  # a file of prices, or input=2.5,output=10 in USD a million tokens
-    max_cost: float | None = None  # in USD, the judge and earlier starts included
-    max_total_tokens: int | None = None
-    # the run
-    out: str = "runs"
-    fresh: bool = False
-    progress: bool = True
+    base_url: str | tuple[str, ...] | None = option(
+        None,
+        group=MODEL,
+        metavar="URL",
+        help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: the requests of one "
+        "model are spread over several, several models and as many addresses are pairs in order "
+        "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own)",
+    )
+    endpoint_name: str | None = option(
+        None,
+        group=MODEL,
+        metavar="NAME",
+        help="stands in for the address in the run's identity: the same model at another port or node then "
+        "continues its runs (default: the address)",
+    )
+    api_key: str | None = option(
+        None,
+        group=MODEL,
+        metavar="KEY",
+        help="default: $OPENAI_API_KEY; never written anywhere",
+        is_secret=True,
+    )
+    api_key_env: str | None = option(
+        None, group=MODEL, metavar="NAME", help="the environment variable that holds the key"
+    )
+    temperature: float | None = option(
+        None, group=MODEL, metavar="T", help="default: as the endpoint decides"
+    )
+    max_tokens: int | None = option(None, group=MODEL, metavar="N", help="default: as the endpoint decides")
+    seed: int | None = option(
+        None, group=MODEL, metavar="N", help="handed to the model; baselines guess by it"
+    )
+    params: dict[str, Any] = option(
+        dict,
+        "--param",
+        group=MODEL,
+        metavar="NAME=VALUE",
+        parse=read_parameters,
+        help="any further parameter, e.g. top_p=0.9; extra_body.NAME=VALUE for what only your server knows",
+    )
+    timeout_s: float = option(
+        600.0, "--timeout", group=MODEL, metavar="S", above=0, help="for one try (default: 600)"
+    )
+
+    read_as: str | None = option(
+        None,
+        "--as",
+        group=BENCHMARK,
+        metavar="NAME",
+        help="the benchmark whose file SOURCE is, e.g. infochartqa; plain: a file like any other "
+        "(default: by a published name, else plain)",
+    )
+    settings: dict[str, Any] = option(
+        dict,
+        "--set",
+        group=BENCHMARK,
+        metavar="NAME=VALUE",
+        parse=read_pairs,
+        help="an option of the benchmark's own: see eyechart data show NAME",
+    )
+    parity: bool = option(
+        False,
+        group=BENCHMARK,
+        help="ask and score exactly as the benchmark's authors do, down to the encoding of pictures",
+    )
+
+    format: Literal["tsv", "csv", "jsonl", "json", "parquet"] | None = option(
+        None, group=DATA, help="default: detected"
+    )
+    fields: dict[str, str | tuple[str, ...]] = option(
+        dict,
+        "--field",
+        group=DATA,
+        metavar="FIELD=COLUMN",
+        parse=read_columns,
+        help="which column holds a field, e.g. question=ask; image=left,right: two images in each row",
+    )
+    encoding: str | None = option(None, group=DATA, metavar="NAME", help="e.g. gbk (default: utf-8)")
+    cells: Literal["text", "pandas"] | None = option(  # text, unless the benchmark says otherwise
+        None,
+        group=DATA,
+        help="text: cells as they stand in the file (default); pandas: as pandas would read them, where an "
+        'official number depends on it ("None" is missing, "007" is 7)',
+    )
+    image_root: str | None = option(
+        None,
+        group=DATA,
+        metavar="DIR",
+        is_path=True,
+        help="where relative image paths start, besides the file",
+    )
+    allow_urls: bool = option(
+        True,
+        "--no-urls",
+        group=DATA,
+        help="do not fetch pictures from web addresses (default: fetched once, then kept)",
+    )
+    allow_private_urls: bool = option(
+        False, group=DATA, help="let image URLs reach private addresses (default: refused)"
+    )
+
+    limit: int | None = option(None, group=SELECTION, metavar="N", at_least=1, help="the first N samples")
+    ids: tuple[str, ...] = option(
+        (), group=SELECTION, metavar="ID,…", parse=read_ids, help="these samples, or @file"
+    )
+    where: dict[str, str] = option(
+        dict,
+        group=SELECTION,
+        metavar="FIELD=VALUE",
+        parse=read_pairs,
+        help="e.g. category=map (or =map,chart)",
+    )
+    trials: int = option(
+        1,
+        "--trials",
+        "--epochs",
+        "--repeats",
+        group=SELECTION,
+        metavar="K",
+        at_least=1,
+        at_most=100_000,
+        help="ask each K times",
+    )
+    separate_trials: bool = option(
+        False,
+        group=SELECTION,
+        help="one request a trial (default: one for all trials, where the endpoint gives several answers)",
+    )
+
+    input: Literal["image", "any", "none"] = option(
+        "image",
+        group=QUESTION,
+        help="image (default): a row without an image fails where others have one; any: it is asked as text; "
+        "none: all rows are asked as text, without images",
+    )
+    system: str | None = option(
+        None, group=QUESTION, metavar="TEXT", help="a system message before the question"
+    )
+    prompt_template: str | None = option(
+        None,
+        group=QUESTION,
+        metavar="FILE|TEXT",
+        is_path=True,
+        help="your own prompt: Jinja over question, options, hint, category, ... (see docs/prompts.md)",
+    )
+    circular: bool = option(
+        False,
+        group=QUESTION,
+        help="CircularEval: ask every rotation of the options; a question counts if all are right",
+    )
+
+    max_pixels: int | None = option(
+        None, group=PICTURES, metavar="N", at_least=1, help="shrink larger pictures (default: as they are)"
+    )
+    max_side: int | None = option(
+        None, group=PICTURES, metavar="N", at_least=1, help="the same by the longer side, in pixels"
+    )
+    jpeg_quality: int | None = option(
+        None,
+        group=PICTURES,
+        metavar="Q",
+        at_least=1,
+        at_most=100,
+        help="encode every picture again, as JPEG of this quality (default: the original bytes)",
+    )
+    pass_urls: bool = option(
+        False, group=PICTURES, help="hand addresses of pictures to the model, which fetches them itself"
+    )
+
+    scorer: str | None = option(None, group=VERDICT, metavar="NAME", help="see: eyechart score --list")
+    also_scorers: tuple[str, ...] = option(
+        (),
+        "--also-scorer",
+        group=VERDICT,
+        metavar="NAME",
+        help="a further scorer, whose score is shown beside; repeatable",
+    )
+    judge: str | None = option(
+        None, group=VERDICT, metavar="MODEL", help="a model that reads what rules cannot"
+    )
+    judge_base_url: str | tuple[str, ...] | None = option(
+        None,
+        group=VERDICT,
+        metavar="URL",
+        help="where the judge is served; repeatable (default: $OPENAI_BASE_URL, or OpenAI's own)",
+    )
+    judge_endpoint_name: str | None = option(
+        None, group=VERDICT, metavar="NAME", help="as --endpoint-name, of the judge"
+    )
+    judge_api_key: str | None = option(
+        None,
+        group=VERDICT,
+        metavar="KEY",
+        help="default: $OPENAI_API_KEY; never written anywhere",
+        is_secret=True,
+    )
+    judge_api_key_env: str | None = option(
+        None, group=VERDICT, metavar="NAME", help="the environment variable that holds it"
+    )
+    judge_params: dict[str, Any] = option(
+        dict,
+        "--judge-param",
+        group=VERDICT,
+        metavar="NAME=VALUE",
+        parse=read_parameters,
+        help="a parameter of the judge, e.g. temperature=0",
+    )
+    judge_prompts: str | None = option(
+        None,
+        group=VERDICT,
+        metavar="FILE",
+        is_path=True,
+        help="your own wording for the judge (see docs/scoring.md)",
+    )
+
+    concurrency: int = option(
+        64,
+        "--concurrency",
+        "--max-connections",
+        "--api-nproc",
+        group=PACE,
+        metavar="N",
+        at_least=1,
+        at_most=65_535,  # more ports than that no machine has; each place takes memory
+        help="requests in flight at once, at most: fewer while the endpoint is overloaded (default: 64)",
+    )
+    adaptive: bool = option(
+        True, "--no-adapt", group=PACE, help="keep to --concurrency whatever the endpoint says"
+    )
+    rpm: float | None = option(None, group=PACE, metavar="N", above=0, help="requests a minute, at most")
+    tpm: float | None = option(None, group=PACE, metavar="N", above=0, help="tokens a minute, at most")
+    retries: int = option(
+        5, group=PACE, metavar="N", at_least=0, help="further tries of a failed request (default: 5)"
+    )
+    give_up_after: int = option(
+        8,
+        group=PACE,
+        metavar="N",
+        at_least=1,
+        help="stop after N failures in a row, without an answer between them (default: 8)",
+    )
+
+    max_cost: float | None = option(
+        None, group=BILL, metavar="USD", above=0, help="stop before more is spent, the judge included"
+    )
+    max_total_tokens: int | None = option(
+        None, group=BILL, metavar="N", at_least=1, help="stop before more are used, the judge's included"
+    )
+    prices: str | None = option(
+        None,
+        group=BILL,
+        metavar="FILE|TEXT",
+        is_path=True,
+        help="your own prices: a file (see docs/cost.md), or input=2.5,output=10 in USD a million tokens",
+    )
+    cache: bool = option(
+        True,
+        "--no-cache",
+        group=BILL,
+        help="do not use the cache of replies that all runs share (--fresh asks everything anew)",
+    )
+
+    out: str = option(
+        "runs",
+        "--out",
+        "--work-dir",
+        "--log-dir",
+        group=RUN,
+        metavar="DIR",
+        is_path=True,
+        help="where run folders are kept (default: runs)",
+    )
+    fresh: bool = option(False, group=RUN, help="start over instead of resuming")
+    progress: bool = option(True, "-q", "--quiet", group=RUN, help="no progress line")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
@@ -111,9 +346,9 @@ class Options:
 
         refuse_unknown(set(given), set(cls.__dataclass_fields__), who="a run")
         plain = {name: value for name, value in given.items() if value is not None}
-        for name in ("out", "image_root", "prompt_template", "judge_prompts", "prices"):
-            if isinstance(plain.get(name), Path):
-                plain[name] = str(plain[name])
+        for name, value in plain.items():
+            if isinstance(value, Path) and declared_options(cls)[name].is_path:
+                plain[name] = str(value)
         if "judge" in plain:
             from eyechart.run.models import judge_options
 
@@ -137,29 +372,7 @@ class Options:
 
     def check(self) -> None:
         """Refuse numbers that cannot be meant, and addresses that would carry a password to disk."""
-        at_least: dict[str, float] = {
-            "limit": 1,
-            "trials": 1,
-            "concurrency": 1,
-            "retries": 0,
-            "give_up_after": 1,
-            "max_total_tokens": 1,
-            "max_pixels": 1,
-            "max_side": 1,
-            "jpeg_quality": 1,
-        }
-        for name, least in at_least.items():
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"{name} is {value}, but must be at least {least:g}")
-        for name, most in _AT_MOST.items():
-            value = getattr(self, name)
-            if value is not None and value > most:
-                raise UsageError(f"{name} is {value:,}, but must be at most {most:,}")
-        for name in ("timeout_s", "rpm", "tpm", "max_cost"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:  # which is so of nan as well
-                raise UsageError(f"{name} is {value:g}, but must be more than 0")
+        check_limits(self)
         given = (self.base_url, self.judge_base_url)
         several = [one for each in given for one in (each if isinstance(each, tuple) else (each,))]
         for address in (*several, self.endpoint_name, self.judge_endpoint_name):
@@ -219,7 +432,7 @@ class Options:
 
     def judging(self) -> dict[str, Any]:
         """What was said about a judge."""
-        names = VERDICT_OPTIONS[2:]
+        names = [name for name in VERDICT_OPTIONS if name.startswith("judge")]
         return {name: value for name in names if (value := getattr(self, name))}
 
     def asking(self) -> dict[str, Any]:
@@ -245,6 +458,10 @@ class Options:
         """Which samples are meant, if not all."""
         chosen = {"limit": self.limit, "ids": list(self.ids), "where": dict(self.where)}
         return {name: value for name, value in chosen.items() if value}
+
+
+# The options that decide how a reply is scored, and nothing else.
+VERDICT_OPTIONS = names_in(Options, VERDICT)
 
 
 def _key_in(option: str, variable: str | None) -> str | None:

@@ -1,0 +1,261 @@
+"""An option is declared once: a field of a frozen dataclass that carries its flag, group and help.
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Options:
+        limit: int | None = option(None, group="the questions", metavar="N", help="the first N samples")
+
+The rest follows: ``--limit N`` on the command line (`add_options`, `given_options`), ``limit`` in a
+configuration file (`file_keys`), the keyword in Python, and limits of numbers (`check_limits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from eyechart.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+_KEY = "option"
+Parse = Callable[[Sequence[str], str], Any]  # texts and the flag that they stand behind, to a value
+
+
+def option(
+    default: Any,
+    *flags: str,
+    help: str,
+    group: str,
+    metavar: str | None = None,
+    parse: Parse | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    above: float | None = None,
+    is_path: bool = False,
+    is_secret: bool = False,
+    separator: str = "-",
+) -> Any:
+    """Declare a field as an option.
+
+    `default`: the value, or a type that makes one (``dict``). `flags`: where they are not ``--name-of-field``;
+    a flag of an option that is on by default switches it off (``--no-cache``). `group`: the heading in the help.
+    `parse`: from the texts of a repeatable flag to the value. The kind of value, choices and whether the flag
+    is repeatable come from the field's type. `is_secret`: not shown by `repr`. `separator`: of the words in
+    the flag.
+    """
+    told = {
+        "help": help, "group": group, "metavar": metavar, "parse": parse, "at_least": at_least,
+        "at_most": at_most, "above": above, "is_path": is_path,
+    }  # fmt: skip
+    metadata = {_KEY: (flags, separator, told)}
+    if isinstance(default, type):
+        return field(default_factory=default, repr=not is_secret, metadata=metadata)
+    return field(default=default, repr=not is_secret, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """What was declared of a field."""
+
+    name: str
+    default: Any
+    kind: type  # int, float, bool or str
+    choices: tuple[str, ...]
+    is_repeatable: bool
+    flags: tuple[str, ...]
+    help: str
+    group: str
+    metavar: str | None
+    parse: Parse | None
+    at_least: float | None
+    at_most: float | None
+    above: float | None
+    is_path: bool
+
+    @property
+    def flag(self) -> str:
+        """Its flag, as texts name it."""
+        return next(flag for flag in self.flags if flag.startswith("--"))
+
+    @property
+    def is_switched_off(self) -> bool:
+        """Whether it is on by default, so that its flag says no."""
+        return self.default is True
+
+    def add_to(self, parser: Any, *more_flags: str, **changes: Any) -> None:
+        """Declare the flag to argparse. What is not given is None there: defaults are those of the fields."""
+        told: dict[str, Any] = {"dest": self.name, "default": None, "help": self.help}
+        if self.kind is bool:
+            told["action"] = "store_false" if self.is_switched_off else "store_true"
+        else:
+            told |= {"metavar": self.metavar, "choices": self.choices or None}
+            told |= {"type": self.kind} if self.kind is not str else {}
+            told |= {"action": "append"} if self.is_repeatable else {}
+        parser.add_argument(*self.flags, *more_flags, **told | changes)
+
+
+_declared: dict[type, Mapping[str, Option]] = {}
+
+
+def declared_options(cls: type) -> Mapping[str, Option]:
+    """The options that the fields of a class declare, by name and in their order."""
+    if cls not in _declared:
+        types = get_type_hints(cls)
+        told = ((one, *one.metadata[_KEY]) for one in fields(cls) if _KEY in one.metadata)
+        _declared[cls] = {
+            one.name: Option(
+                **{**declared, **_read_type(types[one.name])},
+                name=one.name,
+                flags=flags or (f"--{one.name.replace('_', separator)}",),
+                default=one.default_factory() if one.default_factory is not MISSING else one.default,
+            )
+            for one, flags, separator, declared in told
+        }
+    return _declared[cls]
+
+
+def names_in(cls: type, *groups: str) -> tuple[str, ...]:
+    """The names of the options in some groups, in the order of the fields."""
+    told = ((one.name, one.metadata[_KEY][-1]) for one in fields(cls) if _KEY in one.metadata)
+    return tuple(name for name, declared in told if declared["group"] in groups)
+
+
+def _read_type(annotation: Any) -> dict[str, Any]:
+    """The kind of value that a type takes from the command line.
+
+    >>> _read_type(int | None), _read_type(tuple[str, ...])["is_repeatable"]
+    ({'kind': <class 'int'>, 'choices': (), 'is_repeatable': False}, True)
+    """
+    is_union = get_origin(annotation) in (Union, UnionType)
+    parts = get_args(annotation) if is_union else (annotation,)
+    choices = next((get_args(one) for one in parts if get_origin(one) is Literal), ())
+    is_repeatable = any(get_origin(one) in (tuple, dict) for one in parts)
+    kind = next((one for one in parts if one in (int, float, bool)), str)
+    return {"kind": kind, "choices": choices, "is_repeatable": is_repeatable}
+
+
+def add_options(parser: ArgumentParser, cls: type, *groups: str, without: Collection[str] = ()) -> None:
+    """Declare the flags of some groups of options, in this order; of all groups where none is named."""
+    options = declared_options(cls).values()
+    for title in groups or dict.fromkeys(one.group for one in options):
+        group = _find_group(parser, title)
+        there = {action.dest for action in parser._actions}
+        for one in options:
+            if one.group == title and one.name not in {*without, *there}:
+                one.add_to(group)
+
+
+def _find_group(parser: ArgumentParser, title: str) -> Any:
+    known = (group for group in parser._action_groups if group.title == title)
+    return next(known, None) or parser.add_argument_group(title)
+
+
+def add_option(parser: Any, cls: type, name: str, *more_flags: str, **changes: Any) -> None:
+    """Declare the flag of one option, here with `more_flags` or, say, another `help`."""
+    declared_options(cls)[name].add_to(parser, *more_flags, **changes)
+
+
+def given_options(cls: type, args: Namespace) -> dict[str, Any]:
+    """The options that flags name; what was not given is left to the defaults."""
+    found = {}
+    for one in declared_options(cls).values():
+        value = getattr(args, one.name, None)
+        if value is not None and one.parse is not None:
+            value = one.parse(value, one.flag)
+        if value not in (None, {}, []):
+            found[one.name] = value
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class FileKey:
+    """What a name in a configuration file means."""
+
+    option: str
+    is_inverted: bool = False  # as the flag that it is called after: no_cache, quiet
+
+
+def file_keys(cls: type) -> dict[str, FileKey]:
+    """The names that a configuration file may use: those of the options, and of their flags."""
+    found = {}
+    for one in declared_options(cls).values():
+        for flag in one.flags:
+            if flag.startswith("--"):
+                found[flag[2:].replace("-", "_")] = FileKey(one.name, one.is_switched_off)
+        found[one.name] = FileKey(one.name)
+    return found
+
+
+def check_limits(options: Any) -> None:
+    """Refuse numbers that are outside of what was declared."""
+    for name, one in declared_options(type(options)).items():
+        value = getattr(options, name)
+        if value is None:
+            continue
+        if one.at_least is not None and value < one.at_least:
+            raise UsageError(f"{name} is {value}, but must be at least {one.at_least:g}")
+        if one.at_most is not None and value > one.at_most:
+            raise UsageError(f"{name} is {value:,}, but must be at most {one.at_most:,}")
+        if one.above is not None and not value > one.above:  # which is so of nan as well
+            raise UsageError(f"{name} is {value:g}, but must be more than {one.above:g}")
+
+
+# -- How the texts of repeatable flags become values.
+
+
+def read_pairs(given: Sequence[str], flag: str) -> dict[str, str]:
+    """Turn ``NAME=VALUE`` texts into a mapping.
+
+    >>> read_pairs(["category=map", "split=dev"], "--where")
+    {'category': 'map', 'split': 'dev'}
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{flag} {text!r} is not of the form NAME=VALUE")
+        if name.strip() in found:
+            either = f"one of several values: {flag} {name}={found[name.strip()]},{value}"
+            hint = either if flag == "--where" else "leave one of them out"
+            raise UsageError(f"{flag} {name.strip()}=... is given twice", hint=hint)
+        found[name.strip()] = value
+    return found
+
+
+def read_columns(given: Sequence[str], flag: str = "--field") -> dict[str, str | list[str]]:
+    """Turn ``FIELD=COLUMN`` texts into a mapping; a field that is named again has several columns.
+
+    >>> read_columns(["question=ask", "image=left", "image=right"])
+    {'question': 'ask', 'image': ['left', 'right']}
+    """
+    found: dict[str, str | list[str]] = {}
+    for text in given:
+        for name, column in read_pairs([text], flag).items():
+            before = found.get(name)
+            found[name] = (
+                column if before is None else [*([before] if isinstance(before, str) else before), column]
+            )
+    return found
+
+
+def read_ids(given: Sequence[str], flag: str = "--ids") -> list[str]:
+    """Ids from ``a,b,c`` or from ``@file`` with one id a line.
+
+    >>> read_ids(["1,2", "7"])
+    ['1', '2', '7']
+    """
+    ids: list[str] = []
+    for text in given:
+        if text.startswith("@"):
+            try:
+                lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+            except (OSError, UnicodeDecodeError) as err:
+                raise UsageError(f"{flag} {text}: the file cannot be read: {err}") from err
+            ids.extend(line.strip() for line in lines if line.strip())
+        else:
+            ids.extend(part.strip() for part in text.split(",") if part.strip())
+    return ids
