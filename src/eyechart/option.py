@@ -41,8 +41,8 @@ def option(
 ) -> Any:
     """Declare a field as an option.
 
-    `default`: the value, or a type that makes one (``dict``). `flags`: where not ``--name-of-field``; the flag
-    of an option that is on by default switches it off (``--no-cache``). `group`: the heading in the help.
+    `default`: the value, or a type that makes one (``dict``). `flags`: where not ``--name-of-field``; the
+    flag of an option that is on by default switches it off (``--no-cache``). `group`: the heading in help.
     `parse`: from the texts of a repeatable flag to the value. The kind of value, choices and whether the flag
     is repeatable come from the field's type. `is_secret`: not shown by `repr`. `separator`: of the words in
     the flag.
