@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.model.baseline.ask import read_question
-from eyechart.model.baseline.colours import likeness, name_colour
+from eyechart.model.baseline.colours import compare_colours, name_colour
 from eyechart.model.baseline.options import match_option
 
 
@@ -76,6 +76,6 @@ def test_colour_names(rgb: tuple[int, int, int], name: str) -> None:
 
 
 def test_likeness() -> None:
-    assert likeness("teal", "teal") == 0
-    assert 0 < likeness("teal", "blue") < likeness("teal", "green")
-    assert likeness("red", "green") == -1
+    assert compare_colours("teal", "teal") == 0
+    assert 0 < compare_colours("teal", "blue") < compare_colours("teal", "green")
+    assert compare_colours("red", "green") == -1

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from eyechart.model.baseline.regions import find_patches, label
+from eyechart.model.baseline.regions import find_patches, label_areas
 
 
 def label_slowly(grid: list[list[int]]) -> list[list[int]]:
@@ -38,7 +38,7 @@ def grids(draw: st.DrawFn) -> list[list[int]]:
 @pytest.mark.slow
 @given(grid=grids())
 def test_label_agrees_with_flood_fill(grid: list[list[int]]) -> None:
-    assert label(np.array(grid, dtype=np.int32)).tolist() == label_slowly(grid)
+    assert label_areas(np.array(grid, dtype=np.int32)).tolist() == label_slowly(grid)
 
 
 def test_patches_of_a_drawing() -> None:

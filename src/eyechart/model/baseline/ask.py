@@ -76,10 +76,10 @@ class Question:
     tokens: tuple[str, ...] = ()
 
 
-def words_of(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     """The words, in small letters.
 
-    >>> words_of("What's the Bus's colour?")
+    >>> split_words("What's the Bus's colour?")
     ("what's", 'the', "bus's", 'colour')
     """
     return tuple(word.casefold() for word in _WORD.findall(text))
@@ -100,7 +100,7 @@ def stem(word: str) -> str:
 
 def read_phrase(text: str) -> Phrase:
     """Take a description apart."""
-    words = words_of(text)
+    words = split_words(text)
     extreme = next((1 if word in _MOST else -1 for word in words if word in _MOST | _LEAST), 0)
     rank = next((_RANKS[word] for word in words if word in _RANKS), 1)
     if rank > 1 and not extreme:
@@ -108,8 +108,8 @@ def read_phrase(text: str) -> Phrase:
     return Phrase(
         text=text,
         words=words,
-        colours=tuple(dict.fromkeys(n for w in words if (n := colours.as_named(w)))),
-        shapes=tuple(dict.fromkeys(n for w in words if (n := shapes.as_named(w)))),
+        colours=tuple(dict.fromkeys(n for w in words if (n := colours.read_colour(w)))),
+        shapes=tuple(dict.fromkeys(n for w in words if (n := shapes.read_shape(w)))),
         places=tuple(name for name, pattern in _PLACES if re.search(pattern, text.casefold())),
         extreme=extreme,
         rank=rank,
@@ -139,7 +139,7 @@ def read_question(text: str) -> Question:
         asks_shape=_asks_shape(body, subject) and not asks_colour,
         asks_count=bool(re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", body)),
         asks_place=bool(re.search(r"^where|in (?:which|what) (?:part|corner|quadrant|half)", body)),
-        tokens=words_of(body),
+        tokens=split_words(body),
     )  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from eyechart.model.baseline.ask import Question
 from eyechart.model.baseline.base import Answer
 from eyechart.model.baseline.box import Box
 from eyechart.model.baseline.colours import name_colour
-from eyechart.model.baseline.facts import Fact, mentions, reason
-from eyechart.model.baseline.options import number_in
+from eyechart.model.baseline.facts import Fact, measure_mention, answer_from_facts
+from eyechart.model.baseline.options import read_number
 from eyechart.model.baseline.regions import Patch
 from eyechart.model.baseline.sight import Sight
 
@@ -29,12 +29,12 @@ def answer_from_chart(question: Question, sight: Sight, choices: Mapping[str, st
             continue
         if question.asks_colour:
             return _colour_of(question, facts)
-        return reason(question, facts, choices)
+        return answer_from_facts(question, facts, choices)
     return None
 
 
 def _colour_of(question: Question, facts: Sequence[Fact]) -> Answer | None:
-    named = [f for f in facts if max(mentions(f.label, question), mentions(f.series, question)) >= 0.5]
+    named = [f for f in facts if max(measure_mention(f.label, question), measure_mention(f.series, question)) >= 0.5]
     names = {fact.colour for fact in named if fact.colour}
     if len(names) != 1:
         return None
@@ -76,7 +76,7 @@ def _bar_facts(bars: list[Box], words: list[Box], keys: Mapping[str, str]) -> li
     if not bars:
         return []
     base, wide = bars[0].y1, bars[0].width
-    labels = _first_row([w for w in words if w.y0 > base - 3 or (w.cy > base and number_in(w.text) is None)])
+    labels = _first_row([w for w in words if w.y0 > base - 3 or (w.cy > base and read_number(w.text) is None)])
     to_value = read_axis(words, bars)
     facts = []
     for bar in bars:
@@ -85,7 +85,7 @@ def _bar_facts(bars: list[Box], words: list[Box], keys: Mapping[str, str]) -> li
         name = label.text if label is not None and is_near else ""  # a bar we cannot name still counts
         printed = _printed_value(bar, words)
         # Without a scale the height still tells which is larger, but there is no number to say.
-        value = number_in(printed) if printed else to_value(bar.y0) if to_value else base - bar.y0
+        value = read_number(printed) if printed else to_value(bar.y0) if to_value else base - bar.y0
         text = printed or (_round(value) if to_value and value is not None else "")
         series = keys.get(bar.colour, "")
         error = to_value.error if to_value and not printed else 0.0
@@ -110,7 +110,7 @@ def _printed_value(bar: Box, words: Sequence[Box]) -> str:
         size = min(word.y1 - word.y0, word.width)
         is_over = abs(word.cx - bar.cx) < bar.width / 2 + 2 and -2 < bar.y0 - word.y1 < 1.2 * size
         is_within = bar.x0 <= word.cx <= bar.x1 and bar.y0 < word.cy < bar.y1
-        if number_in(word.text) is not None and (is_over or is_within):
+        if read_number(word.text) is not None and (is_over or is_within):
             near.append((abs(bar.y0 - word.cy), word.text))
     return min(near)[1] if near else ""
 
@@ -135,7 +135,7 @@ class Axis:
 def read_axis(words: Sequence[Box], bars: Sequence[Box]) -> Axis | None:
     """The scale, from at least three numbers in a column beside the bars that lie on a line."""
     left, right = min(bar.x0 for bar in bars), max(bar.x1 for bar in bars)
-    ticks = [(w, n) for w in words if (n := number_in(w.text)) is not None and (w.cx < left or w.cx > right)]
+    ticks = [(w, n) for w in words if (n := read_number(w.text)) is not None and (w.cx < left or w.cx > right)]
     best: Axis | None = None
     most = 2
     for anchor, _ in ticks:

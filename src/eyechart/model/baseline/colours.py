@@ -64,10 +64,10 @@ def name_colour(rgb: RGB) -> str:
     return name
 
 
-def as_named(word: str) -> str | None:
+def read_colour(word: str) -> str | None:
     """The name we use for a colour word, or None.
 
-    >>> as_named("Gray"), as_named("violet"), as_named("round")
+    >>> read_colour("Gray"), read_colour("violet"), read_colour("round")
     ('grey', 'purple', None)
     """
     word = word.casefold()
@@ -75,7 +75,7 @@ def as_named(word: str) -> str | None:
     return word if word in NAMES else None
 
 
-def likeness(name: str, wanted: str) -> int:
+def compare_colours(name: str, wanted: str) -> int:
     """How well `wanted` names a colour called `name`: 0 the same, then worse; -1 not at all."""
     if name == wanted:
         return 0

@@ -55,7 +55,7 @@ def require_reader() -> None:
 
 
 @cache
-def reader_version() -> str:
+def name_reader() -> str:
     """The reader and its version: another one may read otherwise."""
     from importlib.metadata import version
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eyechart.model.baseline.ask import Question, stem, words_of
+from eyechart.model.baseline.ask import Question, stem, split_words
 from eyechart.model.baseline.base import Answer
-from eyechart.model.baseline.options import match_option, number_in, squeeze
+from eyechart.model.baseline.options import match_option, read_number, squeeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ _SMALL_WORDS = frozenset(
 )
 
 
-def mentions(label: str, question: Question) -> float:
+def measure_mention(label: str, question: Question) -> float:
     """How much of a label the question says, 0 to 1.
 
     >>> from eyechart.model.baseline.ask import read_question
-    >>> mentions("Apples 1 kg", read_question("What do the apples cost?")) > 0.5
+    >>> measure_mention("Apples 1 kg", read_question("What do the apples cost?")) > 0.5
     True
     """
-    words = tuple(word for word in words_of(label) if word not in _SMALL_WORDS)
+    words = tuple(word for word in split_words(label) if word not in _SMALL_WORDS)
     if not words:
         return 0.0
     said = {stem(token) for token in question.tokens}
@@ -55,12 +55,12 @@ def mentions(label: str, question: Question) -> float:
     return min(1.0, hit / length)
 
 
-def reason(question: Question, facts: Sequence[Fact], choices: Mapping[str, str]) -> Answer | None:
+def answer_from_facts(question: Question, facts: Sequence[Fact], choices: Mapping[str, str]) -> Answer | None:
     """Answer from labelled values: the largest, the value of one, a difference, a sum, a count."""
     facts = _of_series(question, facts)
     if len({fact.series for fact in facts}) > 1:
         return _cell(question, facts, choices)
-    named = [fact for fact in facts if mentions(fact.label, question) >= 0.5]
+    named = [fact for fact in facts if measure_mention(fact.label, question) >= 0.5]
     for rule in (_compare, _combine, _count_beyond, _extreme, _value):
         answer = rule(question, facts, named, choices)
         if answer is not None:
@@ -69,14 +69,14 @@ def reason(question: Question, facts: Sequence[Fact], choices: Mapping[str, str]
 
 
 def _of_series(question: Question, facts: Sequence[Fact]) -> list[Fact]:
-    scores = {fact.series: mentions(fact.series, question) for fact in facts if fact.series}
+    scores = {fact.series: measure_mention(fact.series, question) for fact in facts if fact.series}
     best = max(scores.values(), default=0.0)
     if best < 0.5:
         return list(facts)
     return [fact for fact in facts if scores.get(fact.series, 0.0) == best]
 
 
-def _evidence(rule: str, facts: Sequence[Fact]) -> dict[str, object]:
+def _fact_evidence(rule: str, facts: Sequence[Fact]) -> dict[str, object]:
     source = facts[0].source if facts else ""
     return {"rule": rule, "read as": source, "values": [[f.label, f.series, f.text] for f in facts[:12]]}
 
@@ -85,17 +85,17 @@ def _cell(question: Question, facts: Sequence[Fact], choices: Mapping[str, str])
     """Several columns and none named: the row's one cell that can be meant, or the column of a named cell."""
     if question.subject.extreme or (question.asks_count and not choices):
         return None
-    rows = [fact for fact in facts if mentions(fact.label, question) >= 0.5]
+    rows = [fact for fact in facts if measure_mention(fact.label, question) >= 0.5]
     if "time" in question.tokens or "hour" in question.tokens or "when" in question.tokens:
         rows = [fact for fact in rows if re.fullmatch(r"\d{1,2}[:.]\d\d", fact.text)]
     if choices:
         rows = [fact for fact in rows if match_option(fact.text, choices)]
     if len(rows) == 1:
-        return Answer(rows[0].text, _evidence("the named row's fitting cell", rows))
-    cells = [fact for fact in facts if mentions(fact.text, question) >= 1]
+        return Answer(rows[0].text, _fact_evidence("the named row's fitting cell", rows))
+    cells = [fact for fact in facts if measure_mention(fact.text, question) >= 1]
     columns = {fact.series for fact in cells if not choices or match_option(fact.series, choices)}
     if len(columns) == 1 and choices:
-        return Answer(columns.pop(), _evidence("column of the named cell", cells))
+        return Answer(columns.pop(), _fact_evidence("column of the named cell", cells))
     return None
 
 
@@ -117,12 +117,12 @@ def _compare(
     ordered = sorted(_numbers(named), key=lambda item: _said_at(item[1], question))
     first, second = ordered[0][0], ordered[1][0]
     holds = (first - second) * question.subject.extreme > 0
-    return Answer("yes" if holds else "no", _evidence("compared", named))
+    return Answer("yes" if holds else "no", _fact_evidence("compared", named))
 
 
 def _said_at(fact: Fact, question: Question) -> int:
     stems = [stem(token) for token in question.tokens]
-    return min((stems.index(stem(w)) for w in words_of(fact.label) if stem(w) in stems), default=len(stems))
+    return min((stems.index(stem(w)) for w in split_words(fact.label) if stem(w) in stems), default=len(stems))
 
 
 def _combine(
@@ -132,9 +132,9 @@ def _combine(
     if len(values) < 2 or question.is_yes_no:
         return None
     if _DIFFERS.search(question.text) and len(values) == 2:
-        return Answer(_format(abs(values[0] - values[1]), named), _evidence("difference", named))
+        return Answer(_format(abs(values[0] - values[1]), named), _fact_evidence("difference", named))
     if _SUMS.search(question.text):
-        return Answer(_format(sum(values), named), _evidence("sum", named))
+        return Answer(_format(sum(values), named), _fact_evidence("sum", named))
     return None
 
 
@@ -146,7 +146,7 @@ def _count_beyond(
         return None
     limit, upward = float(match["limit"]), match["up"] is not None
     beyond = [fact for value, fact in _numbers(facts) if (value > limit if upward else value < limit)]
-    return Answer(str(len(beyond)), _evidence(f"counted those beyond {limit:g}", facts))
+    return Answer(str(len(beyond)), _fact_evidence(f"counted those beyond {limit:g}", facts))
 
 
 def _extreme(
@@ -171,7 +171,7 @@ def _extreme(
         return None
     text = fact.text if wants_value and not (choices and match_option(fact.label, choices)) else fact.label
     which = "largest" if question.subject.extreme > 0 else "smallest"
-    return Answer(text, _evidence(f"{which}, rank {rank}", [fact, *(f for _, f in ordered if f is not fact)]))
+    return Answer(text, _fact_evidence(f"{which}, rank {rank}", [fact, *(f for _, f in ordered if f is not fact)]))
 
 
 def _value(
@@ -184,12 +184,12 @@ def _value(
         or _COMBINES.search(question.text)
     ):
         return None
-    best = max((mentions(fact.label, question) for fact in named), default=0.0)
-    meant = [fact for fact in named if mentions(fact.label, question) == best]
+    best = max((measure_mention(fact.label, question) for fact in named), default=0.0)
+    meant = [fact for fact in named if measure_mention(fact.label, question) == best]
     if len(meant) == 1 and meant[0].text and (not choices or match_option(meant[0].text, choices)):
-        return Answer(meant[0].text, _evidence("the value of the named label", meant))
+        return Answer(meant[0].text, _fact_evidence("the value of the named label", meant))
     if len(meant) == 1 and choices and (near := _within_error(meant[0], choices)):
-        return Answer(near, _evidence("the one option within the error of what was measured", meant))
+        return Answer(near, _fact_evidence("the one option within the error of what was measured", meant))
     # The other way round: which label has the named value?
     valued = [
         f
@@ -197,7 +197,7 @@ def _value(
         if squeeze(f.text) in {squeeze(t) for t in question.tokens} and len(squeeze(f.text)) > 1
     ]
     if len(valued) == 1 and choices and match_option(valued[0].label, choices):
-        return Answer(valued[0].label, _evidence("the label of the named value", valued))
+        return Answer(valued[0].label, _fact_evidence("the label of the named value", valued))
     return None
 
 
@@ -207,6 +207,6 @@ def _within_error(fact: Fact, choices: Mapping[str, str]) -> str:
         return ""
     value, error = fact.value, fact.error
     near = [
-        text for text in choices.values() if (n := number_in(text)) is not None and abs(n - value) <= error
+        text for text in choices.values() if (n := read_number(text)) is not None and abs(n - value) <= error
     ]
     return near[0] if len(near) == 1 else ""

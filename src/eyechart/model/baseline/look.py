@@ -61,7 +61,7 @@ class Look(Baseline):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Without the reader of text, other answers are given."""
-        return {**super().identity, "ocr": eyes.reader_version() if self.reads else "none"}
+        return {**super().identity, "ocr": eyes.name_reader() if self.reads else "none"}
 
     async def reply(self, request: Request) -> Reply:
         """Answer one request, on a thread of our own: a picture takes up to a second or two."""

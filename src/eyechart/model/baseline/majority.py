@@ -21,10 +21,10 @@ MIN_OTHERS = 2  # a wording seen in fewer other questions says too little: use a
 OPENINGS = (4, 3, 2, 1)  # words
 
 
-def templates(question: str) -> list[str]:
+def list_wordings(question: str) -> list[str]:
     """Wordings of a question, from fine to coarse: numbers and quoted words masked, then first words.
 
-    >>> templates('What is the value of "Tea" in 2023?')[:2]
+    >>> list_wordings('What is the value of "Tea" in 2023?')[:2]
     ['what is the value of @ in #', 'what is the value…']
     """
     text = re.sub(r'"[^"]*"|“[^”]*”|‘[^’]*’|「[^」]*」', " @ ", question.casefold())
@@ -52,7 +52,7 @@ def _lesson(sample: Sample) -> _Lesson:
     # Open golds keep their spelling: to write "STOP" for "stop" would be to know one of the two.
     texts = [_fold(sample.choices.get(gold, "")) for gold in sample.golds] if sample.choices else sample.golds
     return _Lesson(
-        wordings=tuple(templates(sample.question)),
+        wordings=tuple(list_wordings(sample.question)),
         is_choice=bool(sample.choices),
         texts=tuple(dict.fromkeys(text for text in texts if text)),
         letters=tuple(dict.fromkeys(sample.golds)) if sample.choices else (),
@@ -154,7 +154,7 @@ class Majority(Baseline):
     def _most_common(
         self, sample: Sample, kind: Kind, own: list[_Lesson], allowed: set[str] | None, finest: int = 0
     ) -> Answer | None:
-        wordings = templates(sample.question)[finest:]
+        wordings = list_wordings(sample.question)[finest:]
         is_choice = bool(sample.choices)
         for wording in wordings:
             tally = self._tallies.get((is_choice, kind, wording))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from eyechart.model.baseline import colours, shapes
-from eyechart.model.baseline.ask import words_of
+from eyechart.model.baseline.ask import split_words
 
 FUZZY = 88  # of 100: two slips of the reader in a long name, none in a short one
 
@@ -20,10 +20,10 @@ def squeeze(text: str) -> str:
     return re.sub(r"(?<!\d)[.]|[.](?!\d)|[^\w.]|_", "", text.casefold())
 
 
-def number_in(text: str) -> float | None:
+def read_number(text: str) -> float | None:
     """The one number in a text; None where there is none or more than one.
 
-    >>> number_in("148 m"), number_in("1,250"), number_in("08:15"), number_in("2 of 3")
+    >>> read_number("148 m"), read_number("1,250"), read_number("08:15"), read_number("2 of 3")
     (148.0, 1250.0, None, None)
     """
     if re.search(r"\d\s*[:/]\s*\d", text):
@@ -51,21 +51,21 @@ def _same(found: str, option: str) -> bool:
 
 
 def _same_number(found: str, option: str) -> bool:
-    a, b = number_in(found), number_in(option)
+    a, b = read_number(found), read_number(option)
     return a is not None and b is not None and abs(a - b) < 1e-6
 
 
 def _same_name(found: str, option: str) -> bool:
     """The same colour or shape under another word: grey and gray, disc and circle."""
-    for as_named in (colours.as_named, shapes.as_named):
-        named = {name for word in words_of(option) if (name := as_named(word))}
+    for as_named in (colours.read_colour, shapes.read_shape):
+        named = {name for word in split_words(option) if (name := as_named(word))}
         if as_named(found) is not None and named == {as_named(found)}:
             return True
     return False
 
 
 def _one_in_the_other(found: str, option: str) -> bool:
-    a, b = set(words_of(found)), set(words_of(option))
+    a, b = set(split_words(found)), set(split_words(option))
     return bool(a and b) and (a <= b or b <= a)
 
 
@@ -78,13 +78,13 @@ def _alike(found: str, option: str) -> bool:
 
 
 def _nearest_colour(found: str, choices: Mapping[str, str]) -> str | None:
-    name = colours.as_named(found)
+    name = colours.read_colour(found)
     if name is None:
         return None
     ranked = []
     for letter, text in choices.items():
-        named = [n for word in words_of(text) if (n := colours.as_named(word))]
-        if len(named) == 1 and (distance := colours.likeness(name, named[0])) >= 0:
+        named = [n for word in split_words(text) if (n := colours.read_colour(word))]
+        if len(named) == 1 and (distance := colours.compare_colours(name, named[0])) >= 0:
             ranked.append((distance, letter))
     ranked.sort()
     is_tied = len(ranked) > 1 and ranked[0][0] == ranked[1][0]

@@ -10,7 +10,7 @@ from eyechart.model.baseline.sight import Sight, Thing
 Things = list[Thing]
 
 
-def select(phrase: Phrase, things: Things) -> Things:
+def select_things(phrase: Phrase, things: Things) -> Things:
     """The things a description fits; all of them for "shapes"."""
     if phrase.colours:
         things = [t for t in things if t.colour in phrase.colours]
@@ -22,7 +22,7 @@ def select(phrase: Phrase, things: Things) -> Things:
     return things
 
 
-def narrow(phrase: Phrase, things: Things, sight: Sight) -> Things:
+def narrow_things(phrase: Phrase, things: Things, sight: Sight) -> Things:
     """Of the things that fit, those at the place or of the size the description names."""
     if len(things) < 2:
         return things
@@ -73,20 +73,20 @@ def _at(phrase: Phrase, things: Things, sight: Sight) -> Things:
     return [nearest] if is_open or max(offsets(nearest)) < 0.45 else []
 
 
-def related(question: Question, subjects: Things, anchors: Things) -> Things:
+def select_related(question: Question, subjects: Things, anchors: Things) -> Things:
     """Those subjects that stand as asked to the anchor, the nearest first."""
     if question.relation == "between":
         return _between(subjects, anchors)
     if not anchors:
         return []
     anchor = anchors[0]
-    fit = [t for t in subjects if t is not anchor and stands(question.relation, t, anchor)]
+    fit = [t for t in subjects if t is not anchor and holds_relation(question.relation, t, anchor)]
     return sorted(
         fit, key=lambda t: (t.patch.cx - anchor.patch.cx) ** 2 + (t.patch.cy - anchor.patch.cy) ** 2
     )
 
 
-def stands(relation: str, thing: Thing, anchor: Thing) -> bool:
+def holds_relation(relation: str, thing: Thing, anchor: Thing) -> bool:
     """Whether a thing is left of, right of, above, below or inside another."""
     a, b = thing.patch, anchor.patch
     if relation == "inside":
@@ -114,17 +114,17 @@ def _between(subjects: Things, anchors: Things) -> Things:
     return inner
 
 
-def find(question: Question, sight: Sight, things: Things) -> Things:
+def find_things(question: Question, sight: Sight, things: Things) -> Things:
     """The things the question is about."""
-    subjects = select(question.subject, things)
+    subjects = select_things(question.subject, things)
     if question.relation and question.anchor is not None:
-        anchors = select(question.anchor, things) if question.anchor.is_of_things else []
+        anchors = select_things(question.anchor, things) if question.anchor.is_of_things else []
         if question.relation == "between" and len(question.anchor.shapes) + len(question.anchor.colours) < 2:
             return []
         if question.relation != "between" and len(anchors) != 1:
-            anchors = narrow(question.anchor, anchors, sight)[:1] if anchors else []
-        nearest = related(question, subjects, anchors)
+            anchors = narrow_things(question.anchor, anchors, sight)[:1] if anchors else []
+        nearest = select_related(question, subjects, anchors)
         return nearest if question.asks_count else nearest[:1]
     if re.search(r"\b(?:inner|inside)\b", question.subject.text):
-        return [t for t in subjects if any(o is not t and stands("inside", t, o) for o in things)]
-    return narrow(question.subject, subjects, sight)
+        return [t for t in subjects if any(o is not t and holds_relation("inside", t, o) for o in things)]
+    return narrow_things(question.subject, subjects, sight)

@@ -81,7 +81,7 @@ def find_patches(pixels: Pixels) -> Patches:
     border = np.concatenate([index[0], index[-1], index[:, 0], index[:, -1]])
     border = border[border != BLENDED]
     ground = int(np.bincount(border).argmax()) if border.size else 0
-    labels = label(index)
+    labels = label_areas(index)
     patches = _measure(labels, index, colours, ground)
     return Patches(tuple(patches), labels, colours[ground], flatness)
 
@@ -160,13 +160,13 @@ def _settle_blends(pixels: Pixels, index: Labels, centres: list[RGB]) -> Labels:
     return index
 
 
-def label(index: Labels) -> Labels:
+def label_areas(index: Labels) -> Labels:
     """Number the connected areas of equal value (four neighbours), from 0.
 
     Rows are cut into runs; runs that touch are joined by hooking the higher root to the lower and
     following parents until nothing moves: a handful of passes over arrays, no loop over pixels.
 
-    >>> label(np.array([[1, 1, 0], [0, 1, 0], [2, 0, 0]], dtype=np.int32)).tolist()
+    >>> label_areas(np.array([[1, 1, 0], [0, 1, 0], [2, 0, 0]], dtype=np.int32)).tolist()
     [[0, 0, 1], [2, 0, 1], [3, 1, 1]]
     """
     starts = np.ones(index.shape, dtype=bool)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eyechart.model.baseline.regions import label
+from eyechart.model.baseline.regions import label_areas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,10 +41,10 @@ class Outline:
     aspect: float = 1.0
 
 
-def as_named(word: str) -> str | None:
+def read_shape(word: str) -> str | None:
     """The name we use for a shape word, in singular or plural, or None.
 
-    >>> as_named("discs"), as_named("Squares"), as_named("table")
+    >>> read_shape("discs"), read_shape("Squares"), read_shape("table")
     ('circle', 'square', None)
     """
     word = word.casefold()
@@ -58,7 +58,7 @@ def as_named(word: str) -> str | None:
 def fill_holes(mask: Mask) -> Mask:
     """The mask with all that lies inside it."""
     padded = np.pad(mask, 1).astype(np.int32)
-    labels = label(padded)
+    labels = label_areas(padded)
     return np.asarray((labels != labels[0, 0])[1:-1, 1:-1])
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from eyechart.model.baseline.ask import Question
 from eyechart.model.baseline.base import Answer
 from eyechart.model.baseline.box import Word
-from eyechart.model.baseline.facts import Fact, mentions, reason
-from eyechart.model.baseline.options import number_in
+from eyechart.model.baseline.facts import Fact, measure_mention, answer_from_facts
+from eyechart.model.baseline.options import read_number
 from eyechart.model.baseline.sight import Sight
 
 _SUMS = re.compile(
@@ -18,7 +18,7 @@ _SUMS = re.compile(
 _PRICE = re.compile(r"^[^\w-]*\d+[.,]\d\d\W*\w{0,3}$")
 
 
-def rows_of(words: Sequence[Word]) -> list[list[Word]]:
+def group_rows(words: Sequence[Word]) -> list[list[Word]]:
     """Words that stand side by side, from top to bottom and from left to right."""
     rows: list[list[Word]] = []
     for word in sorted(words, key=lambda word: word.cy):
@@ -38,7 +38,7 @@ def value_of(text: str) -> float | None:
     if match := re.fullmatch(r"(\d{1,2}):(\d\d)(?:\s*([ap])\.?m\.?)?", text.strip(), re.I):
         hours = int(match[1]) % 12 + 12 * (match[3].lower() == "p") if match[3] else int(match[1])
         return hours * 60.0 + int(match[2])
-    return number_in(text)
+    return read_number(text)
 
 
 def answer_from_table(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
@@ -46,10 +46,10 @@ def answer_from_table(question: Question, sight: Sight, choices: Mapping[str, st
     if facts := read_receipt(sight.words):
         if question.subject.extreme or "how many" in question.text:
             facts = [fact for fact in facts if not _SUMS.search(fact.label)]
-        if (answer := reason(question, facts, choices)) is not None:
+        if (answer := answer_from_facts(question, facts, choices)) is not None:
             return answer
     for facts in read_table(sight.words, question):
-        if (answer := reason(question, facts, choices)) is not None:
+        if (answer := answer_from_facts(question, facts, choices)) is not None:
             return answer
     return None
 
@@ -57,7 +57,7 @@ def answer_from_table(question: Question, sight: Sight, choices: Mapping[str, st
 def read_receipt(words: Sequence[Word]) -> list[Fact]:
     """Lines of a name and, at the right, a price; at least two of them, the prices in one column."""
     facts, ends = [], []
-    for row in rows_of(words):
+    for row in group_rows(words):
         text = row[-1].text
         if len(row) == 1 and (match := re.match(r"^(.*\D)\s+(\d+[.,]\d\d)$", text)):
             label, price = match[1], match[2]
@@ -65,7 +65,7 @@ def read_receipt(words: Sequence[Word]) -> list[Fact]:
             label, price = " ".join(word.text for word in row[:-1]), text
         else:
             continue
-        facts.append(Fact(label.strip(), price, number_in(price), source="receipt"))
+        facts.append(Fact(label.strip(), price, read_number(price), source="receipt"))
         ends.append(row[-1].x1)
     if len(facts) < 2 or max(ends) - min(ends) > 0.15 * max(word.x1 for word in words):
         return []
@@ -74,18 +74,18 @@ def read_receipt(words: Sequence[Word]) -> list[Fact]:
 
 def read_table(words: Sequence[Word], question: Question) -> list[list[Fact]]:
     """The cells of a table, once for each column that can name the rows; the likeliest first."""
-    rows = rows_of(words)
+    rows = group_rows(words)
     start = next((i for i, row in enumerate(rows) if len(row) >= 2 and _has_rows_below(rows, i)), None)
     if start is None:
         return []
     header = rows[start]
     body = [_into_columns(row, header) for row in rows[start + 1 :] if len(row) >= 2]
-    naming = [c for c in range(len(header)) if c == 0 or all(number_in(r[c]) is None for r in body if c in r)]
+    naming = [c for c in range(len(header)) if c == 0 or all(read_number(r[c]) is None for r in body if c in r)]
     naming = [c for c in naming if not all(value_of(r[c]) is not None for r in body if c in r) or c == 0]
 
     def fitness(column: int) -> tuple[int, int]:
         is_asked = re.search(rf"(?:which|what) {re.escape(header[column].text.casefold())}", question.text)
-        names_row = any(mentions(row[column], question) >= 0.5 for row in body if column in row)
+        names_row = any(measure_mention(row[column], question) >= 0.5 for row in body if column in row)
         return -bool(is_asked) - bool(names_row), column
 
     return [_facts(body, header, column) for column in sorted(naming, key=fitness)]

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from eyechart.model.baseline import colours
-from eyechart.model.baseline.ask import ANYTHING, Question, read_phrase, words_of
+from eyechart.model.baseline.ask import ANYTHING, Question, read_phrase, split_words
 from eyechart.model.baseline.base import Answer
-from eyechart.model.baseline.pick import Things, find, select, stands
+from eyechart.model.baseline.pick import Things, find_things, select_things, holds_relation
 from eyechart.model.baseline.shapes import SIDES
 from eyechart.model.baseline.sight import Sight
 
@@ -41,7 +41,7 @@ def answer_about_things(question: Question, sight: Sight, choices: Mapping[str, 
     return None
 
 
-def _evidence(rule: str, things: Things) -> dict[str, object]:
+def _thing_evidence(rule: str, things: Things) -> dict[str, object]:
     return {"rule": rule, "n": len(things), "things": [thing.describe() for thing in things[:8]]}
 
 
@@ -78,14 +78,14 @@ def _ink(question: Question, sight: Sight, _: Things, __: Mapping[str, str]) -> 
 def _sides(question: Question, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
     if not (question.asks_count and re.search(r"\b(?:corners?|sides?|vertices|edges)\b", question.text)):
         return None
-    meant = find(question, sight, [t for t in things if t.outline.corners or t.shape])
+    meant = find_things(question, sight, [t for t in things if t.outline.corners or t.shape])
     meant = meant or ([max(things, key=lambda t: t.outline.area)] if things else [])
     if len(meant) != 1:
         meant = sorted(meant, key=lambda t: -t.outline.area)[:1]
     if not meant:
         return None
     sides = SIDES.get(meant[0].shape or "") or meant[0].outline.corners
-    return Answer(str(sides), _evidence("corners of its outline", meant)) if sides else None
+    return Answer(str(sides), _thing_evidence("corners of its outline", meant)) if sides else None
 
 
 def _compare_counts(question: Question, _: Sight, things: Things, __: Mapping[str, str]) -> Answer | None:
@@ -97,7 +97,7 @@ def _compare_counts(question: Question, _: Sight, things: Things, __: Mapping[st
         return None
     if not second.shapes and first.shapes:
         second = read_phrase(f"{match[3]} {first.shapes[0]}")
-    n_first, n_second = len(select(first, things)), len(select(second, things))
+    n_first, n_second = len(select_things(first, things)), len(select_things(second, things))
     evidence = {"rule": "two counts compared", first.text: n_first, second.text: n_second}
     if question.asks_count:
         return Answer(str(abs(n_first - n_second)), evidence)
@@ -115,23 +115,23 @@ def _yes_no(question: Question, sight: Sight, things: Things, _: Mapping[str, st
     ):
         return _yes_no_relation(question, things)
     if match := re.search(r"^(?:are|is) (?:all|every)\b(.*)", question.text):
-        words = words_of(match[1])
+        words = split_words(match[1])
         named = [w for w in words if w.removesuffix("s") not in ANYTHING]
         phrase = read_phrase(" ".join(named))
         return Answer(
-            _say(len(select(phrase, things)) == len(things), question), _evidence("all of them", things)
+            _say(len(select_things(phrase, things)) == len(things), question), _thing_evidence("all of them", things)
         )
-    meant = find(question, sight, things) if question.relation else select(question.subject, things)
-    return Answer(_say(bool(meant), question), {**_evidence("looked for", meant), "seen": len(things)})
+    meant = find_things(question, sight, things) if question.relation else select_things(question.subject, things)
+    return Answer(_say(bool(meant), question), {**_thing_evidence("looked for", meant), "seen": len(things)})
 
 
 def _yes_no_relation(question: Question, things: Things) -> Answer | None:
     assert question.anchor is not None
-    subjects, anchors = select(question.subject, things), select(question.anchor, things)
+    subjects, anchors = select_things(question.subject, things), select_things(question.anchor, things)
     if len(subjects) != 1 or len(anchors) != 1:
         return None
-    holds = stands(question.relation, subjects[0], anchors[0])
-    return Answer(_say(holds, question), _evidence(f"is it {question.relation}", [*subjects, *anchors]))
+    holds = holds_relation(question.relation, subjects[0], anchors[0])
+    return Answer(_say(holds, question), _thing_evidence(f"is it {question.relation}", [*subjects, *anchors]))
 
 
 def _say(holds: bool, question: Question) -> str:
@@ -142,24 +142,24 @@ def _count(question: Question, sight: Sight, things: Things, _: Mapping[str, str
     if not question.asks_count:
         return None
     if re.search(r"how many (?:different )?colou?rs", question.text) and things:
-        return Answer(str(len({t.colour for t in things})), _evidence("distinct colours", things))
+        return Answer(str(len({t.colour for t in things})), _thing_evidence("distinct colours", things))
     asked = re.search(r"(?:how many|number of|count(?: the)?)((?: \S+){1,5})", question.text)
     noun = read_phrase(re.split(r"\b(?:are|is|do|does|can|were|in|have)\b", asked[1])[0]) if asked else None
     if noun is None or not noun.is_of_things or not things:
         return None
-    meant = find(question, sight, things) if question.relation else select(noun, things)
-    return Answer(str(len(meant)), _evidence(f"counted {noun.text.strip()!r}", meant))
+    meant = find_things(question, sight, things) if question.relation else select_things(noun, things)
+    return Answer(str(len(meant)), _thing_evidence(f"counted {noun.text.strip()!r}", meant))
 
 
 def _place(question: Question, sight: Sight, things: Things, choices: Mapping[str, str]) -> Answer | None:
     if not question.asks_place or not question.subject.is_of_things:
         return None
-    meant = select(question.subject, things)
+    meant = select_things(question.subject, things)
     if len(meant) != 1:
         return None
     x = meant[0].patch.cx / sight.picture.width
     y = meant[0].patch.cy / sight.picture.height
-    evidence = {**_evidence("place of its middle", meant), "at": [round(x, 2), round(y, 2)]}
+    evidence = {**_thing_evidence("place of its middle", meant), "at": [round(x, 2), round(y, 2)]}
     across = "left" if x < 0.4 else "right" if x > 0.6 else ""
     down = "top" if y < 0.4 else "bottom" if y > 0.6 else ""
     if not choices:
@@ -182,22 +182,22 @@ def _shape(question: Question, sight: Sight, things: Things, choices: Mapping[st
         counts = Counter(t.shape for t in things if t.shape)
         ranked = sorted(counts, key=lambda name: -question.subject.extreme * counts[name])
         return Answer(ranked[0], {"rule": "counted by shape", "counts": dict(counts)}) if ranked else None
-    meant = [t for t in find(question, sight, things) if t.shape]
+    meant = [t for t in find_things(question, sight, things) if t.shape]
     names = {t.shape for t in meant}
     if len(names) != 1:
         return None
-    return Answer(str(meant[0].shape), _evidence("name of its outline", meant))
+    return Answer(str(meant[0].shape), _thing_evidence("name of its outline", meant))
 
 
 def _colour(question: Question, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
     if not question.asks_colour or not question.subject.is_of_things:
         return None
-    meant = find(question, sight, things)
+    meant = find_things(question, sight, things)
     names = {t.colour for t in meant}
     if len(names) != 1:
         return None
     return Answer(
-        meant[0].colour, {**_evidence("name of its colour", meant), "rgb": list(meant[0].patch.rgb)}
+        meant[0].colour, {**_thing_evidence("name of its colour", meant), "rgb": list(meant[0].patch.rgb)}
     )
 
 
@@ -207,8 +207,8 @@ def _which(question: Question, sight: Sight, things: Things, choices: Mapping[st
         return None
     if not all(read_phrase(text).colours or read_phrase(text).shapes for text in choices.values()):
         return None
-    meant = find(question, sight, things)
+    meant = find_things(question, sight, things)
     if len(meant) != 1:
         return None
-    fits = [text for text in choices.values() if select(read_phrase(text), meant)]
-    return Answer(fits[0], _evidence("the one that fits", meant)) if len(fits) == 1 else None
+    fits = [text for text in choices.values() if select_things(read_phrase(text), meant)]
+    return Answer(fits[0], _thing_evidence("the one that fits", meant)) if len(fits) == 1 else None

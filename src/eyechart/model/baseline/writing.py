@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from eyechart.model.baseline.ask import Phrase, Question, stem, words_of
+from eyechart.model.baseline.ask import Phrase, Question, stem, split_words
 from eyechart.model.baseline.base import Answer
 from eyechart.model.baseline.box import Word
-from eyechart.model.baseline.facts import mentions
+from eyechart.model.baseline.facts import measure_mention
 from eyechart.model.baseline.options import match_option, squeeze
 from eyechart.model.baseline.sight import Sight
-from eyechart.model.baseline.tables import rows_of
+from eyechart.model.baseline.tables import group_rows
 
 _TEXT = re.compile(r"\b(?:say|says|read|reads|written|text|inscription|spelled|word)\b")
 _WRITTEN_THING = re.compile(r"\b(?:letter|number|digit|word|character|name|symbol)\b")
@@ -38,7 +38,7 @@ def answer_from_writing(question: Question, sight: Sight, choices: Mapping[str, 
     return None
 
 
-def _evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:
+def _word_evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:
     return {"rule": rule, "read": [word.text for word in words[:20]]}
 
 
@@ -53,13 +53,13 @@ def _presence(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer 
     if not match:
         return None
     thing = _ON_PAPER.sub("", match[1]).strip(" ?.'\"")
-    wanted = [stem(word) for word in words_of(thing) if len(word) > 1]
-    read = {stem(token) for word in sight.words for token in words_of(word.text)}
+    wanted = [stem(word) for word in split_words(thing) if len(word) > 1]
+    read = {stem(token) for word in sight.words for token in split_words(word.text)}
     if not wanted:
         return None
     holds = all(word in read for word in wanted) != question.is_negated
     return Answer(
-        "yes" if holds else "no", {**_evidence("looked for the words", sight.words), "wanted": wanted}
+        "yes" if holds else "no", {**_word_evidence("looked for the words", sight.words), "wanted": wanted}
     )
 
 
@@ -68,10 +68,10 @@ def _all_text(question: Question, sight: Sight, choices: Mapping[str, str]) -> A
         return None
     if question.subject.places and not choices:
         return None
-    text = " ".join(word.text for row in rows_of(sight.words) for word in row)
+    text = " ".join(word.text for row in group_rows(sight.words) for word in row)
     if choices and match_option(text, choices) is None:
         return None
-    return Answer(text, _evidence("all text, top to bottom", sight.words))
+    return Answer(text, _word_evidence("all text, top to bottom", sight.words))
 
 
 def _placed_word(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer | None:
@@ -93,7 +93,7 @@ def _placed_word(question: Question, sight: Sight, _: Mapping[str, str]) -> Answ
     ignore_x = not {"left", "right", "middle"} & set(places)
     ignore_y = not {"top", "bottom", "middle"} & set(places)
     found = min(words, key=lambda w: (0 if ignore_x else abs(w.cx - x)) + (0 if ignore_y else abs(w.cy - y)))
-    return Answer(found.text, _evidence(f"word at {' '.join(places)}", [found]))
+    return Answer(found.text, _word_evidence(f"word at {' '.join(places)}", [found]))
 
 
 def _beside(relation: str, anchor: Phrase, words: Sequence[Word]) -> Answer | None:
@@ -111,7 +111,7 @@ def _beside(relation: str, anchor: Phrase, words: Sequence[Word]) -> Answer | No
     if not fits:
         return None
     found = min(fits, key=lambda item: item[0])[1]
-    return Answer(found.text, _evidence(f"nearest word {relation} of {a.text!r}", [found]))
+    return Answer(found.text, _word_evidence(f"nearest word {relation} of {a.text!r}", [found]))
 
 
 def _name(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
@@ -124,7 +124,7 @@ def _name(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answe
     rivals = [w for w in sight.words if w is not largest and w.height > 0.9 * largest.height]
     if rivals or (choices and match_option(largest.text, choices) is None):
         return None
-    return Answer(largest.text, _evidence("largest writing", [largest]))
+    return Answer(largest.text, _word_evidence("largest writing", [largest]))
 
 
 def _number_beside(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
@@ -147,7 +147,7 @@ def _number_beside(question: Question, sight: Sight, choices: Mapping[str, str])
             best = (len(hits), text, word)
     if best is None or (choices and match_option(best[1], choices) is None):
         return None
-    return Answer(best[1], _evidence("number beside the named words", [best[2]]))
+    return Answer(best[1], _word_evidence("number beside the named words", [best[2]]))
 
 
 def _next_number(word: Word, words: Sequence[Word]) -> str:
@@ -170,10 +170,10 @@ def _option_read(question: Question, sight: Sight, choices: Mapping[str, str]) -
         return None
     read = [text for text in choices.values() if _reads(text, sight.words)]
     if len(read) == 1:
-        return Answer(read[0], _evidence("the only option that is read", _holding(read[0], sight.words)))
+        return Answer(read[0], _word_evidence("the only option that is read", _holding(read[0], sight.words)))
     lines = [
-        (max(mentions(word.text, question), _shared(word, question)), word)
-        for row in rows_of(sight.words)
+        (max(measure_mention(word.text, question), _shared(word, question)), word)
+        for row in group_rows(sight.words)
         for word in row
     ]
     best = max((score for score, _ in lines), default=0.0)
@@ -181,12 +181,12 @@ def _option_read(question: Question, sight: Sight, choices: Mapping[str, str]) -
         return None
     line = [word for score, word in lines if score == best]
     in_line = [text for text in read if _reads(text, line)]
-    return Answer(in_line[0], _evidence("read in the named line", line)) if len(in_line) == 1 else None
+    return Answer(in_line[0], _word_evidence("read in the named line", line)) if len(in_line) == 1 else None
 
 
 def _shared(word: Word, question: Question) -> float:
     said = {stem(token) for token in question.tokens if len(token) > 3}
-    tokens = [token for token in words_of(word.text) if len(token) > 3]
+    tokens = [token for token in split_words(word.text) if len(token) > 3]
     return sum(stem(token) in said for token in tokens) / len(tokens) if tokens else 0.0
 
 
@@ -196,10 +196,10 @@ def _reads(option: str, words: Sequence[Word]) -> bool:
 
 def _holding(option: str, words: Sequence[Word]) -> list[Word]:
     """Words that hold the option, whole."""
-    wanted = words_of(option)
+    wanted = split_words(option)
     holding = []
     for word in words:
-        tokens = words_of(word.text)
+        tokens = split_words(word.text)
         n = len(wanted)
         is_part = n and any(tokens[i : i + n] == wanted for i in range(len(tokens) - n + 1))
         if is_part or (squeeze(option) and squeeze(word.text) == squeeze(option)):
