@@ -2,9 +2,8 @@
 
 import pytest
 
-from eyechart.model.baseline.ask import read_question
-from eyechart.model.baseline.colours import compare_colours, name_colour
-from eyechart.model.baseline.options import match_option
+from eyechart.baselines.question import match_option, read_question
+from eyechart.baselines.shapes import compare_colours, name_colour
 
 
 @pytest.mark.parametrize(

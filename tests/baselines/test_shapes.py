@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from eyechart.model.baseline.shapes import fill_holes, name_outline
+from eyechart.baselines.shapes import fill_holes, name_outline
 
 TURNS = [0.0, 0.3, 0.9, 2.0]
 

@@ -1,17 +1,23 @@
-"""What is seen in a picture, found out as it is asked for: patches, things, words."""
+"""What is seen in an image, found out as it is asked for: patches, things, words (by RapidOCR)."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
+import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar, overload
+from functools import cache
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar, overload
 
-from eyechart.model.baseline import eyes
-from eyechart.model.baseline.box import Word
-from eyechart.model.baseline.colours import RGB, name_colour
-from eyechart.model.baseline.picture import Picture
-from eyechart.model.baseline.regions import Patch, Patches, find_patches
-from eyechart.model.baseline.shapes import Outline, fill_holes, name_outline
+from eyechart.baselines.pixels import RGB, Patch, Patches, Picture, find_patches
+from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
+from eyechart.errors import MissingExtra
+from eyechart.quiet import quiet
 
 T = TypeVar("T")
 
@@ -75,7 +81,7 @@ class Sight:
         """Text in the picture; none where it is too small or nobody reads."""
         if not self.reads or max(self.picture.width, self.picture.height) < MIN_READABLE:
             return ()
-        return eyes.read_words(self.picture)
+        return read_words(self.picture)
 
     @seen_once
     def patches(self) -> Patches:
@@ -161,3 +167,141 @@ def _is_inside(inner: Patch, outer: Patch) -> bool:
         outer.x0 <= inner.x0 and outer.y0 <= inner.y0 and inner.x1 <= outer.x1 and inner.y1 <= outer.y1
         and inner.area < outer.width * outer.height
     )  # fmt: skip
+
+
+# -- Places in an image: a bar, a word, a curve
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Sides in pixels from the top left, and what is known of what lies there."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    text: str = ""
+    colour: str = ""
+
+    @property
+    def cx(self) -> float:
+        """Middle across."""
+        return (self.x0 + self.x1) / 2
+
+    @property
+    def cy(self) -> float:
+        """Middle down."""
+        return (self.y0 + self.y1) / 2
+
+    @property
+    def width(self) -> float:
+        """Across."""
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        """Down."""
+        return self.y1 - self.y0
+
+    def turned(self) -> Box:
+        """The box with what was right now up: lying bars become standing ones."""
+        return Box(self.y0, -self.x1, self.y1, -self.x0, self.text, self.colour)
+
+
+class Word(Box):
+    """A piece of text as it stands in the picture, often several words of one line."""
+
+    __slots__ = ()
+
+
+# -- Reading text, by RapidOCR (the `ocr` extra)
+#
+# Two readers per process where there are two cores, each on one thread, so that what is read does not depend
+# on how many there are. An image that several questions ask about is read once.
+
+SURE = 0.6  # below, the reader mostly sees letters in marks and dots
+MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip until memory ends
+REMEMBERED = 256  # pictures whose words are kept, a few kB each
+
+_READERS = 2  # each takes up to half a gigabyte while it reads
+_lock = threading.Lock()
+_read: OrderedDict[str, Future[tuple[Word, ...]]] = OrderedDict()
+
+
+def can_read() -> bool:
+    """Whether the `ocr` extra is installed."""
+    return all(importlib.util.find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))
+
+
+def require_reader() -> None:
+    """Refuse to go on without the extra."""
+    if not can_read():
+        raise MissingExtra.named("ocr", needed_for="readers of text in pictures (baseline/ocr)")
+
+
+@cache
+def name_reader() -> str:
+    """The reader and its version: another one may read otherwise."""
+    from importlib.metadata import version
+
+    return f"rapidocr {version('rapidocr')}"
+
+
+@cache
+def _readers() -> SimpleQueue[Any]:
+    """Readers to take and to give back: one keeps state while it reads."""
+    readers: SimpleQueue[Any] = SimpleQueue()
+    with quiet():  # libraries we do not own, while they load
+        from rapidocr import RapidOCR
+
+        for _ in range(min(_READERS, os.cpu_count() or 1)):
+            reader = RapidOCR(
+                params={
+                    "Global.log_level": "critical",  # its own logger only
+                    "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+                    "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+                }
+            )
+            readers.put(reader)
+    return readers
+
+
+def read_words(picture: Picture) -> tuple[Word, ...]:
+    """The text in a picture, from top to bottom, with places in the measured picture's pixels."""
+    short, long = sorted(picture.page.shape[:2])
+    if short < MIN_SIDE or long > MAX_ASPECT * short:
+        return ()
+    key = hashlib.sha256(repr(picture.page.shape).encode() + picture.page.tobytes()).hexdigest()
+    with _lock:
+        is_first = key not in _read
+        words = _read.setdefault(key, Future())
+        _read.move_to_end(key)
+        while len(_read) > REMEMBERED:
+            _read.popitem(last=False)
+    if is_first:
+        try:
+            words.set_result(_read_page(picture))
+        except BaseException as err:
+            words.set_exception(err)  # for those who wait; whoever comes later tries again
+            with _lock:
+                _read.pop(key, None)
+    return words.result()
+
+
+def _read_page(picture: Picture) -> tuple[Word, ...]:
+    with _lock:  # lest two threads make readers
+        readers = _readers()
+    reader = readers.get()
+    try:
+        out = reader(picture.page[:, :, ::-1])  # it takes blue first
+    finally:
+        readers.put(reader)
+    if out.boxes is None or out.txts is None:
+        return ()
+    words = []
+    for text, box, score in zip(out.txts, out.boxes, out.scores, strict=True):
+        if score < SURE or not any(character.isalnum() for character in text):
+            continue
+        (x0, y0), (x1, y1) = box.min(axis=0) * picture.scale, box.max(axis=0) * picture.scale
+        words.append(Word(float(x0), float(y0), float(x1), float(y1), text.strip()))
+    return tuple(sorted(words, key=lambda word: (word.y0, word.x0)))

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw, ImageFont
 
-from eyechart.model.baseline.look import Look
+from eyechart.baselines.look import Look
 from eyechart.types import Image, Message, Reply, Request, Sample
 
 PALETTE = {

@@ -1,20 +1,38 @@
-"""baseline/majority: what can be answered from the wording alone, without the picture.
+"""The baselines that see no image: a fair guess, and what can be answered from the wording alone.
 
-It studies all questions with their golds and answers each by what was most often right for questions
-worded like it, the question itself left out. A benchmark on which it does well asks too little of eyes.
+``baseline/majority`` studies all questions with their golds and answers each by what was most often right
+for questions worded like it, the question itself left out. Where it does well, images are hardly needed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from eyechart.model.baseline.base import CANNOT_TELL, Answer, Baseline
+from eyechart.baselines import CANNOT_TELL, Answer, Baseline
 from eyechart.types import Request, Sample
+
+
+class RandomGuess(Baseline):
+    """Guess uniformly, by (seed, sample, trial); an open question has nothing to guess among."""
+
+    kind = "random"
+
+    def answer(self, request: Request) -> Answer:
+        """Answer with one of the option letters."""
+        letters = list(request.sample.choices)
+        if not letters:
+            return Answer(CANNOT_TELL, {"rule": "no options to guess among"})
+        rng = random.Random(f"{self.seed}/{request.sample.id}/{request.trial}")  # noqa: S311 not a secret
+        return Answer(rng.choice(letters), {"rule": "uniform guess", "options": len(letters)})
+
+
+# -- baseline/majority
 
 Kind = Literal["text", "letter"]  # what is counted: an answer's text, or the letter of an option
 MIN_OTHERS = 2  # a wording seen in fewer other questions says too little: use a coarser one

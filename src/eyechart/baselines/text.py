@@ -1,17 +1,136 @@
-"""Questions about what is written: signs, names, numbers beside a word, options that can be read."""
+"""Answers from the text in an image: tables and receipts first, then signs, names, numbers beside a word."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 
-from eyechart.model.baseline.ask import Phrase, Question, stem, split_words
-from eyechart.model.baseline.base import Answer
-from eyechart.model.baseline.box import Word
-from eyechart.model.baseline.facts import measure_mention
-from eyechart.model.baseline.options import match_option, squeeze
-from eyechart.model.baseline.sight import Sight
-from eyechart.model.baseline.tables import group_rows
+from eyechart.baselines import Answer
+from eyechart.baselines.question import (
+    Fact,
+    Phrase,
+    Question,
+    answer_from_facts,
+    match_option,
+    measure_mention,
+    read_number,
+    split_words,
+    squeeze,
+    stem,
+)
+from eyechart.baselines.sight import Sight, Word
+
+_SUMS = re.compile(
+    r"total|sum|cash|change|card|vat|tax|visa|paid|due|balance|tip|subtotal|amount|tender", re.I
+)
+_PRICE = re.compile(r"^[^\w-]*\d+[.,]\d\d\W*\w{0,3}$")
+
+
+def group_rows(words: Sequence[Word]) -> list[list[Word]]:
+    """Words that stand side by side, from top to bottom and from left to right."""
+    rows: list[list[Word]] = []
+    for word in sorted(words, key=lambda word: word.cy):
+        if rows and abs(word.cy - rows[-1][-1].cy) < 0.6 * min(word.height, rows[-1][-1].height):
+            rows[-1].append(word)
+        else:
+            rows.append([word])
+    return [sorted(row, key=lambda word: word.x0) for row in rows]
+
+
+def value_of(text: str) -> float | None:
+    """A number to compare by: times count in minutes.
+
+    >>> value_of("08:15"), value_of("148 m"), value_of("Norwood")
+    (495.0, 148.0, None)
+    """
+    if match := re.fullmatch(r"(\d{1,2}):(\d\d)(?:\s*([ap])\.?m\.?)?", text.strip(), re.I):
+        hours = int(match[1]) % 12 + 12 * (match[3].lower() == "p") if match[3] else int(match[1])
+        return hours * 60.0 + int(match[2])
+    return read_number(text)
+
+
+def answer_from_table(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+    """Answer from a table or a receipt, if there is one."""
+    if facts := read_receipt(sight.words):
+        if question.subject.extreme or "how many" in question.text:
+            facts = [fact for fact in facts if not _SUMS.search(fact.label)]
+        if (answer := answer_from_facts(question, facts, choices)) is not None:
+            return answer
+    for facts in read_table(sight.words, question):
+        if (answer := answer_from_facts(question, facts, choices)) is not None:
+            return answer
+    return None
+
+
+def read_receipt(words: Sequence[Word]) -> list[Fact]:
+    """Lines of a name and, at the right, a price; at least two of them, the prices in one column."""
+    facts, ends = [], []
+    for row in group_rows(words):
+        text = row[-1].text
+        if len(row) == 1 and (match := re.match(r"^(.*\D)\s+(\d+[.,]\d\d)$", text)):
+            label, price = match[1], match[2]
+        elif len(row) >= 2 and _PRICE.match(text):
+            label, price = " ".join(word.text for word in row[:-1]), text
+        else:
+            continue
+        facts.append(Fact(label.strip(), price, read_number(price), source="receipt"))
+        ends.append(row[-1].x1)
+    if len(facts) < 2 or max(ends) - min(ends) > 0.15 * max(word.x1 for word in words):
+        return []
+    return facts
+
+
+def read_table(words: Sequence[Word], question: Question) -> list[list[Fact]]:
+    """The cells of a table, once for each column that can name the rows; the likeliest first."""
+    rows = group_rows(words)
+    start = next((i for i, row in enumerate(rows) if len(row) >= 2 and _has_rows_below(rows, i)), None)
+    if start is None:
+        return []
+    header = rows[start]
+    body = [_into_columns(row, header) for row in rows[start + 1 :] if len(row) >= 2]
+    naming = [
+        c for c in range(len(header)) if c == 0 or all(read_number(r[c]) is None for r in body if c in r)
+    ]
+    naming = [c for c in naming if not all(value_of(r[c]) is not None for r in body if c in r) or c == 0]
+
+    def fitness(column: int) -> tuple[int, int]:
+        is_asked = re.search(rf"(?:which|what) {re.escape(header[column].text.casefold())}", question.text)
+        names_row = any(measure_mention(row[column], question) >= 0.5 for row in body if column in row)
+        return -bool(is_asked) - bool(names_row), column
+
+    return [_facts(body, header, column) for column in sorted(naming, key=fitness)]
+
+
+def _has_rows_below(rows: list[list[Word]], start: int) -> bool:
+    below = rows[start + 1 : start + 3]
+    return len(below) == 2 and all(abs(len(row) - len(rows[start])) <= 1 and len(row) > 1 for row in below)
+
+
+def _into_columns(row: list[Word], header: list[Word]) -> dict[int, str]:
+    """Each word under the header that begins, ends or stands where it does."""
+    cells: dict[int, str] = {}
+    for word in row:
+        column = min(
+            range(len(header)),
+            key=lambda c: min(
+                abs(word.x0 - header[c].x0), abs(word.x1 - header[c].x1), abs(word.cx - header[c].cx)
+            ),
+        )
+        cells[column] = f"{cells[column]} {word.text}" if column in cells else word.text
+    return cells
+
+
+def _facts(body: list[dict[int, str]], header: list[Word], naming: int) -> list[Fact]:
+    return [
+        Fact(row[naming], text, value_of(text), series=header[column].text, source="table")
+        for row in body
+        if naming in row
+        for column, text in row.items()
+        if column != naming
+    ]
+
+
+# -- Whatever is written: signs, names, numbers beside a word, options that can be read
 
 _TEXT = re.compile(r"\b(?:say|says|read|reads|written|text|inscription|spelled|word)\b")
 _WRITTEN_THING = re.compile(r"\b(?:letter|number|digit|word|character|name|symbol)\b")
@@ -38,7 +157,7 @@ def answer_from_writing(question: Question, sight: Sight, choices: Mapping[str, 
     return None
 
 
-def _word_evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:
+def _evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:
     return {"rule": rule, "read": [word.text for word in words[:20]]}
 
 
@@ -59,7 +178,7 @@ def _presence(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer 
         return None
     holds = all(word in read for word in wanted) != question.is_negated
     return Answer(
-        "yes" if holds else "no", {**_word_evidence("looked for the words", sight.words), "wanted": wanted}
+        "yes" if holds else "no", {**_evidence("looked for the words", sight.words), "wanted": wanted}
     )
 
 
@@ -71,7 +190,7 @@ def _all_text(question: Question, sight: Sight, choices: Mapping[str, str]) -> A
     text = " ".join(word.text for row in group_rows(sight.words) for word in row)
     if choices and match_option(text, choices) is None:
         return None
-    return Answer(text, _word_evidence("all text, top to bottom", sight.words))
+    return Answer(text, _evidence("all text, top to bottom", sight.words))
 
 
 def _placed_word(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer | None:
@@ -93,7 +212,7 @@ def _placed_word(question: Question, sight: Sight, _: Mapping[str, str]) -> Answ
     ignore_x = not {"left", "right", "middle"} & set(places)
     ignore_y = not {"top", "bottom", "middle"} & set(places)
     found = min(words, key=lambda w: (0 if ignore_x else abs(w.cx - x)) + (0 if ignore_y else abs(w.cy - y)))
-    return Answer(found.text, _word_evidence(f"word at {' '.join(places)}", [found]))
+    return Answer(found.text, _evidence(f"word at {' '.join(places)}", [found]))
 
 
 def _beside(relation: str, anchor: Phrase, words: Sequence[Word]) -> Answer | None:
@@ -111,7 +230,7 @@ def _beside(relation: str, anchor: Phrase, words: Sequence[Word]) -> Answer | No
     if not fits:
         return None
     found = min(fits, key=lambda item: item[0])[1]
-    return Answer(found.text, _word_evidence(f"nearest word {relation} of {a.text!r}", [found]))
+    return Answer(found.text, _evidence(f"nearest word {relation} of {a.text!r}", [found]))
 
 
 def _name(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
@@ -124,7 +243,7 @@ def _name(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answe
     rivals = [w for w in sight.words if w is not largest and w.height > 0.9 * largest.height]
     if rivals or (choices and match_option(largest.text, choices) is None):
         return None
-    return Answer(largest.text, _word_evidence("largest writing", [largest]))
+    return Answer(largest.text, _evidence("largest writing", [largest]))
 
 
 def _number_beside(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
@@ -147,7 +266,7 @@ def _number_beside(question: Question, sight: Sight, choices: Mapping[str, str])
             best = (len(hits), text, word)
     if best is None or (choices and match_option(best[1], choices) is None):
         return None
-    return Answer(best[1], _word_evidence("number beside the named words", [best[2]]))
+    return Answer(best[1], _evidence("number beside the named words", [best[2]]))
 
 
 def _next_number(word: Word, words: Sequence[Word]) -> str:
@@ -170,7 +289,7 @@ def _option_read(question: Question, sight: Sight, choices: Mapping[str, str]) -
         return None
     read = [text for text in choices.values() if _reads(text, sight.words)]
     if len(read) == 1:
-        return Answer(read[0], _word_evidence("the only option that is read", _holding(read[0], sight.words)))
+        return Answer(read[0], _evidence("the only option that is read", _holding(read[0], sight.words)))
     lines = [
         (max(measure_mention(word.text, question), _shared(word, question)), word)
         for row in group_rows(sight.words)
@@ -181,7 +300,7 @@ def _option_read(question: Question, sight: Sight, choices: Mapping[str, str]) -
         return None
     line = [word for score, word in lines if score == best]
     in_line = [text for text in read if _reads(text, line)]
-    return Answer(in_line[0], _word_evidence("read in the named line", line)) if len(in_line) == 1 else None
+    return Answer(in_line[0], _evidence("read in the named line", line)) if len(in_line) == 1 else None
 
 
 def _shared(word: Word, question: Question) -> float:

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.model.baseline.ask import Question
-from eyechart.model.baseline.base import Answer
-from eyechart.model.baseline.box import Box
-from eyechart.model.baseline.colours import name_colour
-from eyechart.model.baseline.facts import Fact, measure_mention, answer_from_facts
-from eyechart.model.baseline.options import read_number
-from eyechart.model.baseline.regions import Patch
-from eyechart.model.baseline.sight import Sight
+from eyechart.baselines import Answer
+from eyechart.baselines.pixels import Patch
+from eyechart.baselines.question import Fact, Question, answer_from_facts, measure_mention, read_number
+from eyechart.baselines.shapes import name_colour
+from eyechart.baselines.sight import Box, Sight
 
 
 def answer_from_chart(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
@@ -34,7 +31,11 @@ def answer_from_chart(question: Question, sight: Sight, choices: Mapping[str, st
 
 
 def _colour_of(question: Question, facts: Sequence[Fact]) -> Answer | None:
-    named = [f for f in facts if max(measure_mention(f.label, question), measure_mention(f.series, question)) >= 0.5]
+    named = [
+        f
+        for f in facts
+        if max(measure_mention(f.label, question), measure_mention(f.series, question)) >= 0.5
+    ]
     names = {fact.colour for fact in named if fact.colour}
     if len(names) != 1:
         return None
@@ -42,7 +43,7 @@ def _colour_of(question: Question, facts: Sequence[Fact]) -> Answer | None:
     return Answer(names.pop(), evidence)
 
 
-# ---- bars
+# -- Bars
 
 
 def read_bars(sight: Sight) -> list[Fact]:
@@ -76,7 +77,9 @@ def _bar_facts(bars: list[Box], words: list[Box], keys: Mapping[str, str]) -> li
     if not bars:
         return []
     base, wide = bars[0].y1, bars[0].width
-    labels = _first_row([w for w in words if w.y0 > base - 3 or (w.cy > base and read_number(w.text) is None)])
+    labels = _first_row(
+        [w for w in words if w.y0 > base - 3 or (w.cy > base and read_number(w.text) is None)]
+    )
     to_value = read_axis(words, bars)
     facts = []
     for bar in bars:
@@ -135,7 +138,9 @@ class Axis:
 def read_axis(words: Sequence[Box], bars: Sequence[Box]) -> Axis | None:
     """The scale, from at least three numbers in a column beside the bars that lie on a line."""
     left, right = min(bar.x0 for bar in bars), max(bar.x1 for bar in bars)
-    ticks = [(w, n) for w in words if (n := read_number(w.text)) is not None and (w.cx < left or w.cx > right)]
+    ticks = [
+        (w, n) for w in words if (n := read_number(w.text)) is not None and (w.cx < left or w.cx > right)
+    ]
     best: Axis | None = None
     most = 2
     for anchor, _ in ticks:
@@ -174,7 +179,7 @@ def _legend(sight: Sight) -> dict[str, str]:
     return keys
 
 
-# ---- pie
+# -- Pie
 
 
 def read_pie(sight: Sight) -> list[Fact]:
@@ -230,7 +235,7 @@ def _word_towards(patch: Patch, cx: float, cy: float, radius: float, sight: Sigh
     return text
 
 
-# ---- line
+# -- Line
 
 
 def read_line(sight: Sight) -> list[Fact]:

@@ -16,17 +16,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from eyechart.baselines import CANNOT_TELL, Answer, Baseline
+from eyechart.baselines import sight as sight_module
+from eyechart.baselines.charts import answer_from_chart
+from eyechart.baselines.pixels import decode
+from eyechart.baselines.question import Question, match_option, read_question
+from eyechart.baselines.sight import Sight
+from eyechart.baselines.text import answer_from_table, answer_from_writing
+from eyechart.baselines.things import answer_about_things
 from eyechart.errors import ModelError
-from eyechart.model.baseline import eyes
-from eyechart.model.baseline.ask import Question, read_question
-from eyechart.model.baseline.base import CANNOT_TELL, Answer, Baseline
-from eyechart.model.baseline.charts import answer_from_chart
-from eyechart.model.baseline.options import match_option
-from eyechart.model.baseline.picture import decode
-from eyechart.model.baseline.sight import Sight
-from eyechart.model.baseline.tables import answer_from_table
-from eyechart.model.baseline.things import answer_about_things
-from eyechart.model.baseline.writing import answer_from_writing
 from eyechart.types import Image, Reply, Request
 
 Rule = Callable[[Question, Sight, Mapping[str, str]], Answer | None]
@@ -48,7 +46,7 @@ class Look(Baseline):
 
     def __init__(self, seed: int = 0, *, reads: bool = True) -> None:
         super().__init__(seed)
-        self.reads = reads and eyes.can_read()
+        self.reads = reads and sight_module.can_read()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"baseline-{self.kind}")
         self._seen: OrderedDict[str, Sight] = OrderedDict()
         self._lock = threading.Lock()
@@ -61,7 +59,7 @@ class Look(Baseline):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Without the reader of text, other answers are given."""
-        return {**super().identity, "ocr": eyes.name_reader() if self.reads else "none"}
+        return {**super().identity, "ocr": sight_module.name_reader() if self.reads else "none"}
 
     async def reply(self, request: Request) -> Reply:
         """Answer one request, on a thread of our own: a picture takes up to a second or two."""
@@ -138,5 +136,5 @@ class OcrOnly(Look):
     measures = False
 
     def __init__(self, seed: int = 0) -> None:
-        eyes.require_reader()
+        sight_module.require_reader()
         super().__init__(seed)

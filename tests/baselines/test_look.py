@@ -19,11 +19,11 @@ import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
+from eyechart.baselines import make_baseline, sight
+from eyechart.baselines.look import Look
+from eyechart.baselines.pixels import Picture, decode
+from eyechart.baselines.sight import Word
 from eyechart.errors import MissingExtra, ModelError
-from eyechart.model.baseline import eyes, make_baseline
-from eyechart.model.baseline.box import Word
-from eyechart.model.baseline.look import Look
-from eyechart.model.baseline.picture import Picture, decode
 from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
 
 QUESTIONS = (
@@ -213,7 +213,7 @@ def test_many_at_once_do_not_block_the_loop(unread: Model) -> None:
 
 
 def test_ocr_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(eyes, "can_read", lambda: False)
+    monkeypatch.setattr(sight, "can_read", lambda: False)
     with pytest.raises(MissingExtra, match=r"eyechart\[ocr\]"):
         make_baseline("ocr", ModelSettings())
     without = make_baseline("look", ModelSettings())
@@ -228,13 +228,13 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
     picture = Pillow.new("RGB", (300, 120), "white")
     ImageDraw.Draw(picture).text((40, 40), "GATE 7", fill="black", font_size=44)
     readings: list[Picture] = []
-    read_page = eyes._read_page
+    read_page = sight._read_page
 
     def counted(page: Picture) -> tuple[Word, ...]:
         readings.append(page)
         return read_page(page)
 
-    monkeypatch.setattr(eyes, "_read_page", counted)
+    monkeypatch.setattr(sight, "_read_page", counted)
     text_only = make_baseline("ocr", ModelSettings())
     for model in (look, text_only):
         assert ask(model, encode(picture), "What does the sign say?").text.replace(" ", "") == "GATE7"
@@ -253,10 +253,10 @@ def test_a_picture_is_read_once_however_many_ask_for_it_at_once(monkeypatch: pyt
         time.sleep(0.05)
         return (Word(0.0, 0.0, 9.0, 9.0, "GATE"),)
 
-    monkeypatch.setattr(eyes, "_read_page", read)
-    monkeypatch.setattr(eyes, "_read", OrderedDict())
+    monkeypatch.setattr(sight, "_read_page", read)
+    monkeypatch.setattr(sight, "_read", OrderedDict())
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(eyes.read_words, [page] * 8))
+        found = list(pool.map(sight.read_words, [page] * 8))
     assert {words[0].text for words in found} == {"GATE"}
     assert len(readings) == 1
 
@@ -271,25 +271,25 @@ def test_readers_are_made_once_however_many_begin_at_once(monkeypatch: pytest.Mo
 
     pages = [decode(encode(Pillow.new("RGB", (90, 60), (n, 0, 0))).data()) for n in range(4)]
     monkeypatch.setitem(sys.modules, "rapidocr", SimpleNamespace(RapidOCR=reader))
-    monkeypatch.setattr(eyes, "_readers", cache(eyes._readers.__wrapped__))
-    monkeypatch.setattr(eyes, "_read", OrderedDict())
+    monkeypatch.setattr(sight, "_readers", cache(sight._readers.__wrapped__))
+    monkeypatch.setattr(sight, "_read", OrderedDict())
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(eyes.read_words, pages)) == [(), (), (), ()]
+        assert list(pool.map(sight.read_words, pages)) == [(), (), (), ()]
     assert len(made) == min(2, os.cpu_count() or 1)
 
 
 def test_a_picture_that_could_not_be_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
-    monkeypatch.setattr(eyes, "_read", OrderedDict())
+    monkeypatch.setattr(sight, "_read", OrderedDict())
 
     def read(picture: Picture) -> tuple[Word, ...]:
         raise MemoryError("the picture is too large")
 
-    monkeypatch.setattr(eyes, "_read_page", read)
+    monkeypatch.setattr(sight, "_read_page", read)
     with pytest.raises(MemoryError):
-        eyes.read_words(page)
-    monkeypatch.setattr(eyes, "_read_page", lambda picture: ())
-    assert eyes.read_words(page) == ()
+        sight.read_words(page)
+    monkeypatch.setattr(sight, "_read_page", lambda picture: ())
+    assert sight.read_words(page) == ()
 
 
 @pytest.mark.slow

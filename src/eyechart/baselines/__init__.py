@@ -1,0 +1,103 @@
+"""Baselines: what a score is worth is seen beside a guess, a habit and a simple reader.
+
+``baseline/random`` guesses, ``baseline/majority`` knows the questions but not the images,
+``baseline/ocr`` reads the text in the image, ``baseline/look`` also measures colours, shapes, counts
+and places. None of them is a vision-language model.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eyechart.errors import MissingExtra, UnknownName, UsageError
+from eyechart.registry import did_you_mean, model
+from eyechart.types import Capabilities, ModelSettings, Reply, Request
+
+NAMES = ("random", "majority", "ocr", "look")
+# Said once for all models of a command: a baseline beside a real model takes note and goes on.
+COMMON = frozenset({"temperature", "max_tokens"})
+CANNOT_TELL = "cannot tell"  # said instead of a guess; scored like any other text
+VERSION = "1"  # moves whenever an answer could move
+
+
+@model("baseline")
+def make_baseline(name: str, settings: ModelSettings) -> Baseline:
+    """Make the baseline of that name. Its one parameter is `seed`, a whole number."""
+    if name not in NAMES:
+        hint = did_you_mean(name, list(NAMES), otherwise=f"there are: {', '.join(NAMES)}")
+        raise UnknownName(f"no baseline named {name!r}", hint=hint)
+    refused = sorted(set(settings.parameters) - {"seed"} - COMMON)
+    if refused:
+        raise UsageError(
+            f"baseline/{name} takes no {', '.join(refused)}",
+            hint="a baseline has one parameter, seed; leave the others out",
+        )
+    seed = settings.parameters.get("seed")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+        raise UsageError(f"baseline/{name}: seed must be a whole number, not {seed!r}")
+    if name in ("random", "majority"):
+        from eyechart.baselines.guess import Majority, RandomGuess
+
+        return RandomGuess(seed or 0) if name == "random" else Majority(seed or 0)
+    if not can_look():
+        raise MissingExtra.named("ocr", needed_for=f"baselines that look at images (baseline/{name})")
+    from eyechart.baselines.look import Look, OcrOnly
+
+    return Look(seed or 0) if name == "look" else OcrOnly(seed or 0)
+
+
+def can_look() -> bool:
+    """Whether numpy is installed, which the `ocr` extra brings."""
+    return importlib.util.find_spec("numpy") is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A text to reply with, and how it was found."""
+
+    text: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Baseline(ABC):
+    """A model that is a plain function of the request. Subclasses say `kind` and `answer`."""
+
+    kind: str
+    capabilities = Capabilities(is_free=True)
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    @property
+    def name(self) -> str:
+        return f"baseline/{self.kind}"
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """All that can change an answer."""
+        return {"baseline": self.kind, "version": VERSION, "seed": self.seed}
+
+    @abstractmethod
+    def answer(self, request: Request) -> Answer:
+        """Answer one request: same request, same answer."""
+
+    async def reply(self, request: Request) -> Reply:
+        """Answer one request. Baselines that take their time do it elsewhere, see `Look`."""
+        started = time.perf_counter()
+        return self._reply(self.answer(request), started)
+
+    async def close(self) -> None:
+        return
+
+    def _reply(self, answer: Answer, started: float) -> Reply:
+        return Reply(
+            text=answer.text,
+            model=self.name,
+            latency_s=time.perf_counter() - started,
+            evidence=answer.evidence,
+        )

@@ -1,0 +1,452 @@
+"""What a question asks for, how an answer is matched to an option, and what labelled values answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eyechart.baselines import Answer
+from eyechart.baselines.shapes import compare_colours, read_colour, read_shape
+
+# Words that mean "any thing"; a shape or colour word beside them narrows it.
+ANYTHING = frozenset({"shape", "object", "figure", "item", "thing", "form", "one"})
+_MOST = frozenset({
+    "most", "highest", "largest", "biggest", "tallest", "greatest", "maximum", "max", "longest", "widest",
+    "best", "top", "warmest", "hottest", "latest", "last", "heaviest", "fastest", "oldest", "dearest",
+    "costliest", "more", "larger", "bigger", "taller", "higher", "greater", "longer", "farthest", "warmer",
+})  # fmt: skip
+_LEAST = frozenset({
+    "least", "lowest", "smallest", "shortest", "fewest", "minimum", "min", "worst", "coldest", "coolest",
+    "earliest", "first", "cheapest", "lightest", "slowest", "youngest", "less", "fewer", "smaller", "shorter",
+    "lower", "nearest", "colder", "cooler", "cheaper",
+})  # fmt: skip
+_RANKS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
+_PLACES = (
+    ("left", r"\bleft(?:-?most)?\b"), ("right", r"\bright(?:-?most)?\b"),
+    ("top", r"\btop(?:-?most)?\b|\bupper\b|\bupmost\b|\bhighest\b"),
+    ("bottom", r"\bbottom(?:-?most)?\b|\blower\b|\blowest\b"),
+    ("middle", r"\bmiddle\b|\bcent(?:re|er)\b|\bcentral\b"),
+)  # fmt: skip
+_RELATIONS = (
+    ("left", r"(?:to the |on the |directly |immediately |just )*left of"),
+    ("right", r"(?:to the |on the |directly |immediately |just )*right of"),
+    ("above", r"\babove\b|\bover\b|on top of"),
+    ("below", r"\bbelow\b|\bbeneath\b|\bunder(?:neath)?\b"),
+    ("inside", r"\binside\b|\bwithin\b"),
+    ("between", r"\bbetween\b"),
+)
+_NO = re.compile(r"\bno\b|\bnot\b|\bwithout\b|n't\b")
+_YES_NO = re.compile(
+    r"^(?:no\b|is|are|was|were|does|do|did|has|have|can|could|will)\b|answer (?:with )?yes or no|\(yes/no\)"
+)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A description of things: "the large red circle on the left"."""
+
+    text: str
+    words: tuple[str, ...]
+    colours: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    extreme: int = 0  # 1 the most, -1 the least
+    rank: int = 1
+
+    @property
+    def is_of_things(self) -> bool:
+        """Whether it can be looked for among shapes at all."""
+        return bool(self.colours or self.shapes or ANYTHING & {word.removesuffix("s") for word in self.words})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question taken apart."""
+
+    text: str
+    subject: Phrase  # what is asked about
+    relation: str = ""  # how the subject stands to the anchor
+    anchor: Phrase | None = None
+    is_yes_no: bool = False
+    is_negated: bool = False
+    asks_colour: bool = False
+    asks_shape: bool = False
+    asks_count: bool = False
+    asks_place: bool = False
+    tokens: tuple[str, ...] = ()
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """The words, in small letters.
+
+    >>> split_words("What's the Bus's colour?")
+    ("what's", 'the', "bus's", 'colour')
+    """
+    return tuple(word.casefold() for word in _WORD.findall(text))
+
+
+def stem(word: str) -> str:
+    """A crude stem: enough to see that "leaves" and "leave" are one word.
+
+    >>> [stem(word) for word in ("leaves", "leave", "prices", "taught", "visitors")]
+    ['leav', 'leav', 'pric', 'taught', 'visitor']
+    """
+    word = word.casefold().removesuffix("'s").removesuffix("’s")
+    for ending in ("ing", "ies", "es", "ed", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
+
+
+def read_phrase(text: str) -> Phrase:
+    """Take a description apart."""
+    words = split_words(text)
+    extreme = next((1 if word in _MOST else -1 for word in words if word in _MOST | _LEAST), 0)
+    rank = next((_RANKS[word] for word in words if word in _RANKS), 1)
+    if rank > 1 and not extreme:
+        extreme = 1  # "came second"
+    return Phrase(
+        text=text,
+        words=words,
+        colours=tuple(dict.fromkeys(n for w in words if (n := read_colour(w)))),
+        shapes=tuple(dict.fromkeys(n for w in words if (n := read_shape(w)))),
+        places=tuple(name for name, pattern in _PLACES if re.search(pattern, text.casefold())),
+        extreme=extreme,
+        rank=rank,
+    )
+
+
+def read_question(text: str) -> Question:
+    """Take a question apart.
+
+    >>> q = read_question("What colour is the shape to the left of the star?")
+    >>> q.asks_colour, q.relation, q.anchor.shapes
+    (True, 'left', ('star',))
+    """
+    low = " ".join(text.casefold().split())
+    body = re.sub(r"[\s.]*(?:please )?answer (?:with )?yes or no\.?|\(yes/no\)", "", low).strip()
+    relation, before, after = _split_relation(body)
+    subject = read_phrase(before if relation else body)
+    asks_colour = bool(re.search(r"\bcolou?rs?\b", subject.text)) and not subject.colours
+    return Question(
+        text=body,
+        subject=subject,
+        relation=relation,
+        anchor=read_phrase(after) if relation else None,
+        is_yes_no=bool(_YES_NO.search(low)) and " or " not in body,
+        is_negated=bool(_NO.search(body)),
+        asks_colour=asks_colour,
+        asks_shape=_asks_shape(body, subject) and not asks_colour,
+        asks_count=bool(re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", body)),
+        asks_place=bool(re.search(r"^where|in (?:which|what) (?:part|corner|quadrant|half)", body)),
+        tokens=split_words(body),
+    )  # fmt: skip
+
+
+def _asks_shape(body: str, subject: Phrase) -> bool:
+    if subject.shapes:
+        return False
+    named = r"(?:what|which)(?: kind of| type of| is the| \w+)? (?:shape|figure|form)\b|shape of"
+    return bool(re.search(named, body)) or bool(
+        re.search(r"what is the (?:\w+ )*(?:shape|figure|object)", body)
+    )
+
+
+def _split_relation(body: str) -> tuple[str, str, str]:
+    for name, pattern in _RELATIONS:
+        if (match := re.search(pattern, body)) and body[match.end() :].strip(" ?"):
+            return name, body[: match.start()], body[match.end() :]
+    return "", body, ""
+
+
+# -- From what was found to one of the options, or to none
+
+FUZZY = 88  # of 100: two slips of the reader in a long name, none in a short one
+
+
+def squeeze(text: str) -> str:
+    """Letters and digits only: the reader drops spaces and doubles points.
+
+    >>> squeeze("E 7"), squeeze("£4.50")
+    ('e7', '4.50')
+    """
+    return re.sub(r"(?<!\d)[.]|[.](?!\d)|[^\w.]|_", "", text.casefold())
+
+
+def read_number(text: str) -> float | None:
+    """The one number in a text; None where there is none or more than one.
+
+    >>> read_number("148 m"), read_number("1,250"), read_number("08:15"), read_number("2 of 3")
+    (148.0, 1250.0, None, None)
+    """
+    if re.search(r"\d\s*[:/]\s*\d", text):
+        return None
+    found = re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?", text)
+    if len(found) != 1:
+        return None
+    number = found[0].replace("−", "-")
+    if re.fullmatch(r"-?\d+,\d{1,2}", number):
+        number = number.replace(",", ".")  # a decimal comma
+    return float(number.replace(",", ""))
+
+
+def match_option(found: str, choices: Mapping[str, str]) -> str | None:
+    """The letter of the one option that says what was found."""
+    for test in (_same, _same_number, _same_name, _one_in_the_other, _alike):
+        letters = [letter for letter, text in choices.items() if test(found, text)]
+        if len(letters) == 1:
+            return letters[0]
+    return _nearest_colour(found, choices)
+
+
+def _same(found: str, option: str) -> bool:
+    return bool(squeeze(found)) and squeeze(found) == squeeze(option)
+
+
+def _same_number(found: str, option: str) -> bool:
+    a, b = read_number(found), read_number(option)
+    return a is not None and b is not None and abs(a - b) < 1e-6
+
+
+def _same_name(found: str, option: str) -> bool:
+    """The same colour or shape under another word: grey and gray, disc and circle."""
+    for read in (read_colour, read_shape):
+        named = {name for word in split_words(option) if (name := read(word))}
+        if read(found) is not None and named == {read(found)}:
+            return True
+    return False
+
+
+def _one_in_the_other(found: str, option: str) -> bool:
+    a, b = set(split_words(found)), set(split_words(option))
+    return bool(a and b) and (a <= b or b <= a)
+
+
+def _alike(found: str, option: str) -> bool:
+    from rapidfuzz import fuzz
+
+    a, b = squeeze(found), squeeze(option)
+    has_digits = any(c.isdigit() for c in a + b)  # 2.45 and 2.46 are not alike
+    return len(a) > 3 and not has_digits and fuzz.ratio(a, b) >= FUZZY
+
+
+def _nearest_colour(found: str, choices: Mapping[str, str]) -> str | None:
+    name = read_colour(found)
+    if name is None:
+        return None
+    ranked = []
+    for letter, text in choices.items():
+        named = [n for word in split_words(text) if (n := read_colour(word))]
+        if len(named) == 1 and (distance := compare_colours(name, named[0])) >= 0:
+            ranked.append((distance, letter))
+    ranked.sort()
+    is_tied = len(ranked) > 1 and ranked[0][0] == ranked[1][0]
+    return ranked[0][1] if ranked and not is_tied else None
+
+
+# -- Labelled values, from wherever they were read, and what can be asked about them
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One value with its label: a bar, a slice, a cell, a price."""
+
+    label: str
+    text: str  # as printed, or as measured; empty where only the order is known
+    value: float | None = None  # as a number to compare by; a time in minutes
+    series: str = ""  # the column, or the legend's key
+    source: str = ""  # "bars", "table", ...
+    colour: str = ""  # of the bar or slice
+    error: float = 0.0  # how far a measured value may be off
+
+
+_DIFFERS = re.compile(r"\bdifference\b|\b(?:more|less|fewer|higher|lower|longer|taller)\b.*\bthan\b")
+_SUMS = re.compile(r"\btogether\b|\bsum\b|\bcombined\b|\bin total\b|\bin all\b|\btotal of\b")
+_COMBINES = re.compile(f"{_DIFFERS.pattern}|{_SUMS.pattern}")
+_BEYOND = re.compile(
+    r"\b(?:(?P<up>more|higher|taller|above|over|larger|longer|greater)"
+    r"|less|fewer|lower|shorter|below|under|smaller)\b(?: than)? (?P<limit>\d+(?:\.\d+)?)"
+)
+_SMALL_WORDS = frozenset(
+    {"a", "an", "the", "to", "of", "in", "on", "at", "by", "is", "it", "for", "and", "or", "no"}
+)
+
+
+def measure_mention(label: str, question: Question) -> float:
+    """How much of a label the question says, 0 to 1.
+
+    >>> from eyechart.baselines.question import read_question
+    >>> measure_mention("Apples 1 kg", read_question("What do the apples cost?")) > 0.5
+    True
+    """
+    words = tuple(word for word in split_words(label) if word not in _SMALL_WORDS)
+    if not words:
+        return 0.0
+    said = {stem(token) for token in question.tokens}
+    joined = squeeze(" ".join(question.tokens))
+    if len(words) > 1 and len(squeeze(label)) > 3 and squeeze(label) in joined:
+        return 1.0
+    length = sum(len(word) for word in words if not word.isdigit()) or sum(map(len, words))
+    hit = sum(len(w) for w in words if stem(w) in said and (len(w) > 2 or len(words) == 1))
+    return min(1.0, hit / length)
+
+
+def answer_from_facts(question: Question, facts: Sequence[Fact], choices: Mapping[str, str]) -> Answer | None:
+    """Answer from labelled values: the largest, the value of one, a difference, a sum, a count."""
+    facts = _of_series(question, facts)
+    if len({fact.series for fact in facts}) > 1:
+        return _cell(question, facts, choices)
+    named = [fact for fact in facts if measure_mention(fact.label, question) >= 0.5]
+    for rule in (_compare, _combine, _count_beyond, _extreme, _value):
+        answer = rule(question, facts, named, choices)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _of_series(question: Question, facts: Sequence[Fact]) -> list[Fact]:
+    scores = {fact.series: measure_mention(fact.series, question) for fact in facts if fact.series}
+    best = max(scores.values(), default=0.0)
+    if best < 0.5:
+        return list(facts)
+    return [fact for fact in facts if scores.get(fact.series, 0.0) == best]
+
+
+def _evidence(rule: str, facts: Sequence[Fact]) -> dict[str, object]:
+    source = facts[0].source if facts else ""
+    return {"rule": rule, "read as": source, "values": [[f.label, f.series, f.text] for f in facts[:12]]}
+
+
+def _cell(question: Question, facts: Sequence[Fact], choices: Mapping[str, str]) -> Answer | None:
+    """Several columns and none named: the row's one cell that can be meant, or the column of a named cell."""
+    if question.subject.extreme or (question.asks_count and not choices):
+        return None
+    rows = [fact for fact in facts if measure_mention(fact.label, question) >= 0.5]
+    if "time" in question.tokens or "hour" in question.tokens or "when" in question.tokens:
+        rows = [fact for fact in rows if re.fullmatch(r"\d{1,2}[:.]\d\d", fact.text)]
+    if choices:
+        rows = [fact for fact in rows if match_option(fact.text, choices)]
+    if len(rows) == 1:
+        return Answer(rows[0].text, _evidence("the named row's fitting cell", rows))
+    cells = [fact for fact in facts if measure_mention(fact.text, question) >= 1]
+    columns = {fact.series for fact in cells if not choices or match_option(fact.series, choices)}
+    if len(columns) == 1 and choices:
+        return Answer(columns.pop(), _evidence("column of the named cell", cells))
+    return None
+
+
+def _numbers(facts: Sequence[Fact]) -> list[tuple[float, Fact]]:
+    return [(fact.value, fact) for fact in facts if fact.value is not None]
+
+
+def _format(value: float, like: Sequence[Fact]) -> str:
+    """A computed number with as many decimals as those it came from."""
+    decimals = max((len(m[1]) for f in like if (m := re.search(r"\d\.(\d+)", f.text))), default=0)
+    return f"{value:.{decimals}f}"
+
+
+def _compare(
+    question: Question, _: Sequence[Fact], named: Sequence[Fact], __: Mapping[str, str]
+) -> Answer | None:
+    if not question.is_yes_no or len(_numbers(named)) != 2 or not question.subject.extreme:
+        return None
+    ordered = sorted(_numbers(named), key=lambda item: _said_at(item[1], question))
+    first, second = ordered[0][0], ordered[1][0]
+    holds = (first - second) * question.subject.extreme > 0
+    return Answer("yes" if holds else "no", _evidence("compared", named))
+
+
+def _said_at(fact: Fact, question: Question) -> int:
+    stems = [stem(token) for token in question.tokens]
+    return min(
+        (stems.index(stem(w)) for w in split_words(fact.label) if stem(w) in stems), default=len(stems)
+    )
+
+
+def _combine(
+    question: Question, _: Sequence[Fact], named: Sequence[Fact], __: Mapping[str, str]
+) -> Answer | None:
+    values = [value for value, fact in _numbers(named) if fact.text]
+    if len(values) < 2 or question.is_yes_no:
+        return None
+    if _DIFFERS.search(question.text) and len(values) == 2:
+        return Answer(_format(abs(values[0] - values[1]), named), _evidence("difference", named))
+    if _SUMS.search(question.text):
+        return Answer(_format(sum(values), named), _evidence("sum", named))
+    return None
+
+
+def _count_beyond(
+    question: Question, facts: Sequence[Fact], _: Sequence[Fact], __: Mapping[str, str]
+) -> Answer | None:
+    match = _BEYOND.search(question.text)
+    if not (question.asks_count and match) or not all(fact.text for fact in facts):
+        return None
+    limit, upward = float(match["limit"]), match["up"] is not None
+    beyond = [fact for value, fact in _numbers(facts) if (value > limit if upward else value < limit)]
+    return Answer(str(len(beyond)), _evidence(f"counted those beyond {limit:g}", facts))
+
+
+def _extreme(
+    question: Question, facts: Sequence[Fact], _: Sequence[Fact], choices: Mapping[str, str]
+) -> Answer | None:
+    values = _numbers(facts)
+    if not question.subject.extreme or len(values) < 2 or question.is_yes_no or question.asks_count:
+        return None
+    if re.search(r"\bthan\b", question.text):
+        return None
+    ordered = sorted(values, key=lambda item: -question.subject.extreme * item[0])
+    rank = question.subject.rank
+    if rank > len(ordered) or (rank < len(ordered) and ordered[rank - 1][0] == ordered[rank][0]):
+        return None
+    fact = ordered[rank - 1][1]
+    if not fact.label:
+        return None
+    wants_value = re.match(
+        r"what (?:is|was) the (?:\w+ )?(?:value|price|number|amount|height|maximum|minimum)", question.text
+    )
+    if wants_value and not fact.text:
+        return None
+    text = fact.text if wants_value and not (choices and match_option(fact.label, choices)) else fact.label
+    which = "largest" if question.subject.extreme > 0 else "smallest"
+    return Answer(text, _evidence(f"{which}, rank {rank}", [fact, *(f for _, f in ordered if f is not fact)]))
+
+
+def _value(
+    question: Question, facts: Sequence[Fact], named: Sequence[Fact], choices: Mapping[str, str]
+) -> Answer | None:
+    if (
+        question.is_yes_no
+        or question.asks_colour
+        or question.subject.extreme
+        or _COMBINES.search(question.text)
+    ):
+        return None
+    best = max((measure_mention(fact.label, question) for fact in named), default=0.0)
+    meant = [fact for fact in named if measure_mention(fact.label, question) == best]
+    if len(meant) == 1 and meant[0].text and (not choices or match_option(meant[0].text, choices)):
+        return Answer(meant[0].text, _evidence("the value of the named label", meant))
+    if len(meant) == 1 and choices and (near := _within_error(meant[0], choices)):
+        return Answer(near, _evidence("the one option within the error of what was measured", meant))
+    # The other way round: which label has the named value?
+    valued = [
+        f
+        for f in facts
+        if squeeze(f.text) in {squeeze(t) for t in question.tokens} and len(squeeze(f.text)) > 1
+    ]
+    if len(valued) == 1 and choices and match_option(valued[0].label, choices):
+        return Answer(valued[0].label, _evidence("the label of the named value", valued))
+    return None
+
+
+def _within_error(fact: Fact, choices: Mapping[str, str]) -> str:
+    """The one option as near to a measured value as measuring allows, or nothing."""
+    if fact.value is None or not fact.error:
+        return ""
+    value, error = fact.value, fact.error
+    near = [
+        text for text in choices.values() if (n := read_number(text)) is not None and abs(n - value) <= error
+    ]
+    return near[0] if len(near) == 1 else ""
