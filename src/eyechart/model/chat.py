@@ -25,7 +25,7 @@ import msgspec
 from eyechart.errors import ModelError, UsageError
 from eyechart.model import environment
 from eyechart.model.http import Broken, Http, Response, Unreachable, check_headers
-from eyechart.model.redact import is_no_answer, without_secrets, written_forms
+from eyechart.model.redact import is_unlike_answers, list_written_forms, without_secrets
 from eyechart.model.specs import proxy_for, refuse_unknown, split_address, without_password
 from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request
 
@@ -174,8 +174,8 @@ class ChatEndpoint(ABC):
         self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
         self._headers |= self.build_headers(api_key)
         check_headers(self._headers)  # a key that cannot be sent is refused before anything is begun
-        self._key_forms = written_forms(api_key) if api_key else ()
-        self._is_key_in_no_answer = api_key is not None and is_no_answer(api_key)
+        self._key_forms = list_written_forms(api_key) if api_key else ()
+        self._is_key_in_no_answer = api_key is not None and is_unlike_answers(api_key)
         self._proxy = proxy_for(self.base_url)
         self._http: Http | ProxiedHttp | None = None
 

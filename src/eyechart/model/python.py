@@ -38,10 +38,10 @@ import msgspec
 from eyechart.errors import ModelError, UsageError, listed
 from eyechart.model.redact import (
     Secrets,
-    attributes_of,
-    environment,
-    make_discreet,
-    secrets_in,
+    find_environment_keys,
+    find_secrets,
+    read_attributes,
+    redact_model,
     without_secrets,
 )
 from eyechart.model.specs import refuse_unknown
@@ -80,8 +80,8 @@ def make_python_model(
     `keys` are further parameters that are secret: they do not enter the model's identity.
     """
     who, keys = f"python:{name}", keys or {}
-    secrets = Secrets(settings.parameters, keys, environment())
-    with secrets.out_of_errors(who):
+    secrets = Secrets(settings.parameters, keys, find_environment_keys())
+    with secrets.redact_errors(who):
         thing = _make_instance(found, {**settings.parameters, **keys}, who=who)
     return adapt(thing, who, settings, keys=keys)
 
@@ -212,14 +212,14 @@ def adapt(
             f"{thing.__name__} is a class, not a model", hint=f"make one of it: {thing.__name__}(...)"
         )
     said = (settings.parameters, keys or {}, {"api_key": settings.api_key})
-    secrets = Secrets(*said, secrets_in(thing), environment())
+    secrets = Secrets(*said, find_secrets(thing), find_environment_keys())
     if not callable(getattr(thing, "reply", None)):
         return _Adapter(thing, name, settings, secrets, is_ready_made=is_ready_made)
     if missing := [part for part in ("name", "identity", "close") if not hasattr(thing, part)]:
         raise UsageError(f"{name} has reply() but no {' and no '.join(missing)}", hint=f"or give it {SHAPES}")
     native: Model = thing
     if not is_ready_made:
-        make_discreet(native, secrets)
+        redact_model(native, secrets)
     return native
 
 
@@ -260,8 +260,8 @@ class _Adapter:
         return {"python": self.name, "source_sha256": digest, **self._parameters}
 
     async def reply(self, request: Request) -> Reply:
-        with self._secrets.out_of_errors(self.name):
-            return self._secrets.out_of_reply(await self._reply(request))
+        with self._secrets.redact_errors(self.name):
+            return self._secrets.redact_reply(await self._reply(request))
 
     async def _reply(self, request: Request) -> Reply:
         try:
@@ -318,7 +318,7 @@ class _Adapter:
 def _state_sha256(thing: Any) -> str:
     """The digest of an object's attributes, which may be secret; those that JSON cannot say are left out."""
     digest = hashlib.sha256()
-    for name, held in sorted(attributes_of(thing).items()):
+    for name, held in sorted(read_attributes(thing).items()):
         with contextlib.suppress(TypeError, ValueError, AttributeError, RecursionError):
             value = msgspec.json.encode(held, order="deterministic")
             digest.update(b"%s=%s;" % (name.encode(), value))

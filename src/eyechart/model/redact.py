@@ -1,4 +1,7 @@
-"""Parameters without the keys among them: what may be written down."""
+"""Keys and passwords are removed from all that is written down: parameters, replies, errors.
+
+Parameters are redacted by their names. What a user's own model says is searched for its secrets' values.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ from eyechart.types import Model, Reply, Request
 
 HIDDEN = "[secret]"
 
-# Only names that nobody gives to anything else: what is hidden no longer tells two runs apart, and
-# `image_token` or `answer_key` may well change an answer.
+# Only names that mean nothing else: what is hidden no longer tells two runs apart, and `image_token` or
+# `answer_key` may well change an answer.
 _SECRET = re.compile(
     r"secret|passw(?:or)?d|passphrase|authorization|credential"
     r"|^(?:key|token)$"
@@ -43,21 +46,22 @@ def without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
     {'max_tokens': 9, 'api_key': '[secret]', 'headers': {'X-Api-Key': '[secret]'}}
     """
     return {
-        name: HIDDEN if value and is_secret(name) else _inside(value) for name, value in parameters.items()
+        name: HIDDEN if value and is_secret(name) else _redact_value(value)
+        for name, value in parameters.items()
     }
 
 
-def is_no_answer(secret: str) -> bool:
+def is_unlike_answers(secret: str) -> bool:
     """Whether no answer holds it by chance, so that hiding it there moves no score.
 
-    >>> [is_no_answer(key) for key in ("EMPTY", "sk-admin", "token-abc123", "correct-horse-battery")]
+    >>> [is_unlike_answers(key) for key in ("EMPTY", "sk-admin", "token-abc123", "correct-horse-battery")]
     [False, False, True, True]
     """
     has_both = any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
     return len(secret) >= 16 or (len(secret) >= 8 and has_both)
 
 
-def written_forms(secret: str) -> tuple[str, ...]:
+def list_written_forms(secret: str) -> tuple[str, ...]:
     """A secret as it is, and as Python, JSON and addresses write it; the longest first."""
     from urllib.parse import quote, quote_plus
 
@@ -65,13 +69,13 @@ def written_forms(secret: str) -> tuple[str, ...]:
     return tuple(sorted({secret, *quoted}, key=lambda form: (-len(form), form)))
 
 
-def _inside(value: Any) -> Any:
+def _redact_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return without_secrets(value)
-    return [_inside(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_redact_value(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-# -- What a user's own model says must not bring its key onto the disk: replies and errors without it.
+# -- what a user's own model says -------------------------------------------------------------------
 
 _IN_ENVIRONMENT = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")  # others name files: no use to hide those
 _SHORTEST = 4  # what is shorter is no secret, and part of any text
@@ -80,12 +84,12 @@ _MIN_IN_ENVIRONMENT = 16  # a shorter value may be anything
 
 
 class Secrets:
-    """The secrets of a model, to be taken out of what it says. They are known by the names they go by."""
+    """The values of a model's secrets, found by their names, to be removed from what it says."""
 
     def __init__(self, *named: Mapping[str, Any]) -> None:
-        values = {value for names in named for value in _values(names)}
-        self._everywhere = _pattern(value for value in values if len(value) >= _SHORTEST)
-        self._in_answers = _pattern(filter(is_no_answer, values))
+        values = {value for names in named for value in _find_values(names)}
+        self._everywhere = _compile_pattern(value for value in values if len(value) >= _SHORTEST)
+        self._in_answers = _compile_pattern(filter(is_unlike_answers, values))
 
     def __bool__(self) -> bool:
         return self._everywhere is not None
@@ -104,26 +108,26 @@ class Secrets:
             return {self.hide(name): self.hide(said) for name, said in value.items()}
         return [self.hide(one) for one in value] if isinstance(value, list | tuple) else value
 
-    def out_of_reply(self, reply: Reply) -> Reply:
-        """The reply without them. What is scored loses only those that no answer could hold by chance."""
+    def redact_reply(self, reply: Reply) -> Reply:
+        """The reply without them. The scored text loses only those that no answer could hold by chance."""
         if self._everywhere is None:
             return reply
         return replace(
             reply,
-            text=self._out_of_answer(reply.text),
-            earlier=tuple(self._out_of_answer(said) for said in reply.earlier),
+            text=self._redact_answer(reply.text),
+            earlier=tuple(self._redact_answer(said) for said in reply.earlier),
             thinking=self.hide(reply.thinking),
             finish_reason=self.hide(reply.finish_reason),
             model=self.hide(reply.model),
             evidence=self.hide(reply.evidence),
         )
 
-    def _out_of_answer(self, text: str) -> str:
+    def _redact_answer(self, text: str) -> str:
         return text if self._in_answers is None else self._in_answers.sub(HIDDEN, text)
 
     @contextlib.contextmanager
-    def out_of_errors(self, who: str) -> Iterator[None]:
-        """Errors go on without them. One that is not ours, and names one, becomes a `ModelError`."""
+    def redact_errors(self, who: str) -> Iterator[None]:
+        """Raise errors without them. One that is not eyechart's own and holds one becomes a `ModelError`."""
         try:
             yield
         except Exception as err:
@@ -139,20 +143,20 @@ class Secrets:
             raise err from None
 
 
-def make_discreet(model: Model, secrets: Secrets) -> None:
-    """Let an object that has the shape of a `Model` by itself answer and fail without its secrets."""
+def redact_model(model: Model, secrets: Secrets) -> None:
+    """Remove the secrets from the replies and errors of an object that is a `Model` by itself."""
     if not secrets:
         return
     reply = model.reply
     replies: Any = getattr(model, "replies", None)
 
     async def one(request: Request) -> Reply:
-        with secrets.out_of_errors(model.name):
-            return secrets.out_of_reply(await reply(request))
+        with secrets.redact_errors(model.name):
+            return secrets.redact_reply(await reply(request))
 
     async def several(request: Request, n: int) -> list[Reply]:
-        with secrets.out_of_errors(model.name):
-            return [secrets.out_of_reply(said) for said in await replies(request, n)]
+        with secrets.redact_errors(model.name):
+            return [secrets.redact_reply(said) for said in await replies(request, n)]
 
     with contextlib.suppress(AttributeError):  # a class with slots takes no method of ours
         object.__setattr__(model, "reply", one)
@@ -160,10 +164,10 @@ def make_discreet(model: Model, secrets: Secrets) -> None:
             object.__setattr__(model, "replies", several)
 
 
-def attributes_of(thing: Any) -> dict[str, Any]:
+def read_attributes(thing: Any) -> dict[str, Any]:
     """What an object holds, by name; of a function, the values it was made with."""
     if isinstance(thing, partial):
-        return {**attributes_of(thing.func), "args": thing.args, **thing.keywords}
+        return {**read_attributes(thing.func), "args": thing.args, **thing.keywords}
     found = {}
     if inspect.isfunction(thing):
         defaults = inspect.signature(thing).parameters.values()
@@ -176,14 +180,14 @@ def attributes_of(thing: Any) -> dict[str, Any]:
     return found
 
 
-def secrets_in(thing: Any) -> dict[str, Any]:
-    """What an object holds that may be a key; all else may be large, and is not looked through."""
-    held = attributes_of(thing)
+def find_secrets(thing: Any) -> dict[str, Any]:
+    """The attributes of an object that may hold a key; others may be large and are not searched."""
+    held = read_attributes(thing)
     return {name: value for name, value in held.items() if is_secret(name) or "headers" in name.lower()}
 
 
-def environment() -> dict[str, str]:
-    """The keys in the environment, where many classes find theirs; short ones may be anything."""
+def find_environment_keys() -> dict[str, str]:
+    """The keys in the environment, where many classes find theirs."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -191,28 +195,28 @@ def environment() -> dict[str, str]:
     }
 
 
-def _values(named: Any, *, below: bool = False) -> Iterator[str]:
+def _find_values(named: Any, *, below: bool = False) -> Iterator[str]:
     """The texts under secret names, however deep, and of `Bearer KEY` also the key."""
     if isinstance(named, Mapping):
         for name, value in named.items():
-            yield from _values(value, below=below or is_secret(name))
+            yield from _find_values(value, below=below or is_secret(name))
     elif isinstance(named, list | tuple):
         for value in named:
-            yield from _values(value, below=below)
+            yield from _find_values(value, below=below)
     elif below and isinstance(named, str | int) and not isinstance(named, bool):
         value = str(named).strip()
         yield from {value, *value.split()[-1:]}
 
 
-def _pattern(values: Iterable[str]) -> re.Pattern[str] | None:
+def _compile_pattern(values: Iterable[str]) -> re.Pattern[str] | None:
     """Finds the values in a text as they are, and as Python, JSON and addresses write them."""
-    found = {form for value in values for form in written_forms(value)}
+    found = {form for value in values for form in list_written_forms(value)}
     if not found:
         return None
     longest_first = sorted(found, key=lambda form: (-len(form), form))
-    return re.compile("|".join(_anywhere_or_as_a_word(form) for form in longest_first))
+    return re.compile("|".join(map(_as_pattern, longest_first)))
 
 
-def _anywhere_or_as_a_word(form: str) -> str:
+def _as_pattern(form: str) -> str:
     found = re.escape(form)
     return found if len(form) >= _ANYWHERE else rf"(?<!\w){found}(?!\w)"
