@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
 from eyechart.model import prices
-from eyechart.model.prices import VARIABLE, Entry, Price, find_price, read_file, read_prices, usd
+from eyechart.model.prices import VARIABLE, Entry, Price, find_price, read_price_file, read_prices, usd
 from eyechart.types import Usage
 
 OPENAI = {"endpoint": "https://api.openai.com/v1"}
@@ -164,15 +164,16 @@ def test_a_wrong_text_is_refused(text: str, message: str) -> None:
 def test_a_broken_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("prices: {")
     with pytest.raises(UsageError, match=r"broken.yaml cannot be read"):
-        read_file(tmp_path / "broken.yaml")
+        read_price_file(tmp_path / "broken.yaml")
     with pytest.raises(UsageError, match="there is no file"):
-        read_file(tmp_path)
+        read_price_file(tmp_path)
 
 
 @given(amounts, amounts, st.none() | amounts)
 def test_an_inline_price_comes_back(fresh: float, output: float, cached: float | None) -> None:
     text = f"input={fresh!r}, output = {output!r}" + ("" if cached is None else f",cached={cached!r}")
-    found = read_prices(text).own
+    found = read_prices(text)
+    assert isinstance(found, Price)
     assert found == Price(input=fresh, output=output, cached=cached, source="given with the run")
     assert Price.of(found.to_json()) == found
 
@@ -180,10 +181,10 @@ def test_an_inline_price_comes_back(fresh: float, output: float, cached: float |
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        book = read_prices(text)
+        found = read_prices(text)
     except UsageError:
         return
-    assert book.own is not None or not text.strip()
+    assert isinstance(found, Price) or not text.strip()
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(0, 10**7), st.integers(0, 10**6))

@@ -12,20 +12,26 @@ from hypothesis import strategies as st
 from eyechart.data import measure
 from eyechart.model.prices import (
     ASSUMED_SIZE,
-    claude,
-    gemini,
+    count_claude_tokens,
+    count_gemini_tokens,
+    count_patches,
+    count_qwen_tokens,
+    count_text_tokens,
+    count_tiles,
+    find_image_rule,
     guess_usage,
-    image_rule,
-    patches,
-    qwen,
-    text_tokens,
-    tiles,
 )
 from eyechart.types import ImageRef, Reply
 from support.parts import ScriptedModel, image, request
 
 sides = st.integers(1, 20_000)
-RULES: list[Callable[[int, int], int]] = [tiles, patches, claude, gemini, qwen]
+RULES: list[Callable[[int, int], int]] = [
+    count_tiles,
+    count_patches,
+    count_claude_tokens,
+    count_gemini_tokens,
+    count_qwen_tokens,
+]
 
 NAMES = [
     ("openai/gpt-4o", "OpenAI tiles (85 + 170 a tile)"),
@@ -48,28 +54,30 @@ NAMES = [
 
 @pytest.mark.parametrize(("model", "rule"), NAMES)
 def test_every_family_has_its_rule(model: str, rule: str) -> None:
-    assert image_rule(model).name == rule
+    assert find_image_rule(model).name == rule
 
 
 def test_low_detail_is_one_price_where_there_are_tiles() -> None:
-    assert image_rule("gpt-4o").tokens(4000, 4000, "low") == 85
-    assert image_rule("gpt-4o").tokens(4000, 4000, "high") == 765
-    assert image_rule("gpt-4o-mini").tokens(10, 10, "low") == 2833
-    assert image_rule("o4-mini").tokens(1024, 1024, "low") == image_rule("o4-mini").tokens(1024, 1024)
+    assert find_image_rule("gpt-4o").tokens(4000, 4000, "low") == 85
+    assert find_image_rule("gpt-4o").tokens(4000, 4000, "high") == 765
+    assert find_image_rule("gpt-4o-mini").tokens(10, 10, "low") == 2833
+    assert find_image_rule("o4-mini").tokens(1024, 1024, "low") == find_image_rule("o4-mini").tokens(
+        1024, 1024
+    )
 
 
 def test_numbers_that_were_billed() -> None:
-    assert image_rule("gpt-4.1-mini").tokens(2400, 1800) == 2353  # 1452 patches times 1.62
-    assert image_rule("gpt-4.1-nano").tokens(128, 64) == 20  # 8 patches times 2.46
-    assert tiles(512, 513) == 85 + 2 * 170
+    assert find_image_rule("gpt-4.1-mini").tokens(2400, 1800) == 2353  # 1452 patches times 1.62
+    assert find_image_rule("gpt-4.1-nano").tokens(128, 64) == 20  # 8 patches times 2.46
+    assert count_tiles(512, 513) == 85 + 2 * 170
 
 
 @given(sides, sides)
 def test_every_rule_counts_something_and_has_a_limit(width: int, height: int) -> None:
-    assert tiles(width, height) <= 85 + 170 * 8
-    assert patches(width, height) <= 1536
-    assert claude(width, height) <= 1600
-    assert qwen(width, height) <= 16384 + 2
+    assert count_tiles(width, height) <= 85 + 170 * 8
+    assert count_patches(width, height) <= 1536
+    assert count_claude_tokens(width, height) <= 1600
+    assert count_qwen_tokens(width, height) <= 16384 + 2
     assert all(rule(width, height) >= 1 for rule in RULES)
 
 
@@ -82,16 +90,16 @@ def test_a_turned_picture_counts_the_same(width: int, height: int) -> None:
 @pytest.mark.slow
 @given(st.text())
 def test_text_has_tokens_by_its_length(text: str) -> None:
-    count = text_tokens(text)
+    count = count_text_tokens(text)
     assert len(text) / 4 <= count <= len(text) + 1
-    assert text_tokens(text + text) <= 2 * count
+    assert count_text_tokens(text + text) <= 2 * count
     assert (count == 0) == (not text)
 
 
 def test_chinese_is_a_token_a_character() -> None:
-    assert text_tokens("图中有几只猫") == 6
-    assert text_tokens("a" * 400) == 100
-    assert text_tokens("猫" * 10 + "a" * 40) == 20
+    assert count_text_tokens("图中有几只猫") == 6
+    assert count_text_tokens("a" * 400) == 100
+    assert count_text_tokens("猫" * 10 + "a" * 40) == 20
 
 
 # -- a guess, where the endpoint does not count ----------------------------------------------------
@@ -128,5 +136,5 @@ def test_the_guess_follows_the_models_family_and_detail() -> None:
 def test_a_picture_that_is_handed_on_by_its_address_is_taken_for_one_of_a_usual_size() -> None:
     address = ImageRef(kind="url", location="https://example.org/a.png")
     guess = guess_usage(named("openai/gpt-4o"), request(address), [])
-    assert guess.prompt_tokens == image_rule("openai/gpt-4o").tokens(1024, 768) > 0
+    assert guess.prompt_tokens == find_image_rule("openai/gpt-4o").tokens(1024, 768) > 0
     assert ASSUMED_SIZE == measure.ASSUMED_SIZE, "an estimate says the same"

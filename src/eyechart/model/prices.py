@@ -1,7 +1,8 @@
-"""What a model's tokens cost: a dated table of vendors' public prices, and the user's own before it.
+"""What a model's tokens cost, and about how many a request will take.
 
-A price holds where it was published: a model of the same name on somebody's own server has none, unless the
-user gives one. Then the cost is not known, which is not the same as nothing.
+Prices are those of a dated table of vendors' public prices, and the user's own before it. A price holds where
+it was published: a model of the same name on another server has none unless the user gives one. Its cost is
+then unknown, which is not the same as zero.
 """
 
 from __future__ import annotations
@@ -25,6 +26,55 @@ _BUILT_IN = Path(__file__).with_name("prices.json")
 AMOUNTS = ("input", "cached", "output")
 # A version of a model: gpt-4o-2024-08-06, claude-3-opus-20240229, gemini-2.0-flash-001, o1-latest, x@20250101
 _VERSION = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{3,4}|latest|preview|exp))+", re.IGNORECASE)
+
+
+def find_price(
+    model: str, identity: Mapping[str, Any], override: str | None = None, *, is_judge: bool = False
+) -> Price | None:
+    """What `model` costs where `identity` says it is served; None where that is unknown.
+
+    `override` is what the user says of prices. Of several entries that fit, the longest name's counts.
+
+    >>> find_price("openai/gpt-4o-2024-08-06", {"endpoint": "https://api.openai.com/v1"}).output
+    10.0
+    >>> find_price("openai/gpt-4o", {"endpoint": "http://localhost:8000/v1"}) is None
+    True
+    >>> find_price("openai/mine", {"endpoint": "http://localhost:8000/v1"}, "input=1,output=2").output
+    2.0
+    """
+    given = read_prices(override)
+    if isinstance(given, Price):
+        if not is_judge:
+            return given
+        given = ()
+    names, hosts = _list_names(model), _find_hosts(identity)
+    for entries in (given, _read_built_in()):
+        fitting = [one for one in entries if any(one.fits(name, hosts) for name in names)]
+        if fitting:
+            return max(fitting, key=lambda one: len(one.pattern.rstrip("*"))).price
+    return None
+
+
+def _list_names(model: str) -> tuple[str, ...]:
+    """The name as written, without its provider, and without the organisation that serves it.
+
+    >>> _list_names("openai/Qwen/Qwen2.5-VL-7B")
+    ('openai/Qwen/Qwen2.5-VL-7B', 'Qwen/Qwen2.5-VL-7B', 'Qwen2.5-VL-7B')
+    """
+    parts = model.split("/")
+    return tuple("/".join(parts[n:]) for n in range(len(parts)))
+
+
+def _find_hosts(identity: Mapping[str, Any]) -> frozenset[str]:
+    """Where a model is served. Several endpoints are one vendor's only if all of them are."""
+    said = [identity.get(name) for name in ("endpoint", "endpoints")]
+    urls = [url for one in said if one for url in (one if isinstance(one, list | tuple) else [one])]
+    return frozenset((urlsplit(str(url)).hostname or "").lower() for url in urls)
+
+
+@cache
+def _read_built_in() -> tuple[Entry, ...]:
+    return read_tables(msgspec.json.decode(_BUILT_IN.read_bytes()), _BUILT_IN.name)
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,20 +104,18 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, kept: Any) -> Price | None:
-        """The price that a manifest keeps; None where it keeps none, or nothing that could be one.
+        """The price that a manifest keeps; None where it keeps none, or none that is valid.
 
         >>> Price.of({"input": 2.5, "output": 10.0}), Price.of(None)
         (Price(input=2.5, output=10.0, cached=None, as_of='', source=''), None)
         """
         if not isinstance(kept, Mapping):
             return None
-        amounts = {name: kept.get(name) for name in AMOUNTS}
-        if not all(value is None or is_amount(value) for value in amounts.values()):
-            return None
-        if amounts["input"] is None or amounts["output"] is None:
-            return None
         words = {name: str(kept.get(name) or "") for name in ("as_of", "source")}
-        return cls(input=amounts["input"], output=amounts["output"], cached=amounts["cached"], **words)
+        try:
+            return _read_price({name: kept.get(name) for name in AMOUNTS}, "", words)
+        except UsageError:
+            return None
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,23 +141,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return name.startswith(pattern) and (not rest or _VERSION.fullmatch(rest) is not None)
 
 
-class PriceBook(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's prices before the table's. `own` is that of the run's model, whatever it is called."""
-
-    entries: tuple[Entry, ...] = ()
-    own: Price | None = None
-
-    def find(self, model: str, identity: Mapping[str, Any]) -> Price | None:
-        """The price of a model where `identity` says it is served; of several entries, the longest name's."""
-        names = _names(model)
-        hosts = _hosts(identity)
-        for entries in (self.entries, _built_in()):
-            fitting = [one for one in entries if any(one.fits(name, hosts) for name in names)]
-            if fitting:
-                return max(fitting, key=lambda one: len(one.pattern.rstrip("*"))).price
-        return None
-
-
 def usd(amount: float) -> str:
     """An amount for people: cents, and of less than a few cents two digits that say something.
 
@@ -121,53 +152,7 @@ def usd(amount: float) -> str:
     return f"{amount:.{min(10, 1 - math.floor(math.log10(amount)))}f}"
 
 
-def find_price(
-    model: str, identity: Mapping[str, Any], override: str | None = None, *, is_judge: bool = False
-) -> Price | None:
-    """What `model` costs; None where nobody says it. `override` is what the user said of prices.
-
-    >>> find_price("openai/gpt-4o-2024-08-06", {"endpoint": "https://api.openai.com/v1"}).output
-    10.0
-    >>> find_price("openai/gpt-4o", {"endpoint": "http://localhost:8000/v1"}) is None
-    True
-    >>> find_price("openai/mine", {"endpoint": "http://localhost:8000/v1"}, "input=1,output=2").output
-    2.0
-    """
-    book = read_prices(override)
-    return book.own if book.own and not is_judge else book.find(model, identity)
-
-
-@cache
-def _built_in() -> tuple[Entry, ...]:
-    import msgspec
-
-    return read_tables(msgspec.json.decode(_BUILT_IN.read_bytes()), _BUILT_IN.name)
-
-
-def is_amount(value: Any) -> bool:
-    """Whether it can be a price: a number, from nothing to a great deal."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < 1e9 and math.isfinite(value)
-
-
-def _names(model: str) -> tuple[str, ...]:
-    """The name as written, without its provider, and without the organisation that serves it.
-
-    >>> _names("openai/Qwen/Qwen2.5-VL-7B")
-    ('openai/Qwen/Qwen2.5-VL-7B', 'Qwen/Qwen2.5-VL-7B', 'Qwen2.5-VL-7B')
-    """
-    parts = model.split("/")
-    return tuple("/".join(parts[n:]) for n in range(len(parts)))
-
-
-def _hosts(identity: Mapping[str, Any]) -> frozenset[str]:
-    """Where a model is served. Several endpoints are one vendor's only if all of them are."""
-    said = [identity.get(name) for name in ("endpoint", "endpoints")]
-    urls = [url for one in said if one for url in (one if isinstance(one, list | tuple) else [one])]
-    return frozenset((urlsplit(str(url)).hostname or "").lower() for url in urls)
-
-
-# -- Prices as users give them: a file, a text on the command line, the environment. What is wrong is named.
+# -- prices as users give them ----------------------------------------------------------------------
 
 VARIABLE = "EYECHART_PRICES"
 
@@ -175,20 +160,20 @@ _TABLE_FIELDS = frozenset({"about", "source", "as_of", "hosts", "prices"})
 _HINT = "write it like input=2.5,output=10 (USD a million tokens), or name a file"
 
 
-def read_prices(override: str | None = None) -> PriceBook:
-    """The user's own prices: a file, or ``input=2.5,output=10[,cached=1.25]``; else $EYECHART_PRICES's.
+def read_prices(override: str | None = None) -> Price | tuple[Entry, ...]:
+    """The user's own prices: ``input=2.5,output=10[,cached=1.25]`` or a file; else the file $EYECHART_PRICES.
 
     The text is the price of the run's model; a file names the models it means, and so a judge's too.
     """
     said = override or os.environ.get(VARIABLE) or ""
     if not said.strip():
-        return PriceBook()
-    if override and _looks_inline(override):
-        return PriceBook(own=_read_inline(override))
-    return PriceBook(entries=read_file(said))
+        return ()
+    if override and "=" in override and not _is_file(override):
+        return _read_inline(override)
+    return read_price_file(said)
 
 
-def read_file(path: str | Path) -> tuple[Entry, ...]:
+def read_price_file(path: str | Path) -> tuple[Entry, ...]:
     """The entries of a file: one table, or several under `tables`, in JSON or YAML."""
     from eyechart.wordings import read_yaml
 
@@ -206,10 +191,10 @@ def read_tables(content: Any, where: str) -> tuple[Entry, ...]:
     tables = content.get("tables", [content])
     if not isinstance(tables, list):
         raise UsageError(f"{where}: 'tables' is a list of tables")
-    return tuple(entry for table in tables for entry in _entries(table, where))
+    return tuple(entry for table in tables for entry in _read_entries(table, where))
 
 
-def _entries(table: Any, where: str) -> Iterator[Entry]:
+def _read_entries(table: Any, where: str) -> Iterator[Entry]:
     if not isinstance(table, Mapping) or not isinstance(table.get("prices"), Mapping):
         raise UsageError(
             f"{where}: a table maps 'prices' to models",
@@ -231,13 +216,9 @@ def _entries(table: Any, where: str) -> Iterator[Entry]:
             )
         yield Entry(
             pattern=str(pattern).strip(),
-            price=_price(amounts, f"{where}: {pattern}", words),
+            price=_read_price(amounts, f"{where}: {pattern}", words),
             hosts=frozenset(host.lower() for host in hosts),
         )
-
-
-def _looks_inline(text: str) -> bool:
-    return "=" in text and not _is_file(text)
 
 
 def _is_file(path: str | Path) -> bool:
@@ -258,10 +239,10 @@ def _read_inline(text: str) -> Price:
             amounts[name] = float(value)
         except ValueError:
             amounts[name] = value  # refused below, by its name
-    return _price(amounts, f"prices {text!r}", {"source": "given with the run"})
+    return _read_price(amounts, f"prices {text!r}", {"source": "given with the run"})
 
 
-def _price(amounts: Any, where: str, words: Mapping[str, str]) -> Price:
+def _read_price(amounts: Any, where: str, words: Mapping[str, str]) -> Price:
     hint = "USD a million tokens: input, output, and cached where cached input is cheaper"
     if not isinstance(amounts, Mapping):
         raise UsageError(f"{where}: {amounts!r} is no price", hint=hint)
@@ -272,7 +253,7 @@ def _price(amounts: Any, where: str, words: Mapping[str, str]) -> Price:
         if amounts.get(name) is None:
             raise UsageError(f"{where}: {name!r} is missing", hint=hint)
     for name, value in amounts.items():
-        if value is not None and not is_amount(value):
+        if value is not None and not _is_amount(value):
             raise UsageError(f"{where}: {name!r} is {value!r}, not an amount of USD", hint=hint)
     cached = amounts.get("cached")
     return Price(
@@ -283,23 +264,29 @@ def _price(amounts: Any, where: str, words: Mapping[str, str]) -> Price:
     )
 
 
-# -- How many tokens a request will have, before it is sent: estimates, from what vendors say of their models.
-#
-# Pictures are counted by the rule of the model's family, from width and height; text by its characters. The
-# endpoint counts exactly, and what it counts is what is kept and paid for.
+def _is_amount(value: Any) -> bool:
+    """Whether it can be a price: a finite number from 0 on."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < 1e9 and math.isfinite(value)
+
+
+# -- tokens -----------------------------------------------------------------------------------------
+
+# Estimates before a request is sent, or where an endpoint does not count. Images are counted by the rule that
+# the vendor publishes for the model's family, from width and height; text by its characters.
 
 _CHARACTERS_PER_TOKEN = 4  # of English text, as OpenAI and Google say of their tokenizers
 PER_MESSAGE = 4  # the marks around a turn
-ASSUMED_SIZE = (1024, 768)  # of a picture at an address that nobody here has fetched
-# Chinese, Japanese and Korean: about a token a character.
+ASSUMED_SIZE = (1024, 768)  # of an image that is passed on by its URL, not loaded here
+# Chinese, Japanese and Korean: about one token per character.
 _DENSE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 
 
-def text_tokens(text: str) -> int:
+def count_text_tokens(text: str) -> int:
     """About how many tokens a text has: one for four characters, one for each Chinese character.
 
-    >>> text_tokens("Which drink was sold most?"), text_tokens("哪种饮料卖得最多？"), text_tokens("")
-    (7, 9, 0)
+    >>> [count_text_tokens(text) for text in ("Which drink was sold most?", "哪种饮料卖得最多？", "")]
+    [7, 9, 0]
     """
     n_dense = 0 if text.isascii() else len(_DENSE.findall(text))
     return n_dense + math.ceil((len(text) - n_dense) / _CHARACTERS_PER_TOKEN)
@@ -308,15 +295,15 @@ def text_tokens(text: str) -> int:
 def guess_usage(model: Model, request: Request, replies: Sequence[Reply]) -> Usage:
     """About how many tokens a request and its replies take, where the endpoint does not say."""
     detail = str(model.identity.get("image_detail") or "")
-    rule = image_rule(model.name)
-    asked = sum(_part_tokens(part, rule, detail) for turn in request.messages for part in turn.parts)
-    said = sum(text_tokens(reply.text) + text_tokens(reply.thinking) for reply in replies)
+    rule = find_image_rule(model.name)
+    asked = sum(_count_part_tokens(part, rule, detail) for turn in request.messages for part in turn.parts)
+    said = sum(count_text_tokens(reply.text) + count_text_tokens(reply.thinking) for reply in replies)
     return Usage(prompt_tokens=asked, completion_tokens=said)
 
 
-def _part_tokens(part: Part, rule: ImageRule, detail: str) -> int:
+def _count_part_tokens(part: Part, rule: ImageRule, detail: str) -> int:
     if isinstance(part, str):
-        return text_tokens(part)
+        return count_text_tokens(part)
     size = ASSUMED_SIZE if isinstance(part, ImageRef) else (part.width, part.height)
     return rule.tokens(*size, detail)
 
@@ -336,10 +323,10 @@ class ImageRule(msgspec.Struct, frozen=True):
 
 
 @lru_cache
-def image_rule(model: str) -> ImageRule:
+def find_image_rule(model: str) -> ImageRule:
     """The rule of a model, by its name; one that no family claims is counted as Qwen2-VL would.
 
-    >>> image_rule("openai/gpt-4o").tokens(1024, 1024), image_rule("gpt-4.1-mini-2025-04-14").name
+    >>> find_image_rule("openai/gpt-4o").tokens(1024, 1024), find_image_rule("gpt-4.1-mini-2025-04-14").name
     (765, 'OpenAI patches (x 1.62)')
     """
     name = model.rpartition("/")[2].lower()
@@ -349,12 +336,12 @@ def image_rule(model: str) -> ImageRule:
     return _UNKNOWN
 
 
-def tiles(width: int, height: int, *, base: int = 85, tile: int = 170) -> int:
+def count_tiles(width: int, height: int, *, base: int = 85, tile: int = 170) -> int:
     """OpenAI's tiles: into 2048 x 2048, shortest side down to 768, then squares of 512.
 
     https://platform.openai.com/docs/guides/images-vision. Its examples:
 
-    >>> tiles(1024, 1024), tiles(2048, 4096), tiles(128, 64)
+    >>> count_tiles(1024, 1024), count_tiles(2048, 4096), count_tiles(128, 64)
     (765, 1105, 255)
     """
     scale = min(1.0, 2048 / max(width, height))
@@ -363,12 +350,12 @@ def tiles(width: int, height: int, *, base: int = 85, tile: int = 170) -> int:
     return base + tile * across * down
 
 
-def patches(width: int, height: int, *, times: float = 1.0, most: int = 1536) -> int:
+def count_patches(width: int, height: int, *, times: float = 1.0, most: int = 1536) -> int:
     """OpenAI's patches: squares of 32, the picture shrunk until `most` cover it, times the model's factor.
 
     https://platform.openai.com/docs/guides/images-vision. Its examples:
 
-    >>> patches(1024, 1024), patches(1800, 2400)
+    >>> count_patches(1024, 1024), count_patches(1800, 2400)
     (1024, 1452)
     """
     n = math.ceil(width / 32) * math.ceil(height / 32)
@@ -382,25 +369,25 @@ def patches(width: int, height: int, *, times: float = 1.0, most: int = 1536) ->
     return math.ceil(n * times)
 
 
-def claude(width: int, height: int) -> int:
+def count_claude_tokens(width: int, height: int) -> int:
     """Anthropic's estimate: pixels / 750, after a long edge of 1568 and about 1,600 tokens at most.
 
     https://platform.claude.com/docs/en/build-with-claude/vision. Its examples:
 
-    >>> claude(200, 200), claude(1000, 1000), claude(1092, 1092), claude(4000, 3000)
-    (54, 1334, 1590, 1600)
+    >>> [count_claude_tokens(*size) for size in ((200, 200), (1000, 1000), (1092, 1092), (4000, 3000))]
+    [54, 1334, 1590, 1600]
     """
     scale = min(1.0, 1568 / max(width, height), math.sqrt(1600 * 750 / (width * height)))
     return max(1, math.ceil(width * scale * height * scale / 750 - 1e-6))
 
 
-def gemini(width: int, height: int) -> int:
+def count_gemini_tokens(width: int, height: int) -> int:
     """Google's tiles: 258 tokens for a small picture, and for each tile of a larger one.
 
     https://ai.google.dev/gemini-api/docs/image-understanding: a tile's side is two thirds of the shorter
     side, from 256 to 768 pixels. Its example is 960 x 540, with 6 tiles.
 
-    >>> gemini(384, 384), gemini(960, 540) // 258
+    >>> count_gemini_tokens(384, 384), count_gemini_tokens(960, 540) // 258
     (258, 6)
     """
     if max(width, height) <= 384:
@@ -409,7 +396,7 @@ def gemini(width: int, height: int) -> int:
     return 258 * math.ceil(width / side) * math.ceil(height / side)
 
 
-def qwen(
+def count_qwen_tokens(
     width: int, height: int, *, side: int = 28, least: int = 56 * 56, most: int = 28 * 28 * 16384
 ) -> int:
     """Qwen-VL's patches: sides rounded to multiples of 28, pixels kept between two bounds, and two marks.
@@ -417,7 +404,7 @@ def qwen(
     https://github.com/QwenLM/Qwen2.5-VL and the processors' published defaults. A server may be started
     with other bounds.
 
-    >>> qwen(224, 224), qwen(1, 1), qwen(100_000, 10_000)
+    >>> count_qwen_tokens(224, 224), count_qwen_tokens(1, 1), count_qwen_tokens(100_000, 10_000)
     (66, 6, 16162)
     """
     across, down = (max(1, round(size / side)) for size in (width, height))
@@ -431,16 +418,20 @@ def qwen(
 
 
 def _tiled(base: int, tile: int) -> ImageRule:
-    return ImageRule(f"OpenAI tiles ({base} + {tile} a tile)", partial(tiles, base=base, tile=tile), low=base)
+    return ImageRule(
+        f"OpenAI tiles ({base} + {tile} a tile)", partial(count_tiles, base=base, tile=tile), low=base
+    )
 
 
 def _patched(times: float) -> ImageRule:
-    return ImageRule(f"OpenAI patches (x {times:g})", partial(patches, times=times))
+    return ImageRule(f"OpenAI patches (x {times:g})", partial(count_patches, times=times))
 
 
-_QWEN2 = ImageRule("Qwen2-VL patches (28 x 28)", qwen)
-_QWEN3 = ImageRule("Qwen3-VL patches (32 x 32)", partial(qwen, side=32, least=256 * 256, most=4096 * 4096))
-_UNKNOWN = ImageRule("as Qwen2-VL, since the model's own rule is not known", qwen)
+_QWEN2 = ImageRule("Qwen2-VL patches (28 x 28)", count_qwen_tokens)
+_QWEN3 = ImageRule(
+    "Qwen3-VL patches (32 x 32)", partial(count_qwen_tokens, side=32, least=256 * 256, most=4096 * 4096)
+)
+_UNKNOWN = ImageRule("as Qwen2-VL, since the model's own rule is not known", count_qwen_tokens)
 
 # Beginnings of names; the first that fits counts. OpenAI's numbers are those of its guide; it lists 1.62 and
 # 2.46 for gpt-5-mini and -nano, though people were billed for fewer: an estimate is better too high.
@@ -453,9 +444,9 @@ _FAMILIES: tuple[tuple[str, ImageRule], ...] = (
     (r"gpt-5", _tiled(70, 140)),
     (r"o[13]", _tiled(75, 150)),
     (r"(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-4-)", _tiled(85, 170)),
-    (r"claude", ImageRule("Anthropic, pixels / 750", claude)),
+    (r"claude", ImageRule("Anthropic, pixels / 750", count_claude_tokens)),
     (r"gemini-3", ImageRule("Gemini 3, 1,120 a picture", lambda width, height: 1120)),
-    (r"gemini", ImageRule("Gemini tiles (258 each)", gemini)),
+    (r"gemini", ImageRule("Gemini tiles (258 each)", count_gemini_tokens)),
     (r"qwen3", _QWEN3),
     (r"(qwen|qvq)", _QWEN2),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eyechart.engine.sample import has_rounds
-from eyechart.model.prices import PER_MESSAGE, Price, image_rule, text_tokens, usd
+from eyechart.model.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, usd
 from eyechart.run.bill import is_free
 from eyechart.run.plan import Plan
 from eyechart.types import (
@@ -57,7 +57,7 @@ class Workload:
     def __init__(self, plan: Plan, pictures: Measurer) -> None:
         identity = plan.model.identity
         self._is_free = is_free(plan.model)
-        self.rule = image_rule(plan.model.name)
+        self.rule = find_image_rule(plan.model.name)
         self._plan = plan
         self._pictures = pictures
         self._detail = str(identity.get("image_detail") or "")
@@ -204,7 +204,7 @@ class Workload:
         sample = request.sample
         words = "\n".join((question, *sample.choices.values(), sample.choices_text))
         self._judged_replies += n
-        self._judge_text += n * (text_tokens(words) + JUDGE_WORDING)
+        self._judge_text += n * (count_text_tokens(words) + JUDGE_WORDING)
 
     def _judge_usage(self, end: int) -> Usage:
         share = self.judge_requests[end] / max(1, self._judged_replies)
@@ -224,7 +224,7 @@ class Workload:
             for part in message.parts:
                 n_bytes += _PER_PART
                 if isinstance(part, str):
-                    words += text_tokens(part)
+                    words += count_text_tokens(part)
                     n_bytes += len(part.encode("utf-8", "replace"))
                     continue
                 images += 1
