@@ -1,4 +1,7 @@
-"""The configuration of a task, in every form in which EvalScope takes one."""
+"""The configuration of a task, in every form in which EvalScope takes one: read, checked, and written down.
+
+`read_tasks` takes any of them. The keys beside `eval_config` are read here, those inside it in eval_config.py.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,6 @@ TASK_KEYS: Mapping[str, Any] = {
     "eval_backend": "Native", "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
     "use_cache": None, "seed": 42, "debug": False, "dry_run": False,
 }  # fmt: skip
-_KEYS = ("key", "judge_key", "OPENAI_API_KEY")  # where a task holds the keys of endpoints
-_FROM_ENVIRONMENT = "_env"  # ends the name of a key that stands in an environment variable
-NO_KEY = "EMPTY"  # what servers without a key are sent
 SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys by which a task is known
 # Those that only EvalScope's native backend reads.
 NATIVE_KEYS = frozenset({
@@ -34,6 +34,64 @@ NATIVE_KEYS = frozenset({
     "model_args", "model_id", "model_task", "outputs", "repeats", "rerun_review", "sandbox_manager_config",
     "sandbox_type", "stream", "timeout", "use_sandbox",
 })  # fmt: skip
+NO_KEY = "EMPTY"  # what servers without a key are sent
+
+Mode = Literal["all", "infer", "eval"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEntry:
+    """One model of a task."""
+
+    spec: str  # as `make_plan` takes it: provider/name
+    name: str  # as its folder and files are called
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`; may hold a key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataEntry:
+    """One data set of a task."""
+
+    name: str  # as its files are called
+    source: str  # what is looked for: a name in $LMUData, a path, a name of the catalogue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Models times data sets, and how to ask.
+
+    `is_stamped`: the results go into a folder of their own below `work_dir`, named after the time, as
+    EvalScope does it; otherwise into `work_dir` itself, as VLMEvalKit does it.
+    """
+
+    models: tuple[ModelEntry, ...]
+    data: tuple[DataEntry, ...]
+    mode: Mode = "all"
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, for every model
+    flags: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, said beside the file
+    judging: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what a user's `evaluate` is given
+    reuse: bool = False
+    keep_failed: bool = False
+    is_verbose: bool = False
+    seed: int | None = None  # of random, for the user's own code
+    work_dir: str = "outputs"
+    use_cache: str | None = None  # an earlier folder to go on in
+    is_stamped: bool = True
+    asks_anew: bool = False  # without `reuse`, a set that is done in this very folder is asked again
+    is_dry_run: bool = False
+    progress: bool = True  # show the live line
+    notes: tuple[str, ...] = ()  # remarks for people
+    described: Mapping[str, Any] = field(default_factory=dict)  # the configuration, without keys
+
+    def options_of(self, model: ModelEntry) -> dict[str, Any]:
+        """All options of the runs of `model`; those given beside the file win."""
+        return {**self.options, **model.options, **self.flags}
+
+    def secrets(self) -> tuple[str, ...]:
+        """The keys of the task: what must be written and shown nowhere."""
+        held = [self.options, self.judging, *(model.options for model in self.models)]
+        named = [one.get(name) for one in held for name in ("api_key", "judge_api_key", "key")]
+        return tuple(dict.fromkeys(str(key) for key in named if key and key != NO_KEY))
 
 
 class TaskConfig:
@@ -73,7 +131,6 @@ class TaskConfig:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> TaskConfig:
-        """The same as ``TaskConfig(given)``."""
         return cls(given)
 
     @classmethod
@@ -84,39 +141,9 @@ class TaskConfig:
     from_json = from_yaml
 
 
-def read_task(given: Any) -> Task:
-    """The task that a dict, an object, or a file asks for. Everything is checked, nothing is touched."""
-    said = {name: value for name, value in _mapping(given).items() if value is not None}
-    _refuse_unknown(said)
-    values = Values(said, "the task")
-    _check_backend(values)
-    for name in said:
-        if name in NATIVE_KEYS:
-            raise UsageError(
-                f"the task's {name} is for EvalScope's native backend, and would be ignored here",
-                hint=f"what {name} is to say belongs into eval_config",
-            )
-    config = _eval_config(values.raw("eval_config"))
-    _refuse_hidden({**said, "eval_config": config})
-    seed = values.whole("seed")
-    from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_eval_config
-
-    task = read_eval_config(_with_keys(config))
-    return replace(
-        task,
-        work_dir=values.text("work_dir") or task.work_dir,
-        is_stamped=not values.truth("no_timestamp"),
-        use_cache=values.text("use_cache"),
-        seed=TASK_KEYS["seed"] if seed is None else seed,
-        is_verbose=task.is_verbose or values.truth("debug"),
-        is_dry_run=values.truth("dry_run"),
-        described=_described({**said, "eval_config": config}),
-    )
-
-
 def read_tasks(given: Any) -> Task | list[Task]:
     """The task that is given in any form, or the tasks of a list, which may also stand in a file."""
-    content = _file(Path(given)) if isinstance(given, str | Path) else given
+    content = _read_file(Path(given)) if isinstance(given, str | Path) else given
     if not isinstance(content, list | tuple):
         if isinstance(given, str | Path) and not isinstance(content, Mapping):
             raise UsageError(f"{given} does not hold a mapping of names to values, or a list of these")
@@ -131,6 +158,37 @@ def read_tasks(given: Any) -> Task | list[Task]:
     return found
 
 
+def read_task(given: Any) -> Task:
+    """The task that a dict, an object, or a file asks for. Everything is checked, nothing is touched."""
+    from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_eval_config
+
+    said = {name: value for name, value in _mapping(given).items() if value is not None}
+    _refuse_unknown(said)
+    values = Values(said, "the task")
+    _check_backend(values.text("eval_backend"))
+    for name in said:
+        if name in NATIVE_KEYS:
+            raise UsageError(
+                f"the task's {name} is for EvalScope's native backend, and would be ignored here",
+                hint=f"what {name} is to say belongs into eval_config",
+            )
+    config = _eval_config(values.raw("eval_config"))
+    whole = {**said, "eval_config": config}
+    _refuse_hidden(whole)
+    seed = values.whole("seed")
+    task = read_eval_config(_with_keys(config))
+    return replace(
+        task,
+        work_dir=values.text("work_dir") or task.work_dir,
+        is_stamped=not values.truth("no_timestamp"),
+        use_cache=values.text("use_cache"),
+        seed=TASK_KEYS["seed"] if seed is None else seed,
+        is_verbose=task.is_verbose or values.truth("debug"),
+        is_dry_run=values.truth("dry_run"),
+        described=_described(whole),
+    )
+
+
 def is_task(content: Any) -> bool:
     """Whether a configuration is one of EvalScope's, or a list with such: by its keys."""
     if isinstance(content, list):  # a row of data may have such a column, but hardly an object in it
@@ -138,10 +196,13 @@ def is_task(content: Any) -> bool:
     return isinstance(content, Mapping) and bool(content.keys() & SIGNS)
 
 
+# -- The forms of a configuration
+
+
 def _mapping(given: Any) -> Mapping[str, Any]:
     """A configuration as names with values."""
     if isinstance(given, str | Path):
-        content = _file(Path(given))
+        content = _read_file(Path(given))
         if not isinstance(content, Mapping):
             raise UsageError(f"{given} does not hold a mapping of names to values")
         return content
@@ -149,15 +210,18 @@ def _mapping(given: Any) -> Mapping[str, Any]:
         return given
     if isinstance(given, TaskConfig):
         return given.said()
-    if hasattr(given, "eval_config"):
-        return _said_by(given)
-    raise UsageError(
-        f"{type(given).__name__} is no kind of task",
-        hint="give a dict, a TaskConfig, the path of a .yaml, .json or .py file, or a list of these",
-    )
+    if not hasattr(given, "eval_config"):
+        raise UsageError(
+            f"{type(given).__name__} is no kind of task",
+            hint="give a dict, a TaskConfig, the path of a .yaml, .json or .py file, or a list of these",
+        )
+    names = getattr(given, "model_fields_set", None)  # of pydantic: what was set
+    if names is None:
+        names = getattr(given, "__dict__", None) or [*TASK_KEYS, *NATIVE_KEYS]
+    return {name: getattr(given, name, None) for name in names if not name.startswith("_")}
 
 
-def _file(path: Path) -> Any:
+def _read_file(path: Path) -> Any:
     path = path.expanduser()
     if path.suffix not in SUFFIXES:
         raise UsageError(f"{path} is no configuration by its ending", hint=f"known: {', '.join(SUFFIXES)}")
@@ -166,12 +230,18 @@ def _file(path: Path) -> Any:
     return load_file(path)
 
 
-def _said_by(given: Any) -> dict[str, Any]:
-    """What an object says of itself; one that remembers what was set, as pydantic's do, says only that."""
-    names = getattr(given, "model_fields_set", None)
-    if names is None:
-        names = getattr(given, "__dict__", None) or [*TASK_KEYS, *NATIVE_KEYS]
-    return {name: getattr(given, name, None) for name in names if not name.startswith("_")}
+def _eval_config(given: Any) -> Mapping[str, Any]:
+    """The inner configuration: names with values, the path of a file, or a JSON text."""
+    if given is None:
+        raise UsageError("the task has no eval_config", hint="it says which model to ask about which data")
+    if isinstance(given, str | Path):
+        is_text = str(given).lstrip().startswith("{")
+        given = decode_json(str(given), "eval_config") if is_text else _read_file(Path(given))
+    if not isinstance(given, Mapping):
+        raise UsageError(
+            "eval_config holds no names with values", hint="give a dict, the path of a file, or a JSON text"
+        )
+    return given
 
 
 def _refuse_unknown(said: Mapping[str, Any]) -> None:
@@ -188,8 +258,7 @@ def _refuse_unknown(said: Mapping[str, Any]) -> None:
             )
 
 
-def _check_backend(values: Values) -> None:
-    backend = values.text("eval_backend")
+def _check_backend(backend: str | None) -> None:
     if backend == BACKEND:
         return
     if backend is None or backend in _BACKENDS:
@@ -202,18 +271,10 @@ def _check_backend(values: Values) -> None:
     raise UsageError(f"there is no eval_backend named {backend!r}", hint=hint)
 
 
-def _eval_config(given: Any) -> Mapping[str, Any]:
-    """The inner configuration: names with values, the path of a file, or a JSON text."""
-    if given is None:
-        raise UsageError("the task has no eval_config", hint="it says which model to ask about which data")
-    if isinstance(given, str | Path):
-        is_text = str(given).lstrip().startswith("{")
-        given = decode_json(str(given), "eval_config") if is_text else _file(Path(given))
-    if not isinstance(given, Mapping):
-        raise UsageError(
-            "eval_config holds no names with values", hint="give a dict, the path of a file, or a JSON text"
-        )
-    return given
+# -- Keys of endpoints: taken from the environment where the configuration says so, and never written down
+
+_KEYS = ("key", "judge_key", "OPENAI_API_KEY")  # where a task holds them
+_FROM_ENVIRONMENT = "_env"  # ends the name of a key that stands in an environment variable
 
 
 def _with_keys(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,6 +311,10 @@ def _filled(given: Mapping[str, Any], who: str) -> dict[str, Any]:
     return found
 
 
+def _several(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
 def _refuse_hidden(value: Any, place: str = "the task") -> None:
     """Refuse what stands in for a key that was hidden when this was written down: it must not be sent."""
     if isinstance(value, Mapping):
@@ -278,15 +343,28 @@ def _described(said: Mapping[str, Any]) -> dict[str, Any]:
     _name_keys(written, config, "MODEL")
     if isinstance(config.get("judge_args"), Mapping):
         _name_keys(written["judge_args"], config["judge_args"], "JUDGE")
-    entries = zip(_several(written.get("model")), _several(config.get("model")), strict=True)
-    for entry, given in entries:
+    for entry, given in zip(_several(written.get("model")), _several(config.get("model")), strict=True):
         if isinstance(given, Mapping):
             _name_keys(entry, given, str(given.get("type") or "MODEL"))
     return shown
 
 
+def _opened(value: Any) -> Any:
+    """A value with the texts of JSON in it decoded, at any depth: keys may stand inside."""
+    if isinstance(value, Mapping):
+        return {name: one if name == "system_prompt" else _opened(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_opened(one) for one in value]
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return _opened(decode_json(value, "it"))
+    except UsageError:
+        return HIDDEN  # it may hold a key
+
+
 def _name_keys(written: dict[str, Any], given: Mapping[str, Any], whose: str) -> None:
-    """Write the variable of each key in place of what hides it; a key that is none stays."""
+    """Write the variable of each key in place of what hides it; `NO_KEY` stays."""
     for name in _KEYS:
         key = given.get(name)
         if isinstance(key, str) and key == NO_KEY:
@@ -294,11 +372,6 @@ def _name_keys(written: dict[str, Any], given: Mapping[str, Any], whose: str) ->
         elif isinstance(key, str) and key:
             del written[name]
             written[f"{name}{_FROM_ENVIRONMENT}"] = _variable(key, whose if name == "key" else "JUDGE")
-
-
-def _several(given: Any) -> list[Any]:
-    """What a list holds, or one value by itself."""
-    return list(given) if isinstance(given, list | tuple) else [given]
 
 
 def _variable(key: str, whose: str) -> str:
@@ -312,101 +385,31 @@ def _variable(key: str, whose: str) -> str:
     return held or f"{'MODEL_' * name[0].isdigit()}{name}_API_KEY"
 
 
-def _opened(value: Any) -> Any:
-    """A value with the texts of JSON in it read, however deep they lie: keys may stand inside."""
-    if isinstance(value, Mapping):
-        return {name: one if name == "system_prompt" else _opened(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_opened(one) for one in value]
-    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
-        return value
-    try:
-        return _opened(decode_json(value, "it"))
-    except UsageError:
-        return HIDDEN  # who knows what it holds
+# -- Values, checked as they are taken
 
-
-# -- What a task asks for, once its configuration was read and checked.
-
-Mode = Literal["all", "infer", "eval"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelEntry:
-    """One model of a task."""
-
-    spec: str  # as `make_plan` takes it: provider/name
-    name: str  # as its folder and files are called
-    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`; may hold a key
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataEntry:
-    """One set of questions of a task."""
-
-    name: str  # as its files are called
-    source: str  # what is looked for: a name in $LMUData, a path, a name of the catalogue
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """Models times sets of questions, and how to ask.
-
-    `is_stamped`: the results go into a folder of their own below `work_dir`, named after the time, as
-    EvalScope does it; otherwise into `work_dir` itself, as VLMEvalKit does it.
-    """
-
-    models: tuple[ModelEntry, ...]
-    data: tuple[DataEntry, ...]
-    mode: Mode = "all"
-    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, for every model
-    flags: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, said beside the file
-    judging: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what a user's `evaluate` is given
-    reuse: bool = False
-    keep_failed: bool = False
-    is_verbose: bool = False
-    seed: int | None = None  # of random, for the user's own code
-    work_dir: str = "outputs"
-    use_cache: str | None = None  # an earlier folder to go on in
-    is_stamped: bool = True
-    asks_anew: bool = False  # without `reuse`, a set that is done in this very folder is asked again
-    is_dry_run: bool = False
-    progress: bool = True  # show the live line
-    notes: tuple[str, ...] = ()  # remarks for people
-    described: Mapping[str, Any] = field(default_factory=dict)  # the configuration, without keys
-
-    def options_of(self, model: ModelEntry) -> dict[str, Any]:
-        """All that is said about how `model` is asked; what is said beside the file wins."""
-        return {**self.options, **model.options, **self.flags}
-
-    def secrets(self) -> tuple[str, ...]:
-        """The keys of the task: what must be written and shown nowhere."""
-        held = [self.options, self.judging, *(model.options for model in self.models)]
-        named = [one.get(name) for one in held for name in ("api_key", "judge_api_key", "key")]
-        return tuple(dict.fromkeys(str(key) for key in named if key and key != "EMPTY"))
-
-
-# -- The values of a configuration, taken one by one and checked as they are taken.
-
-_LARGEST = 2**53  # beyond it, numbers of one kind are not those of the other
-_YES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_LARGEST = 2**53  # beyond it, floats skip whole numbers
+_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 class Values:
-    """Names with values, of which each can be taken as what it must be. None is the same as not said."""
+    """Names with values, of which each can be taken as what it must be. None is the same as not said.
 
-    def __init__(self, given: Any, who: str) -> None:
+    `usual` are the values that change nothing; a name with another value `matters`.
+    """
+
+    def __init__(self, given: Any, who: str, *, usual: Mapping[str, Any] | None = None) -> None:
         if not isinstance(given, Mapping):
             raise UsageError(f"{who} is {_kind(given)}, but must be names with values")
         self.who = who
-        self._said = {str(name): value for name, value in given.items()}
         self.notes: list[str] = []
+        self._said = {str(name): value for name, value in given.items()}
+        self._usual = usual or {}
 
     def __contains__(self, name: str) -> bool:
         return self._said.get(name) is not None
 
     def refuse_unknown(self, known: Collection[str]) -> None:
-        """Refuse the first name that nobody knows, with the nearest one that somebody does."""
+        """Refuse the first unknown name, with the nearest known one."""
         for name in self._said:
             if name not in known:
                 listed = f"it knows: {', '.join(sorted(known))}"
@@ -414,7 +417,6 @@ class Values:
                 raise UsageError(f"{self.who} has no key {name!r}", hint=hint)
 
     def refuse(self, name: str, why: str, *, hint: str = "", unless: Collection[Any] = ()) -> None:
-        """Refuse a name that is given a value other than those that change nothing."""
         if self._matters(name, unless):
             raise UsageError(f"{self.who}: {name} is not possible here: {why}", hint=hint)
 
@@ -424,22 +426,18 @@ class Values:
             self.notes.append(f"{self.who}: {name} has no effect: {why}")
 
     def _matters(self, name: str, unless: Collection[Any]) -> bool:
-        value = self._said.get(name)
-        return value is not None and value is not False and value not in unless
+        value = self.raw(name)
+        return value is not None and value is not False and value not in (*unless, self._usual.get(name))
 
     def raw(self, name: str) -> Any:
-        """The value as it stands."""
         return self._said.get(name)
 
     def others(self, known: Collection[str]) -> dict[str, Any]:
-        """All that is said besides the known names."""
         return {name: value for name, value in self._said.items() if name not in known}
 
     def text(self, name: str) -> str | None:
-        """A text."""
         value = self.raw(name)
-        if isinstance(value, os.PathLike):
-            value = os.fspath(value)
+        value = os.fspath(value) if isinstance(value, os.PathLike) else value
         return None if value is None else str(self._checked(name, value, str, "a text"))
 
     def whole(self, name: str, *, least: int | None = None) -> int | None:
@@ -449,39 +447,29 @@ class Values:
             value = int(value)
         if value is None:
             return None
-        number = self._checked(name, value, int, "a whole number")
-        if abs(number) > _LARGEST:
-            raise self.wrong(name, number, "a number that somebody can mean")
+        number = int(self._checked_number(name, value, int, "a whole number"))
         if least is not None and number < least:
             raise UsageError(f"{self.who}: {name} is {number}, but must be at least {least}")
-        return int(number)
+        return number
 
     def number(self, name: str, *, usual: float | None = None) -> float | None:
-        """A number; `usual` where nothing is said."""
         value = self.raw(name)
         if isinstance(value, str):
             with contextlib.suppress(ValueError):
                 value = float(value)
-        if value is None:
-            return usual
-        self._checked(name, value, int | float, "a number")
-        if not abs(value) <= _LARGEST:  # which is so of nan as well
-            raise self.wrong(name, value, "a number that somebody can mean")
-        return float(value)
+        return usual if value is None else float(self._checked_number(name, value, int | float, "a number"))
 
     def truth(self, name: str) -> bool:
-        """True or false, also as people write it in other ways; false where nothing is said."""
+        """True or false, also as "yes" or 1; false where nothing is said."""
         value = self.raw(name)
         if isinstance(value, str | int):
-            value = _YES.get(str(value).strip().lower(), value)
+            value = _TRUTHS.get(str(value).strip().lower(), value)
         return False if value is None else bool(self._checked(name, value, bool, "true or false"))
 
     def mapping(self, name: str) -> dict[str, Any]:
         """Names with values, also as a JSON text."""
         value = self.raw(name)
         if isinstance(value, str) and value.strip():
-            from eyechart.run.config_files import decode_json
-
             value = decode_json(value, f"{self.who}: {name}")
         if value in (None, ""):
             return {}
@@ -490,7 +478,6 @@ class Values:
         return {str(key): one for key, one in value.items()}
 
     def one_of(self, name: str, possible: Collection[str], usual: str) -> str:
-        """One of some words."""
         value = self.text(name)
         if value is not None and value not in possible:
             hint = f"one of: {', '.join(possible)}"
@@ -498,9 +485,10 @@ class Values:
         return value or usual
 
     def wrong(self, name: str, value: Any, must_be: str) -> UsageError:
-        """The error for a value of a wrong kind; a key is shown to nobody."""
-        is_secret = without_secrets({name: "x"})[name] != "x"
-        shown = "" if is_secret else f" {_short(value)}"
+        """The error for a value of a wrong kind; the value of a key is not shown."""
+        is_key = without_secrets({name: "x"})[name] != "x"
+        is_shown = isinstance(value, bool | int | float | str) and not is_key
+        shown = f" {repr(value)[:40]}" if is_shown else ""
         return UsageError(f"{self.who}: {name} is {_kind(value)}{shown}, but must be {must_be}")
 
     def _checked(self, name: str, value: Any, kind: Any, must_be: str) -> Any:
@@ -508,11 +496,12 @@ class Values:
             raise self.wrong(name, value, must_be)
         return value
 
+    def _checked_number(self, name: str, value: Any, kind: Any, must_be: str) -> Any:
+        if not abs(self._checked(name, value, kind, must_be)) <= _LARGEST:  # which is so of nan as well
+            raise self.wrong(name, value, "a number that somebody can mean")
+        return value
+
 
 def _kind(value: Any) -> str:
     names = {bool: "the truth value", int: "the number", float: "the number", str: "the text"}
     return names.get(type(value), f"a {type(value).__name__}")
-
-
-def _short(value: Any) -> str:
-    return repr(value)[:40] if isinstance(value, bool | int | float | str) else ""

@@ -1,7 +1,12 @@
-"""The keys of an `eval_config`: each is honoured, remarked on, or refused by its name."""
+"""The keys of an `eval_config`: each is honoured, remarked on, or refused by its name.
+
+`read_eval_config` makes a `Task` of them; `read_models` reads the entries of `model`, `read_data` those of
+`data`.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +14,7 @@ from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.model.openai import OpenAI
-from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task, Values
+from eyechart.pipelines.vlmevalkit.evalscope.config import NO_KEY, DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.report import model_name
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import judge_spec
 from eyechart.registry import did_you_mean, models
@@ -20,66 +25,72 @@ EVAL_KEYS: Mapping[str, Any] = {
     "work_dir": "outputs", "nproc": None, "api_nproc": 4, "retry": 6, "verbose": False, "keep_failed": False,
     "ignore": False, "thinker": False, "judge": None, "judge_args": None, "judge_base_url": None,
     "judge_key": None, "judge_api_nproc": None, "judge_retry": None, "judge_timeout": 600,
-    "OPENAI_API_KEY": "EMPTY", "OPENAI_API_BASE": None, "LOCAL_LLM": None, "fps": -1, "nframe": 8,
+    "OPENAI_API_KEY": NO_KEY, "OPENAI_API_BASE": None, "LOCAL_LLM": None, "fps": -1, "nframe": 8,
     "pack": False, "use_subtitle": False, "use_vllm": False, "use_verifier": False, "config": None,
     "base_url": None, "key": "sk-admin", "max_tokens": 32768, "temperature": None, "top_k": None,
     "top_p": None, "repetition_penalty": None, "timeout": 1800, "custom_prompt": None, "extra_body": None,
     "video_llm": False, "local_media": False, "api_mode": False, "monitor_interval": 30, "debug": False,
     "allow_private_urls": False,  # our own
 }  # fmt: skip
-
-EXACT = "exact_matching"
-_MODES = ("all", "infer", "eval")
-_FOR_A_BASE_URL = (
-    "key", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "timeout", "extra_body",
-)  # fmt: skip
-_REFUSED = {
-    "fps": "there are no videos to ask about",
-    "nframe": "there are no videos to ask about",
-    "pack": "there are no videos to ask about",
-    "use_subtitle": "there are no videos to ask about",
+_NO_VIDEOS = "there are no videos to ask about"
+_REFUSED: Mapping[str, str] = {
+    "fps": _NO_VIDEOS,
+    "nframe": _NO_VIDEOS,
+    "pack": _NO_VIDEOS,
+    "use_subtitle": _NO_VIDEOS,
     "video_llm": "there are no videos to send",
     "use_vllm": "models are asked where they are served, and none is started",
     "use_verifier": "no local model verifies answers",
     "custom_prompt": "how to ask is said by the data set's class",
     "local_media": "pictures are sent with the request",
 }
+_WITHOUT_EFFECT: Mapping[str, str] = {
+    "ignore": "it is deprecated, and did nothing for long",
+    "thinker": "it is deprecated, and did nothing for long",
+    "monitor_interval": "the progress line moves by itself",
+}
+_FOR_A_BASE_URL = (
+    "key", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "timeout", "extra_body",
+)  # fmt: skip
 _OF_A_JUDGE = (
     "judge_args", "judge_base_url", "judge_key", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM",
 )  # fmt: skip
+_EXACT = "exact_matching"  # the name for no judge
 _AUX = {"true": "all", "1": "all", "false": "none", "0": "none"}
 
 
 def read_eval_config(given: Any) -> Task:
     """The task that an `eval_config` asks for."""
-    values = Values(given, "eval_config")
+    values = Values(given, "eval_config", usual=EVAL_KEYS)
     values.refuse_unknown(EVAL_KEYS)
     for name, why in _REFUSED.items():
-        values.refuse(name, why, hint="leave it out", unless=(EVAL_KEYS[name],))
+        values.refuse(name, why, hint="leave it out")
     values.refuse(
         "config", "models and data are named here", hint="or run the file: eyechart vlmeval --config FILE"
     )
-    for name in ("ignore", "thinker"):
-        values.note(name, "it is deprecated, and did nothing for long")
-    values.note("monitor_interval", "the progress line moves by itself", unless=(30,))
+    for name, why in _WITHOUT_EFFECT.items():
+        values.note(name, why)
     values.truth("api_mode")  # requests are always asynchronous
     if "base_url" not in values:
         for name in _FOR_A_BASE_URL:
             why = "it is for models that are served at a base_url"
-            values.refuse(name, why, hint="say it in the model's entry", unless=(EVAL_KEYS[name],))
+            values.refuse(name, why, hint="say it in the model's entry")
     retry = values.whole("retry", least=1)
-    models, remarks = read_models(values.raw("model"), values, retry)
+    entries, remarks = read_models(values.raw("model"), values, retry)
     judge = _read_judge(values)
     _check_aux(values, has_judge="judge" in judge)
     at_once = values.whole("nproc", least=1) or values.whole("api_nproc", least=1)
-    values.note("api_nproc", "nproc goes before it", unless=(EVAL_KEYS["api_nproc"], at_once))
-    options = {"limit": _limit(values), "concurrency": at_once, **judge}
-    if values.truth("allow_private_urls"):
-        options["allow_private_urls"] = True
+    values.note("api_nproc", "nproc goes before it", unless=(at_once,))
+    options = {
+        "limit": values.whole("limit", least=0) or None,  # 0 means all
+        "concurrency": at_once,
+        **judge,
+        "allow_private_urls": values.truth("allow_private_urls") or None,
+    }
     return Task(
-        models=tuple(models),
+        models=tuple(entries),
         data=read_data(values.raw("data")),
-        mode=values.one_of("mode", _MODES, "all"),  # type: ignore[arg-type]  # it is one of them
+        mode=values.one_of("mode", ("all", "infer", "eval"), "all"),  # type: ignore[arg-type]  # it is one
         options={name: value for name, value in options.items() if value is not None},
         judging=_judging(values, judge, at_once, retry),
         reuse=values.truth("reuse"),
@@ -91,7 +102,7 @@ def read_eval_config(given: Any) -> Task:
 
 
 def read_data(given: Any) -> tuple[DataEntry, ...]:
-    """The sets of questions: names, or paths of files."""
+    """The data sets: names, or paths of files."""
     several = [given] if isinstance(given, str | Path) else given
     if not isinstance(several, Sequence) or not several:
         raise UsageError("eval_config names no data", hint="data: [NAME], for the file $LMUData/NAME.tsv")
@@ -112,56 +123,61 @@ def _data_name(given: str) -> str:
     """
     from eyechart.data.formats import SUFFIXES
 
-    if given.startswith("hf:"):
-        return _for_a_file(given.removeprefix("hf:"))
     path = Path(given)
-    return _for_a_file(path.stem if path.suffix.lower() in SUFFIXES else path.name)
-
-
-def _for_a_file(name: str) -> str:
+    name = path.stem if path.suffix.lower() in SUFFIXES else path.name
+    if given.startswith("hf:"):
+        name = given.removeprefix("hf:")
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "data"
 
 
-def _limit(values: Values) -> int | None:
-    """The first N questions; 0 means all."""
-    return values.whole("limit", least=0) or None
+def refuse_twins(names: Sequence[str], what: str) -> None:
+    """Refuse two of one name: their files would be the same."""
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"two {what}s go by the name {name!r}: the files of one would replace those of the other",
+                hint="run them in two tasks, with a work_dir each",
+            )
+
+
+# -- The judge
 
 
 def _read_judge(values: Values) -> dict[str, Any]:
     """The judge's options. None where no judge is named: replies are then read by rules alone."""
     arguments = Values(values.mapping("judge_args"), "judge_args")
     name = arguments.text("model") or values.text("judge")
-    if name == EXACT:
+    if name == _EXACT:
         for said in _OF_A_JUDGE:
-            values.note(said, f"nobody is asked: judge is {EXACT}", unless=("", {}, EVAL_KEYS[said]))
+            values.note(said, f"nobody is asked: judge is {_EXACT}", unless=("", {}))
         return {}
     base = arguments.text("api_base") or values.text("judge_base_url")
     key = arguments.text("key") or values.text("judge_key")
     local, local_base = values.text("LOCAL_LLM"), values.text("OPENAI_API_BASE")
     own_key = values.text("OPENAI_API_KEY")
     if local and local_base:
-        name, base, key = local, local_base, own_key or "EMPTY"
+        name, base, key = local, local_base, own_key or NO_KEY
     elif local or local_base:
         missing = "LOCAL_LLM" if local_base else "OPENAI_API_BASE"
         hint = "or name the judge with judge, judge_base_url and judge_key"
         raise UsageError(f"eval_config: the judge's {missing} is missing", hint=hint)
-    elif own_key != "EMPTY":
+    elif own_key != NO_KEY:
         key = key or own_key
     if not name:
         for said in _OF_A_JUDGE:
-            values.refuse(said, "there is no judge", hint="judge: NAME names one", unless=("", {}, "EMPTY"))
+            values.refuse(said, "there is no judge", hint="judge: NAME names one", unless=("", {}, NO_KEY))
         return {}
     why = "the judge is asked at the pace of the model; only an evaluate of your own is told"
     for pace in ("judge_api_nproc", "judge_retry", "judge_timeout"):
-        values.note(pace, why, unless=(EVAL_KEYS[pace], values.raw(pace.removeprefix("judge_"))))
+        values.note(pace, why, unless=(values.raw(pace.removeprefix("judge_")),))
     for pace in ("nproc", "retry", "timeout"):
         arguments.note(pace, why)
     values.notes += arguments.notes
     parameters = arguments.others(("model", "api_base", "key", "nproc", "retry", "timeout", "verbose"))
     found = {
         "judge": judge_spec(name),
-        "judge_base_url": address(base, values.who, "the judge's address") if base else None,
-        "judge_api_key": key or ("EMPTY" if base else None),
+        "judge_base_url": read_address(base, values.who, "the judge's address") if base else None,
+        "judge_api_key": key or (NO_KEY if base else None),
         "judge_params": parameters or None,
     }
     return {name: value for name, value in found.items() if value is not None}
@@ -190,19 +206,15 @@ def _judging(
         "verbose": values.truth("verbose"),
         "retry": values.whole("judge_retry", least=1) or retry or EVAL_KEYS["retry"],
         "timeout": int(timeout) if timeout is not None and timeout == int(timeout) else timeout or 600,
+        "model": values.text("judge") or str(judge.get("judge", "")).removeprefix("openai/") or None,
+        "api_base": judge.get("judge_base_url"),
+        "key": judge.get("judge_api_key"),
     }
-    name = values.text("judge") or str(judge.get("judge", "")).removeprefix("openai/")
-    if name:
-        found["model"] = name
-    if "judge_base_url" in judge:
-        found["api_base"] = judge["judge_base_url"]
-    if "judge_api_key" in judge:
-        found["key"] = judge["judge_api_key"]
-    extra = values.mapping("judge_args")
-    return {**found, **extra}
+    said = {name: value for name, value in found.items() if value is not None}
+    return {**said, **values.mapping("judge_args")}
 
 
-# -- The models of a task: ``CustomAPIModel`` entries, names at one `base_url`, and eyechart's own names.
+# -- The models: ``CustomAPIModel`` entries, names at one `base_url`, and eyechart's own names
 
 SERVED = "CustomAPIModel"
 ENTRY_KEYS = (
@@ -210,6 +222,13 @@ ENTRY_KEYS = (
     "img_detail", "max_file_size", "system_prompt", "timeout", "retry", "wait", "video_llm", "use_azure",
     "verbose",
 )  # fmt: skip
+_ENTRY_USUAL = {"total_img_size": -1, "wait": 1}
+_PER_IMAGE = "img_size: N limits the longer side of each"
+_ENTRY_REFUSED: Mapping[str, tuple[str, str]] = {
+    "total_img_size": ("pictures are measured one by one", _PER_IMAGE),
+    "video_llm": ("there are no videos to send", "leave it out"),
+    "use_azure": ("only OpenAI's own form of address is spoken", "give api_base and key"),
+}
 _MAX_FILE_SIZE = 1e9  # which no picture reaches
 # What a request says anyway, or what no answer could be read from.
 _OURS = ("model", "messages", "n", "stream")
@@ -228,11 +247,9 @@ def read_models(given: Any, shared: Values, retry: int | None) -> tuple[list[Mod
         hint = "leave it out, or name the models alone: model: [NAME]"
         raise UsageError(f"{shared.who}: base_url is not possible: every model says its api_base", hint=hint)
     entries, notes = [], []
-    for position, one in enumerate(several):
-        if isinstance(one, str):
-            values = Values({"name": one}, f"model {one!r}")
-        else:
-            values = Values(one, f"model {position + 1}")
+    for number, one in enumerate(several, start=1):
+        said, who = ({"name": one}, f"model {one!r}") if isinstance(one, str) else (one, f"model {number}")
+        values = Values(said, who, usual=_ENTRY_USUAL)
         entries.append(_read_model(values, shared, retry))
         notes += values.notes
     refuse_twins([entry.name for entry in entries], "model")
@@ -243,38 +260,47 @@ def _read_model(values: Values, shared: Values, retry: int | None) -> ModelEntry
     name = values.text("name")
     if not name:
         raise UsageError(f"{values.who} has no name", hint=_how_to_name_one(str(values.raw("type") or "")))
+    spec, kind = name, name
     if name == SERVED:
-        kind = values.text("type")
+        kind = values.text("type") or ""
         if not kind:
             raise UsageError(
                 f"{values.who} has no type", hint="type: the name under which the model is served"
             )
         values.who = f"model {kind!r}"
-        return ModelEntry(
-            spec=f"openai/{kind}", name=model_name(kind), options=served_options(values, kind, retry)
-        )
-    if "base_url" in shared:
+        spec, options = f"openai/{kind}", _served_options(values, kind, retry)
+    elif "base_url" in shared:
         values.refuse_unknown(("name",))  # all else is said beside it
-        return ModelEntry(
-            spec=f"openai/{name}", name=model_name(name), options=_at_base_url(shared, name, retry)
-        )
-    if name.startswith("openai/"):
+        spec, options = f"openai/{name}", _options_at_base_url(shared, name, retry)
+    elif name.startswith("openai/"):
         kind = name.removeprefix("openai/")
-        return ModelEntry(spec=name, name=model_name(kind), options=served_options(values, kind, retry))
-    if name.startswith("python:") or name.partition("/")[0] in models.names():
-        return ModelEntry(spec=name, name=model_name(name), options=_own_options(values, retry))
-    raise UsageError(
-        f"{name!r} is no model that eyechart can run: it asks models that are served, and starts none itself",
-        hint=_how_to_name_one(name),
+        options = _served_options(values, kind, retry)
+    elif name.startswith("python:") or name.partition("/")[0] in models.names():
+        options = _own_options(values, retry)
+    else:
+        raise UsageError(
+            f"{name!r} is no model that eyechart can run: it asks models that are served, and starts none "
+            "itself",
+            hint=_how_to_name_one(name),
+        )
+    return ModelEntry(spec=spec, name=model_name(kind), options=options)
+
+
+def _how_to_name_one(name: str) -> str:
+    return (
+        "serve it (vLLM, SGLang, any OpenAI-compatible server) and write "
+        f"{{name: {SERVED}, type: {name or 'served-name'}, "
+        "api_base: http://localhost:8000/v1/chat/completions, key: EMPTY}; "
+        "or name one of eyechart's own: openai/NAME, python:file.py:Class, baseline/random"
     )
 
 
-def served_options(values: Values, kind: str, retry: int | None) -> dict[str, Any]:
+def _served_options(values: Values, kind: str, retry: int | None) -> dict[str, Any]:
     """The options of a run, from the keys of an entry of a served model."""
-    _refuse_what_is_not_done(values)
+    options = _common_options(values, retry)
     params: dict[str, Any] = {"image_detail": values.one_of("img_detail", ("high", "low"), "high")}
+    options["params"] = params
     max_tokens = values.whole("max_tokens", least=1) or 2048
-    options: dict[str, Any] = {"params": params, **_common(values, retry)}
     if _REASONING.search(kind):
         params["max_completion_tokens"] = max_tokens
         values.note("temperature", f"{kind} takes none", unless=(0,))
@@ -284,17 +310,54 @@ def served_options(values: Values, kind: str, retry: int | None) -> dict[str, An
     return options
 
 
-def _common(values: Values, retry: int | None) -> dict[str, Any]:
-    """Where it is served and how patiently it is asked."""
+def _own_options(values: Values, retry: int | None) -> dict[str, Any]:
+    """A model that runs here, or of another provider: only what is said is handed to it."""
+    options = _common_options(values, retry)
+    values.refuse("type", "the name says which model it is", hint="leave it out")
+    own = {"temperature": values.number("temperature"), "max_tokens": values.whole("max_tokens", least=1)}
+    options |= {name: value for name, value in own.items() if value is not None}
+    params = {"image_detail": values.text("img_detail")} if "img_detail" in values else {}
+    return {**options, "params": {**params, **values.others(ENTRY_KEYS)}}
+
+
+def _options_at_base_url(shared: Values, name: str, retry: int | None) -> dict[str, Any]:
+    """A model that is only named: how it is asked stands beside it."""
+    said = {one: shared.number(one) for one in ("top_p", "repetition_penalty")}
+    said |= {"top_k": shared.whole("top_k"), "extra_body": _extra_body(shared) or None}  # type: ignore[dict-item]
+    limit = shared.whole("max_tokens", least=1) or 32768
+    params = {"image_detail": "high", **{one: value for one, value in said.items() if value is not None}}
+    options: dict[str, Any] = {
+        "base_url": read_address(shared.text("base_url"), shared.who, "base_url"),
+        "api_key": shared.text("key") or "sk-admin",
+        "timeout_s": _seconds(shared, 1800.0),
+        "retries": (retry or 6) - 1,
+        "params": params,
+    }
+    if _REASONING.search(name):
+        params["max_completion_tokens"] = limit
+        return options
+    temperature = shared.number("temperature")
+    return {**options, "max_tokens": limit, **({} if temperature is None else {"temperature": temperature})}
+
+
+def _common_options(values: Values, retry: int | None) -> dict[str, Any]:
+    """Where a model is served, and the limits of its requests; refuses what is not done."""
+    for name, (why, hint) in _ENTRY_REFUSED.items():
+        values.refuse(name, why, hint=hint)
+    if values.number("max_file_size", usual=_MAX_FILE_SIZE) < _MAX_FILE_SIZE:  # type: ignore[operator]
+        raise UsageError(
+            f"{values.who}: max_file_size is not possible here: pictures are not shrunk to a number of bytes",
+            hint=_PER_IMAGE,
+        )
     options: dict[str, Any] = {"timeout_s": _seconds(values, 300.0)}
     if "api_base" in values:
-        options["base_url"] = address(values.text("api_base"), values.who, "api_base")
-        options["api_key"] = values.text("key") or "EMPTY"  # no other key goes to an address by itself
+        options["base_url"] = read_address(values.text("api_base"), values.who, "api_base")
+        options["api_key"] = values.text("key") or NO_KEY  # no other key goes to an address by itself
     elif "key" in values:
         options["api_key"] = values.text("key")
     attempts = retry if retry is not None else values.whole("retry", least=1)
     options["retries"] = (attempts or 6) - 1
-    values.note("wait", "pauses between tries grow by themselves and obey the endpoint", unless=(1,))
+    values.note("wait", "pauses between tries grow by themselves and obey the endpoint")
     values.note("verbose", "verbose in eval_config shows the replies of all models")
     if system := values.text("system_prompt"):
         options["system"] = system
@@ -308,24 +371,6 @@ def _common(values: Values, retry: int | None) -> dict[str, Any]:
     return options
 
 
-def _refuse_what_is_not_done(values: Values) -> None:
-    hint = "leave it out"
-    values.refuse(
-        "total_img_size",
-        "pictures are measured one by one",
-        hint="img_size: N limits the longer side of each",
-        unless=(-1,),
-    )
-    size = values.number("max_file_size")
-    if size is not None and size < _MAX_FILE_SIZE:
-        raise UsageError(
-            f"{values.who}: max_file_size is not possible here: pictures are not shrunk to a number of bytes",
-            hint="img_size: N limits the longer side of each",
-        )
-    values.refuse("video_llm", "there are no videos to send", hint=hint)
-    values.refuse("use_azure", "only OpenAI's own form of address is spoken", hint="give api_base and key")
-
-
 def _passed_on(values: Values) -> dict[str, Any]:
     """What else an entry says goes into the request, as a parameter or as a field that a server may know."""
     params: dict[str, Any] = {}
@@ -333,8 +378,10 @@ def _passed_on(values: Values) -> dict[str, Any]:
         if name in _OURS:
             hint = "type names the model" if name == "model" else "leave it out"
             raise UsageError(f"{values.who}: {name} is not for an entry to say", hint=hint)
-        if not _can_be_sent(value):
-            raise values.wrong(name, value, "something that JSON can hold")
+        try:
+            json.dumps(value).encode()
+        except (TypeError, ValueError) as err:
+            raise values.wrong(name, value, "something that JSON can hold") from err
         if name == "extra_body":
             params.setdefault("extra_body", {}).update(_extra_body(values))
         elif name in OpenAI.parameters:
@@ -347,7 +394,7 @@ def _passed_on(values: Values) -> dict[str, Any]:
 
 
 def _extra_body(values: Values) -> dict[str, Any]:
-    """What only a server knows. What the request says anyway is not said twice."""
+    """Fields that only the server knows. What the request says anyway is not said twice."""
     said = values.mapping("extra_body")
     for name in said:
         if name in _OURS:
@@ -363,72 +410,9 @@ def _seconds(values: Values, usual: float) -> float | None:
     return seconds
 
 
-def _can_be_sent(value: Any) -> bool:
-    import json
-
-    try:
-        json.dumps(value).encode()
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _own_options(values: Values, retry: int | None) -> dict[str, Any]:
-    """A model that runs here, or of another provider: only what is said is handed to it."""
-    _refuse_what_is_not_done(values)
-    values.refuse("type", "the name says which model it is", hint="leave it out")
-    options = _common(values, retry)
-    for name in ("temperature", "max_tokens"):
-        if name in values:
-            options[name] = values.number(name) if name == "temperature" else values.whole(name, least=1)
-    params = {"image_detail": values.text("img_detail")} if "img_detail" in values else {}
-    return {**options, "params": {**params, **values.others(ENTRY_KEYS)}}
-
-
-def _at_base_url(shared: Values, name: str, retry: int | None) -> dict[str, Any]:
-    """A model that is only named: how it is asked stands beside it."""
-    params: dict[str, Any] = {"image_detail": "high"}
-    numbers = {one: shared.number(one) for one in ("top_p", "repetition_penalty")}
-    said = {**numbers, "top_k": shared.whole("top_k"), "extra_body": _extra_body(shared) or None}
-    params |= {one: value for one, value in said.items() if value is not None}
-    limit = shared.whole("max_tokens", least=1) or 32768
-    options: dict[str, Any] = {
-        "base_url": address(shared.text("base_url"), shared.who, "base_url"),
-        "api_key": shared.text("key") or "sk-admin",
-        "timeout_s": _seconds(shared, 1800.0),
-        "retries": (retry or 6) - 1,
-        "params": params,
-    }
-    if _REASONING.search(name):
-        params["max_completion_tokens"] = limit
-        return options
-    temperature = shared.number("temperature")
-    return {**options, "max_tokens": limit, **({} if temperature is None else {"temperature": temperature})}
-
-
-def address(url: str | None, who: str, name: str) -> str:
-    """An endpoint's address, with or without /chat/completions; what is none is refused by the key's name."""
+def read_address(url: str | None, who: str, name: str) -> str:
+    """The URL of an endpoint, with or without /chat/completions; an error names the key."""
     try:
         return OpenAI.normalise_url(url or "")
     except UsageError as err:
         raise UsageError(f"{who}: {name}: {err.message}", hint=err.hint) from err
-
-
-def refuse_twins(names: Sequence[str], what: str) -> None:
-    """Refuse two of one name: their files would be the same."""
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(
-                f"two {what}s go by the name {name!r}: the files of one would replace those of the other",
-                hint="run them in two tasks, with a work_dir each",
-            )
-
-
-def _how_to_name_one(name: str) -> str:
-    served = name or "served-name"
-    return (
-        "serve it (vLLM, SGLang, any OpenAI-compatible server) and write "
-        f"{{name: {SERVED}, type: {served}, "
-        "api_base: http://localhost:8000/v1/chat/completions, key: EMPTY}; "
-        "or name one of eyechart's own: openai/NAME, python:file.py:Class, baseline/random"
-    )

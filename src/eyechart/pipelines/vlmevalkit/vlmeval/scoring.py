@@ -268,12 +268,11 @@ def unreadable(results: Iterable[Result], n_all: int) -> str:
 
 
 @contextmanager
-def leaving_them_out() -> Iterator[list[int]]:
-    """Inside, an `evaluate` leaves such replies out rather than to fail. Their numbers are in the list."""
-    kept: list[int] = []
+def leaving_them_out(kept: list[int]) -> Iterator[None]:
+    """Inside, an `evaluate` leaves such replies out rather than to fail; adds their number to the list."""
     before = _KEPT.set(kept)
     try:
-        yield kept
+        yield
     finally:
         _KEPT.reset(before)
 
