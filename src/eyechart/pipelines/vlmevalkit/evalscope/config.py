@@ -1,6 +1,7 @@
 """The configuration of a task, in every form in which EvalScope takes one: read, checked, and written down.
 
-`read_tasks` takes any of them. The keys beside `eval_config` are read here, those inside it in eval_config.py.
+`read_tasks` takes any of them. The keys beside `eval_config` are read here, those inside it in
+eval_config.py.
 """
 
 from __future__ import annotations
