@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.cli.vlmeval import DESCRIPTION
 from eyechart.errors import ModelError, UsageError
+from eyechart.pipelines.vlmevalkit.cli import DESCRIPTION
 from eyechart.pipelines.vlmevalkit.vlmeval.command import (
     Flags,
     as_flags,

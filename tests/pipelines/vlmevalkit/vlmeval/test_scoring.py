@@ -183,7 +183,8 @@ def test_replies_that_wait_for_a_judge_are_left_out_only_if_that_is_said(
         with pytest.raises(ModelError, match="1 of 3 replies waits for the judge, which gave no answer"):
             mcq(root).evaluate(file, **judge)
         assert not (tmp_path / "m_mine_acc.csv").exists()
-        with leaving_them_out() as numbers:
+        numbers: list[int] = []
+        with leaving_them_out(numbers):
             found = mcq(root).evaluate(file, **judge)
     assert (found["Overall"].tolist(), numbers) == ([0.5], [1])
     assert "1 of 3 replies waits for the judge, and counts nowhere" in capsys.readouterr().err

@@ -1,11 +1,21 @@
-"""``eyechart vlmeval``: VLMEvalKit's run.py by its own flags, files and folders."""
+"""``eyechart vlmeval``, VLMEvalKit's run.py by its own flags; ``eyechart run`` with a task of EvalScope."""
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from eyechart.console import load_dotenv, note
-from eyechart.registry import Execute, command
+from eyechart.console import load_dotenv, note, print_json, stdout_kept_for
+from eyechart.errors import UsageError
+from eyechart.option import declared_options, given_options
+from eyechart.run.options import Options
+from eyechart.registry import ConfigReader, Execute, command, configurations
+
+if TYPE_CHECKING:
+    from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 
 DESCRIPTION = """\
 VLMEvalKit's run.py by its own flags: models times data sets, asked and scored by its rules. The files
@@ -144,8 +154,6 @@ def _add_other_flags(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Make the task of the flags, and run it."""
-    import os
-
     from eyechart.pipelines.vlmevalkit.vlmeval.command import Flags, run
 
     load_dotenv()
@@ -153,3 +161,115 @@ def execute(args: argparse.Namespace) -> int:
         os.environ["EYECHART_TRACEBACK"] = "1"
     said = {name: getattr(args, name) for name in Flags.__dataclass_fields__}
     return run(Flags(**said), say=note)
+
+
+# -- ``eyechart run`` with a configuration of EvalScope: run as a task, with its files and its table
+
+# What may be said beside the file: how much, how often, how fast, for how much, and where to.
+_BESIDE = frozenset({
+    "limit", "ids", "where", "trials", "separate_trials", "concurrency", "adaptive", "rpm", "tpm", "retries",
+    "give_up_after", "timeout_s", "cache", "fresh", "allow_urls", "allow_private_urls", "max_pixels",
+    "max_side", "jpeg_quality", "max_cost", "max_total_tokens", "prices", "out", "progress",
+})  # fmt: skip
+# What the file has a key for: in the entry of a model, or beside `model` and `data`.
+_KEYS: Mapping[str, str] = {
+    "base_url": "api_base, in the model's entry", "api_key": "key, in the model's entry",
+    "temperature": "temperature, in the model's entry", "max_tokens": "max_tokens, in the model's entry",
+    "system": "system_prompt, in the model's entry", "judge": "judge", "judge_base_url": "judge_base_url",
+    "judge_api_key": "judge_key", "judge_params": "judge_args",
+}  # fmt: skip
+
+
+def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
+    """Run the task of a file, or its list of tasks.
+
+    With --json, the accuracies are one object on stdout; tables go to stderr. Some flags take the place of
+    what the file says; any other beside it is refused.
+    """
+    from eyechart.pipelines.vlmevalkit.evalscope.config import read_tasks
+    from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed, TasksFailed
+    from eyechart.pipelines.vlmevalkit.evalscope.job import (
+        in_words_of_a_task,
+        run,
+        run_and_print,
+        run_several,
+    )
+
+    options = _beside(path, args)
+    said = read_tasks(content)
+    tasks = [_changed(task, options, args) for task in (said if isinstance(said, list) else [said])]
+    if args.dry_run:
+        return _estimate(tasks, as_json=args.json)
+    try:
+        with stdout_kept_for(is_json=args.json), in_words_of_a_task():
+            if isinstance(said, list):
+                results = run_several(tasks, is_printing=not args.json)
+            else:
+                results = [run(tasks[0]) if args.json else run_and_print(tasks[0])]
+    except TaskFailed as err:
+        if args.json:
+            print_json({"tasks": err.of_tasks} if isinstance(err, TasksFailed) else err.results)
+        raise
+    if args.json:
+        print_json({"tasks": results} if isinstance(said, list) else results[0])
+    return 1 if any(one.n_failed for one in results) else 0
+
+
+def _beside(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    """The flags that were given; those that change who is asked, or how, are refused."""
+    options = given_options(Options, args)
+    if args.models:
+        raise _refusal("--model", f"write it into {path}: model")
+    for name in sorted(options.keys() - _BESIDE):
+        own = f"eyechart run DATA -m openai/NAME {_flag(name)} … asks the same data without the task"
+        raise _refusal(_flag(name), f"write it into {path}: {_KEYS[name]}" if name in _KEYS else own)
+    return options
+
+
+def _refusal(flag: str, hint: str) -> UsageError:
+    allowed = ", ".join(_flag(name) for name in sorted(_BESIDE) if name != "progress")
+    return UsageError(
+        f"{flag} is not possible beside a configuration of EvalScope's",
+        hint=f"{hint}; beside it go: {allowed}, --dry-run, --json, -q, -v",
+    )
+
+
+def _flag(option: str) -> str:
+    return declared_options(Options)[option].flag
+
+
+def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> Task:
+    """The task, as the flags beside it have it."""
+    said: dict[str, Any] = {name: options[name] for name in ("limit", "concurrency") if name in options}
+    judging = {"nproc": said["concurrency"]} if "concurrency" in said else {}
+    task = replace(
+        task,
+        options={**task.options, **said},
+        flags={name: value for name, value in options.items() if name not in ("out", "progress")},
+        judging={**task.judging, **judging},
+        progress=bool(options.get("progress", True)),
+        is_verbose=task.is_verbose or args.verbose,
+    )
+    return replace(task, work_dir=options["out"], use_cache=None) if "out" in options else task
+
+
+def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
+    """Say what the tasks would take, and start none."""
+    from eyechart.console import tell_estimates
+    from eyechart.pipelines.vlmevalkit.evalscope.job import plan_only
+    from eyechart.run.estimate import estimate
+
+    with stdout_kept_for(is_json=as_json):
+        estimates = [estimate(plan) for task in tasks for plan in plan_only(task)]
+    tell_estimates(estimates, as_json=as_json)
+    return 0
+
+
+def _is_task(content: Any) -> bool:
+    from eyechart.pipelines.vlmevalkit.evalscope.config import is_task
+
+    return is_task(content)
+
+
+for _key in ("eval_config", "eval_backend"):  # by which a task is known, as pyproject.toml announces them
+    configurations.record(_key, ConfigReader(is_mine=_is_task, run=run_evalscope))
