@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from eyechart.console import load_dotenv, note, print_json, stdout_kept_for
 from eyechart.errors import UsageError
 from eyechart.option import declared_options, given_options
-from eyechart.run.options import Options
 from eyechart.registry import ConfigReader, Execute, command, configurations
+from eyechart.run.options import Options
 
 if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.evalscope.config import Task
