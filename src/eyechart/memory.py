@@ -33,7 +33,6 @@ class InFlight:
 
     @property
     def has_room(self) -> bool:
-        """Whether anything more may be begun."""
         return self.n_bytes < self.max_bytes
 
     def take(self, claim: Claim, n_bytes: int, granted: Callable[[], None]) -> bool:

@@ -78,7 +78,6 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """Its flag, as texts name it."""
         return next(flag for flag in self.flags if flag.startswith("--"))
 
     @property

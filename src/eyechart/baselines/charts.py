@@ -131,7 +131,6 @@ class Axis:
         return 3 * abs(self.slope)
 
     def __call__(self, y: float) -> float:
-        """Value at a place."""
         return self.slope * y + self.offset
 
 

@@ -24,7 +24,6 @@ class RandomGuess(Baseline):
     kind = "random"
 
     def answer(self, request: Request) -> Answer:
-        """Answer with one of the option letters."""
         letters = list(request.sample.choices)
         if not letters:
             return Answer(CANNOT_TELL, {"rule": "no options to guess among"})

@@ -66,7 +66,6 @@ class Look(Baseline):
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._timed, request)
 
     async def close(self) -> None:
-        """Let the threads and the pictures go."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._seen.clear()
 

@@ -39,12 +39,10 @@ class Picture:
 
     @property
     def height(self) -> int:
-        """Of what is measured, in pixels."""
         return int(self.pixels.shape[0])
 
     @property
     def width(self) -> int:
-        """Of what is measured, in pixels."""
         return int(self.pixels.shape[1])
 
 
@@ -139,12 +137,10 @@ class Patch:
 
     @property
     def width(self) -> int:
-        """Of the box."""
         return self.x1 - self.x0
 
     @property
     def height(self) -> int:
-        """Of the box."""
         return self.y1 - self.y0
 
     @property

@@ -54,7 +54,6 @@ class Thing:
 
     @property
     def shape(self) -> str | None:
-        """Its name, if it has one."""
         return self.outline.name
 
     def describe(self) -> dict[str, object]:
@@ -85,7 +84,6 @@ class Sight:
 
     @seen_once
     def patches(self) -> Patches:
-        """Patches of one colour."""
         return find_patches(self.picture.pixels)
 
     @property
@@ -95,7 +93,6 @@ class Sight:
 
     @property
     def background(self) -> RGB:
-        """Colour of the ground."""
         return self.patches.background
 
     @seen_once
@@ -195,12 +192,10 @@ class Box:
 
     @property
     def width(self) -> float:
-        """Across."""
         return self.x1 - self.x0
 
     @property
     def height(self) -> float:
-        """Down."""
         return self.y1 - self.y0
 
     def turned(self) -> Box:

@@ -156,7 +156,6 @@ class _Loader(Loader):
     ours: str
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Nothing of its own."""
         return None
 
     def exec_module(self, module: ModuleType) -> None:

@@ -39,7 +39,6 @@ class DelimitedReader:
     _kinds: Mapping[str, Kind] | None = field(default=None, repr=False)
 
     def columns(self) -> tuple[str, ...]:
-        """The header's names."""
         if not self._columns:
             with self.path.open("rb") as file:
                 refuse_wide_text(self.path, file.read(4))
@@ -53,7 +52,6 @@ class DelimitedReader:
         return self._columns
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        """All rows, in order."""
         columns = self.columns()
         kinds: Mapping[str, Kind] | None = None
         if self.as_pandas:

@@ -121,7 +121,6 @@ class Report:
         return all(finding.severity != "error" for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain values."""
         return {
             "name": self.name,
             "origin": self.origin,
@@ -140,7 +139,6 @@ class Report:
         return sorted(self.findings, key=lambda one: (_SEVERITIES.index(one.severity), order.index(one.code)))
 
     def lines(self) -> list[str]:
-        """The report as plain text."""
         lines = [f"{self.name}: {self.n_rows} rows, {self.n_images} pictures ({self.origin})"]
         lines += [f"  {reason}" for reason in self.reasons]
         lines += [f"  {name}: {count} of {self.n_rows}" for name, count in self.presence.items()]

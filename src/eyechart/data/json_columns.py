@@ -31,11 +31,9 @@ class JsonColumnsReader:
     path: Path
 
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return tuple(self._table())
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        """All rows, in order."""
         table = self._table()
         first, column = next(iter(table.items()))
         for number, key in enumerate(column, start=1):

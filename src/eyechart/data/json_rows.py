@@ -120,7 +120,6 @@ class JsonReader(msgspec.Struct):
         return ()
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        """All rows, in order."""
         with self._open() as file:
             is_copy = isinstance(file, BytesIO)
             for number, (key, offset, element) in enumerate(elements(file, self.path), start=1):

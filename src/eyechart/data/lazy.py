@@ -19,11 +19,9 @@ class LazySource:
 
     @cached_property
     def opened(self) -> Source:
-        """The source itself."""
         return self.opener()
 
     def __iter__(self) -> Iterator[Sample]:
-        """Samples in published order."""
         return iter(self.opened)
 
 
@@ -36,16 +34,13 @@ class ChangedSource:
 
     @property
     def name(self) -> str:
-        """As the source is called."""
         return self.source.name
 
     @property
     def origin(self) -> str:
-        """Where the source lies."""
         return self.source.origin
 
     def __iter__(self) -> Iterator[Sample]:
-        """The samples, changed."""
         return self.change(self.source)
 
 

@@ -36,11 +36,9 @@ class Measurer:
     n_assumed: int = 0  # pictures at addresses whose size nobody knows yet
 
     def fingerprint(self, ref: ImageRef) -> str:
-        """As the loader's."""
         return self.loader.fingerprint(ref)
 
     def close(self) -> None:
-        """As the loader's."""
         self.loader.close()
 
     def load(self, ref: ImageRef) -> Image:

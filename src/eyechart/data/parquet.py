@@ -58,7 +58,6 @@ class ParquetReader(msgspec.Struct):
     path: Path
 
     def columns(self) -> tuple[str, ...]:
-        """The schema's names."""
         with _parquet_file(self.path) as file:
             return tuple(file.schema_arrow.names)
 

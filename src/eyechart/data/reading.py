@@ -31,7 +31,6 @@ class Reading:
         self.ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read on the first need
 
     def samples(self) -> Iterator[Sample]:
-        """Every row as a sample."""
         blobs = self.detection.tried.get("image", ())
         for row in self.reader.rows(blobs, self.on_problem):
             try:

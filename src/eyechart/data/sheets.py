@@ -71,7 +71,6 @@ class SheetReader:
     _columns: tuple[str, ...] = ()
 
     def columns(self) -> tuple[str, ...]:
-        """The names in the first row."""
         if not self._columns:
             with self._lines() as lines:
                 self._columns = self._names(next(lines, None))

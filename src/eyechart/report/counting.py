@@ -147,7 +147,6 @@ class Count:
         return self._n_usages > 0 and not self._n_uncounted
 
     def usage(self) -> Usage:
-        """All tokens together."""
         return Usage(**self._used)
 
     def tokens(self) -> dict[str, int]:

@@ -33,7 +33,6 @@ class Numbers:
 
     @property
     def score(self) -> float | None:
-        """The headline."""
         return self.summary.score
 
 

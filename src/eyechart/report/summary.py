@@ -103,7 +103,6 @@ class Summary:
 
     @property
     def n(self) -> int:
-        """Samples."""
         return self.overall.n
 
     @property

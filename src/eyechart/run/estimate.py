@@ -62,7 +62,6 @@ class Estimate:
         return self.text_tokens + self.image_tokens
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return {
             "run": self.run,
             "benchmark": self.benchmark,

@@ -41,7 +41,6 @@ class Change:
     value_after: float
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return asdict(self)
 
 
@@ -107,7 +106,6 @@ class _Remembered:
     identity: Mapping[str, Any]
 
     async def reply(self, request: Request) -> Reply:
-        """There is nothing to answer with."""
         raise ModelError(f"{self.name} was not asked this before", hint="--judge asks it now")
 
     async def close(self) -> None:

@@ -88,22 +88,18 @@ class Workload:
 
     @property
     def n_bytes(self) -> int:
-        """Of all bodies."""
         return self._asked.n_bytes
 
     @property
     def images(self) -> int:
-        """Pictures sent."""
         return self._asked.images
 
     @property
     def text_tokens(self) -> int:
-        """Of the words sent."""
         return self._asked.text_tokens
 
     @property
     def image_tokens(self) -> int:
-        """Of the pictures sent."""
         return self._asked.image_tokens
 
     @property

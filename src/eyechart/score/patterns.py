@@ -27,13 +27,10 @@ class Pattern:
         return re.compile(self._pattern, self._flags)
 
     def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
-        """As of `re.Pattern`."""
         return self._compiled.match(text, start, end)
 
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
-        """As of `re.Pattern`."""
         return self._compiled.search(text, start)
 
     def finditer(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
-        """As of `re.Pattern`."""
         return self._compiled.finditer(text, start)

@@ -67,7 +67,6 @@ class Statement(msgspec.Struct, frozen=True):
     end: int
 
     def text(self, reply: str) -> str:
-        """What is said there."""
         return reply[self.start : self.end]
 
 

@@ -75,7 +75,6 @@ class Counts(Pages):
             return int(db.execute(sql, (trials, scorer, version, PROVISIONAL)).fetchone()[0])
 
     def count_samples(self) -> int:
-        """How many samples the run has."""
         with self._reading() as db:
             return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
 

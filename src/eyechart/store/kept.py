@@ -85,7 +85,6 @@ class EarlierRuns:
         return [row for db in self._open for row in _replied(db, sample, trials)]
 
     def close(self) -> None:
-        """Let go of the files."""
         for db in self._open:
             db.close()
 
@@ -110,7 +109,6 @@ class KeptReplies:
         return own + (self._earlier.replied(sample, trials) if self._earlier is not None else [])
 
     def close(self) -> None:
-        """Let go of the file."""
         if self._db is not None:
             self._db.close()
 

@@ -73,7 +73,6 @@ class KeptCalls:
         self._keys.add(key)
 
     def close(self) -> None:
-        """Let go of the file."""
         if self._db is not None:
             self._db.close()
             self._db = None

@@ -34,7 +34,6 @@ class Loaded(msgspec.Struct, frozen=True):
 
     @property
     def split(self) -> str:
-        """What the library calls the split."""
         return str(self.dataset.split or self.spec.split)
 
 

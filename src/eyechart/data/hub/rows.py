@@ -45,7 +45,6 @@ class HubReader(msgspec.Struct, frozen=True):
         return PathRules([str(root.absolute()) for root in roots], allow_absolute=False)
 
     def columns(self) -> tuple[str, ...]:
-        """The names of its features."""
         return tuple(self.loaded.dataset.column_names)
 
     def picture_columns(self) -> tuple[str, ...]:

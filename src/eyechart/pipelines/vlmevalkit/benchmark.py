@@ -132,16 +132,13 @@ class MMBenchSource:
 
     @property
     def name(self) -> str:
-        """As the file is called."""
         return self.file.name
 
     @property
     def origin(self) -> str:
-        """Where the file lies."""
         return self.file.origin
 
     def __iter__(self) -> Iterator[Sample]:
-        """Rows in the file's order."""
         seen: set[int] = set()
         all_indices: set[int] | None = None  # read ahead only if a rotation stands above its question
         for sample in self._pictured():
