@@ -57,6 +57,11 @@ def option(
     return field(default=default, repr=not is_secret, metadata=metadata)
 
 
+def argument(default: Any, *flags: str, **declared: Any) -> Any:
+    """The same for arguments of other tools, whose flags are written ``--name_of_field``."""
+    return option(default, *flags, separator="_", **declared)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """What was declared of a field."""

@@ -1,4 +1,4 @@
-"""``eyechart multi``: MULTI's inference step, with its own arguments and its own folder."""
+"""MULTI's commands: ``eyechart multi``, ``eyechart multi-metrics``, and its part of ``model check``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.compat.multi.arguments import FILES, MODEL, OWN, QUESTION, RUN, SELECTION, Arguments
 from eyechart.console import load_dotenv, note, print_json, print_rich, stdout_kept_for
 from eyechart.errors import EyechartError, ModelError, StoreError, UsageError, listed
-from eyechart.option import read_pairs
+from eyechart.option import add_option, add_options, declared_options, given_options
 from eyechart.registry import Checkup, Execute, checkups, command
 from eyechart.terminal import print_text
 
@@ -60,9 +61,24 @@ _NAMES = {
     "multi", "MULTI's inference step, with its own arguments", description=DESCRIPTION, examples=EXAMPLES
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the flags of the verb."""
-    add_flags(parser)
+    """Declare MULTI's arguments, and those that the original lacks."""
+    add_options(parser, Arguments, FILES, MODEL, QUESTION, SELECTION, RUN, OWN)
+    [group] = [one for one in parser._action_groups if one.title == OWN]
+    group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    group.add_argument(
+        "--no-cache",
+        action="store_false",
+        dest="cache",
+        help="ask again what other runs asked before, and keep nothing for others",
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     return execute
+
+
+def flag_names() -> set[str]:
+    """All flags that the verb has, as advice may name them."""
+    theirs = {flag for one in declared_options(Arguments).values() for flag in one.flags}
+    return theirs | {"--json", "--no-cache", "--quiet"}
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -77,7 +93,7 @@ def _execute(args: argparse.Namespace) -> int:
     from eyechart.compat.multi.inference import prepare
     from eyechart.compat.multi.models import model_lines, model_names
 
-    said = given(args)
+    said = given_options(Arguments, args)
     if said.get("model_list"):
         print_json({"models": model_names()}) if args.json else print_text("\n".join(model_lines()))
         return 0
@@ -143,152 +159,6 @@ def _tell(finished: Finished, *, as_json: bool) -> None:
         if trouble:
             note(trouble)
     note(f"predictions: {finished.predictions}")
-
-
-# -- The arguments of MULTI's own inference step, as argparse is told of them.
-
-_Flags = list[tuple[tuple[str, ...], dict[str, Any]]]
-
-# (names, what argparse is told besides) in the order of the original's own help.
-_FILES: _Flags = [
-    (("--problem_file",), {"metavar": "FILE", "help": "the questions, with or without answers"}),
-    (("--knowledge_file",), {"metavar": "FILE", "help": "MULTI-Extend: knowledge behind the questions"}),
-    (("--caption_file",), {"metavar": "FILE", "help": "captions or OCR texts, for --input_type 1"}),
-    (("--output_dir",), {"metavar": "DIR", "help": "the parent of run folders (default: ../results)"}),
-    (("--output_name",), {"metavar": "NAME", "help": "the run folder's name (default: generated)"}),
-    (("--exp_name",), {"metavar": "NAME", "help": "stands before the generated name"}),
-    (
-        ("--checkpoint_dir",),
-        {
-            "metavar": "DIR",
-            "help": "go on with that run: its args.json counts, only --api_key is taken from here; "
-            "asks only for what is missing or failed",
-        },
-    ),
-]
-_MODEL: _Flags = [
-    (("--model", "-m"), {"metavar": "MODEL", "help": "see above"}),
-    (("--model_version", "-v"), {"metavar": "NAME", "help": "the model's name at its endpoint"}),
-    (("--model_dir", "-d"), {"metavar": "DIR", "help": "weights, handed to the evaluator class"}),
-    (("--cuda_device", "-c"), {"metavar": "MAP", "help": "device_map of the class (default: auto)"}),
-    (("--api_key",), {"metavar": "KEY", "help": "default: $OPENAI_API_KEY; never written anywhere"}),
-    (
-        ("--api_url",),
-        {
-            "metavar": "URL",
-            "help": "with or without /chat/completions (default: $OPENAI_BASE_URL, or OpenAI's)",
-        },
-    ),
-    (("--use_modelscope",), {"help": "the original's module that ends in _ms"}),
-    (
-        ("--num_workers", "-n"),
-        {
-            "type": int,
-            "metavar": "N",
-            "help": "questions at once (default: 1); classes: only with -v, or as max_concurrency says",
-        },
-    ),
-]
-_PROMPT: _Flags = [
-    (
-        ("--input_type",),
-        {
-            "type": int,
-            "metavar": "T",
-            "help": "0 words alone (default), 1 captions, 2 pictures; 3 is refused",
-        },
-    ),
-    (("--in_turn",), {"help": "questions with several pictures in rounds"}),
-    (("--cot",), {"help": "ask for reasoning first; not for open questions"}),
-    (("--no_background",), {"help": "without the sentence that names role and subject"}),
-    (("--no_sys",), {"help": "nothing before the question"}),
-    (("--few_shot", "-k"), {"type": int, "metavar": "K", "help": "not 0: one example before the question"}),
-    (("--cap_in_cnt",), {"help": "captions in the text instead of behind it"}),
-    (("--lang",), {"choices": ["zh", "en"], "help": "of the prompt (default: zh)"}),
-    (("--blank_image",), {"help": "a black picture with questions that have none (input type 2)"}),
-]
-_CHOICE: _Flags = [
-    (
-        ("--questions_type", "--question_type"),
-        {
-            "metavar": "LIST",
-            "help": "0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2; of a --subset all)",
-        },
-    ),
-    (
-        ("--image_type",),
-        {"metavar": "LIST", "help": "questions with 0, 1, 2 or more pictures (default: all)"},
-    ),
-    (
-        ("--subset",),
-        {"metavar": "FILE", "help": "a list of ids: only these questions, e.g. MULTI-Elite"},
-    ),
-    (("--subject",), {"metavar": "CODE", "help": "the beginning of the ids, e.g. czsx"}),
-    (
-        ("--eval_num",),
-        {"type": int, "metavar": "N", "help": "the first N, after all else (default: -1, all)"},
-    ),
-    (("--random",), {"help": "shuffle first; seeded, so always alike (--set seed=N)"}),
-]
-_OTHER: _Flags = [
-    (
-        ("--save_every",),
-        {
-            "type": int,
-            "metavar": "N",
-            "help": "copy the predictions into checkpoints/ after about every N answers (default: 100; "
-            "-1: never). Every answer is safe at once, whatever N is",
-        },
-    ),
-    (("--model_list", "-l"), {"help": "print the names that --model knows, and stop"}),
-    (("--debug",), {"help": "stop after the questions are built; asks and writes nothing"}),
-]
-_GROUPS = {
-    "the files": _FILES,
-    "the model": _MODEL,
-    "the question": _PROMPT,
-    "which questions": _CHOICE,
-    "the run": _OTHER,
-}
-
-
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Declare them, and those that the original lacks."""
-    for title, flags in _GROUPS.items():
-        group = parser.add_argument_group(title)
-        for names, more in flags:
-            kind = more if "metavar" in more or "choices" in more else {**more, "action": "store_true"}
-            group.add_argument(*names, default=argparse.SUPPRESS, **kind)
-    group = parser.add_argument_group("besides, of eyechart's own")
-    group.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="own",
-        help="an option that the original lacks: wording, split_sys, seed, image_root, renumbering, ...",
-    )
-    group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
-    group.add_argument(
-        "--no-cache",
-        action="store_false",
-        dest="cache",
-        help="ask again what other runs asked before, and keep nothing for others",
-    )
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
-
-
-def given(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments that were said, by their published names."""
-    names = [flag[0].removeprefix("--") for flags in _GROUPS.values() for flag, _ in flags]
-    said = {name: getattr(args, name) for name in names if hasattr(args, name)}
-    return {**said, "set": read_pairs(args.own, "--set")} if args.own else said
-
-
-def flag_names() -> set[str]:
-    """All flags that the verb has, as advice may name them."""
-    theirs = {name for flags in _GROUPS.values() for names, _ in flags for name in names}
-    return theirs | {"--set", "--json", "--no-cache", "--quiet"}
 
 
 # -- ``eyechart multi-metrics``: MULTI's metrics step on files.
@@ -382,20 +252,20 @@ def _metrics_json(found: Metrics, answer_position: str) -> dict[str, Any]:
 
 # -- MULTI's part of ``eyechart model check``: its kinds of questions, and the arguments of its own tester.
 
-# Arguments of MULTI's tester, as argparse is told of them: the model, as for `eyechart multi`; the prompts.
-_TESTER_MODEL: dict[tuple[str, ...], dict[str, Any]] = {
-    ("--model", "-m"): {"metavar": "MODEL", "help": "the same as MODEL, or a name of MULTI's list"},
-    ("--model_dir", "-d", "-p"): {"metavar": "DIR", "help": "weights, handed to the evaluator class"},
-    ("--model_version", "-v"): {"metavar": "NAME", "help": "the model's name at its endpoint"},
-    ("--cuda_device", "-c"): {"metavar": "MAP", "help": "device_map of the class (default: auto)"},
-    ("--api_url",): {"metavar": "URL", "help": "of the endpoint, handed to the evaluator class"},
-    ("--use_modelscope",): {"action": "store_true", "help": "the original's module that ends in _ms"},
+# Arguments of MULTI's tester, and what its help says of them where that is not what `eyechart multi` says.
+_TESTER_MODEL: dict[str, str | None] = {
+    "model": "the same as MODEL, or a name of MULTI's list",
+    "model_dir": None,
+    "model_version": None,
+    "cuda_device": None,
+    "api_url": "of the endpoint, handed to the evaluator class",
+    "use_modelscope": None,
 }
-_TESTER_PROMPT: dict[tuple[str, ...], dict[str, Any]] = {
-    ("--in_turn",): {"action": "store_true", "help": "questions with several images in rounds"},
-    ("--cot",): {"action": "store_true", "help": "ask for reasoning first"},
-    ("--few_shot", "-k"): {"type": int, "metavar": "K", "help": "not 0: one example before the question"},
-    ("--blank_image",): {"action": "store_true", "help": "a black image with questions that have none"},
+_TESTER_PROMPT: dict[str, str | None] = {
+    "in_turn": "questions with several images in rounds",
+    "cot": "ask for reasoning first",
+    "few_shot": None,
+    "blank_image": "a black image with questions that have none",
 }
 
 
@@ -406,8 +276,9 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--lang", "-l", choices=["zh", "en"], help="of MULTI's questions (default: both)")
     tester = parser.add_argument_group("as MULTI's model_tester.py")
-    for names, more in (_TESTER_MODEL | _TESTER_PROMPT).items():
-        tester.add_argument(*names, default=argparse.SUPPRESS, **more)
+    for name, text in (_TESTER_MODEL | _TESTER_PROMPT).items():
+        more_flags = ["-p"] if name == "model_dir" else []
+        add_option(tester, Arguments, name, *more_flags, **({"help": text} if text else {}))
     tester.add_argument("--api_key", default=argparse.SUPPRESS, metavar="KEY", help="the same as --api-key")
     tester.add_argument(
         "--input_type",
@@ -452,14 +323,12 @@ def _check_cases(args: argparse.Namespace, *, split_sys: bool) -> list[Case]:
     ]
 
 
-def _said(args: argparse.Namespace, flags: Iterable[tuple[str, ...]]) -> dict[str, Any]:
-    names = [flag[0].removeprefix("--") for flag in flags]
-    return {name: getattr(args, name) for name in names if hasattr(args, name)}
+def _said(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
 def _tested_model(args: argparse.Namespace, said: dict[str, Any], options: Options) -> tuple[Model, bool]:
     """The model that the tester's arguments mean, and whether its prompts have a system message."""
-    from eyechart.compat.multi.arguments import Arguments
     from eyechart.compat.multi.models import choose_model
     from eyechart.run.plan import find_model
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -13,17 +13,19 @@ import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.model.redact import HIDDEN, without_secrets
+from eyechart.option import argument, names_in, read_pairs
 from eyechart.registry import did_you_mean
 from eyechart.store.folder import file_safe
 
 PREDICTION_FILE = "prediction.json"
 
-# Arguments that are options of the benchmark, under the same names.
-SETTINGS = (
-    "problem_file", "knowledge_file", "caption_file", "subset", "questions_type", "image_type", "subject",
-    "input_type", "in_turn", "cot", "few_shot", "no_background", "no_sys", "cap_in_cnt", "lang",
-    "blank_image", "eval_num", "random",
-)  # fmt: skip
+# The headings under which `--help` shows the arguments.
+FILES = "the files"
+MODEL = "the model"
+QUESTION = "the question"
+SELECTION = "which questions"
+RUN = "the run"
+OWN = "besides, of eyechart's own"
 
 _NO_INPUT = "pictures without words exist there in name only, and break its program"
 
@@ -32,40 +34,141 @@ _NO_INPUT = "pictures without words exist there in name only, and break its prog
 class Arguments:
     """The arguments, with their published defaults. `set`: options that only our benchmark has."""
 
-    problem_file: str | None = None
-    knowledge_file: str | None = None
-    caption_file: str | None = None
-    output_dir: str = "../results"
-    output_name: str | None = None
-    exp_name: str | None = None
-    checkpoint_dir: str | None = None
-    model: str | None = None
-    model_version: str | None = None
-    model_dir: str | None = None
-    cuda_device: str = "auto"
-    api_key: str | None = field(default=None, repr=False)
-    api_url: str | None = None
-    use_modelscope: bool = False
-    in_turn: bool = False
-    cot: bool = False
-    no_background: bool = False
-    no_sys: bool = False
-    few_shot: int = 0
-    questions_type: str = "0,1,2"
-    image_type: str = "0,1,2"
-    subset: str | None = None
-    subject: str | None = None
-    input_type: int = 0
-    eval_num: int = -1
-    random: bool = False
-    num_workers: int = 1
-    save_every: int = 100
-    cap_in_cnt: bool = False
-    lang: Literal["zh", "en"] = "zh"
-    blank_image: bool = False
-    model_list: bool = False
-    debug: bool = False
-    set: dict[str, Any] = field(default_factory=dict)
+    problem_file: str | None = argument(
+        None, group=FILES, metavar="FILE", help="the questions, with or without answers"
+    )
+    knowledge_file: str | None = argument(
+        None, group=FILES, metavar="FILE", help="MULTI-Extend: knowledge behind the questions"
+    )
+    caption_file: str | None = argument(
+        None, group=FILES, metavar="FILE", help="captions or OCR texts, for --input_type 1"
+    )
+    output_dir: str = argument(
+        "../results", group=FILES, metavar="DIR", help="the parent of run folders (default: ../results)"
+    )
+    output_name: str | None = argument(
+        None, group=FILES, metavar="NAME", help="the run folder's name (default: generated)"
+    )
+    exp_name: str | None = argument(
+        None, group=FILES, metavar="NAME", help="stands before the generated name"
+    )
+    checkpoint_dir: str | None = argument(
+        None,
+        group=FILES,
+        metavar="DIR",
+        help="go on with that run: its args.json counts, only --api_key is taken from here; "
+        "asks only for what is missing or failed",
+    )
+
+    model: str | None = argument(None, "--model", "-m", group=MODEL, metavar="MODEL", help="see above")
+    model_version: str | None = argument(
+        None, "--model_version", "-v", group=MODEL, metavar="NAME", help="the model's name at its endpoint"
+    )
+    model_dir: str | None = argument(
+        None, "--model_dir", "-d", group=MODEL, metavar="DIR", help="weights, handed to the evaluator class"
+    )
+    cuda_device: str = argument(
+        "auto",
+        "--cuda_device",
+        "-c",
+        group=MODEL,
+        metavar="MAP",
+        help="device_map of the class (default: auto)",
+    )
+    api_key: str | None = argument(
+        None,
+        group=MODEL,
+        metavar="KEY",
+        help="default: $OPENAI_API_KEY; never written anywhere",
+        is_secret=True,
+    )
+    api_url: str | None = argument(
+        None,
+        group=MODEL,
+        metavar="URL",
+        help="with or without /chat/completions (default: $OPENAI_BASE_URL, or OpenAI's)",
+    )
+    use_modelscope: bool = argument(False, group=MODEL, help="the original's module that ends in _ms")
+
+    input_type: int = argument(
+        0,
+        group=QUESTION,
+        metavar="T",
+        help="0 words alone (default), 1 captions, 2 pictures; 3 is refused",
+    )
+    in_turn: bool = argument(False, group=QUESTION, help="questions with several pictures in rounds")
+    cot: bool = argument(False, group=QUESTION, help="ask for reasoning first; not for open questions")
+    no_background: bool = argument(
+        False, group=QUESTION, help="without the sentence that names role and subject"
+    )
+    no_sys: bool = argument(False, group=QUESTION, help="nothing before the question")
+    few_shot: int = argument(
+        0, "--few_shot", "-k", group=QUESTION, metavar="K", help="not 0: one example before the question"
+    )
+
+    questions_type: str = argument(
+        "0,1,2",
+        "--questions_type",
+        "--question_type",
+        group=SELECTION,
+        metavar="LIST",
+        help="0 SA, 1 MA, 2 FB, 3 OP, 4 other (default: 0,1,2; of a --subset all)",
+    )
+    image_type: str = argument(
+        "0,1,2",
+        group=SELECTION,
+        metavar="LIST",
+        help="questions with 0, 1, 2 or more pictures (default: all)",
+    )
+    subset: str | None = argument(
+        None,
+        group=SELECTION,
+        metavar="FILE",
+        help="a list of ids: only these questions, e.g. MULTI-Elite",
+    )
+    subject: str | None = argument(
+        None, group=SELECTION, metavar="CODE", help="the beginning of the ids, e.g. czsx"
+    )
+    eval_num: int = argument(
+        -1, group=SELECTION, metavar="N", help="the first N, after all else (default: -1, all)"
+    )
+    random: bool = argument(
+        False, group=SELECTION, help="shuffle first; seeded, so always alike (--set seed=N)"
+    )
+
+    num_workers: int = argument(
+        1,
+        "--num_workers",
+        "-n",
+        group=MODEL,
+        metavar="N",
+        help="questions at once (default: 1); classes: only with -v, or as max_concurrency says",
+    )
+    save_every: int = argument(
+        100,
+        group=RUN,
+        metavar="N",
+        help="copy the predictions into checkpoints/ after about every N answers (default: 100; "
+        "-1: never). Every answer is safe at once, whatever N is",
+    )
+    cap_in_cnt: bool = argument(False, group=QUESTION, help="captions in the text instead of behind it")
+    lang: Literal["zh", "en"] = argument("zh", group=QUESTION, help="of the prompt (default: zh)")
+    blank_image: bool = argument(
+        False, group=QUESTION, help="a black picture with questions that have none (input type 2)"
+    )
+    model_list: bool = argument(
+        False, "--model_list", "-l", group=RUN, help="print the names that --model knows, and stop"
+    )
+    debug: bool = argument(
+        False, group=RUN, help="stop after the questions are built; asks and writes nothing"
+    )
+    set: dict[str, Any] = argument(
+        dict,
+        group=OWN,
+        metavar="NAME=VALUE",
+        parse=read_pairs,
+        help="an option that the original lacks: wording, split_sys, seed, image_root, renumbering, ...",
+    )
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, where: str = "multi") -> Arguments:
@@ -120,6 +223,10 @@ class Arguments:
         names = [one.name for one in fields(self) if one.name != "api_key"]
         said = {name: getattr(self, name) for name in names}
         return {**said, "prediction_file": str(folder / PREDICTION_FILE)}
+
+
+# Arguments that are options of the benchmark, under the same names.
+SETTINGS = ("problem_file", "knowledge_file", "caption_file", *names_in(Arguments, QUESTION, SELECTION))
 
 
 def _is_optional(name: str) -> bool:
