@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.compat.multi.args_file import ARGS_FILE, read_arguments, write_arguments
-from eyechart.compat.multi.arguments import Arguments
+from eyechart.compat.multi.arguments import ARGS_FILE, Arguments, read_arguments, write_arguments
 from eyechart.errors import DataError, UsageError
 
 

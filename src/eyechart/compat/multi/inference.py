@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.benchmarks.multi import EVERY_TYPE
 from eyechart.compat.multi.adjusting import adjusted
-from eyechart.compat.multi.args_file import ARGS_FILE, differing, read_arguments, write_arguments
-from eyechart.compat.multi.arguments import PREDICTION_FILE, Arguments, generated_name
+from eyechart.compat.multi.arguments import (
+    ARGS_FILE,
+    PREDICTION_FILE,
+    Arguments,
+    differing,
+    generated_name,
+    read_arguments,
+    write_arguments,
+)
 from eyechart.compat.multi.checkpoints import FOLDER as CHECKPOINTS
 from eyechart.compat.multi.checkpoints import count_answers, kept, write_predictions
 from eyechart.compat.multi.evaluators import Chosen
