@@ -30,7 +30,6 @@ from eyechart.pipelines.vlmevalkit.evalscope.output import (
     is_failure,
     is_frame,
     prediction_ending,
-    remark,
     write_evalscope,
     write_predictions,
 )
@@ -48,6 +47,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
 from eyechart.run.options import Options
 from eyechart.store.journal import FILE_NAME
 from eyechart.store.kept import find_siblings
+from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Export, Message, Result, Sample
 
 if TYPE_CHECKING:
@@ -266,12 +266,12 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
     _write_accuracies(one, done)
     lines = read_accuracies(one.folder, one.stem)
     for said in _uncounted(one, done, outcome, is_scored=bool(lines)):
-        remark(f"{one.stem}: {said}")
+        print_note(f"{one.stem}: {said}")
     if trials := done.summary.trials:
         over = f"{trials.mean:.4f} ± {trials.std:.4f} over {trials.k} trials"
-        remark(f"{one.stem}: {over}; the table is that of the first, the others have files of their own")
+        print_note(f"{one.stem}: {over}; the table is that of the first, the others have files of their own")
     if n_unjudged:
-        remark(f"{one.stem}: {waiting} for the judge, and count nowhere{reason}")
+        print_note(f"{one.stem}: {waiting} for the judge, and count nowhere{reason}")
     # An empty cell is printed as nan: the split has no such category.
     shown = [{name: cell or "nan" for name, cell in line.items()} for line in lines]
     return replace(outcome, lines=lines, result=shown or None)
@@ -338,7 +338,7 @@ def _count(one: Evaluation, done: Run) -> Outcome:
             remedy = remedy or _remedy(result)
         if one.task.is_verbose:
             said = result.reply.text if result.reply else f"failed: {_reason(result, one)}"
-            remark(f"{one.data} {result.sample.id}: {said}")
+            print_note(f"{one.data} {result.sample.id}: {said}")
     found = Outcome(n=n, n_failed=n_failed, n_without_gold=n_without_gold)
     if done.trouble is not None and n_left and one.plan is not None:  # the accuracy of a part means nothing
         what = f"it ended early, and {n_failed} of {n} questions got no answer: {done.trouble.message}"
@@ -392,7 +392,7 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
         rows: Iterable[Mapping[str, Any]] = [result] if isinstance(result, Mapping) else ()
         lines = tuple(texts_of(row) for row in (frame_lines(result) if is_frame(result) else rows))
     if not lines:
-        remark(f"{one.stem}: evaluate returned no accuracies, and wrote no {one.stem}_acc.csv")
+        print_note(f"{one.stem}: evaluate returned no accuracies, and wrote no {one.stem}_acc.csv")
     return replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))
 
 
@@ -433,9 +433,9 @@ def _check_predictions(one: Evaluation) -> tuple[Outcome, Any]:
         hint = f"{ASKED_BY}; keep_failed: true goes on all the same"
         raise one.failed(missing if n_missing else failed, hint=hint, counted=counted)
     if n_missing:
-        remark(f"{one.stem}: {missing}, and count nowhere")
+        print_note(f"{one.stem}: {missing}, and count nowhere")
     if not all(meant):
-        remark(f"{one.stem}: {len(part)} of the {len(frame)} rows in {name} are asked for")
+        print_note(f"{one.stem}: {len(part)} of the {len(frame)} rows in {name} are asked for")
     return counted, None if all(meant) else part
 
 

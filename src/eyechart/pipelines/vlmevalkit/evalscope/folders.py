@@ -1,7 +1,7 @@
-"""Where a task's files go: a folder named after the time, which the same task takes up again if cut off.
+"""Where a task's files go, and the status file in it.
 
-A marker in the folder says which task it is of and whether it is done. What decides is what is asked, not
-how fast or how patiently.
+A task has a folder named after the time, in which the same task resumes if it was cut off. A marker in the
+folder says which task it is of and whether it is done; another pace or timeout is still the same task.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ class Place:
     is_new: bool = False
 
     def mark(self, *, is_done: bool) -> None:
-        """Say in the folder how far the task is."""
         if self.is_marked:
             content = {"schema": 1, "task": self.identity, "state": "done" if is_done else "running"}
             folders.write_json(self.folder / MARKER, content)
@@ -117,7 +116,7 @@ def places_of(task: Task) -> list[Path]:
 
 
 def predictions_in(folder: Path, stem: str) -> Iterator[Path]:
-    """The files of predictions of one pair that lie in a folder, whoever wrote them."""
+    """The files of predictions of a model and a data set in a folder."""
     yield from (path for ending in FORMATS if (path := folder / f"{stem}.{ending}").is_file())
 
 
@@ -148,7 +147,7 @@ def _earlier(root: Path, identity: str, stack: contextlib.ExitStack, *, with_don
         try:
             said = msgspec.json.decode((folder / MARKER).read_bytes())
         except (OSError, msgspec.DecodeError):
-            continue  # somebody else's, or of before there were markers
+            continue  # not a task's, or older than markers
         if not isinstance(said, Mapping) or said.get("task") != identity:
             continue
         if said.get("state") == "done" and not with_done:
@@ -197,15 +196,15 @@ def plain(task: Task) -> Any:
 
 
 def hidden(text: str, task: Task) -> str:
-    """A text without the keys of a task, whoever put them there, nor a password in an address."""
+    """A text without the keys of a task and without passwords in URLs."""
     text = _PASSWORD.sub(r"\1[secret]@", text)
     for key in task.secrets():
-        if len(key) > 3:  # what is shorter keeps nobody out, and stands in many a word
+        if len(key) > 3:  # what is shorter is no secret, and occurs in many words
             text = text.replace(key, "[secret]")
     return text
 
 
-# -- ``status.json``: how far each set of questions of a model is, as VLMEvalKit keeps it.
+# -- ``status.json``: the progress of each data set of a model, as VLMEvalKit keeps it
 
 FILE_NAME = "status.json"
 _LOCK_NAME = ".status.lock"
@@ -240,12 +239,12 @@ class Status:
         }
 
     def is_done(self, data: str) -> bool:
-        """Whether a set was done at an earlier time."""
+        """Whether a data set was done at an earlier time."""
         said = _datasets(_earlier_status(self._path)).get(data)
         return isinstance(said, Mapping) and said.get("status") == "done"
 
     def say(self, data: str, status: State, **fields: Any) -> None:
-        """Note how far a set is, on disk."""
+        """Write the progress of a data set."""
         usual: dict[str, Any] = {
             "prediction_file": None,
             "judge_model": None,
@@ -294,7 +293,7 @@ def _takes_key(flag: str) -> bool:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Whoever else has something to note there waits, which is a moment."""
+    """Hold the lock of the folder's status file."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: the file is whole all the same, if not always complete

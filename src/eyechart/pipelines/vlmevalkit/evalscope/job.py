@@ -38,8 +38,9 @@ from eyechart.pipelines.vlmevalkit.evalscope.folders import (
     take_place,
     write_config,
 )
-from eyechart.pipelines.vlmevalkit.evalscope.output import print_done, rate, remark, say, summary_text
+from eyechart.pipelines.vlmevalkit.evalscope.output import print_done, rate, summary_text
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import read_accuracies
+from eyechart.terminal import print_note, print_text
 
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
@@ -108,7 +109,7 @@ def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[Resu
 
 def _printed(results: Results) -> Results:
     if results:
-        say(str(results))
+        print_text(str(results))
     return results
 
 
@@ -132,14 +133,14 @@ def _ready(task: Task) -> Iterator[Callable[[], Results]]:
     One that only scores is planned when it starts, since another may make its predictions before.
     """
     for note in task.notes:
-        remark(note)
+        print_note(note)
     if task.is_dry_run:
         yield partial(_print_config, task)
         return
     _seed(task)
     questions = [open_questions(entry) for entry in task.data]
     for one in filter(None, (one.remark for one in questions)):
-        remark(one)
+        print_note(one)
     if task.mode == "eval":
         yield lambda: _run_all(_plan_all(task, questions, None))
         return
@@ -153,7 +154,7 @@ def _ready(task: Task) -> Iterator[Callable[[], Results]]:
 def _print_config(task: Task) -> Results:
     import yaml
 
-    say(hidden(yaml.safe_dump(plain(task), sort_keys=False, allow_unicode=True), task).rstrip())
+    print_text(hidden(yaml.safe_dump(plain(task), sort_keys=False, allow_unicode=True), task).rstrip())
     return Results()
 
 
@@ -163,10 +164,10 @@ def _start(task: Task, place: Place, planned: Sequence[tuple[Evaluation, Status]
     try:
         results = _run_all(planned)
     except KeyboardInterrupt:
-        remark("interrupted: the same call again goes on with what is missing")
+        print_note("interrupted: the same call again goes on with what is missing")
         raise
     finally:
-        remark(f"results: {place.folder}")
+        print_note(f"results: {place.folder}")
     place.mark(is_done=True)
     return results
 
@@ -215,7 +216,7 @@ def _run_all(planned: Sequence[tuple[Evaluation, Status]]) -> Results:
                     results[f"{one.stem}_acc"] = dict(outcome.lines[0])
                 results.n_failed += outcome.n_failed + outcome.n_unjudged
             rows.append(_note_outcome(status, one, outcome))
-        say(summary_text(rows))
+        print_text(summary_text(rows))
     if failures:
         raise TaskFailed(failures, results) from failures[0].__cause__
     return results

@@ -1,4 +1,7 @@
-"""What a task prints: that a pair is done, its results, and at the end of a model a summary."""
+"""What a task prints, and the files of predictions that it writes and reads.
+
+The table of accuracies is also an exporter, ``evalscope``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from eyechart.data.rows import Blob
 from eyechart.errors import DataError, UsageError
@@ -23,10 +26,6 @@ from eyechart.run.options import Options
 from eyechart.terminal import one_line, print_note, print_text
 from eyechart.types import Export, Result
 
-if TYPE_CHECKING:
-    from eyechart.pipelines.vlmevalkit.report import Line
-
-
 COLUMNS = (
     "benchmark", "infer_fail_rate", "judge_fail_rate", "primary_metric", "primary_metric_value",
     "skip_reason", "eval_error",
@@ -35,21 +34,11 @@ COLUMNS = (
 _WIDEST = 120  # the error that is raised says it in full
 
 
-def say(text: str) -> None:
-    """A line on stdout, at once: results are for whoever started the task."""
-    print_text(text)
-
-
-def remark(text: str) -> None:
-    """A line on stderr. What models say is shown, and nothing in it is obeyed."""
-    print_note(text)
-
-
 def print_done(model: str, data: str, result: Any) -> None:
-    """Say that a pair is done, and show what came of it."""
-    say(f"The evaluation of model {model} x dataset {data} has finished!")
+    """Say that an evaluation is done, and show its result."""
+    print_text(f"The evaluation of model {model} x dataset {data} has finished!")
     if text := result_text(result):
-        say(f"Evaluation Results:\n{text}")
+        print_text(f"Evaluation Results:\n{text}")
 
 
 def result_text(result: Any) -> str:
@@ -63,16 +52,13 @@ def result_text(result: Any) -> str:
     if result is None:
         return ""
     if isinstance(result, Mapping):
-        return json.dumps(_texted(result), indent=2, ensure_ascii=False, default=_for_json)
+        texts = {str(name): value for name, value in result.items()}
+        return json.dumps(texts, indent=2, ensure_ascii=False, default=_for_json)
     if is_frame(result):
         return table_text(frame_lines(result))
     if isinstance(result, list) and result and all(isinstance(one, Mapping) for one in result):
         return table_text(result)
     return str(result)
-
-
-def _texted(result: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(name): value for name, value in result.items()}
 
 
 def _for_json(value: Any) -> Any:
@@ -81,7 +67,7 @@ def _for_json(value: Any) -> Any:
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a DataFrame. Nobody needs pandas to ask."""
+    """Whether it is a DataFrame, told without pandas."""
     return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 
@@ -122,7 +108,7 @@ def rate(part: int, whole: int) -> str:
     return f"{100 * part / whole if whole else 0:.2f}% ({part}/{whole})"
 
 
-# -- Accuracies as EvalScope prints them: names down the side, a column a split, between two dashed lines.
+# -- Accuracies as EvalScope prints them: names down the side, one column per split, between two dashed lines
 #
 # A table with more columns than rows is printed on its side and without a heading. One that has not (the
 # single number of a custom VQA class) is printed as it stands, with its row numbers in front. As a file it is
@@ -210,7 +196,7 @@ def _width(text: str) -> int:
     return cell_len(text)
 
 
-# -- Files of predictions: written in the format that the environment asks for, and read back to be scored.
+# -- Files of predictions: written in the format that the environment asks for, and read back to be scored
 
 # What to do about questions that a file of predictions has no answer to. Others' files are never replaced.
 ASKED_BY = "mode: all asks for them, in a work_dir of its own if eyechart did not make the file"
@@ -260,8 +246,8 @@ def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: P
             add(row)
     if n_cut:
         what = "1 text was" if n_cut == 1 else f"{n_cut:,} texts were"
-        remark(f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a cell holds")
-        remark("  hint: PRED_FORMAT=tsv keeps them whole")
+        print_note(f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a cell holds")
+        print_note("  hint: PRED_FORMAT=tsv keeps them whole")
 
 
 def is_cut(prediction: str) -> bool:

@@ -1,7 +1,7 @@
-"""Files in the way of `vlmeval.smp`: `load` and `dump` by the ending of the name.
+"""Files, tables and small helpers as `vlmeval.smp` has them: `load` and `dump` go by the ending of the name.
 
-Nothing is unpickled: ``.pkl`` files of ours hold text (values.py). Tables come as pandas has them, cells as
-`frames.typed` reads them.
+Nothing is unpickled: ``.pkl`` files of ours hold text (`write_values`). Tables are pandas DataFrames with
+cells as `typed` reads them; pandas is imported only when a table is wanted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,15 +97,7 @@ def _by_ending(path: Path, fmt: str | None, known: Mapping[str, Callable[..., An
     return known[ending]
 
 
-def _read_tsv(path: Path) -> Frame:
-    return _read_table(path, "\t")
-
-
-def _read_csv(path: Path) -> Frame:
-    return _read_table(path, ",")
-
-
-def _read_table(path: Path, separator: str) -> Frame:
+def _read_table(path: Path, separator: str = "\t") -> Frame:
     """Read as text first, so that every cell is known as it stands."""
     pd = pandas()
     try:
@@ -158,18 +151,9 @@ def _read_jsonl(path: Path) -> list[Any]:
     return found
 
 
-def _write_tsv(data: Any, path: Path) -> None:
-    _write_table(data, path, "\t")
-
-
-def _write_csv(data: Any, path: Path) -> None:
-    _write_table(data, path, ",")
-
-
-def _write_table(data: Any, path: Path, separator: str) -> None:
-    frame = _as_frame(data)
+def _write_table(data: Any, path: Path, separator: str = "\t") -> None:
     with replacing(path) as place:
-        frame.to_csv(
+        _as_frame(data).to_csv(
             place,
             sep=separator,
             index=False,
@@ -180,8 +164,31 @@ def _write_table(data: Any, path: Path, separator: str) -> None:
         )
 
 
-def _write_xlsx(data: Any, path: Path) -> None:
-    write_frame(_as_frame(data), path)
+def _write_sheet(data: Any, path: Path) -> None:
+    """Write a table to the first sheet of a workbook. Text stays text; what did not fit is said."""
+    frame = _as_frame(data)
+    if len(frame) >= MAX_ROWS:
+        raise DataError(f"{path.name}: a sheet holds {MAX_ROWS:,} rows", hint="write .tsv or .json instead")
+    with new_workbook(path) as book:
+        sheet = book.add_sheet("Sheet1")
+        book.write_row(sheet, 0, [str(name) for name in frame.columns])
+        for number, values in enumerate(frame.itertuples(index=False, name=None), 1):
+            cells = [_cell(value) for value in values]
+            book.write_row(sheet, number, [None if isinstance(cell, bool) else cell for cell in cells])
+            for column, cell in enumerate(cells):
+                if isinstance(cell, bool):
+                    sheet.write_boolean(number, column, cell)
+    if book.n_cut:
+        what = "1 cell was" if book.n_cut == 1 else f"{book.n_cut:,} cells were"
+        note = f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a sheet takes"
+        print_note(f"eyechart: {note}\n  hint: PRED_FORMAT=tsv keeps them whole")
+
+
+def _cell(value: Any) -> Cell:
+    value = plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _write_json(data: Any, path: Path) -> None:
@@ -213,7 +220,85 @@ def _for_json(value: Any) -> Any:
     return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
 
 
-# -- pandas, asked for only where a table is wanted, and what its cells hold in plain values.
+# -- Files that scripts name ``.pkl``: plain values, written as text, so that reading them runs no code
+#
+# Scripts keep what a judge has said so far in such files. A real pickle is refused. What JSON has no form for
+# (keys that are no text, tuples, sets) is wrapped in an object that says what it is.
+
+_MARK = "eyechart: plain values, no pickle"
+_KINDS: Mapping[str, type[Any]] = {"dict": dict, "tuple": tuple, "set": set}
+
+
+def write_values(data: Any, path: Path) -> None:
+    """Write numbers, texts, lists, tuples, sets and dicts of them; anything else is refused."""
+    wrapped = _wrapped(data, path.name)
+    with text_file(path) as file:
+        file.write(f"{_MARK}\n{json.dumps(wrapped, ensure_ascii=False)}\n")
+
+
+def read_values(path: Path) -> Any:
+    """What `write_values` wrote."""
+    with path.open("rb") as file:
+        if file.read(len(_MARK)) != _MARK.encode():
+            raise UsageError(
+                f"{path.name}: a pickle, which is not read here, because reading one can run any code",
+                hint="convert it to .json, .jsonl, .tsv or .xlsx where you trust it",
+            )
+    with json_errors(path.name, hint="the file is damaged: remove it"):
+        wrapped = json.loads(read_bytes(path).partition(b"\n")[2])
+        try:
+            return _unwrapped(wrapped)
+        except (KeyError, TypeError) as err:
+            raise ValueError(f"{err}, which is nothing that was written here") from err
+
+
+def _wrapped(value: Any, name: str) -> Any:
+    value = value if isinstance(value, float) else plain(value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if getattr(value, "ndim", 0) and not hasattr(value, "columns"):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_wrapped(item, name) for item in value]
+    if isinstance(value, dict):
+        return {"dict": [[_wrapped(key, name), _wrapped(item, name)] for key, item in value.items()]}
+    for kind in ("tuple", "set"):
+        if isinstance(value, _KINDS[kind]):
+            return {kind: [_wrapped(item, name) for item in value]}
+    raise UsageError(
+        f"{name}: a {type(value).__name__} is not written here, because no pickle is read back",
+        hint="write plain values, or a table to .tsv or .xlsx",
+    )
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unwrapped(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    [(kind, items)] = value.items()
+    return _KINDS[kind](_unwrapped(items) if kind != "dict" else map(tuple, _unwrapped(items)))
+
+
+_READERS: Mapping[str, Callable[[Path], Any]] = {
+    "tsv": _read_table,
+    "csv": partial(_read_table, separator=","),
+    "xlsx": _read_xlsx,
+    "json": _read_json,
+    "jsonl": _read_jsonl,
+    "pkl": read_values,
+}
+_WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
+    "tsv": _write_table,
+    "csv": partial(_write_table, separator=","),
+    "xlsx": _write_sheet,
+    "json": _write_json,
+    "jsonl": _write_jsonl,
+    "pkl": write_values,
+}
+
+
+# -- Tables, and their cells as plain values
 
 Frame: TypeAlias = Any  # pandas.DataFrame, which is not imported for its name alone
 Row: TypeAlias = Any  # pandas.Series, or a dict of the same names
@@ -314,7 +399,7 @@ def require(frame: Frame, columns: Sequence[str], who: str) -> None:
             raise DataError(f"{who}: no column {name!r} (found: {shown})", hint="add it to the file")
 
 
-# -- Small helpers that scripts take from `vlmeval.smp`.
+# -- Helpers that scripts import
 
 
 def listinstr(lst: Iterable[str], s: str) -> bool:
@@ -367,103 +452,10 @@ def d2df(D: Mapping[str, Any]) -> Frame:  # noqa: N803 - called by that name
     return pandas().DataFrame({name: [value] for name, value in D.items()})
 
 
-# -- Files that scripts name ``.pkl``: plain values, written as text, so that reading them runs nothing.
-#
-# Scripts keep what a judge has said so far in such files. A real pickle is refused. What JSON has no form for
-# (keys that are no text, tuples, sets) is wrapped in an object that says what it is.
-
-_MARK = "eyechart: plain values, no pickle"
-_KINDS: Mapping[str, type[Any]] = {"dict": dict, "tuple": tuple, "set": set}
-
-
-def write_values(data: Any, path: Path) -> None:
-    """Write numbers, texts, lists, tuples, sets and dicts of them; anything else is refused."""
-    wrapped = _wrapped(data, path.name)
-    with text_file(path) as file:
-        file.write(f"{_MARK}\n{json.dumps(wrapped, ensure_ascii=False)}\n")
-
-
-def read_values(path: Path) -> Any:
-    """What `write_values` wrote."""
-    with path.open("rb") as file:
-        if file.read(len(_MARK)) != _MARK.encode():
-            raise UsageError(
-                f"{path.name}: a pickle, which is not read here, because reading one can run any code",
-                hint="convert it to .json, .jsonl, .tsv or .xlsx where you trust it",
-            )
-    with json_errors(path.name, hint="the file is damaged: remove it"):
-        wrapped = json.loads(read_bytes(path).partition(b"\n")[2])
-        try:
-            return _unwrapped(wrapped)
-        except (KeyError, TypeError) as err:
-            raise ValueError(f"{err}, which is nothing that was written here") from err
-
-
-def _wrapped(value: Any, name: str) -> Any:
-    value = value if isinstance(value, float) else plain(value)
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if getattr(value, "ndim", 0) and not hasattr(value, "columns"):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [_wrapped(item, name) for item in value]
-    if isinstance(value, dict):
-        return {"dict": [[_wrapped(key, name), _wrapped(item, name)] for key, item in value.items()]}
-    for kind in ("tuple", "set"):
-        if isinstance(value, _KINDS[kind]):
-            return {kind: [_wrapped(item, name) for item in value]}
-    raise UsageError(
-        f"{name}: a {type(value).__name__} is not written here, because no pickle is read back",
-        hint="write plain values, or a table to .tsv or .xlsx",
-    )
-
-
-def _unwrapped(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_unwrapped(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    [(kind, items)] = value.items()
-    return _KINDS[kind](_unwrapped(items) if kind != "dict" else map(tuple, _unwrapped(items)))
-
-
-# -- A table as a spreadsheet: text stays text, numbers numbers, and what did not fit is said.
-
-
-def write_frame(frame: Frame, path: Path) -> None:
-    """Write a table to the first sheet of a workbook, without its row numbers."""
-    if len(frame) >= MAX_ROWS:
-        raise DataError(f"{path.name}: a sheet holds {MAX_ROWS:,} rows", hint="write .tsv or .json instead")
-    with new_workbook(path) as book:
-        sheet = book.add_sheet("Sheet1")
-        book.write_row(sheet, 0, [str(name) for name in frame.columns])
-        for number, values in enumerate(frame.itertuples(index=False, name=None), 1):
-            cells = [_cell(value) for value in values]
-            book.write_row(sheet, number, [None if isinstance(cell, bool) else cell for cell in cells])
-            for column, cell in enumerate(cells):
-                if isinstance(cell, bool):
-                    sheet.write_boolean(number, column, cell)
-    if book.n_cut:
-        what = "1 cell was" if book.n_cut == 1 else f"{book.n_cut:,} cells were"
-        note = f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a sheet takes"
-        print_note(f"eyechart: {note}\n  hint: PRED_FORMAT=tsv keeps them whole")
-
-
-def _cell(value: Any) -> Cell:
-    value = plain(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, str | int | float) else str(value)
-
-
-# -- A logger in the way of `vlmeval.smp`.
-
-
 class _Stderr(logging.StreamHandler[TextIO]):
     """Writes to whatever stderr is at that moment, as `print` does."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
         self.stream = sys.stderr
         super().emit(record)
 
@@ -485,21 +477,3 @@ def get_logger(name: str, log_file: str | None = None, log_level: int = logging.
         logger.propagate = False
     logger.setLevel(log_level)
     return logger
-
-
-_READERS: Mapping[str, Callable[[Path], Any]] = {
-    "tsv": _read_tsv,
-    "csv": _read_csv,
-    "xlsx": _read_xlsx,
-    "json": _read_json,
-    "jsonl": _read_jsonl,
-    "pkl": read_values,
-}
-_WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
-    "tsv": _write_tsv,
-    "csv": _write_csv,
-    "xlsx": _write_xlsx,
-    "json": _write_json,
-    "jsonl": _write_jsonl,
-    "pkl": write_values,
-}
