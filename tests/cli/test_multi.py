@@ -491,12 +491,12 @@ def test_a_folder_where_nobody_answered_may_be_begun_again(place: Path, data: Mu
 
 
 def test_a_run_under_way_keeps_its_arguments(place: Path, data: MultiData) -> None:
-    from eyechart.store.folder import hold
+    from eyechart.store.folder import lock_folder
 
     ours = place.parent / "results" / "mine" / "eyechart"
     ours.mkdir(parents=True)
     usual = ["--problem_file", many(data, 2), "-v", "m", "--output_name", "mine"]
-    with hold(ours):
+    with lock_folder(ours):
         done = multi(place, *usual, "--api_url", "http://127.0.0.1:9/v1", code=2)
     assert "in use by another run" in done.err
     assert "choose another folder with --output_name" in done.err

@@ -17,7 +17,14 @@ from eyechart.data.fetch import Fetcher
 from eyechart.errors import StoreError
 from eyechart.store import folder as folders
 from eyechart.store.cache import ResponseCache
-from eyechart.store.folder import discard, file_safe, folder_for, hold, make, write_json
+from eyechart.store.folder import (
+    discard_folder,
+    file_safe,
+    folder_for,
+    lock_folder,
+    prepare_folder,
+    write_json,
+)
 from eyechart.store.journal import Journal
 from eyechart.types import Reply
 
@@ -48,16 +55,16 @@ def test_any_name_becomes_one_part_of_a_path(name: str) -> None:
 
 def test_a_long_name_in_chinese_makes_a_folder(tmp_path: Path) -> None:
     folder = folder_for(tmp_path, "图" * 200, "openai/" + "模" * 200, {})
-    make(folder)
+    prepare_folder(folder)
     assert folder.is_dir()
 
 
 def test_making_afresh_removes_what_an_earlier_run_left_and_nothing_else(tmp_path: Path) -> None:
     for name in ("run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "summary.json", "notes.txt"):
         (tmp_path / name).write_text("x")
-    make(tmp_path)
+    prepare_folder(tmp_path)
     assert len(list(tmp_path.iterdir())) == 5
-    make(tmp_path, fresh=True)
+    prepare_folder(tmp_path, fresh=True)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -71,7 +78,7 @@ def test_holding_removes_what_a_killed_process_left_half_written_and_nothing_els
     (tmp_path / "official" / "en").mkdir(parents=True)
     for name in (*kept, *swept):
         (tmp_path / name).write_text("x")
-    with hold(tmp_path):
+    with lock_folder(tmp_path):
         found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert found == {*kept, "run.lock"}
 
@@ -79,7 +86,7 @@ def test_holding_removes_what_a_killed_process_left_half_written_and_nothing_els
 def test_a_folder_that_cannot_be_made_is_refused_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreError) as caught:
-        make(tmp_path / "file" / "run")
+        prepare_folder(tmp_path / "file" / "run")
     assert "--out" in caught.value.hint
 
 
@@ -105,24 +112,24 @@ def holder(folder: Path) -> "subprocess.Popen[str]":
 
 def test_a_second_process_is_refused_with_the_number_of_the_first_until_that_dies(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
-        with pytest.raises(StoreError, match=rf"process {process.pid}\)") as caught, hold(tmp_path):
+        with pytest.raises(StoreError, match=rf"process {process.pid}\)") as caught, lock_folder(tmp_path):
             pass
         assert "wait" in caught.value.hint
         process.send_signal(signal.SIGKILL)
         process.wait()
-        with hold(tmp_path):
+        with lock_folder(tmp_path):
             assert (tmp_path / "run.lock").read_text() == str(os.getpid())
 
 
 def test_the_folder_is_free_again_after_an_error(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), hold(tmp_path):
+    with pytest.raises(KeyError), lock_folder(tmp_path):
         raise KeyError
-    with hold(tmp_path):
+    with lock_folder(tmp_path):
         pass
 
 
 def test_a_folder_that_does_not_exist_cannot_be_held(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="No such file") as caught, hold(tmp_path / "nowhere"):
+    with pytest.raises(StoreError, match="No such file") as caught, lock_folder(tmp_path / "nowhere"):
         pass
     assert "--out" in caught.value.hint
 
@@ -161,12 +168,12 @@ def test_writing_into_a_folder_that_is_gone_is_a_store_error(tmp_path: Path) -> 
 
 def test_discarding_removes_the_run_and_its_benchmark_only_if_that_is_empty(tmp_path: Path) -> None:
     for model in ("a", "b"):
-        make(tmp_path / "demo" / model)
-    discard(tmp_path / "demo" / "a")
+        prepare_folder(tmp_path / "demo" / model)
+    discard_folder(tmp_path / "demo" / "a")
     assert [path.name for path in (tmp_path / "demo").iterdir()] == ["b"]
-    discard(tmp_path / "demo" / "b")
+    discard_folder(tmp_path / "demo" / "b")
     assert not (tmp_path / "demo").exists()
-    discard(tmp_path / "demo" / "b")
+    discard_folder(tmp_path / "demo" / "b")
 
 
 # -- who may read it -------------------------------------------------------------------------------
@@ -187,8 +194,8 @@ def modes(folder: Path) -> dict[str, int]:
 
 def test_a_run_and_the_files_of_its_database_are_their_owners_alone(tmp_path: Path, umask: int) -> None:
     folder = tmp_path / "runs" / "mine" / "model-1"
-    folders.make(folder)
-    with folders.hold(folder):
+    folders.prepare_folder(folder)
+    with folders.lock_folder(folder):
         journal = Journal.create(folder / "run.sqlite")
         journal.set_meta("manifest", {})
         journal.flush()
@@ -221,7 +228,7 @@ def test_a_folder_that_people_share_stays_theirs(tmp_path: Path, umask: int) -> 
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o2775)
-    folders.make(shared)
+    folders.prepare_folder(shared)
     Journal.create(shared / "run.sqlite").close()
     assert stat.S_IMODE(shared.stat().st_mode) == 0o2775
     assert modes(shared)["run.sqlite"] == 0o600

@@ -36,9 +36,9 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
 
-    folders.make(plan.folder)
-    with folders.hold(plan.folder):
-        folders.make(plan.folder, fresh=plan.options.fresh)
+    folders.prepare_folder(plan.folder)
+    with folders.lock_folder(plan.folder):
+        folders.prepare_folder(plan.folder, fresh=plan.options.fresh)
         journal = Journal.create(plan.folder / FILE_NAME)
         try:
             n_samples = _load(plan, journal, told)
@@ -48,7 +48,7 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
                 journal.close()
             with contextlib.suppress(EyechartError):
                 if not journal.has_answers():
-                    folders.discard(plan.folder)
+                    folders.discard_folder(plan.folder)
             raise
         journal.close()
         done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)

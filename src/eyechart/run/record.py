@@ -204,7 +204,7 @@ class Run:
         Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
         """
         from eyechart.registry import exporters, serves_any_run
-        from eyechart.store.folder import make
+        from eyechart.store.folder import prepare_folder
         from eyechart.types import Export
 
         own = self.manifest.get("files", "")
@@ -219,7 +219,7 @@ class Run:
             raise UsageError(reason, hint=f"of any run can be made: {', '.join(served)}")
         write = exporters.get(name)
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
-        make(where)
+        prepare_folder(where)
         written: object = write(Export(folder=where, manifest=self.manifest, results=self.samples))
         # An exporter may be anybody's; a lone text would fall apart into letters.
         if isinstance(written, str) or not isinstance(written, Iterable):

@@ -44,8 +44,8 @@ def score_replies(
     said = named_as(said, samples, f"{replies}", benchmark.name)
     model = said.model or _model_in_name(file, benchmark) or f"replies/{file.stem}"
     folder = _folder(benchmark, samples, file, model, options)
-    folders.make(folder)
-    with folders.hold(folder):
+    folders.prepare_folder(folder)
+    with folders.lock_folder(folder):
         journal = Journal.create(folder / FILE_NAME)
         try:
             journal.replace_samples(samples)

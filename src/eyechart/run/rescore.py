@@ -58,7 +58,7 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
     chosen = options or Options()
     verdicts = _verdicts(old, chosen)
     prices = find_judge_price(verdicts.judge, chosen)
-    with folders.hold(old.folder):
+    with folders.lock_folder(old.folder):
         journal = Journal.create(old.folder / FILE_NAME)
         try:
             before = _outcomes(old.verdicts())

@@ -12,7 +12,14 @@ import msgspec
 from eyechart.errors import StoreError, shortened
 
 # What reading comes to where bytes changed within a value: no JSON, other JSON, a cell of another kind.
-DAMAGE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError)
+DECODING_ERRORS = (
+    msgspec.DecodeError,
+    UnicodeDecodeError,
+    RecursionError,
+    KeyError,
+    TypeError,
+    AttributeError,
+)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -55,7 +62,7 @@ def store_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours, and what comes of damage that SQLite does not notice."""
     try:
         yield
-    except DAMAGE as err:
+    except DECODING_ERRORS as err:
         raise StoreError(
             f"{path}: what is written there cannot be read ({shortened(str(err))})",
             hint="the file is damaged; start over with --fresh or another --out",

@@ -50,7 +50,7 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eyechart"
 
 
-def make(folder: Path, *, fresh: bool = False) -> None:
+def prepare_folder(folder: Path, *, fresh: bool = False) -> None:
     """Make the folder, for its owner alone; with `fresh`, without what an earlier run left there."""
     try:
         make_folder(folder)
@@ -64,7 +64,7 @@ def make(folder: Path, *, fresh: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def hold(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Keep other processes off the folder. The lock dies with its process, so none is ever stale."""
     try:
         import fcntl
@@ -122,7 +122,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
         place.write_bytes(text + b"\n")
 
 
-def discard(folder: Path) -> None:
+def discard_folder(folder: Path) -> None:
     """Remove a run that never began, and its benchmark's folder if it was the only one."""
     with contextlib.suppress(OSError):
         shutil.rmtree(folder)

@@ -68,9 +68,9 @@ class Journal(JournalReader):
                 schema.check_version(db, str(path))  # before anything is changed in a file that is not ours
             db.execute("PRAGMA journal_mode = WAL")
             if is_new:
-                schema.create(db)
+                schema.create_tables(db)
             else:
-                schema.upgrade(db)
+                schema.upgrade_tables(db)
             journal._has_failures = db.execute("SELECT EXISTS (SELECT 1 FROM failures)").fetchone()[0] == 1
             journal._has_slips = db.execute("SELECT EXISTS (SELECT 1 FROM slips)").fetchone()[0] == 1
         journal._writer = Writer(path)

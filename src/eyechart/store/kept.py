@@ -17,7 +17,7 @@ from eyechart.errors import StoreError
 from eyechart.store.database import store_errors
 from eyechart.store.journal import FILE_NAME
 from eyechart.store.pages import open_to_read
-from eyechart.store.tasks import Replied, Task, tasks_of
+from eyechart.store.tasks import Replied, Task, list_tasks
 from eyechart.types import Reply, Sample
 
 _reply = msgspec.json.Decoder(Reply)
@@ -81,7 +81,7 @@ class EarlierRuns:
         return found
 
     def replied(self, sample: str, trials: int) -> list[Replied]:
-        """What has a reply, as `tasks_of` takes it."""
+        """What has a reply, as `list_tasks` takes it."""
         return [row for db in self._open for row in _replied(db, sample, trials)]
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class KeptReplies:
 
     def tasks(self, position: int, sample: Sample, trials: int, *, together: bool = False) -> list[Task]:
         """Every trial of a sample, saying which have a reply, as the journal's own tasks do."""
-        return tasks_of(position, sample, self._rows(sample.id, trials), trials, together=together)
+        return list_tasks(position, sample, self._rows(sample.id, trials), trials, together=together)
 
     def _rows(self, sample: str, trials: int) -> list[Replied]:
         with store_errors(self._path):

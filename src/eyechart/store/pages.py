@@ -51,7 +51,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         db = connect_to_read(path)
         try:
             schema.check_version(db, str(path))
-            schema.complete(db)
+            schema.complete_tables(db)
         except BaseException:
             db.close()
             raise

@@ -15,7 +15,7 @@ import msgspec
 from eyechart.store.counts import PROVISIONAL, Counts
 from eyechart.store.database import store_errors
 from eyechart.store.pages import open_to_read
-from eyechart.store.tasks import Task, tasks_of
+from eyechart.store.tasks import Task, list_tasks
 from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer
 
 _sample = msgspec.json.Decoder(Sample)
@@ -115,7 +115,7 @@ class JournalReader(Counts):
                 rows = list(replies)
                 position, body = rows[0][:2]
                 replied = [row[2:] for row in rows]
-                yield from tasks_of(position, _sample.decode(body), replied, trials, together=together)
+                yield from list_tasks(position, _sample.decode(body), replied, trials, together=together)
 
     def results(
         self,

@@ -104,19 +104,19 @@ _STEPS = (
 )
 
 
-def create(db: sqlite3.Connection) -> None:
+def create_tables(db: sqlite3.Connection) -> None:
     """Lay out an empty journal."""
     db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
-def upgrade(db: sqlite3.Connection) -> None:
+def upgrade_tables(db: sqlite3.Connection) -> None:
     """Bring an older journal up to date, all or nothing."""
     found = _version(db)
     if steps := "".join(step for version, step in _STEPS if found < version):
         db.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
-def complete(db: sqlite3.Connection) -> None:
+def complete_tables(db: sqlite3.Connection) -> None:
     """Let an older journal be read as if it were up to date, without changing it."""
     found = _version(db)
     if found < 2:

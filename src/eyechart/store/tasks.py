@@ -28,12 +28,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     siblings: tuple[Task, ...] = ()
 
 
-def tasks_of(
+def list_tasks(
     position: int, sample: Sample, replies: Sequence[Replied], trials: int, *, together: bool = False
 ) -> list[Task]:
     """Every trial of a sample, saying which have a reply; `together`: as one task, in one request.
 
-    >>> [first] = tasks_of(0, Sample(id="q", question="?"), [(0, "key", None), (0, "new", "recipe")], 1)
+    >>> [first] = list_tasks(0, Sample(id="q", question="?"), [(0, "key", None), (0, "new", "recipe")], 1)
     >>> sorted(first.keys), first.recipe
     (['key', 'new'], 'recipe')
     """

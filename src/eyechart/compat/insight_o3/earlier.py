@@ -52,10 +52,10 @@ def _has_replies(run: Path) -> bool:
 
 
 def _drop(run: Path) -> None:
-    from eyechart.store.folder import discard, hold
+    from eyechart.store.folder import discard_folder, lock_folder
 
-    with hold(run):
-        discard(run)
+    with lock_folder(run):
+        discard_folder(run)
 
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class Inference:
         return tuple(path for path in found if path.parent.parent != self.folder)
 
     def _begin(self) -> None:
-        from eyechart.store.folder import hold
+        from eyechart.store.folder import lock_folder
 
         try:
             make_folder(self.folder / CHECKPOINTS)
@@ -116,7 +116,7 @@ class Inference:
             raise StoreError(
                 f"{self.folder}: {err.strerror or err}", hint="choose a folder you can write to: --output_dir"
             ) from err
-        with hold(self.folder / OURS):  # of a run that is under way nothing is written over
+        with lock_folder(self.folder / OURS):  # of a run that is under way nothing is written over
             write_arguments(self.arguments, self.folder)
 
 

@@ -25,7 +25,7 @@ from eyechart.errors import DataError, EyechartError, StoreError, UsageError
 from eyechart.model.redact import HIDDEN, without_secrets
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 from eyechart.store import folder as folders
-from eyechart.store.folder import make, write_json
+from eyechart.store.folder import prepare_folder, write_json
 
 MARKER = "eyechart_task.json"
 CONFIGS = "configs"  # the configuration is kept there as soon as a task begins
@@ -57,7 +57,7 @@ class Place:
     def discard(self) -> None:
         """Leave nothing behind of a task that did not begin; one that did keeps all."""
         if self.is_new and not (self.folder / CONFIGS).exists():
-            folders.discard(self.folder)
+            folders.discard_folder(self.folder)
 
 
 @contextlib.contextmanager
@@ -70,7 +70,7 @@ def take_place(task: Task) -> Iterator[Place]:
             raise UsageError(
                 f"use_cache: there is no folder {folder}", hint="it names that of an earlier task"
             )
-        folders.make(folder)
+        folders.prepare_folder(folder)
         yield Place(folder=folder, identity=identity, is_marked=False)
         return
     with contextlib.ExitStack() as stack:
@@ -153,14 +153,14 @@ def _earlier(root: Path, identity: str, stack: contextlib.ExitStack, *, with_don
         if said.get("state") == "done" and not with_done:
             continue
         with contextlib.suppress(StoreError):  # in use
-            stack.enter_context(folders.hold(folder))
+            stack.enter_context(folders.lock_folder(folder))
             return folder
     return None
 
 
 def _new(root: Path, stack: contextlib.ExitStack) -> Path:
     """A folder named after the present second; further ones of the same second are numbered, in order."""
-    folders.make(root)
+    folders.prepare_folder(root)
     stamp = datetime.now().strftime(_FORMAT)  # by the clock of people
     for number in itertools.count(1):
         folder = root / (stamp if number == 1 else f"{stamp}_{number:03}")
@@ -170,7 +170,7 @@ def _new(root: Path, stack: contextlib.ExitStack) -> Path:
             continue
         except OSError as err:
             raise StoreError(f"{folder}: {err.strerror or err}", hint="choose another work_dir") from err
-        stack.enter_context(folders.hold(folder))
+        stack.enter_context(folders.lock_folder(folder))
         return folder
     raise AssertionError("numbers do not end")
 
@@ -181,7 +181,7 @@ def write_config(place: Place, task: Task) -> None:
 
     from eyechart.replacing import replacing
 
-    folders.make(place.folder / CONFIGS)
+    folders.prepare_folder(place.folder / CONFIGS)
     text = yaml.safe_dump(plain(task), sort_keys=False, allow_unicode=True)
     with replacing(place.folder / CONFIGS / "task_config.yaml") as path:
         path.write_text(hidden(text, task), encoding="utf-8")
@@ -258,7 +258,7 @@ class Status:
         error = fields.get("error_message")
         if error:
             fields["error_message"] = hidden(str(error), self._task)
-        make(self._path.parent)
+        prepare_folder(self._path.parent)
         with _alone(self._path.parent):
             earlier = _earlier_status(self._path)
             kept = {name: earlier[name] for name in ("eval_id", "created_at") if earlier.get(name)}

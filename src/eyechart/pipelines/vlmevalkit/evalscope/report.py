@@ -41,7 +41,7 @@ from eyechart.report.interchange import (
     reply_message,
     sample_record,
 )
-from eyechart.store.folder import file_safe, make
+from eyechart.store.folder import file_safe, prepare_folder
 from eyechart.types import Export, Result
 
 DEFAULT = "default"
@@ -74,7 +74,7 @@ def write_evalscope_report(export: Export) -> Sequence[Path]:
     key = next((key for key in _SUBSET_KEYS if key in numbers.plain.by), "")
     folders = [export.folder / kind / model for kind in ("predictions", "reviews", "reports")]
     for folder in (*folders, export.folder / "configs"):
-        make(folder)
+        prepare_folder(folder)
     report = export.folder / "reports" / model / f"{dataset}.json"
     before = _subsets_before(report)
     subsets = _write_lines(export, folders[0], folders[1], dataset, key)
