@@ -14,7 +14,7 @@ from eyechart.engine.prepare import Prefetcher, Prepared
 from eyechart.memory import Claim, InFlight, reserve
 from eyechart.model import http as http_module
 from eyechart.model.http import Broken, Http
-from eyechart.store.tasks import Task
+from eyechart.store.reader import Task
 from support.parts import sample
 from support.raw import LOOPS, answer, run, saying, serving
 

@@ -18,10 +18,10 @@ from eyechart.engine import judge as scoring_module
 from eyechart.engine.executor import LocalExecutor
 from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import ModelError, StoreError
-from eyechart.store import writer
+from eyechart.store import sqlite
 from eyechart.store.journal import Journal
-from eyechart.store.tasks import Task
-from eyechart.store.writer import Statement
+from eyechart.store.reader import Task
+from eyechart.store.sqlite import Statement
 from eyechart.types import ImageRef, Reply, Request, Result, Sample, Score
 from support.parts import (
     Pictures,
@@ -584,7 +584,7 @@ def test_no_task_ends_with_an_error_that_nobody_looked_at(
 def test_a_model_that_is_faster_than_the_disk_waits_for_it(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_BACKLOG_BYTES", 50_000)
+    monkeypatch.setattr(sqlite, "_BACKLOG_BYTES", 50_000)
     model = ScriptedModel()
     busy = sqlite3.connect(journal.path, isolation_level=None, check_same_thread=False)
     journal.replace_samples(samples(500))
@@ -615,7 +615,7 @@ def test_a_model_that_is_faster_than_the_disk_waits_for_it(
 
 def test_scoring_again_waits_for_the_disk(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     run(journal, ScriptedModel(), of=samples(300))
-    monkeypatch.setattr(writer, "_BACKLOG_BYTES", 50_000)
+    monkeypatch.setattr(sqlite, "_BACKLOG_BYTES", 50_000)
     most: list[int] = []
     append_score = journal.append_score
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from eyechart.engine import prepare as prefetching
 from eyechart.engine.prepare import Prefetcher, Prepared, Preparer
-from eyechart.store.tasks import Task
+from eyechart.store.reader import Task
 from eyechart.types import ImageRef
 from support.parts import no_thread_left, sample
 

@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.engine.prepare import Prepared, Preparer
 from eyechart.store.journal import Ask
-from eyechart.store.tasks import Task
+from eyechart.store.reader import Task
 from eyechart.types import ImageRef, Message, Prompt, Sample
 from support.parts import Pictures, ask_plainly, image, sample
 

@@ -93,9 +93,9 @@ def test_a_folder_that_cannot_be_made_is_refused_with_a_hint(tmp_path: Path) -> 
 HOLDER = """
     import sys, time
     from pathlib import Path
-    from eyechart.store.folder import hold
+    from eyechart.store.folder import lock_folder
 
-    with hold(Path(sys.argv[1])):
+    with lock_folder(Path(sys.argv[1])):
         print("held", flush=True)
         time.sleep(60)
 """

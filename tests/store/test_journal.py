@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError, StoreError
-from eyechart.store import database, pages, writer
+from eyechart.store import reader, sqlite
 from eyechart.store.journal import Ask, Journal
-from eyechart.store.tasks import Task
+from eyechart.store.reader import Task
 from eyechart.types import Failure, Reply, Result, Sample, Score
 from support.parts import SameText, do_not_wait_for_the_disk, no_thread_left, sample, samples
 
@@ -208,7 +208,7 @@ def test_a_run_in_a_read_only_folder_cannot_be_resumed_and_says_so(read_only: Pa
 
 
 def test_samples_come_back_in_order_over_many_pages(journal: Journal) -> None:
-    n = 2 * pages.PAGE + 7
+    n = 2 * reader.PAGE + 7
     assert journal.replace_samples(samples(n)) == n
     assert list(journal.samples()) == samples(n)
     assert journal.count_samples() == n
@@ -217,8 +217,8 @@ def test_samples_come_back_in_order_over_many_pages(journal: Journal) -> None:
 
 
 def test_exactly_one_page_of_samples_is_read_once(journal: Journal) -> None:
-    journal.replace_samples(samples(pages.PAGE))
-    assert len(tasks(journal)) == pages.PAGE
+    journal.replace_samples(samples(reader.PAGE))
+    assert len(tasks(journal)) == reader.PAGE
 
 
 def test_replacing_is_all_or_nothing(journal: Journal) -> None:
@@ -327,7 +327,7 @@ def test_a_picture_that_vanished_hides_the_reply_and_its_return_brings_it_back(j
 def test_renewing_what_was_asked_does_not_forgive_a_failure_to_score(journal: Journal) -> None:
     journal.replace_samples(samples(1))
     journal.append_reply("q0", 0, ask(), Reply(text="B"))
-    journal.append_slip("q0", 0, SameText(), SCORE)
+    journal.append_scorer_error("q0", 0, SameText(), SCORE)
     journal.renew_ask("q0", 0, ask(recipe="r2"))
     assert results(journal)[0].outcome == "failed"
 
@@ -344,7 +344,7 @@ def test_a_reply_clears_the_failure_before_it(journal: Journal) -> None:
 def test_a_failure_to_score_keeps_the_reply_and_a_score_clears_it(journal: Journal) -> None:
     journal.replace_samples(samples(1))
     journal.append_reply("q0", 0, ask(), Reply(text="B"))
-    journal.append_slip("q0", 0, SameText(), SCORE)
+    journal.append_scorer_error("q0", 0, SameText(), SCORE)
     [result] = results(journal)
     assert result.reply == Reply(text="B")
     assert result.outcome == "failed"
@@ -359,7 +359,7 @@ def test_one_scorers_failure_is_not_forgiven_by_anothers_verdict(journal: Journa
 
     journal.replace_samples(samples(1))
     journal.append_reply("q0", 0, ask(), Reply(text="B"))
-    journal.append_slip("q0", 0, Other(), SCORE)
+    journal.append_scorer_error("q0", 0, Other(), SCORE)
     score(journal, "q0")
     journal.flush()
     assert results(journal)[0].outcome == "correct"
@@ -407,15 +407,15 @@ def test_verdicts_that_a_judge_owes_are_those_on_what_counts_now(journal: Journa
 
 
 def test_results_hold_every_trial_and_can_be_those_of_one_sample(journal: Journal) -> None:
-    journal.replace_samples(samples(pages.PAGE + 2))
-    last = f"q{pages.PAGE + 1}"
+    journal.replace_samples(samples(reader.PAGE + 2))
+    last = f"q{reader.PAGE + 1}"
     journal.append_reply(last, 1, ask("k1"), Reply(text="B"))
     score(journal, last, trial=1)
     found = results(journal, trials=2, sample=last)
     assert [(r.sample.id, r.trial, r.outcome) for r in found] == [(last, 0, None), (last, 1, "correct")]
-    assert len(results(journal, trials=2)) == 2 * (pages.PAGE + 2)
+    assert len(results(journal, trials=2)) == 2 * (reader.PAGE + 2)
     second = results(journal, trials=2, trial=1)
-    assert [(one.position, one.trial) for one in second] == [(k, 1) for k in range(pages.PAGE + 2)]
+    assert [(one.position, one.trial) for one in second] == [(k, 1) for k in range(reader.PAGE + 2)]
 
 
 def test_results_tell_which_pictures_were_sent(journal: Journal) -> None:
@@ -438,7 +438,7 @@ def test_another_scorer_sees_none_of_the_verdicts_of_the_first(journal: Journal)
 
 
 def test_unscored_finds_replies_beyond_pages_that_are_all_scored(journal: Journal) -> None:
-    n = 2 * pages.PAGE + 2
+    n = 2 * reader.PAGE + 2
     journal.replace_samples(samples(n))
     for k in range(n):
         journal.append_reply(f"q{k}", 0, ask(), Reply(text=str(k)))
@@ -558,8 +558,8 @@ class LimitedDisk(sqlite3.Connection):
 
     def execute(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
         if self.is_full.is_set():
-            pages = super().execute("PRAGMA page_count").fetchone()[0]
-            super().execute(f"PRAGMA max_page_count = {pages}")
+            reader = super().execute("PRAGMA page_count").fetchone()[0]
+            super().execute(f"PRAGMA max_page_count = {reader}")
         return super().execute(sql, values)
 
 
@@ -653,13 +653,13 @@ def test_trouble_of_any_kind_in_the_writer_reaches_those_who_append(journal: Jou
 
 def test_a_commit_waits_for_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[sqlite3.Connection] = []
-    connect = database.connect
+    connect = sqlite.connect
 
     def watched(place: Path) -> sqlite3.Connection:
         made.append(connect(place))
         return made[-1]
 
-    monkeypatch.setattr(writer, "connect", watched)
+    monkeypatch.setattr(sqlite, "connect", watched)
     journal = Journal.create(path)
     journal.set_meta("x", 1)
     journal.flush()
@@ -780,7 +780,7 @@ def test_a_run_without_failures_clears_none(journal: Journal) -> None:
     assert put_by(journal) == ["asks", "replies", "scores"]
     journal.append_failure("q1", 0, GENERATE)
     assert put_by(journal) == ["asks", "replies", "failures", "scores"]
-    journal.append_slip("q1", 0, SameText(), SCORE)
+    journal.append_scorer_error("q1", 0, SameText(), SCORE)
     assert put_by(journal) == ["asks", "replies", "failures", "slips", "scores", "slips"]
 
 
@@ -790,7 +790,7 @@ def test_failures_and_slips_of_this_start_or_an_earlier_one_are_cleared(path: Pa
     journal.replace_samples(samples(2))
     journal.append_failure("q0", 0, GENERATE, ask=ask())
     journal.append_reply("q1", 0, ask(), Reply(text="B"))
-    journal.append_slip("q1", 0, SameText(), SCORE)
+    journal.append_scorer_error("q1", 0, SameText(), SCORE)
     if is_resumed:
         journal.close()
         journal = Journal.create(path)
@@ -817,14 +817,16 @@ def take(
     for number, (step, n, trial, key) in enumerate(steps):
         one, asked = f"q{n}", ask(key, recipe=f"r{number}")
         if plainly:  # as if nothing were known of the journal: each by itself, and all is cleared
-            journal._has_failures = journal._has_slips = True
+            journal._has_failures = journal._has_scorer_errors = True
         if step == "reply":
             journal.append_reply(one, trial, asked, Reply(text=str(number)))
         elif step in ("failure", "unasked"):
             failure = dataclasses.replace(GENERATE, reason=str(number))
             journal.append_failure(one, trial, failure, ask=asked if step == "failure" else None)
         elif step == "slip":
-            journal.append_slip(one, trial, SameText(), dataclasses.replace(SCORE, reason=str(number)))
+            journal.append_scorer_error(
+                one, trial, SameText(), dataclasses.replace(SCORE, reason=str(number))
+            )
         elif step == "score":
             score(journal, one, key, float(number % 2), trial)
         elif step == "renew":

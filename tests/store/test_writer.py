@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
-from eyechart.store import writer as module
-from eyechart.store.writer import Statement, Writer
+from eyechart.store import sqlite as module
+from eyechart.store.sqlite import Statement, Writer
 from support.parts import do_not_wait_for_the_disk, no_thread_left
 
 TABLES = """
@@ -338,7 +338,7 @@ def test_a_row_alone_is_soon_on_disk_and_many_share_a_commit(path: Path, writer:
 CHILD = """
     import os, sys, time
     from pathlib import Path
-    from eyechart.store.writer import Statement, Writer
+    from eyechart.store.sqlite import Statement, Writer
 
     writer = Writer(Path(sys.argv[1]))
     for k in range(1_000_000):

@@ -20,8 +20,8 @@ from eyechart.engine.judge import JudgeSetup
 from eyechart.engine.prepare import Preparer
 from eyechart.engine.retry import EngineSettings, RetryPolicy
 from eyechart.errors import ImageError
-from eyechart.store import database, writer
 from eyechart.store import journal as journals
+from eyechart.store import sqlite
 from eyechart.store.journal import Journal
 from eyechart.types import Image, ImageRef, Message, Model, Prompt, Reply, Request, Sample, Score
 from support.files import picture
@@ -183,12 +183,12 @@ def no_thread_left(within_s: float = 5.0) -> bool:
 
 def do_not_wait_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests in which nobody pulls the plug: hand what is written to the system and go on."""
-    connect = database.connect
+    connect = sqlite.connect
 
     def quick(path: Path) -> sqlite3.Connection:
         db = connect(path)
         db.execute("PRAGMA synchronous = OFF")
         return db
 
-    for room in (journals, writer):
+    for room in (journals, sqlite):
         monkeypatch.setattr(room, "connect", quick)

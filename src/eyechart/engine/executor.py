@@ -24,7 +24,7 @@ from eyechart.engine.sample import Calls, JournalCalls, KnownReplies, SampleRunn
 from eyechart.errors import StoreError
 from eyechart.memory import Claim, current_claim
 from eyechart.store.journal import Journal
-from eyechart.store.tasks import Task
+from eyechart.store.reader import Task
 from eyechart.types import Model, Score, Scorer, Snapshot, capabilities_of
 
 

@@ -112,7 +112,7 @@ class Scoring(msgspec.Struct, frozen=True):
     def _keep_error(self, scorer: Scorer, item: Answered, err: Exception) -> None:
         """An error of a scorer costs its score, never the reply."""
         failure = Failure(stage="score", reason=f"{scorer.name}: {type(err).__name__}: {err}")
-        self.journal.append_slip(item.sample.id, item.trial, scorer, failure)
+        self.journal.append_scorer_error(item.sample.id, item.trial, scorer, failure)
 
     async def score_all(self, scorer: Scorer, items: Iterable[Answered], *, n_at_once: int) -> None:
         """Score replies from the journal, `n_at_once` at a time where a judge has to be waited for."""

@@ -25,7 +25,7 @@ import msgspec
 from eyechart.errors import EyechartError
 from eyechart.memory import LARGE_BYTES, Claim, current_claim
 from eyechart.store.journal import Ask
-from eyechart.store.tasks import Task
+from eyechart.store.reader import Task
 from eyechart.types import Failure, Image, ImageRef, Message, Part, Prompt, Request, Sample, Stage
 
 _LOCAL = frozenset({"file", "cell", "data"})

@@ -18,9 +18,9 @@ from eyechart.engine.prepare import Prepared
 from eyechart.engine.retry import NoReply, RequestResult, RetryingClient
 from eyechart.memory import rest_claim
 from eyechart.store.cache import ResponseCache
+from eyechart.store.folder import EarlierRuns
 from eyechart.store.journal import Ask, Journal
-from eyechart.store.kept import EarlierRuns
-from eyechart.store.tasks import Task
+from eyechart.store.reader import Task
 from eyechart.types import (
     MODELS_TURN,
     Failure,

@@ -13,8 +13,8 @@ from eyechart.types import Model, capabilities_of
 if TYPE_CHECKING:
     from eyechart.engine.budget import Budget
     from eyechart.run.plan import Plan
-    from eyechart.store.counts import Judged
     from eyechart.store.journal import Journal
+    from eyechart.store.reader import Judged
 
 _JUDGES = "judge_prices"  # among the journal's facts
 

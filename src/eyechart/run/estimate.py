@@ -136,8 +136,8 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
     """The trials of one sample after the other, those together that would share a request."""
     from eyechart.run.bill import is_free
     from eyechart.run.evaluate import open_earlier
+    from eyechart.store.folder import KeptReplies
     from eyechart.store.journal import FILE_NAME
-    from eyechart.store.kept import KeptReplies
 
     options = plan.options
     together = share_requests(plan)

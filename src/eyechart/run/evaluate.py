@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from eyechart.engine.judge import Scoring
     from eyechart.engine.retry import EngineSettings
     from eyechart.engine.sample import KnownReplies
+    from eyechart.store.folder import EarlierRuns
     from eyechart.store.journal import Journal
-    from eyechart.store.kept import EarlierRuns
     from eyechart.store.reader import Answered
 
 
@@ -231,7 +231,7 @@ def open_earlier(
 
     With another selection or other settings a run has another folder, and what both ask is asked once.
     """
-    from eyechart.store.kept import EarlierRuns, find_siblings
+    from eyechart.store.folder import EarlierRuns, find_siblings
 
     if options.fresh:
         return None

@@ -14,7 +14,7 @@ from eyechart.types import Result, Usage
 if TYPE_CHECKING:
     from eyechart.model.prices import Price
     from eyechart.report.summary import Group, Summary
-    from eyechart.store.counts import Judged, Verdict
+    from eyechart.store.reader import Judged, Verdict
 
 
 OFFICIAL = "official"  # the folder of the benchmark's own result files

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from eyechart.engine.retry import EngineSettings
     from eyechart.engine.sample import KnownReplies
     from eyechart.model.prices import Price
-    from eyechart.store.counts import Verdict
     from eyechart.store.journal import Journal
-    from eyechart.store.reader import Answered
+    from eyechart.store.reader import Answered, Verdict
 
 _Outcome = tuple[str, float]
 

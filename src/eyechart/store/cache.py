@@ -23,8 +23,8 @@ import msgspec
 
 from eyechart.errors import EyechartError, StoreError, UsageError
 from eyechart.replacing import make_file, make_folder
-from eyechart.store.database import connect_to_read
 from eyechart.store.folder import cache_home
+from eyechart.store.sqlite import connect_to_read
 from eyechart.types import Reply
 
 FILE_NAME = "responses.sqlite"

@@ -14,11 +14,9 @@ import msgspec
 from eyechart.checks import sound_samples
 from eyechart.errors import DataError, StoreError
 from eyechart.replacing import make_file
-from eyechart.store import schema
-from eyechart.store.counts import PROVISIONAL
-from eyechart.store.database import connect, store_errors
-from eyechart.store.reader import JournalReader
-from eyechart.store.writer import Statement, Writer
+from eyechart.store import sqlite
+from eyechart.store.reader import PROVISIONAL, JournalReader
+from eyechart.store.sqlite import Statement, Writer, connect, store_errors
 from eyechart.types import Failure, Reply, Sample, Score, Scorer, Usage
 
 FILE_NAME = "run.sqlite"
@@ -28,8 +26,8 @@ _encode = msgspec.json.Encoder().encode
 _TABLES = ("meta", "asks", "replies", "failures", "slips", "scores", "calls")
 _REPLACE = {table: f"INSERT OR REPLACE INTO {table} VALUES" for table in _TABLES}
 _FORGET_FAILURE = "DELETE FROM failures WHERE sample = ? AND trial = ?"
-_FORGET_SLIPS = "DELETE FROM slips WHERE sample = ? AND trial = ?"
-_FORGET_SLIP = f"{_FORGET_SLIPS} AND scorer = ?"
+_FORGET_SCORER_ERRORS = "DELETE FROM slips WHERE sample = ? AND trial = ?"
+_FORGET_SCORER_ERROR = f"{_FORGET_SCORER_ERRORS} AND scorer = ?"
 
 _FORGET_OLD_VERDICTS = """
     DELETE FROM scores WHERE sample IN (
@@ -55,7 +53,7 @@ class Journal(JournalReader):
         self._session: tuple[int, float] | None = None
         # Most runs have none, and then there is nothing to clear with every reply.
         self._has_failures = True
-        self._has_slips = True
+        self._has_scorer_errors = True
 
     @classmethod
     def create(cls, path: Path) -> Journal:
@@ -65,14 +63,14 @@ class Journal(JournalReader):
         with store_errors(path), contextlib.closing(connect(path)) as db:
             is_new = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             if not is_new:
-                schema.check_version(db, str(path))  # before anything is changed in a file that is not ours
+                sqlite.check_version(db, str(path))  # before anything is changed in a file that is not ours
             db.execute("PRAGMA journal_mode = WAL")
             if is_new:
-                schema.create_tables(db)
+                sqlite.create_tables(db)
             else:
-                schema.upgrade_tables(db)
+                sqlite.upgrade_tables(db)
             journal._has_failures = db.execute("SELECT EXISTS (SELECT 1 FROM failures)").fetchone()[0] == 1
-            journal._has_slips = db.execute("SELECT EXISTS (SELECT 1 FROM slips)").fetchone()[0] == 1
+            journal._has_scorer_errors = db.execute("SELECT EXISTS (SELECT 1 FROM slips)").fetchone()[0] == 1
         journal._writer = Writer(path)
         return journal
 
@@ -135,8 +133,8 @@ class Journal(JournalReader):
         ]
         if self._has_failures:
             statements.append(Statement("failures", _FORGET_FAILURE, (sample, trial)))
-        if self._has_slips:
-            statements.append(Statement("slips", _FORGET_SLIPS, (sample, trial)))
+        if self._has_scorer_errors:
+            statements.append(Statement("slips", _FORGET_SCORER_ERRORS, (sample, trial)))
         self._writing.put(statements, len(asked) + len(body))
 
     def append_failure(self, sample: str, trial: int, failure: Failure, *, ask: Ask | None = None) -> None:
@@ -151,10 +149,10 @@ class Journal(JournalReader):
             statements.append(Statement("asks", forget, (sample, trial)))
         self._writing.put(statements)
 
-    def append_slip(self, sample: str, trial: int, scorer: Scorer, failure: Failure) -> None:
+    def append_scorer_error(self, sample: str, trial: int, scorer: Scorer, failure: Failure) -> None:
         """Keep the reason why a scorer gave no verdict; what an earlier version of it said is over."""
         row = (sample, trial, scorer.name, _encode(failure), time.time())
-        self._has_slips = True
+        self._has_scorer_errors = True
         forget = "DELETE FROM scores WHERE sample = ? AND trial = ? AND scorer = ?"
         self._writing.put(
             [
@@ -178,8 +176,8 @@ class Journal(JournalReader):
         body = _encode(score)
         row = (sample, trial, key, scorer.name, version, score.outcome, score.value, body)
         statements = [Statement("scores", _REPLACE["scores"], row)]
-        if self._has_slips:
-            statements.append(Statement("slips", _FORGET_SLIP, (sample, trial, scorer.name)))
+        if self._has_scorer_errors:
+            statements.append(Statement("slips", _FORGET_SCORER_ERROR, (sample, trial, scorer.name)))
         self._writing.put(statements, len(body))
 
     def append_call(
@@ -223,7 +221,7 @@ class Journal(JournalReader):
 
     @property
     def is_behind(self) -> bool:
-        """So much waits for the disk that whoever appends should wait for room first."""
+        """So much waits for the disk that producers should wait for room first."""
         return self._writing.is_behind
 
     def wait_for_room(self) -> None:

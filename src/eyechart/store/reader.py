@@ -1,27 +1,63 @@
-"""Reading a journal: safe at any time, from any thread, while it is being written or after."""
+"""Reading a journal: what was asked, said and judged, what is left to do, and what it adds up to.
+
+Safe at any time and from any thread, while the journal is being written or after.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from eyechart.store.counts import PROVISIONAL, Counts
-from eyechart.store.database import store_errors
-from eyechart.store.pages import open_to_read
-from eyechart.store.tasks import Task, list_tasks
-from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer
+from eyechart.store import sqlite
+from eyechart.store.sqlite import connect_to_read, store_errors
+from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer, Usage
+
+PROVISIONAL = "?"  # ends the version of a verdict that a judge still owes; it is scored again next time
+PAGE = 500  # rows read at a time: a reader that never lingers lets SQLite fold its log back in
+_HELD_BYTES = 8 * 2**20  # of texts: rows that are longer than that together are handed out one by one
 
 _sample = msgspec.json.Decoder(Sample)
 _reply = msgspec.json.Decoder(Reply)
 _failure = msgspec.json.Decoder(Failure)
 _score = msgspec.json.Decoder(Score)
+_FIELDS = tuple(Usage.__dataclass_fields__)
+_SUMS = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in _FIELDS)
+
+Verdict = tuple[tuple[str, int], tuple[str, float]]  # sample and trial; outcome and value
+# A reply as far as tasks need it: trial, key, and the recipe if it answers what was asked last. A sample
+# without replies may have a row of nothing.
+Replied = tuple[int | None, str | None, str | None]
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One trial of one sample, with the keys of every reply to it that is already in the journal.
+
+    `recipe` is that of what was asked last, if it has a reply. `siblings` are the sample's further trials,
+    where all are to be asked in one request.
+    """
+
+    position: int
+    sample: Sample
+    trial: int
+    recipe: str | None = None
+    keys: frozenset[str] = frozenset()
+    siblings: tuple[Task, ...] = ()
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply that waits for a verdict."""
+
+    sample: Sample
+    trial: int
+    key: str
+    reply: Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,49 +73,28 @@ class Call:
     model: str = ""  # who was asked, where a run may have had several: a judge
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply that waits for a verdict."""
+class Paid(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests that this run paid for, and their tokens, guessed where the endpoint did not count them."""
 
-    sample: Sample
-    trial: int
-    key: str
-    reply: Reply
+    n: int
+    usage: Usage
 
 
-class KeptCalls:
-    """Calls that are on disk, over one connection that opens with the first hit; `close` it in the end."""
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What one judge said, and the tokens of what was counted, whichever run paid for it."""
+
+    model: str  # empty where an earlier eyechart did not keep it
+    n_asked: int
+    n_cached: int  # found in the cache of other runs
+    n_counted: int
+    usage: Usage
+
+
+class JournalReader:
+    """All that is known of a run, read at any time and from any thread."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._db: sqlite3.Connection | None = None
-        with store_errors(path), contextlib.closing(open_to_read(path)) as db:
-            self._keys = {row[0] for row in db.execute("SELECT key FROM calls")}
-
-    def has(self, key: str) -> bool:
-        """Whether this was ever asked; it may not be on disk yet."""
-        return key in self._keys
-
-    def reply(self, sample: str, trial: int, key: str) -> Reply | None:
-        """What was said then; None where it was never asked."""
-        if self._db is None:
-            self._db = open_to_read(self._path)
-        sql = "SELECT body FROM calls WHERE sample = ? AND trial = ? AND key = ?"
-        row = self._db.execute(sql, (sample, trial, key)).fetchone()
-        with store_errors(self._path):
-            return None if row is None else _reply.decode(row[0])
-
-    def expect(self, key: str) -> None:
-        """One more is being written: it will be there."""
-        self._keys.add(key)
-
-    def close(self) -> None:
-        if self._db is not None:
-            self._db.close()
-            self._db = None
-
-
-class JournalReader(Counts):
-    """All that is known of a run."""
+        self.path = path
 
     def meta(self, name: str) -> Any:
         """A fact about the whole run; None when it was never set."""
@@ -208,3 +223,217 @@ class JournalReader(Counts):
                 )
                 for key, purpose, asked, body, model in db.execute(sql, (sample, trial)).fetchall()
             ]
+
+    # -- Totals
+
+    def verdicts(self, scorer: str, *, version: str = "", trials: int = 1) -> Iterator[Verdict]:
+        """Outcome and value of every reply, in order; one without a verdict has failed."""
+        sql = """
+            SELECT s.id, r.trial, c.outcome, c.value FROM samples s
+            JOIN asks a ON a.sample = s.id AND a.trial < ?3
+            JOIN replies r ON r.sample = a.sample AND r.trial = a.trial AND r.key = a.key
+            LEFT JOIN scores c ON c.sample = r.sample AND c.trial = r.trial AND c.key = r.key
+                              AND c.scorer = ?4 AND (?5 = '' OR c.version IN (?5, ?5 || ?6))
+            WHERE s.position > ?1 AND s.position <= ?2
+            ORDER BY s.position, r.trial"""
+        for row in self._pages(sql, trials, scorer, version, PROVISIONAL):
+            yield (row[0], row[1]), (row[2] or "failed", row[3] or 0.0)
+
+    def score_so_far(self, scorer: Scorer) -> tuple[float, float]:
+        """The points of the verdicts that stand already, and how many there were to earn."""
+        sql = """
+            SELECT total(c.value * coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1)),
+                   total(coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1)) FROM samples s
+            JOIN asks a ON a.sample = s.id
+            JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
+            WHERE c.scorer = ? AND c.version = ? AND c.outcome <> 'unscored'"""
+        with self._reading() as db:
+            total, count = db.execute(sql, (scorer.name, scorer.version)).fetchone()
+        return float(total), float(count)
+
+    def count_provisional(self, scorer: str, *, version: str = "", trials: int = 1) -> int:
+        """How many verdicts wait for a judge that failed, on replies that count now."""
+        sql = """
+            SELECT count(*) FROM samples s
+            JOIN asks a ON a.sample = s.id AND a.trial < ?1
+            JOIN scores c ON c.sample = a.sample AND c.trial = a.trial AND c.key = a.key
+            WHERE c.scorer = ?2 AND CASE ?3 WHEN '' THEN c.version LIKE '%' || ?4
+                                            ELSE c.version = ?3 || ?4 END"""
+        with self._reading() as db:
+            return int(db.execute(sql, (trials, scorer, version, PROVISIONAL)).fetchone()[0])
+
+    def count_samples(self) -> int:
+        with self._reading() as db:
+            return int(db.execute("SELECT count(*) FROM samples").fetchone()[0])
+
+    def has_replies(self) -> bool:
+        """Whether the model has ever answered in this run."""
+        with self._reading() as db:
+            return bool(db.execute("SELECT EXISTS (SELECT 1 FROM replies)").fetchone()[0])
+
+    def has_answers(self) -> bool:
+        """Whether anything was ever answered in this run, by the model or by a judge."""
+        sql = "SELECT EXISTS (SELECT 1 FROM replies) OR EXISTS (SELECT 1 FROM calls)"
+        with self._reading() as db:
+            return bool(db.execute(sql).fetchone()[0])
+
+    def has_judged(self, judge: str) -> bool:
+        """Whether this judge has ever answered in this run."""
+        sql = "SELECT EXISTS (SELECT 1 FROM calls WHERE purpose LIKE 'judge:%' AND model = ?)"
+        with self._reading() as db:
+            return bool(db.execute(sql, (judge,)).fetchone()[0])
+
+    def judged_totals(self) -> list[Judged]:
+        """What was said by each judge that the run has had."""
+        sql = f"""
+            SELECT model, total(attempts > 0), total(attempts = 0), count(usage), {_SUMS}
+            FROM (SELECT model, attempts, json_extract(CAST(body AS TEXT), '$.usage') AS usage
+                  FROM calls WHERE purpose LIKE 'judge:%')
+            GROUP BY model ORDER BY model"""  # noqa: S608
+        with self._reading() as db:
+            rows = db.execute(sql).fetchall()
+        return [
+            Judged(
+                model=model,
+                n_asked=int(asked),
+                n_cached=int(cached),
+                n_counted=counted,
+                usage=_usage(tokens),
+            )
+            for model, asked, cached, counted, *tokens in rows
+        ]
+
+    def paid_totals(self) -> tuple[Paid, dict[str, Paid]]:
+        """What was paid for over all starts: to the model, all rounds included, and to each judge by name.
+
+        What was not asked but found was paid for by another run.
+        """
+        model = self._paid("""
+            SELECT '' AS model, paid AS usage FROM replies UNION ALL
+            SELECT '', paid FROM calls WHERE purpose LIKE 'round:%'""")
+        judges = self._paid("SELECT model, paid AS usage FROM calls WHERE purpose LIKE 'judge:%'")
+        return model.get("", Paid(n=0, usage=Usage())), judges
+
+    def _paid(self, rows: str) -> dict[str, Paid]:
+        sql = f"SELECT model, count(*), {_SUMS} FROM ({rows}) WHERE usage IS NOT NULL GROUP BY model"  # noqa: S608
+        with self._reading() as db:
+            found = db.execute(sql).fetchall()
+        return {model: Paid(n=n, usage=_usage(tokens)) for model, n, *tokens in found}
+
+    def totals(self) -> dict[str, float]:
+        """Requests and seconds over all sessions."""
+        sql = "SELECT total(seconds), total(sent), total(retried), total(cached) FROM sessions"
+        with self._reading() as db:
+            seconds, sent, retried, cached = db.execute(sql).fetchone()
+        return {"seconds": seconds, "sent": int(sent), "retried": int(retried), "cached": int(cached)}
+
+    # -- Connections and pages
+
+    def _pages(self, sql: str, *values: object, only: str | None = None) -> Iterator[tuple[Any, ...]]:
+        """Rows of a query over samples, a page of samples at a time: those after `?1`, up to `?2`.
+
+        `only`: a page with nothing but the sample of this id.
+        """
+        page = """SELECT max(position) FROM
+                  (SELECT position FROM samples WHERE position > ? ORDER BY position LIMIT ?)"""
+        with self._reading() as db:
+            if only is not None:
+                found = db.execute("SELECT position FROM samples WHERE id = ?", (only,)).fetchone()
+                if found is not None:
+                    yield from db.execute(sql, (found[0] - 1, found[0], *values)).fetchall()
+                return
+            last = -1
+            while (end := db.execute(page, (last, PAGE)).fetchone()[0]) is not None:
+                yield from _gathered(db.execute(sql, (last, end, *values)))
+                last = end
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with store_errors(self.path), contextlib.closing(open_to_read(self.path)) as db:
+            yield db
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """A connection to a journal of any version that this eyechart reads."""
+    with store_errors(path):
+        db = connect_to_read(path)
+        try:
+            sqlite.check_version(db, str(path))
+            sqlite.complete_tables(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+def _gathered(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+    """All rows, read before the first is handed out, as far as they are short."""
+    rows: list[tuple[Any, ...]] = []
+    n_bytes = 0
+    for row in cursor:
+        rows.append(row)
+        n_bytes += sum(len(value) for value in row if type(value) is bytes)
+        if n_bytes > _HELD_BYTES:
+            yield from rows
+            rows = []
+    yield from rows
+
+
+def _usage(sums: Sequence[float]) -> Usage:
+    return Usage(**{name: int(total) for name, total in zip(_FIELDS, sums, strict=True)})
+
+
+def list_tasks(
+    position: int, sample: Sample, replies: Sequence[Replied], trials: int, *, together: bool = False
+) -> list[Task]:
+    """Every trial of a sample, saying which have a reply; `together`: as one task, in one request.
+
+    >>> [first] = list_tasks(0, Sample(id="q", question="?"), [(0, "key", None), (0, "new", "recipe")], 1)
+    >>> sorted(first.keys), first.recipe
+    (['key', 'new'], 'recipe')
+    """
+    each = [_task(position, sample, trial, replies) for trial in range(trials)]
+    return [msgspec.structs.replace(each[0], siblings=tuple(each[1:]))] if together and trials > 1 else each
+
+
+def _task(position: int, sample: Sample, trial: int, replies: Sequence[Replied]) -> Task:
+    mine = [reply for reply in replies if reply[0] == trial]
+    return Task(
+        position=position,
+        sample=sample,
+        trial=trial,
+        recipe=next((recipe for _, _, recipe in mine if recipe is not None), None),
+        keys=frozenset(key for _, key, _ in mine if key is not None),
+    )
+
+
+class KeptCalls:
+    """Calls that are on disk, over one connection that opens with the first hit; `close` it in the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._db: sqlite3.Connection | None = None
+        with store_errors(path), contextlib.closing(open_to_read(path)) as db:
+            self._keys = {row[0] for row in db.execute("SELECT key FROM calls")}
+
+    def has(self, key: str) -> bool:
+        """Whether this was ever asked; it may not be on disk yet."""
+        return key in self._keys
+
+    def reply(self, sample: str, trial: int, key: str) -> Reply | None:
+        """What was said then; None where it was never asked."""
+        if self._db is None:
+            self._db = open_to_read(self._path)
+        sql = "SELECT body FROM calls WHERE sample = ? AND trial = ? AND key = ?"
+        row = self._db.execute(sql, (sample, trial, key)).fetchone()
+        with store_errors(self._path):
+            return None if row is None else _reply.decode(row[0])
+
+    def expect(self, key: str) -> None:
+        """One more is being written: it will be there."""
+        self._keys.add(key)
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None

@@ -45,8 +45,8 @@ from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     unreadable,
 )
 from eyechart.run.options import Options
+from eyechart.store.folder import find_siblings
 from eyechart.store.journal import FILE_NAME
-from eyechart.store.kept import find_siblings
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Export, Message, Result, Sample
 

@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from eyechart.store import schema
+from eyechart.store import sqlite
 from eyechart.store.journal import Ask, Journal
 from eyechart.types import Reply, Usage
 from support.parts import samples
@@ -66,7 +66,7 @@ def test_the_first_format_is_brought_up_to_date_with_all_its_replies(tmp_path: P
     journal = Journal.create(path)
     journal.append_call("q0", 0, Ask(key="c", recipe="", messages=[]), "judge:verdict", Reply(text="CORRECT"))
     journal.close()
-    assert version(path) == schema.VERSION
+    assert version(path) == sqlite.VERSION
     again = Journal.open(path)
     assert [call.reply.text for call in again.calls("q0", 0)] == ["CORRECT"]
     kept = again.kept_calls()
@@ -88,7 +88,7 @@ def test_the_second_format_is_read_as_it_is(tmp_path: Path) -> None:
 def test_the_second_format_is_brought_up_to_date_with_what_it_counted(tmp_path: Path) -> None:
     path = second_format(tmp_path / "run.sqlite")
     Journal.create(path).close()
-    assert version(path) == schema.VERSION
+    assert version(path) == sqlite.VERSION
     model, judges = Journal.open(path).paid_totals()
     assert (model.n, model.usage.total_tokens) == (1, 12), "the reply counts its rounds"
     assert {name: (paid.n, paid.usage.total_tokens) for name, paid in judges.items()} == {"": (1, 12)}

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from eyechart.store.folder import KeptReplies
 from eyechart.store.journal import Ask, Journal
-from eyechart.store.kept import KeptReplies
 from eyechart.types import Reply
 from support.parts import samples
 

@@ -1,0 +1,399 @@
+"""SQLite as the journal uses it: connections and their errors, the thread that writes, the tables."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import queue
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from eyechart.errors import StoreError, shortened
+
+# What reading comes to where bytes changed within a value: no JSON, other JSON, a cell of another kind.
+DECODING_ERRORS = (
+    msgspec.DecodeError,
+    UnicodeDecodeError,
+    RecursionError,
+    KeyError,
+    TypeError,
+    AttributeError,
+)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that writes."""
+    # Iterators are handed from thread to thread, never used by two at once.
+    db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    try:
+        db.execute("PRAGMA synchronous = FULL")  # a reply counts as done when it is on disk
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that also works in a folder where nothing may be written, such as a colleague's."""
+    where = path.absolute().as_uri()
+    db = sqlite3.connect(
+        f"{where}?mode=rw", uri=True, isolation_level=None, timeout=30, check_same_thread=False
+    )
+    try:
+        db.execute("SELECT 1 FROM sqlite_master")
+    except sqlite3.OperationalError as err:
+        db.close()
+        is_kept_out = any(words in str(err) for words in ("readonly", "unable to open"))
+        if not is_kept_out or path.with_name(f"{path.name}-wal").exists():
+            raise
+        # No log lies beside it, and none can be made: the file is all there is.
+        return sqlite3.connect(
+            f"{where}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+@contextlib.contextmanager
+def store_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours, and what comes of damage that SQLite does not notice."""
+    try:
+        yield
+    except DECODING_ERRORS as err:
+        raise StoreError(
+            f"{path}: what is written there cannot be read ({shortened(str(err))})",
+            hint="the file is damaged; start over with --fresh or another --out",
+        ) from err
+    except sqlite3.Error as err:
+        hints: Mapping[str, str] = {
+            "full": "free some space and start the same command again: all answers on disk are kept",
+            "readonly": "the folder must be writable; choose another with --out",
+            "unable to open": "the folder must exist and be writable; choose another with --out",
+            "disk I/O": "check the disk; start the same command again: all answers on disk are kept",
+            "not a database": "the file is damaged or not ours; start over with --fresh or another --out",
+            "malformed": "the file is damaged; start over with --fresh or another --out",
+            "locked": "another process holds the run; wait for it or choose another --out",
+        }
+        hint = next((text for word, text in hints.items() if word in str(err)), "")
+        raise StoreError(f"{path}: {err}", hint=hint) from err
+
+
+# -- One thread that writes, in groups
+#
+# `put` adds to a queue and returns; the writer takes all that has gathered there into one transaction. The
+# disk sets the pace, so a slow one gets larger groups, not a slower run.
+#
+# What waits in the queue is memory. Producers check `is_behind`, and call `wait_for_room` when it is true:
+# `put` itself never blocks, because the event loop calls it.
+
+# A crash costs what was answered within this time, besides all that was under way, which is more as a rule;
+# and every commit costs as much as several answers.
+_GATHER_S = 0.05
+# SQLite's calls let other threads run, and to wait for one's turn again costs more than a row: so rows of a
+# kind go in as few calls as possible. Few sizes, because each is a statement of its own to be prepared.
+_ROWS_AT_ONCE = (64, 16, 4, 1)
+# Twenty times what an endpoint's answers leave waiting at full speed; a model in this process can be faster.
+_BACKLOG_BYTES = 16 * 2**20
+_PUT_BYTES = 1024  # of a put besides its texts: the statements, their rows, keys
+_GROUP_PUTS = 2_000  # at most, so that a long backlog makes room before all of it is on disk
+
+
+class Statement(NamedTuple):
+    """One row to write. An `sql` that ends with ``VALUES`` takes many rows at once; any other takes one."""
+
+    table: str
+    sql: str
+    row: tuple[Any, ...]
+
+
+class _Flush(msgspec.Struct, frozen=True):
+    done: threading.Event
+
+
+_Put = tuple[list[Statement], int]  # and the bytes that they take while they wait
+
+
+class Writer:
+    """Writes to one SQLite file, from when it is made until it is closed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._queue: queue.SimpleQueue[_Put | _Flush | None] = queue.SimpleQueue()
+        self._trouble: StoreError | None = None
+        self._latest: deque[Statement] = deque(maxlen=1)
+        self._is_awaited = threading.Event()  # a caller waits for the disk: gather no longer
+        self._is_closed = False
+        self._door = threading.Lock()  # no puts after the close sentinel
+        self._written = threading.Condition(self._door)
+        self._n_bytes = 0  # put and not on disk yet
+        self._thread = threading.Thread(target=self._write, name="eyechart-journal", daemon=True)
+        self._thread.start()
+
+    def put(self, statements: list[Statement], n_bytes: int = 0) -> None:
+        """Write these, together or not at all, some time soon. `n_bytes`: of the texts in them."""
+        self._enqueue((statements, n_bytes + _PUT_BYTES), n_bytes + _PUT_BYTES)
+
+    @property
+    def is_behind(self) -> bool:
+        """So much waits for the disk that no more should be produced for now: see `wait_for_room`."""
+        return self._n_bytes > _BACKLOG_BYTES
+
+    def wait_for_room(self) -> None:
+        """Return when at most half of the allowed backlog is left; raise if it cannot be written."""
+        with self._written:
+            self._is_awaited.set()
+            self._written.wait_for(lambda: self._n_bytes <= _BACKLOG_BYTES // 2 or self._trouble is not None)
+        self.raise_trouble()
+
+    def put_latest(self, statement: Statement) -> None:
+        """Write this with the next group, in place of the one given before: for running totals."""
+        self._latest.append(statement)
+
+    def flush(self) -> None:
+        """Return when all that was put is on disk; raise if it cannot be."""
+        flush = _Flush(threading.Event())
+        self._enqueue(flush)
+        self._is_awaited.set()
+        flush.done.wait()
+        self.raise_trouble()
+
+    def close(self) -> None:
+        """Write what is left and stop."""
+        with self._door:
+            if not self._is_closed:
+                self._is_closed = True
+                self._queue.put(None)
+                self._is_awaited.set()
+        self._thread.join()
+        self.raise_trouble()
+
+    def raise_trouble(self) -> None:
+        """Raise what stopped the writer, if anything did."""
+        if self._trouble is not None:
+            raise self._trouble
+
+    def _enqueue(self, what: _Put | _Flush, n_bytes: int = 0) -> None:
+        self.raise_trouble()
+        with self._door:
+            assert not self._is_closed, "it was closed"
+            self._n_bytes += n_bytes
+            self._queue.put(what)
+
+    def _write(self) -> None:
+        """The thread: take what has gathered, commit it, tell those who wait."""
+        waiting: list[_Flush] = []
+        is_open = True
+        try:
+            with store_errors(self._path), contextlib.closing(connect(self._path)) as db:
+                while is_open:
+                    group = self._gather()
+                    waiting = [item for item in group if isinstance(item, _Flush)]
+                    is_open = None not in group
+                    puts = [item for item in group if isinstance(item, tuple)]
+                    self._commit(db, itertools.chain(*(statements for statements, _ in puts)))
+                    _release(waiting)
+                    self._make_room(sum(n_bytes for _, n_bytes in puts))
+                    del group, puts  # while we wait for more, what is written must not stay
+        except Exception as err:  # whatever it is, those who append must hear of it
+            other = f"{self._path}: {type(err).__name__}: {err}"
+            self._trouble = err if isinstance(err, StoreError) else StoreError(other)
+            _release(waiting)
+            self._make_room(0)
+            # No caller may wait for ever; the close sentinel may be in the queue already.
+            while is_open and (item := self._queue.get()) is not None:
+                _release([item] if isinstance(item, _Flush) else [])
+
+    def _make_room(self, n_bytes: int) -> None:
+        with self._written:
+            self._n_bytes -= n_bytes
+            self._written.notify_all()
+
+    def _gather(self) -> list[_Put | _Flush | None]:
+        """What there is to write, once there is something."""
+        group = [self._queue.get()]
+        self._is_awaited.wait(_GATHER_S)
+        if self._queue.empty():
+            self._is_awaited.clear()  # else those who wait are not served with this group, as a rule
+        # Only what is there by now: those who go on putting must not keep us from the disk.
+        group += [self._queue.get() for _ in range(min(self._queue.qsize(), _GROUP_PUTS))]
+        return group
+
+    def _commit(self, db: sqlite3.Connection, statements: Iterable[Statement]) -> None:
+        latest = [self._latest.pop()] if self._latest else []
+        db.execute("BEGIN IMMEDIATE")
+        for sql, row in _in_bulk([*statements, *latest]):
+            db.execute(sql, row)
+        db.execute("COMMIT")
+
+
+def _in_bulk(statements: Iterable[Statement]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The same in fewer calls. What concerns one table stays in order; tables do not know each other."""
+    tables: dict[str, list[Statement]] = {}
+    for statement in statements:
+        tables.setdefault(statement.table, []).append(statement)
+    for of_table in tables.values():
+        for sql, alike in itertools.groupby(of_table, key=attrgetter("sql")):
+            rows = [statement.row for statement in alike]
+            if sql.endswith("VALUES"):
+                yield from _many_rows(sql, rows)
+            else:
+                yield from ((sql, row) for row in rows)
+
+
+def _many_rows(sql: str, rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    one = f"({', '.join('?' * len(rows[0]))})"
+    start = 0
+    while start < len(rows):
+        n = next(size for size in _ROWS_AT_ONCE if size <= len(rows) - start)
+        yield f"{sql} {', '.join([one] * n)}", tuple(itertools.chain(*rows[start : start + n]))
+        start += n
+
+
+def _release(flushes: list[_Flush]) -> None:
+    for flush in flushes:
+        flush.done.set()
+
+
+# -- The tables of run.sqlite, and their version
+#
+# `samples` is the source as it was read; `asks` is what was last asked for each sample and trial;
+# `replies` keeps every answer ever paid for, keyed by what was asked; `failures` and `scores` follow them;
+# since format 2, `calls` keeps what was asked besides (earlier rounds of a conversation, judges), and `slips`
+# why a scorer gave no verdict; since format 3, `paid` says what a request took from the budget.
+
+VERSION = 3
+OLDEST = 1  # the first format that can be brought up to date
+
+SINCE_2 = """
+CREATE {kind} calls (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL, key TEXT NOT NULL,
+  purpose TEXT NOT NULL,                  -- "round:0", "judge:mcqa"
+  asked  BLOB NOT NULL,                   -- the messages as sent
+  body   BLOB NOT NULL,                   -- types.Reply as JSON
+  attempts INTEGER NOT NULL,
+  at     REAL NOT NULL,
+  PRIMARY KEY (sample, trial, key)
+) WITHOUT ROWID;
+
+CREATE {kind} slips (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL, scorer TEXT NOT NULL,
+  body   BLOB NOT NULL,                   -- types.Failure as JSON
+  at     REAL NOT NULL,
+  PRIMARY KEY (sample, trial, scorer)
+) WITHOUT ROWID;
+"""
+
+# `paid`: types.Usage as JSON, of this request alone, guessed where the endpoint does not count; NULL where
+# nothing was: for a reply that another run paid for, and for one that came with another.
+PAID_REPLIES = "ALTER TABLE replies ADD COLUMN paid TEXT;"
+PAID_CALLS = """
+ALTER TABLE calls ADD COLUMN paid TEXT;
+ALTER TABLE calls ADD COLUMN model TEXT NOT NULL DEFAULT '';  -- who was asked; empty: not known
+"""
+
+TABLES = f"""
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE samples (
+  position INTEGER PRIMARY KEY,
+  id       TEXT NOT NULL UNIQUE,
+  body     BLOB NOT NULL                  -- types.Sample as JSON
+);
+
+CREATE TABLE asks (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL,
+  key    TEXT NOT NULL,                   -- hash of model, endpoint, parameters, messages, images, trial
+  recipe TEXT NOT NULL,                   -- the same from file names, sizes and times: cheap to compute again
+  body   BLOB NOT NULL,                   -- the messages as sent, each picture by its record
+  PRIMARY KEY (sample, trial)
+) WITHOUT ROWID;
+
+CREATE TABLE replies (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL, key TEXT NOT NULL,
+  body   BLOB NOT NULL,                   -- types.Reply as JSON
+  attempts INTEGER NOT NULL,
+  at     REAL NOT NULL,
+  PRIMARY KEY (sample, trial, key)
+) WITHOUT ROWID;
+
+CREATE TABLE failures (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL,
+  body   BLOB NOT NULL,                   -- types.Failure as JSON
+  at     REAL NOT NULL,
+  PRIMARY KEY (sample, trial)
+) WITHOUT ROWID;
+
+CREATE TABLE scores (
+  sample TEXT NOT NULL, trial INTEGER NOT NULL, key TEXT NOT NULL,
+  scorer TEXT NOT NULL, version TEXT NOT NULL,
+  outcome TEXT NOT NULL, value REAL NOT NULL,
+  body   BLOB NOT NULL,                   -- types.Score as JSON
+  PRIMARY KEY (sample, trial, scorer)
+) WITHOUT ROWID;
+
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY, started_at REAL NOT NULL, seconds REAL NOT NULL,
+  sent INTEGER NOT NULL, retried INTEGER NOT NULL, cached INTEGER NOT NULL
+);
+{SINCE_2.format(kind="TABLE")}
+{PAID_REPLIES}
+{PAID_CALLS}"""
+
+# Scorers that failed were among the failures: without a verdict, those replies are scored again.
+_FORGET_SCORER_ERRORS = "DELETE FROM failures WHERE json_extract(CAST(body AS TEXT), '$.stage') = 'score';"
+# What an endpoint counted was what it took; a reply counted its rounds as well.
+_TAKE_COUNTED = """
+UPDATE replies SET paid = json_extract(CAST(body AS TEXT), '$.usage') WHERE attempts > 0;
+UPDATE calls SET paid = json_extract(CAST(body AS TEXT), '$.usage')
+  WHERE attempts > 0 AND purpose LIKE 'judge:%';
+"""
+_STEPS = (
+    (2, SINCE_2.format(kind="TABLE") + _FORGET_SCORER_ERRORS),
+    (3, PAID_REPLIES + PAID_CALLS + _TAKE_COUNTED),
+)
+
+
+def create_tables(db: sqlite3.Connection) -> None:
+    """Lay out an empty journal."""
+    db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+def upgrade_tables(db: sqlite3.Connection) -> None:
+    """Bring an older journal up to date, all or nothing."""
+    found = _version(db)
+    if steps := "".join(step for version, step in _STEPS if found < version):
+        db.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+def complete_tables(db: sqlite3.Connection) -> None:
+    """Let an older journal be read as if it were up to date, without changing it."""
+    found = _version(db)
+    if found < 2:
+        db.executescript(SINCE_2.format(kind="TEMP TABLE") + PAID_CALLS)
+    elif found < 3:
+        db.execute("CREATE TEMP VIEW calls AS SELECT *, NULL AS paid, '' AS model FROM main.calls")
+
+
+def check_version(db: sqlite3.Connection, where: str) -> None:
+    """Refuse a journal that this eyechart cannot read."""
+    found = _version(db)
+    if found > VERSION:
+        raise StoreError(
+            f"{where} was written by a newer eyechart (format {found}, this one reads {VERSION})",
+            hint="upgrade eyechart, or start over in another folder with --out",
+        )
+    if found < OLDEST:
+        raise StoreError(f"{where} is not a run of eyechart", hint="give the folder that holds run.sqlite")
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
