@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.replies import parse_failure, read_log, read_replies
 from eyechart.registry import exporters, scorers
-from eyechart.report.interchange import failure_text, json_text, messages_of
+from eyechart.report.interchange import format_failure, encode_json_line, format_messages
 from eyechart.types import Failure, ImageRef, Reply, Result, Usage
 from report.examples import export_of, result
 
@@ -148,18 +148,18 @@ def test_pictures_are_named_and_never_copied() -> None:
         ),
         sent=tuple(record for _ in refs),
     )
-    system, user = messages_of(sent)
+    system, user = format_messages(sent)
     assert system == {"role": "system", "content": "Be brief."}
     assert [part["type"] for part in user["content"]] == ["image", "image", "text", "text", "text"]
     assert [part.get("image") for part in user["content"][:2]] == ["/data/a.png", "https://example.org/b.png"]
     assert user["content"][2]["text"] == f"[image: inline base64, 4x3, image/png, sha256 {'ab' * 32}]"
-    assert len(json_text(user)) < 1000
+    assert len(encode_json_line(user)) < 1000
 
 
 @given(st.sampled_from(["load", "render", "generate"]), st.text(max_size=20))
 def test_why_something_failed_comes_back(stage: Any, reason: str) -> None:
     failed = Result(sample=result(0).sample, position=0, failure=Failure(stage=stage, reason=reason))
-    again = parse_failure(failure_text(failed))
+    again = parse_failure(format_failure(failed))
     assert (again.stage, again.reason) == (stage, reason)
 
 

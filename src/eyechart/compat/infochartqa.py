@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.infochartqa.replies import Entry, left_out, read_entries
+from eyechart.data.infochartqa.replies import Entry, is_left_out, read_entries
 from eyechart.errors import DataError, UsageError
 from eyechart.prompt.infochartqa import head_text, seed_text
 from eyechart.report.infochartqa import Record, make_report, score_entries, write_report, write_results
@@ -74,7 +74,7 @@ def _remarks(records: Iterable[Record]) -> list[str]:
 
 def _oddities(entries: Sequence[Entry], records: Iterable[Record]) -> list[str]:
     """What is in no total, and where the authors' code gives no figure at all: both move the accuracy."""
-    silent = [entry["question_id"] for entry in entries if left_out(entry)]
+    silent = [entry["question_id"] for entry in entries if is_left_out(entry)]
     stopped = [
         record["question_id"]
         for record in records

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.infochartqa.replies import NO_RESPONSE, left_out, type_of_entry
+from eyechart.data.infochartqa.replies import NO_RESPONSE, is_left_out, type_of_entry
 from eyechart.registry import exporter
 from eyechart.report.files import drop_files, write_json
 from eyechart.score.infochartqa import as_official_text, check, reply_text, type_of
@@ -32,7 +32,7 @@ def score_entries(entries: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
     [True]
     """
     for entry in entries:
-        if left_out(entry):
+        if is_left_out(entry):
             continue
         qtype = type_of_entry(entry)
         answer = entry.get("answer")

@@ -26,15 +26,15 @@ from eyechart.report.credit import credit
 from eyechart.report.files import text_file
 from eyechart.report.headline import Numbers, numbers_of, trials_of
 from eyechart.report.interchange import (
-    failure_text,
-    identity_of,
-    json_text,
-    messages_of,
-    output_of,
-    plain_meta,
-    reply_message,
-    sample_record,
-    usage_of,
+    format_failure,
+    compute_run_id,
+    encode_json_line,
+    format_messages,
+    format_output,
+    copy_meta,
+    format_reply_message,
+    format_sample,
+    format_usage,
 )
 from eyechart.store.folder import file_safe
 from eyechart.types import Export, Result, Usage
@@ -47,7 +47,7 @@ _NO_ANSWER = frozenset({"unparsed", "refused", "truncated"})
 def write_inspect(export: Export) -> Sequence[Path]:
     """Write the log; one of the same run from an earlier time goes."""
     now = datetime.now(UTC).replace(microsecond=0)
-    identity = identity_of(export.manifest)
+    identity = compute_run_id(export.manifest)
     task = file_safe(str(export.manifest.get("benchmark") or "eyechart"))
     ending = f"_{task.replace('_', '-')}_{identity}.json"
     path = export.folder / (now.isoformat().replace(":", "-") + ending)
@@ -55,7 +55,7 @@ def write_inspect(export: Export) -> Sequence[Path]:
     with text_file(path) as file:
         _write_head(file, export, numbers, now, identity)
         for number, result in enumerate(_asked(export)):
-            file.write((",\n" if number else "\n") + json_text(_sample(result, export.manifest)))
+            file.write((",\n" if number else "\n") + encode_json_line(_sample(result, export.manifest)))
         file.write("\n]}\n")
     for old in export.folder.glob(f"*{ending}"):
         if old != path:
@@ -71,19 +71,21 @@ def _write_head(file: IO[str], export: Export, numbers: Numbers, now: datetime, 
     """All but the samples. The ids of the samples, of which there may be many, are written one by one."""
     manifest, is_whole = export.manifest, numbers.plain.overall.pending == 0
     spec = _spec(manifest, now, identity)
-    dataset = json_text(_dataset(manifest, numbers)).removesuffix("}")
+    dataset = encode_json_line(_dataset(manifest, numbers)).removesuffix("}")
     file.write(f'{{"version": 2, "status": "{"success" if is_whole else "cancelled"}",\n')
-    file.write(f'"eval": {json_text(spec).removesuffix("}")}, "dataset": {dataset}, "sample_ids": [')
+    file.write(f'"eval": {encode_json_line(spec).removesuffix("}")}, "dataset": {dataset}, "sample_ids": [')
     for number, trials in enumerate(trials_of(export.results())):
-        file.write((", " if number else "") + json_text(trials[0].sample.id))
+        file.write((", " if number else "") + encode_json_line(trials[0].sample.id))
     file.write("]}},\n")
-    file.write(f'"plan": {json_text({"name": "plan", "steps": [{"solver": "generate", "params": {}}]})},\n')
-    file.write(f'"results": {json_text(_results(manifest, numbers))},\n')
+    file.write(
+        f'"plan": {encode_json_line({"name": "plan", "steps": [{"solver": "generate", "params": {}}]})},\n'
+    )
+    file.write(f'"results": {encode_json_line(_results(manifest, numbers))},\n')
     usage = _total_usage(numbers)
     stats = {"started_at": "", "completed_at": now.isoformat(), "model_usage": {}}
     if usage.total_tokens:
-        stats["model_usage"] = {_model(manifest): usage_of(usage)}
-    file.write(f'"stats": {json_text(stats)},\n"samples": [')
+        stats["model_usage"] = {_model(manifest): format_usage(usage)}
+    file.write(f'"stats": {encode_json_line(stats)},\n"samples": [')
 
 
 def _spec(manifest: Mapping[str, Any], now: datetime, identity: str) -> dict[str, Any]:
@@ -141,16 +143,16 @@ def _results(manifest: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
 
 def _sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     sample, reply = result.sample, result.reply
-    asked = messages_of(result)
+    asked = format_messages(result)
     golds = list(sample.golds)
     record: dict[str, Any] = {
         "id": sample.id,
         "epoch": result.trial + 1,
         "input": asked,
         "target": golds[0] if len(golds) == 1 else golds or "",
-        "messages": [*asked, reply_message(reply)] if reply else asked,
-        "output": output_of(reply, _model(manifest)),
-        "metadata": {**plain_meta(sample), MARK: sample_record(sample)},
+        "messages": [*asked, format_reply_message(reply)] if reply else asked,
+        "output": format_output(reply, _model(manifest)),
+        "metadata": {**copy_meta(sample), MARK: format_sample(sample)},
         "model_usage": {},
         "store": {},
         "events": [],
@@ -162,9 +164,9 @@ def _sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         record["output"]["completion"] = reply.text
         record |= {"total_time": reply.latency_s, "working_time": reply.latency_s}
         if reply.usage:
-            record["model_usage"] = {_model(manifest): usage_of(reply.usage)}
+            record["model_usage"] = {_model(manifest): format_usage(reply.usage)}
     if result.failure is not None:
-        said = failure_text(result)
+        said = format_failure(result)
         record["error"] = {"message": said, "traceback": said, "traceback_ansi": said}
     elif (value := credit(result)) is not None:
         record["scores"] = {_scorer(manifest): _score(result, value)}

@@ -21,12 +21,12 @@ _HALF = re.compile("[\ud800-\udfff]")
 _STOPS = {"length": "max_tokens", "content_filter": "content_filter", "refusal": "content_filter"}
 
 
-def json_text(value: Any) -> str:
+def encode_json_line(value: Any) -> str:
     r"""JSON on one line that every parser takes. Half a character, which some refuse, becomes U+FFFD.
 
-    >>> json_text({"said": "a\ud800b"})
+    >>> encode_json_line({"said": "a\ud800b"})
     '{"said": "a�b"}'
-    >>> json_text({"图": float("nan"), "odd": "\u2028"})
+    >>> encode_json_line({"图": float("nan"), "odd": "\u2028"})
     '{"图":null,"odd":"\\u2028"}'
     """
     try:
@@ -46,7 +46,7 @@ def _whole(value: Any) -> Any:
     return [_whole(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def sample_record(sample: Sample) -> dict[str, Any]:
+def format_sample(sample: Sample) -> dict[str, Any]:
     """A question without its pictures, to be found again by `eyechart score --replies`."""
     fields = {
         "id": sample.id,
@@ -63,7 +63,7 @@ def sample_record(sample: Sample) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name in ("id", "question") or value}
 
 
-def reply_record(reply: Reply) -> dict[str, Any]:
+def format_reply(reply: Reply) -> dict[str, Any]:
     """What is known of a reply besides its text, where it is not the usual."""
     fields = {
         "thinking": reply.thinking,
@@ -77,12 +77,12 @@ def reply_record(reply: Reply) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def plain_meta(sample: Sample) -> dict[str, Any]:
+def copy_meta(sample: Sample) -> dict[str, Any]:
     """The sample's other columns, for whoever reads the file."""
     return {str(key): value for key, value in sample.meta.items()}
 
 
-def messages_of(result: Result) -> list[dict[str, Any]]:
+def format_messages(result: Result) -> list[dict[str, Any]]:
     """What was sent, as Inspect and EvalScope write messages; the bare question where that is not known."""
     sample = result.sample
     if not result.asked:
@@ -99,13 +99,13 @@ def messages_of(result: Result) -> list[dict[str, Any]]:
     return turns
 
 
-def prompt_text(result: Result) -> str:
+def join_prompt(result: Result) -> str:
     """The words that were sent."""
     texts = (part["text"] for turn in result.asked for part in turn.get("parts", ()) if "text" in part)
     return "\n".join(texts) if result.asked else result.sample.question
 
 
-def reply_message(reply: Reply) -> dict[str, Any]:
+def format_reply_message(reply: Reply) -> dict[str, Any]:
     """What the model said, thinking apart."""
     said: list[dict[str, Any]] = [{"type": "text", "text": reply.text}]
     if not reply.thinking:
@@ -114,24 +114,24 @@ def reply_message(reply: Reply) -> dict[str, Any]:
     return {"role": "assistant", "content": [thought, *said], "source": "generate"}
 
 
-def output_of(reply: Reply | None, model: str) -> dict[str, Any]:
+def format_output(reply: Reply | None, model: str) -> dict[str, Any]:
     """A reply as the output of a model."""
     if reply is None:
         return {"model": model, "choices": []}
     choice = {
-        "message": reply_message(reply),
+        "message": format_reply_message(reply),
         "stop_reason": _STOPS.get(reply.finish_reason, "stop"),
     }
     return {
         "model": reply.model or model,
         "choices": [choice],
-        **({"usage": usage_of(reply.usage)} if reply.usage else {}),
+        **({"usage": format_usage(reply.usage)} if reply.usage else {}),
         "time": reply.latency_s,
-        "metadata": {MARK: reply_record(reply)},
+        "metadata": {MARK: format_reply(reply)},
     }
 
 
-def usage_of(usage: Usage) -> dict[str, int]:
+def format_usage(usage: Usage) -> dict[str, int]:
     """Tokens by the names that Inspect and EvalScope use."""
     return {
         "input_tokens": usage.prompt_tokens,
@@ -142,16 +142,16 @@ def usage_of(usage: Usage) -> dict[str, int]:
     }
 
 
-def failure_text(result: Result) -> str:
+def format_failure(result: Result) -> str:
     """Why there is no reply or no verdict."""
     failure = result.failure
     return f"{failure.stage}: {failure.reason}" if failure else ""
 
 
-def identity_of(manifest: Mapping[str, Any]) -> str:
+def compute_run_id(manifest: Mapping[str, Any]) -> str:
     """A short name that the same run always gets."""
     names = ("benchmark", "model", "origin", "settings", "identity", "options", "replies", "scorer")
-    known = json_text({name: manifest.get(name) for name in names})
+    known = encode_json_line({name: manifest.get(name) for name in names})
     return hashlib.sha256(known.encode()).hexdigest()[:22]
 
 

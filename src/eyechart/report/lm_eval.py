@@ -18,7 +18,13 @@ from eyechart.registry import exporter
 from eyechart.report.credit import credit
 from eyechart.report.files import text_file
 from eyechart.report.headline import Numbers, numbers_of, trials_of
-from eyechart.report.interchange import failure_text, json_text, prompt_text, reply_record, sample_record
+from eyechart.report.interchange import (
+    format_failure,
+    encode_json_line,
+    join_prompt,
+    format_reply,
+    format_sample,
+)
 from eyechart.store.folder import file_safe
 from eyechart.types import Export, Result
 
@@ -39,16 +45,16 @@ def write_lm_eval(export: Export) -> Sequence[Path]:
     with text_file(samples) as file:
         for trials in trials_of(export.results()):
             if any(result.outcome is not None for result in trials):
-                file.write(json_text(_line(trials, parameters)) + "\n")
+                file.write(encode_json_line(_line(trials, parameters)) + "\n")
     with text_file(results) as file:
-        file.write(json_text(_results(export.manifest, numbers_of(export), task, now)) + "\n")
+        file.write(encode_json_line(_results(export.manifest, numbers_of(export), task, now)) + "\n")
     return [results, samples]
 
 
 def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, Any]:
     first = trials[0]
     sample = first.sample
-    prompt = next((prompt_text(result) for result in trials if result.asked), prompt_text(first))
+    prompt = next((join_prompt(result) for result in trials if result.asked), join_prompt(first))
     golds = list(sample.golds)
     target = golds[0] if len(golds) == 1 else golds
     doc = {
@@ -57,7 +63,7 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         **({"choices": list(sample.choices.values())} if sample.choices else {}),
         "answer": target,
         **{str(key): value for key, value in sample.meta.items() if key not in _TAKEN},
-        MARK: sample_record(sample),
+        MARK: format_sample(sample),
     }
     values = [value for result in trials if (value := credit(result)) is not None]
     line: dict[str, Any] = {
@@ -69,11 +75,11 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         "filtered_resps": [result.score.read if result.score else None for result in trials],
         "filter": "none",
         "metrics": [METRIC],
-        "doc_hash": _hash(json_text(doc)),
+        "doc_hash": _hash(encode_json_line(doc)),
         "prompt_hash": _hash(prompt),
-        "target_hash": _hash(json_text(target)),
+        "target_hash": _hash(encode_json_line(target)),
         METRIC: add_in_order(values) / len(values) if values else None,
-        MARK: [reply_record(result.reply) if result.reply else None for result in trials],
+        MARK: [format_reply(result.reply) if result.reply else None for result in trials],
     }
     if any(result.reply is None for result in trials):
         line["errors"] = [_why_missing(result) for result in trials]
@@ -81,7 +87,7 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
 
 
 def _why_missing(result: Result) -> str | None:
-    return None if result.reply else failure_text(result) or "not asked yet"
+    return None if result.reply else format_failure(result) or "not asked yet"
 
 
 def _results(manifest: Mapping[str, Any], numbers: Numbers, task: str, now: datetime) -> dict[str, Any]:

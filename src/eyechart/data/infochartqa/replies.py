@@ -37,10 +37,10 @@ def read_entries(path: str | Path) -> list[Entry]:
     return list(kept.values())
 
 
-def left_out(entry: Mapping[str, Any]) -> str:
+def is_left_out(entry: Mapping[str, Any]) -> str:
     """Why the authors' code leaves an entry out of every total; empty if it does not.
 
-    >>> left_out({"response": "Error!"}), left_out({}), left_out({"response": "error!"})
+    >>> is_left_out({"response": "Error!"}), is_left_out({}), is_left_out({"response": "error!"})
     ('the call failed (Error!)', 'no response', '')
     """
     if "response" not in entry:
@@ -70,7 +70,7 @@ def read_model_response(path: Path) -> Replies:
                 hint="give every question its own id",
             )
         samples[name] = _sample(name, entry, number)
-        if reason := left_out(entry):
+        if reason := is_left_out(entry):
             skipped[name] = reason
             continue
         said = entry["response"]
@@ -88,7 +88,7 @@ def _decoded(text: bytes, where: str) -> Entry:
         entry = json.loads(text)
     if not isinstance(entry, dict):
         raise DataError(f"{where}: {str(entry)[:60]!r} is no entry", hint="an entry is an object")
-    needed = ["question_id"] if left_out(entry) else ["question_id", "answer"]
+    needed = ["question_id"] if is_left_out(entry) else ["question_id", "answer"]
     for name in needed:
         if name not in entry:
             found = ", ".join(entry) or "nothing"

@@ -22,9 +22,9 @@ Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 NOT_OPENED = "it is named in the log of another tool, which may not point to files of this machine"
 
 
-def decode(text: bytes, kind: type[T], where: str) -> T:
+def decode_entry(text: bytes, kind: type[T], where: str) -> T:
     """An entry of a file. Python's NaN, which is no JSON but is common, is read as nothing."""
-    with field_errors(where):
+    with report_field_errors(where):
         try:
             return msgspec.json.decode(text, type=kind)
         except msgspec.ValidationError:
@@ -35,20 +35,20 @@ def decode(text: bytes, kind: type[T], where: str) -> T:
             return msgspec.convert(json.loads(text, parse_constant=lambda word: None), kind)
 
 
-def converted(values: Mapping[str, Any], kind: type[T], where: str) -> T:
+def convert_entry(values: Mapping[str, Any], kind: type[T], where: str) -> T:
     """The same for an entry whose JSON was decoded already."""
-    with field_errors(where):
+    with report_field_errors(where):
         return msgspec.convert(values, kind)
 
 
 @contextmanager
-def field_errors(where: str) -> Iterator[None]:
+def report_field_errors(where: str) -> Iterator[None]:
     """What a decoder finds wrong with an entry, as a `DataError` about it."""
     with json_errors(where, hint="the file may be damaged, or of a version that is not known"):
         yield
 
 
-def refuse_twice(entries: Sequence[LogEntry], file: Path) -> None:
+def refuse_duplicates(entries: Sequence[LogEntry], file: Path) -> None:
     """An answer that stands there twice could not be told from the other."""
     first: dict[tuple[str, int], str] = {}
     for entry in entries:
@@ -63,10 +63,10 @@ def refuse_twice(entries: Sequence[LogEntry], file: Path) -> None:
         raise DataError(f"{file.name}: there is no reply in it")
 
 
-def text_of(content: Any) -> str:
+def read_text(content: Any) -> str:
     """The words of a message, whose content is a text or a list of parts.
 
-    >>> text_of([{"type": "image", "image": "a.png"}, {"type": "text", "text": "Which?"}])
+    >>> read_text([{"type": "image", "image": "a.png"}, {"type": "text", "text": "Which?"}])
     'Which?'
     """
     if isinstance(content, str):
@@ -76,7 +76,7 @@ def text_of(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def thinking_of(content: Any) -> str:
+def read_thinking(content: Any) -> str:
     """What a message says of its thinking."""
     parts = content if isinstance(content, list) else []
     found = [
@@ -87,7 +87,7 @@ def thinking_of(content: Any) -> str:
     return "\n".join(text for text in found if isinstance(text, str))
 
 
-def asked_text(messages: Any) -> str:
+def read_question(messages: Any) -> str:
     """The words of all that was said to the model, up to its first answer."""
     if isinstance(messages, str):
         return messages
@@ -96,11 +96,11 @@ def asked_text(messages: Any) -> str:
         if not isinstance(message, Mapping) or message.get("role") == "assistant":
             break
         if message.get("role") == "user":
-            said.append(text_of(message.get("content")))
+            said.append(read_text(message.get("content")))
     return "\n".join(said)
 
 
-def images_of(messages: Any) -> tuple[ImageRef, ...]:
+def read_image_refs(messages: Any) -> tuple[ImageRef, ...]:
     """The pictures of the questions as far as they have an address. None is opened, and none is copied."""
     found = []
     for message in messages if isinstance(messages, list) else []:
@@ -120,10 +120,10 @@ def images_of(messages: Any) -> tuple[ImageRef, ...]:
     return tuple(found)
 
 
-def usage_of(usage: Any) -> Usage | None:
+def read_usage(usage: Any) -> Usage | None:
     """Tokens as Inspect and EvalScope count them; None where there are none or they are no numbers.
 
-    >>> usage_of({"input_tokens": 12, "output_tokens": 3}).total_tokens, usage_of({"input_tokens": "many"})
+    >>> read_usage({"input_tokens": 12, "output_tokens": 3}).total_tokens, read_usage({"input_tokens": "many"})
     (15, None)
     """
     if not isinstance(usage, Mapping):
@@ -144,16 +144,16 @@ def usage_of(usage: Any) -> Usage | None:
 _FINISHES = {"max_tokens": "length", "model_length": "length", "unknown": "stop"}
 
 
-def finish_of(stop_reason: Any) -> str:
+def read_finish_reason(stop_reason: Any) -> str:
     """Why a reply ended, in our words.
 
-    >>> finish_of("max_tokens"), finish_of("content_filter"), finish_of(None)
+    >>> read_finish_reason("max_tokens"), read_finish_reason("content_filter"), read_finish_reason(None)
     ('length', 'content_filter', 'stop')
     """
     return _FINISHES.get(stop_reason, stop_reason) if isinstance(stop_reason, str) and stop_reason else "stop"
 
 
-def output_reply(output: Any) -> Reply | None:
+def read_reply(output: Any) -> Reply | None:
     """The reply in a model's output as Inspect and EvalScope write it; None where there is none."""
     if not isinstance(output, Mapping):
         return None
@@ -166,19 +166,19 @@ def output_reply(output: Any) -> Reply | None:
     content, seconds = message.get("content"), output.get("time")
     assert first is not None
     return Reply(
-        text=text_of(content),
-        thinking=thinking_of(content),
-        finish_reason=finish_of(first.get("stop_reason")),
-        usage=usage_of(output.get("usage")),
+        text=read_text(content),
+        thinking=read_thinking(content),
+        finish_reason=read_finish_reason(first.get("stop_reason")),
+        usage=read_usage(output.get("usage")),
         model=name if isinstance(name := output.get("model"), str) else "",
         latency_s=float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < 1e9 else 0.0,
     )
 
 
-def golds_of(target: Any) -> tuple[str, ...]:
+def read_golds(target: Any) -> tuple[str, ...]:
     """Accepted answers: a text, a number, or a list of them; an empty text is none.
 
-    >>> golds_of("B"), golds_of(["4", "four"]), golds_of(""), golds_of(7)
+    >>> read_golds("B"), read_golds(["4", "four"]), read_golds(""), read_golds(7)
     (('B',), ('4', 'four'), (), ('7',))
     """
     values = target if isinstance(target, list) else [target]
@@ -190,7 +190,7 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def plain_meta(values: Any) -> dict[str, Any]:
+def read_meta(values: Any) -> dict[str, Any]:
     """Facts of a sample that can group it: texts and numbers, no deeper structures."""
     if not isinstance(values, Mapping):
         return {}

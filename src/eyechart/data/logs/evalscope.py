@@ -25,17 +25,17 @@ from eyechart.data.json_rows import JsonLinesReader
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
     Number,
-    asked_text,
-    converted,
-    golds_of,
-    images_of,
-    output_reply,
-    plain_meta,
-    refuse_twice,
-    text_of,
-    thinking_of,
+    read_question,
+    convert_entry,
+    read_golds,
+    read_image_refs,
+    read_reply,
+    read_meta,
+    refuse_duplicates,
+    read_text,
+    read_thinking,
 )
-from eyechart.data.logs.own import own_reply, own_sample
+from eyechart.data.logs.own import read_own_reply, read_own_sample
 from eyechart.data.rows import place
 from eyechart.errors import DataError
 from eyechart.exchange import TRIAL
@@ -89,7 +89,7 @@ def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
     models = set()
     for row in JsonLinesReader(path).rows(()):
         where = place(path, row.number, row.line)
-        found = converted(row.values, _Prediction, where)
+        found = convert_entry(row.values, _Prediction, where)
         models.add(found.model)
         entries[found.index] = _prediction(found, f"{where} (index {found.index})")
     return entries, models.pop() if len(models) == 1 else ""
@@ -103,7 +103,7 @@ def _repeats_beside(path: Path) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     with contextlib.suppress(DataError):  # they are not what was asked for
         for row in JsonLinesReader(reviews).rows(()):
-            review = converted(row.values, _Review, reviews.name)
+            review = convert_entry(row.values, _Review, reviews.name)
             found[review.index] = _repeat(review)
     return found if any(trial for _, trial in found.values()) else {}
 
@@ -120,7 +120,7 @@ def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
     entries: dict[int, LogEntry] = {}
     for row in JsonLinesReader(path).rows(()):
         where = place(path, row.number, row.line)
-        found = converted(row.values, _Review, where)
+        found = convert_entry(row.values, _Review, where)
         entries[found.index] = _review(found, f"{where} (index {found.index})")
     is_in_place = path.parent.parent.name == "reviews"
     beside = path.parents[2] / "predictions" / path.parent.name / path.name if is_in_place else None
@@ -141,16 +141,16 @@ def _with_facts(entries: dict[int, LogEntry], predictions: dict[int, LogEntry]) 
 
 def _log(path: Path, model: str, entries: dict[int, LogEntry]) -> ReplyLog:
     in_order = [entries[index] for index in sorted(entries)]
-    refuse_twice(in_order, path)
+    refuse_duplicates(in_order, path)
     return ReplyLog(tool="EvalScope", task=path.stem, model=model, entries=in_order)
 
 
 def _prediction(found: _Prediction, where: str) -> LogEntry:
-    reply = output_reply(found.model_output)
+    reply = read_reply(found.model_output)
     if reply is not None:
-        reply = own_reply(found.model_output.get("metadata"), reply.text, where) or reply
+        reply = read_own_reply(found.model_output.get("metadata"), reply.text, where) or reply
     error = found.model_output.get("error") if isinstance(found.model_output, Mapping) else None
-    own = own_sample(found.metadata, where)
+    own = read_own_sample(found.metadata, where)
     return LogEntry(
         id=own.id if own else str(found.index),
         where=where,
@@ -158,7 +158,7 @@ def _prediction(found: _Prediction, where: str) -> LogEntry:
         reply=None if error else reply,
         failure=str(error)[:2000] if error else "" if reply else "the file holds no output of the model",
         position=None if own else found.index,
-        asked=asked_text(found.messages),
+        asked=read_question(found.messages),
         sample=own,
     )
 
@@ -166,17 +166,17 @@ def _prediction(found: _Prediction, where: str) -> LogEntry:
 def _review(found: _Review, where: str) -> LogEntry:
     score = found.sample_score.score
     metadata = found.sample_score.sample_metadata
-    own = own_sample(metadata, where)
+    own = read_own_sample(metadata, where)
     reply = _said(found, score)
-    asked = asked_text(found.messages)
+    asked = read_question(found.messages)
     number, trial = _repeat(found)
     name = own.id if own else str(number)
     sample = Sample(
         id=name,
         question=asked,
-        images=images_of(found.messages),
-        golds=golds_of(found.target),
-        meta=plain_meta(metadata),
+        images=read_image_refs(found.messages),
+        golds=read_golds(found.target),
+        meta=read_meta(metadata),
     )
     return LogEntry(
         id=name,
@@ -196,7 +196,7 @@ def _said(found: _Review, score: _Score) -> Reply | None:
     last = messages[-1] if messages and isinstance(messages[-1], Mapping) else {}
     if last.get("role") == "assistant":
         content = last.get("content")
-        return Reply(text=text_of(content), thinking=thinking_of(content))
+        return Reply(text=read_text(content), thinking=read_thinking(content))
     return Reply(text=score.prediction) if score.prediction else None
 
 

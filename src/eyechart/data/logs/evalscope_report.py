@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.json_file import read_bytes
-from eyechart.data.logs.entries import decode, refuse_twice
+from eyechart.data.logs.entries import decode_entry, refuse_duplicates
 from eyechart.data.logs.evalscope import PREDICTION_KEYS, REVIEW_KEYS, read_predictions, read_reviews
 from eyechart.errors import DataError
 from eyechart.registry import log_format
@@ -40,7 +40,7 @@ def find_reader(signs: FileSigns) -> LogReader | None:
 
 def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
     """The replies that a report was made of, beside it: its reviews where the questions are wanted too."""
-    report = decode(read_bytes(path), _Report, path.name)
+    report = decode_entry(read_bytes(path), _Report, path.name)
     kind, read = ("reviews", read_reviews) if with_questions else ("predictions", read_predictions)
     root, model = path.parent.parent.parent, path.parent.name
     subsets = _subsets(report)
@@ -63,7 +63,7 @@ def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
         for name, file in there.items()
         for entry in read(file).entries
     ]
-    refuse_twice(entries, path)
+    refuse_duplicates(entries, path)
     return ReplyLog(tool="EvalScope", task=report.dataset_name, model=report.model_name, entries=entries)
 
 

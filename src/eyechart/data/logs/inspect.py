@@ -21,16 +21,16 @@ from eyechart.data.logs.archive import Archive
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
     Number,
-    asked_text,
-    decode,
-    field_errors,
-    golds_of,
-    images_of,
-    output_reply,
-    plain_meta,
-    refuse_twice,
+    read_question,
+    decode_entry,
+    report_field_errors,
+    read_golds,
+    read_image_refs,
+    read_reply,
+    read_meta,
+    refuse_duplicates,
 )
-from eyechart.data.logs.own import own_reply, own_sample
+from eyechart.data.logs.own import read_own_reply, read_own_sample
 from eyechart.errors import DataError
 from eyechart.registry import log_format
 from eyechart.types import FileSigns, LogEntry, LogReader, Reply, ReplyLog, Sample
@@ -88,7 +88,7 @@ def read_json_log(path: Path, _with_questions: bool = True) -> ReplyLog:
                 continue
             _, text = window.value()
             if key == "eval":
-                spec = decode(text, _Spec, f"{path.name}: eval")
+                spec = decode_entry(text, _Spec, f"{path.name}: eval")
     return _log(path, spec, entries)
 
 
@@ -96,7 +96,7 @@ def read_archive(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A log in an archive."""
     with Archive(path) as archive:
         header = next(name for name in _HEADERS if name in archive.names)
-        spec = decode(archive.read(header), _Header, f"{path.name}: {header}").eval
+        spec = decode_entry(archive.read(header), _Header, f"{path.name}: {header}").eval
         samples = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
         entries = [_entry(archive.read(name), f"{path.name}: {name}") for name in samples]
     return _log(path, spec, entries)
@@ -105,7 +105,7 @@ def read_archive(path: Path, _with_questions: bool = True) -> ReplyLog:
 def _log(path: Path, spec: _Spec | None, entries: list[LogEntry]) -> ReplyLog:
     if spec is None:
         raise DataError(f"{path.name}: the log does not say what was evaluated", hint="it has no 'eval'")
-    refuse_twice(entries, path)
+    refuse_duplicates(entries, path)
     return ReplyLog(tool="Inspect", task=spec.task, model=spec.model, entries=entries)
 
 
@@ -114,14 +114,14 @@ def _where(path: Path, number: int) -> str:
 
 
 def _entry(text: bytes, where: str) -> LogEntry:
-    found = decode(text, _Sample, where)
+    found = decode_entry(text, _Sample, where)
     name = f"{where} (id {found.id!r}, epoch {found.epoch})"
     if not 1 <= found.epoch <= MAX_TRIALS:
         raise DataError(f"{name}: field epoch: it is counted from 1, to {MAX_TRIALS} at most")
     attached = _Attached(found.attachments or {}, name)
-    with field_errors(name):
+    with report_field_errors(name):
         asked, output = attached.placed_in(found.input), attached.placed_in(found.output)
-    own = own_sample(found.metadata, name)
+    own = read_own_sample(found.metadata, name)
     reply = _reply(output, name)
     # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
     failure = "" if own and reply else _failure(found.error)
@@ -131,14 +131,14 @@ def _entry(text: bytes, where: str) -> LogEntry:
         trial=found.epoch - 1,
         reply=None if failure else reply,
         failure=failure or ("" if reply else "the log holds no output of the model"),
-        asked=asked_text(asked),
+        asked=read_question(asked),
         sample=own or _sample(found, asked, name),
     )
 
 
 def _reply(output: Any, where: str) -> Reply | None:
-    reply = output_reply(output)
-    return own_reply(output.get("metadata"), reply.text, where) or reply if reply else None
+    reply = read_reply(output)
+    return read_own_reply(output.get("metadata"), reply.text, where) or reply if reply else None
 
 
 def _failure(error: Any) -> str:
@@ -154,11 +154,11 @@ def _sample(found: _Sample, asked: Any, where: str) -> Sample:
         raise DataError(f"{where}: {len(texts)} choices", hint=f"at most {len(LETTERS)} can be lettered")
     return Sample(
         id=str(found.id),
-        question=asked_text(asked),
-        images=images_of(asked),
+        question=read_question(asked),
+        images=read_image_refs(asked),
         golds=_golds(found.target, len(texts)),
         choices=choices_from_list(texts),
-        meta=plain_meta(found.metadata),
+        meta=read_meta(found.metadata),
     )
 
 
@@ -168,7 +168,7 @@ def _golds(target: Any, n_choices: int) -> tuple[str, ...]:
     >>> _golds(["A", "C"], 3), _golds(["4", "four"], 0), _golds("B", 3)
     (('AC',), ('4', 'four'), ('B',))
     """
-    golds = golds_of(target)
+    golds = read_golds(target)
     letters = LETTERS[:n_choices]
     is_all = len(golds) > 1 and all(len(gold) == 1 and gold in letters for gold in golds)
     return ("".join(golds),) if is_all else golds

@@ -26,13 +26,13 @@ from eyechart.data.json_rows import JsonLinesReader, JsonReader
 from eyechart.data.logs.entries import (
     MAX_TRIALS,
     Number,
-    converted,
-    decode,
-    golds_of,
-    plain_meta,
-    refuse_twice,
+    convert_entry,
+    decode_entry,
+    read_golds,
+    read_meta,
+    refuse_duplicates,
 )
-from eyechart.data.logs.own import own_reply, own_sample
+from eyechart.data.logs.own import read_own_reply, read_own_sample
 from eyechart.data.rows import place
 from eyechart.errors import DataError
 from eyechart.exchange import MARK
@@ -86,19 +86,19 @@ def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
     filters: dict[str, str] = {}  # document to the first filter it was met with
     for row in reader.rows(()):
         where = place(path, row.number, row.line)
-        line = converted(row.values, _Line, where)
+        line = convert_entry(row.values, _Line, where)
         if filters.setdefault(str(line.doc_id), line.filter) == line.filter:
             entries.extend(_entries(line, f"{where} (doc_id {line.doc_id!r})"))
-    refuse_twice(entries, path)
-    return ReplyLog(tool="lm-eval", task=task_of(path), model=_model_beside(path), entries=entries)
+    refuse_duplicates(entries, path)
+    return ReplyLog(tool="lm-eval", task=read_task_name(path), model=_model_beside(path), entries=entries)
 
 
-def task_of(path: Path) -> str:
+def read_task_name(path: Path) -> str:
     """The task's name, as the file is called after it.
 
-    >>> task_of(Path("samples_chartqa_2026-11-15T19-30-00.123456.jsonl"))
+    >>> read_task_name(Path("samples_chartqa_2026-11-15T19-30-00.123456.jsonl"))
     'chartqa'
-    >>> task_of(Path("20261115_193000_samples_mmmu_val.jsonl")), task_of(Path("mine.jsonl"))
+    >>> read_task_name(Path("20261115_193000_samples_mmmu_val.jsonl")), read_task_name(Path("mine.jsonl"))
     ('mmmu_val', 'mine')
     """
     found = _NAME.fullmatch(path.stem)
@@ -107,17 +107,19 @@ def task_of(path: Path) -> str:
 
 def _model_beside(path: Path) -> str:
     """The model, as the results of the same date say it; the samples do not."""
-    results = path.with_name(path.name.replace(f"samples_{task_of(path)}", "results", 1)).with_suffix(".json")
+    results = path.with_name(path.name.replace(f"samples_{read_task_name(path)}", "results", 1)).with_suffix(
+        ".json"
+    )
     if results == path or not results.is_file() or results.stat().st_size > _MAX_RESULTS_BYTES:
         return ""
     with contextlib.suppress(DataError):
-        return decode(read_bytes(results), _Results, results.name).model_name
+        return decode_entry(read_bytes(results), _Results, results.name).model_name
     return ""
 
 
 def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
     said = _answers(line, where)
-    own = own_sample(line.doc, where)
+    own = read_own_sample(line.doc, where)
     named = next(
         (line.doc[name] for name in ALIASES["id"] if isinstance(line.doc.get(name), str | int)), None
     )
@@ -141,7 +143,7 @@ def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
 
 def _reply(line: _Line, trial: int, text: str, where: str) -> Reply:
     known = {MARK: line.eyechart[trial]} if trial < len(line.eyechart) else {}
-    return own_reply(known, text, where) or Reply(text=text)
+    return read_own_reply(known, text, where) or Reply(text=text)
 
 
 def _answers(line: _Line, where: str) -> list[str | None]:
@@ -185,9 +187,9 @@ def _sample(name: str, line: _Line, asked: str, where: str) -> Sample:
     return Sample(
         id=name,
         question=question if isinstance(question, str) and question else asked,
-        golds=_letters(golds_of(line.target), line.target, choices),
+        golds=_letters(read_golds(line.target), line.target, choices),
         choices=choices,
-        meta=plain_meta({key: value for key, value in doc.items() if key not in {"question", "answer"}}),
+        meta=read_meta({key: value for key, value in doc.items() if key not in {"question", "answer"}}),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from eyechart.data.logs.entries import field_errors
+from eyechart.data.logs.entries import report_field_errors
 from eyechart.exchange import MARK
 from eyechart.types import Reply, Sample, Usage
 
@@ -35,21 +35,21 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True):
     earlier: tuple[str, ...] = ()
 
 
-def own_reply(metadata: Any, text: str, where: str) -> Reply | None:
+def read_own_reply(metadata: Any, text: str, where: str) -> Reply | None:
     """A reply with all that an export of ours says of it; None in anybody else's file."""
     record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
     if record is None:
         return None
-    with field_errors(f"{where}, {MARK}"):
+    with report_field_errors(f"{where}, {MARK}"):
         found = msgspec.convert(record, _Facts)
     return Reply(text=text, **{name: getattr(found, name) for name in _Facts.__struct_fields__})
 
 
-def own_sample(metadata: Any, where: str) -> Sample | None:
+def read_own_sample(metadata: Any, where: str) -> Sample | None:
     """The question that an export of ours put there; None in anybody else's file."""
     record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
     if record is None:
         return None
-    with field_errors(f"{where}, {MARK}"):
+    with report_field_errors(f"{where}, {MARK}"):
         found = msgspec.convert(record, _Record)
     return Sample(**{name: getattr(found, name) for name in _Record.__struct_fields__})

@@ -33,13 +33,13 @@ from eyechart.report.credit import credit
 from eyechart.report.files import text_file, write_json
 from eyechart.report.headline import Numbers, numbers_of, trials_of
 from eyechart.report.interchange import (
-    failure_text,
-    json_text,
-    messages_of,
-    output_of,
-    plain_meta,
-    reply_message,
-    sample_record,
+    format_failure,
+    encode_json_line,
+    format_messages,
+    format_output,
+    copy_meta,
+    format_reply_message,
+    format_sample,
 )
 from eyechart.store.folder import file_safe, prepare_folder
 from eyechart.types import Export, Result
@@ -119,8 +119,8 @@ class _Subset:
             self.counts["requested"] += 1
             self.counts["errored" if result.failure else "succeeded"] += 1
             index = result.position * len(trials) + result.trial
-            self.predictions.write(json_text(prediction_line(result, index, model)) + "\n")
-            self.reviews.write(json_text(review_line(result, index)) + "\n")
+            self.predictions.write(encode_json_line(prediction_line(result, index, model)) + "\n")
+            self.reviews.write(encode_json_line(review_line(result, index)) + "\n")
 
 
 def _write_lines(
@@ -262,9 +262,9 @@ def _round(value: float) -> float:
 
 def prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
     """A line of predictions: what was asked, what came back, or why nothing did."""
-    output = output_of(result.reply, model)
+    output = format_output(result.reply, model)
     if result.reply is None:
-        output["error"] = failure_text(result)
+        output["error"] = format_failure(result)
     return {
         "index": index,
         "model": model,
@@ -277,7 +277,7 @@ def prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
 def review_line(result: Result, index: int) -> dict[str, Any]:
     """A line of reviews: the verdict and its reason. A sample that failed has no value."""
     value, score = credit(result), result.score
-    failed = failure_text(result)
+    failed = format_failure(result)
     return {
         "index": index,
         "target": [gold for gold in result.sample.golds if gold.strip()] or None,
@@ -301,10 +301,10 @@ def review_line(result: Result, index: int) -> dict[str, Any]:
 
 
 def _conversation(result: Result) -> list[dict[str, Any]]:
-    said = [reply_message(result.reply)] if result.reply else []
-    return [*messages_of(result), *said]
+    said = [format_reply_message(result.reply)] if result.reply else []
+    return [*format_messages(result), *said]
 
 
 def _metadata(result: Result) -> dict[str, Any]:
     sample = result.sample
-    return {**plain_meta(sample), TRIAL: result.trial, MARK: sample_record(sample)}
+    return {**copy_meta(sample), TRIAL: result.trial, MARK: format_sample(sample)}
