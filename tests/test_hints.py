@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.compat.insight_o3.wording import in_these_words
 from eyechart.errors import ModelError, advice, in_words, renamed
+from eyechart.pipelines.insight_o3.evaluate import in_these_words
 
 NAMES = {
     "--out": "--work-dir",

@@ -49,7 +49,7 @@ PROVIDED: Mapping[str, tuple[str, ...]] = {
     "checker": (),
 }
 PACKAGES = ("evalscope", "vlmeval")
-_ELSEWHERE = {"checker": "eyechart.compat.infochartqa"}
+_ELSEWHERE = {"checker": "eyechart.pipelines.infochartqa.evaluate"}
 
 
 def activate(names: Collection[str] = PACKAGES) -> dict[str, Provider]:
@@ -301,7 +301,7 @@ def local_copy(place: str) -> Path | None:
     It is ``NAME`` or ``ORG/NAME`` below ``$EYECHART_DATA`` (``data`` unless set), or a clone ``NAME`` in the
     current folder; ``ORG/NAME`` there is found by the library itself.
     """
-    from eyechart.benchmarks.insight_o3 import data_folder
+    from eyechart.pipelines.insight_o3.benchmark import data_folder
 
     if not _REPOSITORY.fullmatch(place) or Path(place).exists():
         return None

@@ -1,10 +1,12 @@
 """Reply and sample to score: pure functions, usable on their own.
 
-`eyechart.score.choice`, `eyechart.score.text` and the other modules load when they are first named.
+`eyechart.score.choice`, `eyechart.score.text` and the other modules load when they are first named. So do the
+scorers of pipelines: `eyechart.score.multi` is the module that the scorer ``multi`` is registered with.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -12,6 +14,12 @@ from types import ModuleType
 
 def __getattr__(name: str) -> ModuleType:
     full = f"{__name__}.{name}"
-    if name.startswith("_") or find_spec(full) is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(full)
+    if not name.startswith("_"):
+        if find_spec(full) is not None:
+            return import_module(full)
+        from eyechart.plugins import announcements
+
+        announced = announcements(tuple(sys.path)).get("eyechart.scorers", {}).get(name.replace("_", "-"))
+        if announced is not None:
+            return import_module(announced.value)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from eyechart.data.logs.evalscope_report import read_report
+from eyechart.pipelines.logs.evalscope import read_report
 from eyechart.registry import exporters
 from eyechart.types import Outcome, Result
 from report.examples import export_of, result

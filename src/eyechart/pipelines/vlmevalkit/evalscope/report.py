@@ -26,21 +26,21 @@ from typing import IO, Any
 import msgspec
 
 from eyechart.exchange import MARK, TRIAL, add_in_order
+from eyechart.pipelines.logs.writing import (
+    copy_meta,
+    encode_json_line,
+    format_failure,
+    format_messages,
+    format_output,
+    format_reply_message,
+    format_sample,
+)
 from eyechart.pipelines.vlmevalkit.report import model_name
 from eyechart.registry import exporter
 from eyechart.report.counting import OTHER_VALUES
 from eyechart.report.credit import credit
 from eyechart.report.files import text_file, write_json
 from eyechart.report.headline import Numbers, numbers_of, trials_of
-from eyechart.report.interchange import (
-    format_failure,
-    encode_json_line,
-    format_messages,
-    format_output,
-    copy_meta,
-    format_reply_message,
-    format_sample,
-)
 from eyechart.store.folder import file_safe, prepare_folder
 from eyechart.types import Export, Result
 

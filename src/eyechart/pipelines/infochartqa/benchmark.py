@@ -1,0 +1,103 @@
+"""InfoChartQA's two ways to build a question: the text first, then the images.
+
+`seed` follows the authors' evaluation instructions and is the default: prompt, question, options and
+instructions, each on its own line. `head` follows their repository's code: the question with its
+instructions right behind it, without a line break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from eyechart.registry import benchmark
+from eyechart.types import Benchmark, Message, Sample
+
+
+def head_text(question: str, instructions: str | None = None) -> str:
+    """Question and instructions, with nothing between them.
+
+    >>> head_text("How many?", "Answer with a number.")
+    'How many?Answer with a number.'
+    """
+    return question + (instructions or "")
+
+
+def seed_text(
+    question: str, instructions: str | None = None, prompt: str | None = None, options: Iterable[str] = ()
+) -> str:
+    r"""Each on lines of its own; no line break behind the instructions.
+
+    >>> seed_text("Which?", "Answer with a letter.", "Look at the chart.", ["A) cat", "B) dog"])
+    'Look at the chart.\nWhich?\nA) cat\nB) dog\nAnswer with a letter.'
+    """
+    lines = [*([] if prompt is None else [prompt]), question, *options]
+    return "".join(f"{line}\n" for line in lines) + (instructions or "")
+
+
+def infochartqa_head(sample: Sample) -> list[Message]:
+    """One user turn: question and instructions, nothing between them."""
+    return [Message("user", (head_text(sample.question, sample.meta.get("instructions")), *sample.images))]
+
+
+def infochartqa_seed(sample: Sample) -> list[Message]:
+    """One user turn: prompt, question, options and instructions, line by line."""
+    options = sample.choices_text.split("\n") if sample.choices_text else []
+    text = seed_text(sample.question, sample.meta.get("instructions"), sample.meta.get("prompt"), options)
+    return [Message("user", (text, *sample.images))]
+
+
+# By the name that the option `builder` knows them by.
+BUILDERS = {"seed": infochartqa_seed, "head": infochartqa_head}
+
+
+# -- InfoChartQA (2025): questions on infographics and on plain charts of the same data.
+#
+# Paper: https://arxiv.org/abs/2505.19028. Data: Jietson/InfoChartQA on the Hugging Face hub, 58,857 questions
+# (text, visual_basic, visual_metaphor), or rows of either release in a file.
+# Parity: tests/golden/infochartqa.jsonl.
+
+# A type of question and a chart, under the names that they have in the two releases.
+_COLUMNS = [
+    (kind, chart)
+    for kind in ("question_type_id", "qtype")
+    for chart in ("url", "figure_path", "extra_input_figure_bboxes")
+]
+
+
+@benchmark("infochartqa", hub="Jietson/InfoChartQA", columns=_COLUMNS)
+def infochartqa(
+    file: Path | None = None,
+    split: str = "",
+    builder: Literal["seed", "head"] = "seed",
+    image_root: Path | None = None,
+) -> Benchmark:
+    """Return the hub's questions, or those of `file`; `image_root` holds charts named by `figure_id`."""
+    from eyechart.data.formats import origin_of
+    from eyechart.data.lazy import LazySource
+    from eyechart.pipelines.infochartqa.data import HUB, open_infochartqa, read_model_response
+
+    settings = {"file": file, "split": split, "builder": builder, "image_root": image_root}
+    origin = origin_of(file) if file else f"{HUB}:{split}" if split else HUB
+    return Benchmark(
+        name="infochartqa",
+        source=LazySource(
+            "infochartqa", origin, lambda: open_infochartqa(file, split=split, image_root=image_root)
+        ),
+        prompt=BUILDERS[builder],
+        scorer="infochartqa",
+        group_by=(
+            "question_type_id",
+            "question_type_name",
+            "chart_type",
+            "difficulty",
+            "chart_form",
+            "split",
+        ),
+        files="infochartqa",
+        read_replies=read_model_response,
+        prompt_settings=("builder",),
+        settings={name: str(value) for name, value in settings.items() if value},
+        about="infographics and plain charts: numbers, names, lists and choices; 58,857 questions",
+    )

@@ -1,0 +1,499 @@
+"""Where the pictures of an InfoChartQA row lie: at an address or a path, in a folder, cut from the chart."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from eyechart.data.choices import LETTERS, choices_from_dict, choices_from_list
+from eyechart.data.fields import as_text
+from eyechart.data.formats import find_file, guess_format
+from eyechart.data.image_cells import PICTURE_SUFFIXES, ImageCells, RowReference
+from eyechart.data.json_file import json_errors, row_texts
+from eyechart.data.lazy import HeldSource
+from eyechart.data.literals import read_literal
+from eyechart.data.paths import PathRules
+from eyechart.data.rows import Blob, Reader, Row, place
+from eyechart.data.source import SourceOptions, open_reader
+from eyechart.errors import DataError
+from eyechart.types import ImageRef, Replies, Reply, Sample
+
+CHARTS = ("figure_path", "image", "url")  # the chart itself; the first that is there
+CROPS = "visual_figure_path"  # further pictures, cut already
+BOXES = "extra_input_figure_bboxes"  # further pictures, to be cut from the chart
+BLOBS = ("figure_path", "image", CROPS)  # columns in which pictures themselves may lie
+
+_DOUBLED = re.compile(r"^h+(?=ttps?://)", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HOST = re.compile(r"(?:[\w-]+\.)+[A-Za-z]{2,}(?::\d+)?/")
+_BRANCH = re.compile(r"(https?://(?:raw\.githubusercontent\.com|github\.com)/.*?)/refs/heads/", re.IGNORECASE)
+
+
+def tidy_url(text: str) -> str:
+    """An address without the slips that are known of this data set.
+
+    >>> tidy_url("hhttps://x.org/a.png"), tidy_url("x.org/a.png"), tidy_url("//x.org/a.png")
+    ('https://x.org/a.png', 'https://x.org/a.png', 'https://x.org/a.png')
+    >>> tidy_url("https://raw.githubusercontent.com/o/r/refs/heads/main/a.png")
+    'https://raw.githubusercontent.com/o/r/main/a.png'
+    """
+    text = _DOUBLED.sub("h", text.strip())
+    if text.startswith("//"):
+        text = f"https:{text}"
+    elif not _SCHEME.match(text) and _HOST.match(text):
+        text = f"https://{text}"
+    return _BRANCH.sub(r"\1/", text, count=1)
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Finds the pictures of one file's rows. `image_root` holds charts by their `figure_id`."""
+
+    location: str  # of the file, for pictures that lie in it
+    rules: PathRules
+    image_root: Path | None = None
+    by_row: Literal["parquet", "hub"] = "parquet"  # what pictures lie in that are found by their row
+    cells: ImageCells = field(init=False)
+
+    def __post_init__(self) -> None:
+        cells = ImageCells(self.location, self.rules.to_ref, by_row=self.by_row)
+        object.__setattr__(self, "cells", cells)
+
+    def of(
+        self, values: Mapping[str, Any], row: int, figure_id: str, split: str, where: str
+    ) -> tuple[ImageRef, ...]:
+        """The chart, then the crops in their order. A row without a chart is refused."""
+        charts = self._in_folder(figure_id, split)
+        for column in CHARTS:
+            charts = charts or self._read(values.get(column), row, column, where)
+        if not charts:
+            raise DataError(
+                f"{where}: no picture in {' or '.join(CHARTS)}" + self._nor_in_folder(figure_id),
+                hint="--set image_root=FOLDER names a folder with files named by figure_id",
+            )
+        crops = self._read(values.get(CROPS), row, CROPS, where)
+        boxes = () if crops else _boxes(values.get(BOXES), where)
+        return (*charts, *crops, *(replace(charts[0], box=box) for box in boxes))
+
+    def _read(self, value: Any, row: int, column: str, where: str) -> tuple[ImageRef, ...]:
+        if value is None or value in ("", []):
+            return ()
+        if isinstance(value, str) and isinstance(listed := read_literal(value), list):
+            value = listed
+        if value == []:
+            return ()
+        try:
+            found = self.cells.read(_tidied(value), row, only_paths=column == "url")
+        except ValueError as err:
+            raise DataError(f"{where}, {column}: {err}", hint="write an address, a path or base64") from err
+        # A short name without an ending is a path here: rows of this data set do not name each other.
+        return tuple(self.rules.to_ref(ref.id) if isinstance(ref, RowReference) else ref for ref in found)
+
+    def _in_folder(self, figure_id: str, split: str) -> tuple[ImageRef, ...]:
+        if self.image_root is None or not figure_id:
+            return ()
+        bare = (
+            figure_id.lstrip("0") or figure_id
+        )  # the authors' files are called 04514.png; an id may be 4514
+        names = (f"{split}/{figure_id}", f"{split}/{bare}", figure_id, bare)
+        path = next(filter(None, map(self._charts.get, names)), None)
+        return (ImageRef(kind="file", location=path),) if path else ()
+
+    def _nor_in_folder(self, figure_id: str) -> str:
+        return f", and no {figure_id!r} in {self.image_root}" if self.image_root is not None else ""
+
+    @cached_property
+    def _charts(self) -> dict[str, str]:
+        """Every picture of the folder, by its path without the ending and by its bare name."""
+        root = self.image_root
+        if root is None or not root.is_dir():
+            raise DataError(f"{root}: no such folder", hint="image_root is the folder that holds the charts")
+        endings = {suffix.decode() for suffix in PICTURE_SUFFIXES}
+        found = sorted(path for path in root.rglob("*") if path.suffix.lower() in endings)
+        by_path = {path.relative_to(root).with_suffix(""): str(path) for path in reversed(found)}
+        unpadded = {
+            path.with_name(path.name.lstrip("0") or path.name): place for path, place in by_path.items()
+        }
+        return {
+            name: place
+            for paths in (unpadded, by_path)  # a name as it stands goes before one without its zeros
+            for by_name in ({path.name: place for path, place in paths.items()}, _posix(paths))
+            for name, place in by_name.items()
+        }
+
+
+def _posix(paths: Mapping[Path, str]) -> dict[str, str]:
+    return {path.as_posix(): place for path, place in paths.items()}
+
+
+def _tidied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_tidied(item) for item in value]
+    if isinstance(value, str):
+        return tidy_url(value)
+    if isinstance(value, Blob) and b"://" in value.data[:12]:
+        return tidy_url(value.data.decode("utf-8", "replace"))
+    return value
+
+
+def _boxes(value: Any, where: str) -> tuple[tuple[int, int, int, int], ...]:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ()
+    if isinstance(value, str) and (listed := read_literal(value)) is not None:
+        value = listed
+    if not isinstance(value, list | tuple):
+        raise DataError(f"{where}, {BOXES}: {str(value)[:60]!r} is no list of [x, y, width, height]")
+    is_one = bool(value) and not any(isinstance(item, list | tuple) for item in value)
+    return tuple(_box(item, where) for item in ([value] if is_one else value))
+
+
+def _box(value: Any, where: str) -> tuple[int, int, int, int]:
+    numbers = value if isinstance(value, list | tuple) else ()
+    is_sound = len(numbers) == 4 and all(
+        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+        for number in numbers
+    )
+    x, y, width, height = (round(number) for number in numbers) if is_sound else (-1, -1, 0, 0)
+    if min(x, y) < 0 or min(width, height) < 1:
+        raise DataError(
+            f"{where}, {BOXES}: {str(value)[:60]} is no crop",
+            hint="a crop is [x, y, width, height] in pixels, with a width and a height above 0",
+        )
+    return x, y, width, height
+
+
+# -- InfoChartQA's rows, of both releases, to samples.
+#
+# Current release: `question_id`, `question_type_id`, `question` (options inside), `answer`, `instructions`,
+# `url`, `figure_id`, `extra_input_figure_bboxes`. Earlier one: `qtype`, `figure_path`, `visual_figure_path`,
+# `prompt`, `options`. A row may mix them. Read from the hub (``hf:Jietson/InfoChartQA:text``) or from a file.
+
+HUB = "hf:Jietson/InfoChartQA"
+SPLITS = ("text", "visual_basic", "visual_metaphor")  # of the current release
+FORMS = {"info": "infographic", "infographic": "infographic", "plain": "plain"}
+
+_TYPES = ("question_type_id", "qtype")
+_TEXTS = ("question_type_name", "chart_type", "difficulty", "pair_id")
+_USED = {
+    "question_id", "question", "answer", "instructions", "prompt", "options", "figure_id", "split",
+    "chart_form", "extra_input_figure_ids", BOXES, CROPS, *CHARTS, *_TYPES, *_TEXTS,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file, or one split of the hub's data set. It is opened when its rows are wanted."""
+
+    label: str  # how messages name it
+    split: str
+    open: Callable[[], tuple[Reader, Pictures]]
+
+
+@dataclass(frozen=True, slots=True)
+class InfoChartQASource:
+    """Samples of one or several parts, row by row."""
+
+    name: str
+    origin: str
+    parts: Sequence[Part]
+    only: str = ""  # a split: rows that say they belong to another are left out
+
+    def __iter__(self) -> Iterator[Sample]:
+        """All samples; the first malformed row stops it with a `DataError`."""
+        seen: dict[str, tuple[str, str]] = {}  # id to split and place
+        others: set[str] = set()
+        for part in self.parts:
+            reader, pictures = part.open()
+            for row in reader.rows(BLOBS):
+                split = as_text(row.values.get("split")) or part.split
+                if self.only and split != self.only:
+                    others.add(split)
+                    continue
+                where = place(Path(part.label), row.number, row.line)
+                yield _sample(row, split, where, pictures, seen)
+        if others and not seen:
+            known = ", ".join(sorted(filter(None, others))[:8])
+            hint = f"it has: {known}" if known else "its rows name no split: leave out --set split"
+            raise DataError(f"{self.origin}: no row of the split {self.only!r}", hint=hint)
+
+
+def open_infochartqa(
+    spec: str | Path | None = None, *, split: str = "", image_root: Path | None = None
+) -> InfoChartQASource:
+    """Open the hub's data set (all its splits, or one), another place on the hub, or a file."""
+    if spec is None or str(spec).startswith("hf:"):
+        return _on_the_hub(HUB if spec is None else str(spec), split, image_root)
+    found = find_file(spec)
+    format, _ = guess_format(found.path)
+    roots = [str(found.path.parent), *([str(image_root)] if image_root else [])]
+
+    def opened() -> tuple[Reader, Pictures]:
+        reader = open_reader(found.path, format, "utf-8", SourceOptions())
+        return reader, Pictures(str(found.path), PathRules(roots), image_root)
+
+    part = Part(found.path.name, "", opened)
+    return InfoChartQASource(found.name, str(found.path), [part], only=split)
+
+
+def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
+    from eyechart.data.hub.load import split_names
+    from eyechart.data.hub.spec import parse_hub
+
+    named = parse_hub(spec)
+    base, _, revision = str(named).partition("@")
+    behind = f"@{revision}" if revision else ""
+    if named.part:
+        splits = [named.split]
+        specs = [str(named)]
+    else:
+        published = list(SPLITS) if base == HUB else split_names(spec)
+        # What `save_to_disk` wrote has one part without a name: its rows may tell their splits themselves.
+        splits = [split] if split and published != [""] else published
+        specs = [f"{base}:{name}{behind}" if name else spec for name in splits]
+    parts = [Part(one, name, _hub_opener(one, image_root)) for one, name in zip(specs, splits, strict=True)]
+    return InfoChartQASource("infochartqa", spec, parts, only=split)
+
+
+def _hub_opener(spec: str, image_root: Path | None) -> Callable[[], tuple[Reader, Pictures]]:
+    def opened() -> tuple[Reader, Pictures]:
+        from eyechart.data.hub.rows import open_hub
+
+        reader = open_hub(spec)
+        return reader, Pictures(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
+
+    return opened
+
+
+def _sample(row: Row, split: str, where: str, pictures: Pictures, seen: dict[str, tuple[str, str]]) -> Sample:
+    values = row.values
+    for column in ("question_id", "question", "answer"):
+        if column not in values:
+            found = ", ".join(map(str, values))
+            raise DataError(
+                f"{where}: no {column!r} (found: {found[:200]})", hint="is this a file of InfoChartQA?"
+            )
+    question_id = values["question_id"]
+    if not isinstance(question_id, str | int | float) or isinstance(question_id, bool) or question_id == "":
+        raise DataError(
+            f"{where}, question_id: {question_id!r} is no id", hint="every question needs its own"
+        )
+    sample_id = _unique(as_text(question_id), split, where, seen)
+    where = f"{where}, question_id {as_text(question_id)!r}"
+    if not isinstance(values["question"], str) or not values["question"].strip():
+        raise DataError(f"{where}: nothing in 'question'", hint="every row needs a question")
+    figure_id = _first_text(values.get("figure_id"))
+    answer = values["answer"]
+    choices, choices_text = _choices(values.get("options"), where)
+    return Sample(
+        id=sample_id,
+        question=_broken_lines(values["question"]),
+        images=pictures.of(values, row.number, figure_id, split, where),
+        # As the authors' code turns any answer into text; null is none.
+        golds=() if answer is None else (answer if isinstance(answer, str) else str(answer),),
+        choices=choices,
+        choices_text=choices_text,
+        meta={"question_id": question_id, **_meta(values, split, figure_id, where)},
+        row=row.number,
+    )
+
+
+def _unique(sample_id: str, split: str, where: str, seen: dict[str, tuple[str, str]]) -> str:
+    """The id itself; that of another split's question gets its split in front."""
+    for name in (sample_id, f"{split}/{sample_id}"):
+        if name not in seen:
+            seen[name] = (split, where)
+            return name
+        if seen[name][0] == split:
+            break
+    raise DataError(
+        f"{where}: the question_id {sample_id!r} is that of {seen[name][1]} already",
+        hint="give every question its own id",
+    )
+
+
+def _meta(values: Mapping[str, Any], split: str, figure_id: str, where: str) -> dict[str, Any]:
+    meta: dict[str, Any] = {"question_type_id": _type_id(values, where)}
+    meta |= {name: text for name in _TEXTS if (text := as_text(values.get(name)))}
+    form = FORMS.get(as_text(values.get("chart_form")).lower()) or FORMS.get(split.lower())
+    meta |= {"chart_form": form} if form else {}
+    meta |= {"figure_id": figure_id} if figure_id else {}
+    meta |= {"split": split} if split else {}
+    if instructions := _text_or_none(values.get("instructions"), f"{where}, instructions"):
+        meta["instructions"] = _broken_lines(instructions)
+    prompt = _text_or_none(values.get("prompt"), f"{where}, prompt")
+    if prompt is not None:  # an empty one is a line of its own, as in the authors' function
+        meta["prompt"] = prompt
+    rest = {name: value for name, value in values.items() if name not in _USED and name not in meta}
+    return meta | {
+        name: value for name, value in rest.items() if isinstance(value, str | int | float) and value != ""
+    }
+
+
+def _text_or_none(value: Any, where: str) -> str | None:
+    is_missing = value is None or (isinstance(value, float) and value != value)  # pandas writes NaN for none
+    if is_missing or isinstance(value, str):
+        return None if is_missing else value
+    raise DataError(f"{where}: {str(value)[:60]!r} is no text", hint="it is put to the model word for word")
+
+
+def _type_id(values: Mapping[str, Any], where: str) -> int | float:
+    """The number that selects the rule. Any number may stand there; the rules know what to do."""
+    name = next((name for name in _TYPES if values.get(name) not in (None, "")), None)
+    if name is None:
+        raise DataError(
+            f"{where}: no question type in {' or '.join(_TYPES)}", hint="it selects the scoring rule"
+        )
+    value = values[name]
+    try:
+        number = (
+            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+        )
+        if number is not None:
+            return int(number) if number.is_integer() else number
+    except (ValueError, OverflowError):
+        pass
+    raise DataError(
+        f"{where}, {name}: {repr(value)[:60]} is no question type", hint="types are numbers, such as 72"
+    )
+
+
+def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:
+    """Options by letter, and as they are printed: one per line."""
+    if isinstance(value, str):
+        listed = read_literal(value)
+        value = listed if listed is not None else [value] if value.strip() else None
+    if not value:
+        return {}, ""
+    if isinstance(value, dict):
+        choices = choices_from_dict(value, as_text)
+        return choices, "\n".join(f"{letter}) {text}" for letter, text in choices.items())
+    if isinstance(value, list) and len(value) <= len(LETTERS):
+        texts = [None if item is None else str(item) for item in value]
+        return choices_from_list(texts), "\n".join(text for text in texts if text is not None)
+    raise DataError(
+        f"{where}, options: {str(value)[:60]!r} is no list of options", hint="a list or an object"
+    )
+
+
+def _first_text(value: Any) -> str:
+    if isinstance(value, str) and isinstance(listed := read_literal(value), list):
+        value = listed
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return "" if isinstance(value, Blob | ImageRef) else as_text(value)
+
+
+def _broken_lines(text: str) -> str:
+    """The two characters that stand for a line break in some rows become one."""
+    return text.replace("\\n", "\n")
+
+
+# -- InfoChartQA's file of replies, ``model_response.json``: an object by question id, or a list of entries.
+#
+# An entry holds `question_id`, `answer`, `response` and the type as `qtype` (or `qid`; or none, which is 1).
+# As in the authors' code a list is keyed by `question_id`: a repeated one keeps its
+# first place and its last content.
+
+NO_RESPONSE = "Error!"  # what the authors' client writes after its last attempt
+DEFAULT_TYPE = 1
+
+Entry = dict[str, Any]
+
+
+def read_entries(path: str | Path) -> list[Entry]:
+    """Every entry in the order in which it counts. `DataError` names the first that is malformed."""
+    file = Path(path)
+    kept: dict[Any, Entry] = {}
+    for number, (key, text) in enumerate(row_texts(file, may_be_empty=True), start=1):
+        where = f"{file.name}: entry {number}" + ("" if key is None else f" ({key!r})")
+        entry = _decoded(text, where)
+        name = entry["question_id"] if key is None else key
+        if isinstance(name, list | dict):
+            raise DataError(f"{where}: the question_id {name!r} is no id", hint="write a text or a number")
+        kept[name] = entry
+    return list(kept.values())
+
+
+def is_left_out(entry: Mapping[str, Any]) -> str:
+    """Why the authors' code leaves an entry out of every total; empty if it does not.
+
+    >>> is_left_out({"response": "Error!"}), is_left_out({}), is_left_out({"response": "error!"})
+    ('the call failed (Error!)', 'no response', '')
+    """
+    if "response" not in entry:
+        return "no response"
+    return f"the call failed ({NO_RESPONSE})" if entry["response"] == NO_RESPONSE else ""
+
+
+def type_of_entry(entry: Mapping[str, Any]) -> Any:
+    """The type of the question, as it stands there.
+
+    >>> type_of_entry({"qid": 300}), type_of_entry({"qtype": "72", "qid": 300}), type_of_entry({})
+    (300, '72', 1)
+    """
+    return entry.get("qtype", entry.get("qid", DEFAULT_TYPE))
+
+
+def read_model_response(path: Path) -> Replies:
+    """The replies of a file, with the questions as far as it holds them."""
+    by_id: dict[str, Reply] = {}
+    skipped: dict[str, str] = {}
+    samples: dict[str, Sample] = {}
+    for number, entry in enumerate(read_entries(path), start=1):
+        name = str(entry["question_id"])
+        if name in samples:
+            raise DataError(
+                f"{path.name}: the question_id {name!r} is that of entries {samples[name].row} and {number}",
+                hint="give every question its own id",
+            )
+        samples[name] = _sample_replies(name, entry, number)
+        if reason := is_left_out(entry):
+            skipped[name] = reason
+            continue
+        said = entry["response"]
+        # What is no text is scored as the text Python makes of it; evidence keeps that a null was none.
+        text, evidence = (said, {}) if isinstance(said, str) else (str(said), {"response": said})
+        by_id[name] = Reply(text=text, evidence=evidence)
+    if not by_id:
+        raise DataError(f"{path.name}: there is no reply in it", hint="entries need a 'response'")
+    source = HeldSource("infochartqa", str(path), tuple(samples.values()))  # those without a reply included
+    return Replies(by_id=by_id, source=source, skipped=skipped)
+
+
+def _decoded(text: bytes, where: str) -> Entry:
+    with json_errors(where):
+        entry = json.loads(text)
+    if not isinstance(entry, dict):
+        raise DataError(f"{where}: {str(entry)[:60]!r} is no entry", hint="an entry is an object")
+    needed = ["question_id"] if is_left_out(entry) else ["question_id", "answer"]
+    for name in needed:
+        if name not in entry:
+            found = ", ".join(entry) or "nothing"
+            raise DataError(
+                f"{where}: no {name!r} (found: {found[:200]})", hint="is this a model_response.json?"
+            )
+    return entry
+
+
+def _sample_replies(name: str, entry: Entry, number: int) -> Sample:
+    known = ("question_id", "answer", "response", "question", "qtype", "qid")
+    rest = {
+        key: value
+        for key, value in entry.items()
+        if key not in known and isinstance(value, str | int | float)
+    }
+    qtype = type_of_entry(entry)
+    answer = entry.get("answer")
+    return Sample(
+        id=name,
+        question=str(entry.get("question", "")),
+        golds=(answer if isinstance(answer, str) else str(answer),),
+        meta={**rest, "question_id": entry["question_id"], "question_type_id": qtype, "qtype": qtype},
+        row=number,
+    )

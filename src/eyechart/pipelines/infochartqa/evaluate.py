@@ -1,0 +1,154 @@
+"""InfoChartQA's own functions: `evaluate` on a response file, `build_question` on a row.
+
+from eyechart.pipelines.infochartqa.evaluate import evaluate
+results, report = evaluate("model_response.json", "out/results.json", "out/report.json")
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from eyechart.errors import DataError, UsageError
+from eyechart.pipelines.infochartqa.benchmark import head_text, seed_text
+from eyechart.pipelines.infochartqa.data import Entry, is_left_out, read_entries
+from eyechart.pipelines.infochartqa.report import (
+    Record,
+    make_report,
+    score_entries,
+    write_report,
+    write_results,
+)
+from eyechart.pipelines.infochartqa.score import is_known, verdict_on
+from eyechart.terminal import print_text
+
+
+def evaluate(
+    input_file: str | Path, output_file: str | Path, stats_file: str | Path | None = None
+) -> tuple[list[Record], Record]:
+    """Score a response file; write the results, and the statistics where asked; print the accuracy.
+
+    The verdicts are the official ones. Where the authors' code would stop with an exception, the entry is
+    wrong and the evaluation goes on.
+    """
+    if not output_file:
+        raise UsageError("evaluate: output_file names the file that the results go to")
+    if stats_file and Path(stats_file).absolute() == Path(output_file).absolute():
+        raise UsageError(f"evaluate: results and statistics cannot both go to {output_file}")
+    entries = _entries(input_file)
+    records = list(score_entries(entries))
+    report = make_report(records)
+    for remark in (*_remarks(records), *_oddities(entries, records)):
+        print_text(remark)
+    _make_folder(output_file)
+    write_results(records, output_file)
+    if stats_file:
+        _make_folder(stats_file)
+        write_report(report, stats_file)
+    print_text(f"accuracy: {report['overall_accuracy']} % of {_counted(len(records), 'question')}")
+    return records, report
+
+
+def _entries(file: str | Path) -> list[Entry]:
+    try:
+        return read_entries(file)
+    except DataError as err:
+        err.hint = err.hint.partition("; for one object per line use --format")[0]  # no flags here
+        raise
+
+
+def _remarks(records: Iterable[Record]) -> list[str]:
+    """One line for each type that no rule knows. A number written as a text is none either, as there.
+
+    >>> _remarks([{"qtype": "202"}, {"qtype": 72}, {"qtype": 31}, {"qtype": "202"}])[0]
+    "type '202' is unknown, 2 of the entries: scored as an exact value; write it as a number (202)"
+    """
+    unknown = [record["qtype"] for record in records if not is_known(record["qtype"])]
+    counted = Counter(map(repr, unknown))
+    remarks = []
+    for shown, qtype in {repr(qtype): qtype for qtype in unknown}.items():
+        is_number = (
+            isinstance(qtype, str) and qtype.isascii() and qtype.isdigit() and is_known(int(qtype[:9]))
+        )
+        advice = f"; write it as a number ({qtype})" if is_number else ""
+        where = f"{counted[shown]} of the entries"
+        remarks.append(f"type {shown[:40]} is unknown, {where}: scored as an exact value{advice}")
+    return remarks
+
+
+def _oddities(entries: Sequence[Entry], records: Iterable[Record]) -> list[str]:
+    """What is in no total, and where the authors' code gives no figure at all: both move the accuracy."""
+    silent = [entry["question_id"] for entry in entries if is_left_out(entry)]
+    stopped = [
+        record["question_id"]
+        for record in records
+        if verdict_on(record["answer"], record["response"], record["qtype"]).oddity == "aborts"
+    ]
+    remarks = []
+    if silent:
+        remarks.append(
+            f"in no total: {_counted(len(silent), 'entry', 'entries')} without a reply, e.g. {silent[0]}"
+        )
+    if stopped:
+        at = f"{_counted(len(stopped), 'entry', 'entries')}, e.g. {stopped[0]}"
+        remarks.append(f"the authors' checker stops with an exception at {at}: wrong here")
+    return remarks
+
+
+def _counted(n: int, one: str, several: str = "") -> str:
+    return f"{n} {one if n == 1 else several or one + 's'}"
+
+
+def _make_folder(file: str | Path) -> None:
+    try:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise UsageError(f"evaluate: cannot write {file}: {err.strerror or err}") from err
+
+
+def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "seed") -> str:
+    r"""Build the text that is asked for a row.
+
+    ``seed`` puts prompt, question, options and instructions on a line each, as the authors' instructions do;
+    ``head`` puts the instructions right behind the question, as their repository's code does.
+
+    >>> row = {"question": "Which?", "options": ["A) cat"], "instructions": "Letter only."}
+    >>> build_question(row), build_question({"question": "How many?", "instructions": "A number."})
+    ('Which?\nA) cat\nLetter only.', 'How many?\nA number.')
+    """
+    if not callable(getattr(row, "get", None)) or not isinstance(row.get("question"), str):
+        raise UsageError("build_question: the row has no question", hint="it needs a text under 'question'")
+    instructions = _text(row, "instructions")
+    if builder == "head":
+        return head_text(row["question"], instructions)
+    if builder != "seed":
+        raise UsageError(f"no builder named {builder!r}", hint="known: head, seed")
+    return seed_text(row["question"], instructions, _text(row, "prompt"), _options(row))
+
+
+def _text(row: Mapping[str, Any], name: str) -> str | None:
+    """A text that may be missing; what pandas writes for nothing is nothing."""
+    said = row.get(name)
+    if _is_missing(said) or isinstance(said, str):
+        return None if _is_missing(said) else said
+    raise UsageError(f"build_question: {name!r} is {type(said).__name__}, not a text")
+
+
+def _options(row: Mapping[str, Any]) -> list[str]:
+    """One line an option: of a list or an array, of letters with texts, or of a text that holds them all."""
+    said = row.get("options")
+    if _is_missing(said):
+        return []
+    if isinstance(said, str):
+        return [said] if said else []
+    if isinstance(said, Mapping):
+        return [f"{letter}) {text}" for letter, text in said.items() if not _is_missing(text)]
+    if isinstance(said, Iterable):
+        return [str(option) for option in said if not _is_missing(option)]
+    raise UsageError(f"build_question: 'options' is {type(said).__name__}", hint="it is a list of texts")
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)

@@ -1,0 +1,233 @@
+"""``eyechart insight``: InSight-o3's evaluation, with the arguments and the files of the authors' command."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from eyechart.console import load_dotenv, note, print_json, print_rich, remark, stdout_kept_for
+from eyechart.registry import Execute, command
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from eyechart.pipelines.insight_o3.evaluate import Arguments, Evaluation
+    from eyechart.run.record import Run
+
+
+DESCRIPTION = """\
+Ask a served model about the pictures of an annotation file, judge its answers, and write the result
+files of InSight-o3 into OUTPUT_DIR/EVAL_NAME. The same command again asks only for what is missing
+or has failed; with more trials, for those. Addresses and keys default to OPENAI_BASE_URL and
+OPENAI_API_KEY; no key is written anywhere.
+"""
+
+EXAMPLES = """\
+  eyechart insight --eval_name my-model/vstar --ann_file vstar_bench.jsonl --img_dir vstar_bench \\
+    --model my-model --api_base_url http://localhost:8000/v1 --judge_api_key KEY --num_trials 3
+"""
+
+
+@command(
+    "insight",
+    "InSight-o3's evaluation, with its arguments and files",
+    description=DESCRIPTION,
+    examples=EXAMPLES,
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
+    _add_questions(parser)
+    _add_model(parser)
+    _add_judge(parser)
+    group = parser.add_argument_group("the run")
+    group.add_argument("--output_dir", metavar="DIR", help="default: ./outputs/eval")
+    group.add_argument("--num_trials", type=int, metavar="K", help="ask each question K times (default: 1)")
+    group.add_argument(
+        "--separate_trial_requests",
+        action="store_true",
+        default=None,
+        help="one request a trial, for endpoints that give one answer only",
+    )
+    group.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 128)")
+    group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
+    return execute
+
+
+def _add_questions(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the questions")
+    group.add_argument("--eval_name", required=True, metavar="NAME", help="the folder below OUTPUT_DIR")
+    group.add_argument("--ann_file", required=True, metavar="FILE", help="the questions, as JSON Lines")
+    group.add_argument(
+        "--img_dir", required=True, metavar="DIR", help="where the paths of pictures start from"
+    )
+    group.add_argument(
+        "--img_max_pixels",
+        type=int,
+        metavar="N",
+        help="shrink larger pictures (default: 12250000; 0: never)",
+    )
+    group.add_argument(
+        "--sys_prompt",
+        choices=["model_default", "think"],
+        help="think: a system message asks for <think> and <answer> tags (default: model_default, none)",
+    )
+    group.add_argument(
+        "--image_url_extra_settings",
+        type=_object,
+        metavar="JSON",
+        help='what is sent beside a picture (default: {"detail": "high"})',
+    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the model")
+    group.add_argument(
+        "--model", required=True, metavar="NAME", help="as it is served; or python:file.py:Class"
+    )
+    group.add_argument("--api_base_url", metavar="URL", help="default: OPENAI_BASE_URL")
+    group.add_argument("--api_key", metavar="KEY", help="default: OPENAI_API_KEY")
+    group.add_argument(
+        "--chat_completion_kwargs",
+        type=_object,
+        metavar="JSON",
+        help='further fields of a request (default: {"max_completion_tokens": 16384})',
+    )
+    group.add_argument(
+        "--client_timeout", type=float, metavar="S", help="seconds for one request (default: 600)"
+    )
+
+
+def _add_judge(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the judge")
+    group.add_argument(
+        "--judge_model",
+        metavar="NAME",
+        help="default: gpt-5-nano; none: by eyechart's own rules, without a judge",
+    )
+    group.add_argument("--judge_api_base_url", metavar="URL", help="default: OPENAI_BASE_URL")
+    group.add_argument("--judge_api_key", metavar="KEY", help="default: OPENAI_API_KEY")
+    group.add_argument(
+        "--max_answer_length",
+        type=int,
+        metavar="N",
+        help="characters of an answer that it is shown, the last ones (default: 1000)",
+    )
+    group.add_argument(
+        "--judge_prompts", metavar="FILE", help="its wording, as JSON or YAML: mcqa, openqa, judge"
+    )
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Evaluate, and tell what came of it."""
+    from eyechart.pipelines.insight_o3.evaluate import Arguments, evaluate
+
+    load_dotenv()
+    said = {
+        name: value
+        for name in Arguments.__dataclass_fields__
+        if (value := getattr(args, name, None)) is not None
+    }
+    arguments = Arguments(**said)
+    for name, why in arguments.unused.items():
+        note(f"--{name} has no effect: {why}")
+    with stdout_kept_for(is_json=args.json):
+        done = evaluate(arguments, progress=not args.quiet)
+    _tell(arguments, done, as_json=args.json)
+    return done.exit_code
+
+
+def _tell(arguments: Arguments, done: Evaluation, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_summary(done))
+    elif done.summary is not None:
+        print_rich(f"{arguments.eval_name}  {done.cell}", _table(done.summary))
+    for rate in done.warnings:
+        note(f"warning: {_percent(done.summary, rate)} is below 100: what is missing counts as wrong")
+    if done.warnings and done.run is not None and (n_open := _without_answer(done.run)):
+        note(f"{n_open} row{'s' * (n_open != 1)} of {arguments.ann_file} without an answer: never right")
+    if done.run is None:
+        note("every trial was done already, by another program; nothing was asked")
+    else:
+        if done.run.manifest.get("judge") is None:
+            note("no judge: scored by eyechart's own rules, not to be compared with figures of a judge")
+        if n_cached := done.run.summary.requests.get("cached"):
+            what = "1 reply was" if n_cached == 1 else f"{n_cached:,} replies were"
+            note(f"{what} found in the cache of earlier runs; EYECHART_CACHE_SIZE=0 asks anew")
+        _remark(done.run, as_json=as_json)
+    if done.files and not as_json:
+        note(f"result files: {done.folder}")
+
+
+def _without_answer(run: Run) -> int:
+    return sum(not result.sample.golds for result in run.samples())
+
+
+def _remark(run: Run, *, as_json: bool) -> None:
+    """What is said of any run, with the names that flags have here."""
+    from eyechart.pipelines.insight_o3.evaluate import renamed
+
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        remark(run, as_json=as_json)
+    if text := said.getvalue().removesuffix("\n"):
+        note(renamed(text))
+
+
+def _summary(done: Evaluation) -> dict[str, Any]:
+    ours = done.run.summary.to_json() if done.run else {}
+    return {
+        **ours,
+        "eval_dir": str(done.folder),
+        "accuracy": done.cell,
+        "summary_metrics": done.summary,
+        "warnings": done.warnings,
+    }
+
+
+def _table(summary: Mapping[str, Any]) -> Table:
+    """A line a group: the three rates, in percent, with their spread over the trials."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from eyechart.terminal import one_line
+
+    rates = ("accuracy", "success_rate", "completion_rate")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", *(rate.replace("_", " ") for rate in rates)):
+        table.add_column(heading, justify="right" if heading else "left")
+    table.add_row("overall", *(_spread(summary[f"overall_{rate}"]) for rate in rates))
+    for group in summary["category_accuracy"]:
+        cells = (_spread(summary[f"category_{rate}"][group]) for rate in rates)
+        table.add_row(Text(f"  {one_line(group)}"), *cells)
+    return table
+
+
+def _percent(summary: Mapping[str, Any] | None, rate: str) -> str:
+    name = rate.lower().replace(" ", "_")
+    return f"{rate.lower()} {_spread((summary or {})[name])}"
+
+
+def _spread(value: Mapping[str, float]) -> str:
+    """Mean and deviation in percent.
+
+    >>> _spread({"mean": 0.5556, "std": 0.1111})
+    '55.6±11.1'
+    """
+    return f"{round(value['mean'] * 100, 1)}±{round(value['std'] * 100, 1)}"
+
+
+def _object(text: str) -> dict[str, Any]:
+    """A JSON object in an argument. Refused without being shown, since keys may stand in it."""
+    import json
+
+    like = "write it like '{\"name\": 1}'"
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as err:
+        raise argparse.ArgumentTypeError(f"it is no JSON: {err}; {like}") from err
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f"it is no JSON object; {like}")
+    return found

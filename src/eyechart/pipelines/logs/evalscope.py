@@ -1,0 +1,305 @@
+"""EvalScope's own files: predictions, reviews, and the report that both belong to.
+
+==================================================  =====================================================
+``predictions/<model>/<dataset>_<subset>.jsonl``    what the model said; the questions as they were sent
+``reviews/<model>/<dataset>_<subset>.jsonl``        the same with accepted answers and scores
+``reports/<model>/<dataset>.json``                  the numbers; see `evalscope_report`
+==================================================  =====================================================
+
+A line has no name but its number in the subset, counted from 0 (`index`). Lines are added as replies come in,
+in any order; a second start adds to the same file, so that of lines of one number the last counts. Repeats of
+a question are lines of their own, numbered on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.data.json_file import read_bytes
+from eyechart.data.json_rows import JsonLinesReader
+from eyechart.data.rows import place
+from eyechart.errors import DataError
+from eyechart.exchange import TRIAL
+from eyechart.pipelines.logs.reading import (
+    MAX_TRIALS,
+    Number,
+    convert_entry,
+    decode_entry,
+    read_golds,
+    read_image_refs,
+    read_meta,
+    read_own_reply,
+    read_own_sample,
+    read_question,
+    read_reply,
+    read_text,
+    read_thinking,
+    refuse_duplicates,
+)
+from eyechart.registry import log_format
+from eyechart.types import FileSigns, LogEntry, LogReader, Reply, ReplyLog, Sample
+
+PREDICTION_KEYS = frozenset({"index", "model_output"})
+REVIEW_KEYS = frozenset({"index", "sample_score"})
+
+
+class _Prediction(msgspec.Struct, frozen=True, kw_only=True):
+    index: Number
+    model: str = ""
+    model_output: Any = None
+    messages: Any = None
+    metadata: Any = None
+
+
+class _Score(msgspec.Struct, frozen=True, kw_only=True):
+    prediction: str | None = None
+    status: str = "success"
+    explanation: str | None = None
+
+
+class _SampleScore(msgspec.Struct, frozen=True, kw_only=True):
+    score: _Score
+    group_id: Number | str | None = None
+    generation_index: int | None = None
+    sample_metadata: Any = None
+
+
+class _Review(msgspec.Struct, frozen=True, kw_only=True):
+    index: Number
+    target: Any = None
+    messages: Any = None
+    sample_score: _SampleScore
+
+
+def read_predictions(path: Path, _with_questions: bool = True) -> ReplyLog:
+    """A file of predictions. It brings no accepted answers along.
+
+    Which lines are repeats of one question only the reviews know, which usually lie beside it.
+    """
+    entries, model = _predictions(path)
+    repeats = _repeats_beside(path)
+    return _log(path, model, {index: _at(entry, repeats.get(index)) for index, entry in entries.items()})
+
+
+def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
+    """Entries by their number, and the model."""
+    entries: dict[int, LogEntry] = {}
+    models = set()
+    for row in JsonLinesReader(path).rows(()):
+        where = place(path, row.number, row.line)
+        found = convert_entry(row.values, _Prediction, where)
+        models.add(found.model)
+        entries[found.index] = _prediction(found, f"{where} (index {found.index})")
+    return entries, models.pop() if len(models) == 1 else ""
+
+
+def _repeats_beside(path: Path) -> dict[int, tuple[int, int]]:
+    """Number of a line to question and repeat, where the reviews of these predictions tell of repeats."""
+    reviews = path.parents[2] / "reviews" / path.parent.name / path.name if len(path.parents) > 2 else path
+    if path.parent.parent.name != "predictions" or not reviews.is_file():
+        return {}
+    found: dict[int, tuple[int, int]] = {}
+    with contextlib.suppress(DataError):  # they are not what was asked for
+        for row in JsonLinesReader(reviews).rows(()):
+            review = convert_entry(row.values, _Review, reviews.name)
+            found[review.index] = _repeat(review)
+    return found if any(trial for _, trial in found.values()) else {}
+
+
+def _at(entry: LogEntry, place: tuple[int, int] | None) -> LogEntry:
+    if place is None or entry.position is None:
+        return entry
+    number, trial = place
+    return replace(entry, id=str(number), position=number, trial=trial)
+
+
+def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
+    """A file of reviews: questions, answers and replies. It does not name the model; its folder does."""
+    entries: dict[int, LogEntry] = {}
+    for row in JsonLinesReader(path).rows(()):
+        where = place(path, row.number, row.line)
+        found = convert_entry(row.values, _Review, where)
+        entries[found.index] = _review(found, f"{where} (index {found.index})")
+    is_in_place = path.parent.parent.name == "reviews"
+    beside = path.parents[2] / "predictions" / path.parent.name / path.name if is_in_place else None
+    if beside is not None and beside.is_file():
+        entries = _with_facts(entries, _predictions(beside)[0])
+    return _log(path, path.parent.name if is_in_place else "", entries)
+
+
+def _with_facts(entries: dict[int, LogEntry], predictions: dict[int, LogEntry]) -> dict[int, LogEntry]:
+    """The same replies as the predictions have them, which know tokens and why a reply ended."""
+    found = {}
+    for index, entry in entries.items():
+        reply = predictions[index].reply if index in predictions else None
+        is_same = reply is not None and entry.reply is not None and reply.text == entry.reply.text
+        found[index] = replace(entry, reply=reply) if is_same else entry
+    return found
+
+
+def _log(path: Path, model: str, entries: dict[int, LogEntry]) -> ReplyLog:
+    in_order = [entries[index] for index in sorted(entries)]
+    refuse_duplicates(in_order, path)
+    return ReplyLog(tool="EvalScope", task=path.stem, model=model, entries=in_order)
+
+
+def _prediction(found: _Prediction, where: str) -> LogEntry:
+    reply = read_reply(found.model_output)
+    if reply is not None:
+        reply = read_own_reply(found.model_output.get("metadata"), reply.text, where) or reply
+    error = found.model_output.get("error") if isinstance(found.model_output, Mapping) else None
+    own = read_own_sample(found.metadata, where)
+    return LogEntry(
+        id=own.id if own else str(found.index),
+        where=where,
+        trial=_trial(found.metadata) if own else 0,
+        reply=None if error else reply,
+        failure=str(error)[:2000] if error else "" if reply else "the file holds no output of the model",
+        position=None if own else found.index,
+        asked=read_question(found.messages),
+        sample=own,
+    )
+
+
+def _review(found: _Review, where: str) -> LogEntry:
+    score = found.sample_score.score
+    metadata = found.sample_score.sample_metadata
+    own = read_own_sample(metadata, where)
+    reply = _said(found, score)
+    asked = read_question(found.messages)
+    number, trial = _repeat(found)
+    name = own.id if own else str(number)
+    sample = Sample(
+        id=name,
+        question=asked,
+        images=read_image_refs(found.messages),
+        golds=read_golds(found.target),
+        meta=read_meta(metadata),
+    )
+    return LogEntry(
+        id=name,
+        where=where,
+        trial=_trial(metadata) if own else trial,
+        reply=reply,
+        failure="" if reply else score.explanation or "the file holds no reply",
+        position=None if own else number,
+        asked=asked,
+        sample=own or sample,
+    )
+
+
+def _said(found: _Review, score: _Score) -> Reply | None:
+    """The model's last words; where they are not among the messages, what was scored."""
+    messages = found.messages if isinstance(found.messages, list) else []
+    last = messages[-1] if messages and isinstance(messages[-1], Mapping) else {}
+    if last.get("role") == "assistant":
+        content = last.get("content")
+        return Reply(text=read_text(content), thinking=read_thinking(content))
+    return Reply(text=score.prediction) if score.prediction else None
+
+
+def _repeat(found: _Review) -> tuple[int, int]:
+    """The number of the question and which answer to it this is."""
+    group, repeat = found.sample_score.group_id, found.sample_score.generation_index
+    if isinstance(group, int) and repeat is not None and 0 <= repeat < MAX_TRIALS:
+        return group, repeat
+    return found.index, 0
+
+
+def _trial(metadata: Any) -> int:
+    trial = metadata.get(TRIAL) if isinstance(metadata, Mapping) else None
+    return trial if type(trial) is int and 0 <= trial < MAX_TRIALS else 0
+
+
+# -- EvalScope's report on one data set. It holds no replies, and leads to those it was made of.
+
+REPORT_KEYS = frozenset({"name", "dataset_name", "model_name", "metrics"})
+
+
+class _Report(msgspec.Struct, frozen=True, kw_only=True):
+    dataset_name: str
+    model_name: str
+    metrics: list[Any]
+    execution_summary: Any = None
+
+
+@log_format("evalscope")
+def find_reader(signs: FileSigns) -> LogReader | None:
+    """Tell a report and a line of reviews or predictions by their keys."""
+    if signs.shape != "object" or not signs.is_complete:
+        return None
+    if signs.names >= REVIEW_KEYS:
+        return read_reviews
+    if signs.names >= PREDICTION_KEYS:
+        return read_predictions
+    return read_report if signs.names >= REPORT_KEYS else None
+
+
+def read_report(path: Path, with_questions: bool = True) -> ReplyLog:
+    """The replies that a report was made of, beside it: its reviews where the questions are wanted too."""
+    report = decode_entry(read_bytes(path), _Report, path.name)
+    kind, read = ("reviews", read_reviews) if with_questions else ("predictions", read_predictions)
+    root, model = path.parent.parent.parent, path.parent.name
+    subsets = _subsets(report)
+    files = {name: root / kind / model / f"{path.stem}_{name}.jsonl" for name in subsets}
+    there = {name: file for name, file in files.items() if file.is_file()}
+    if not there:
+        raise DataError(
+            f"{path.name}: a report holds no replies, and none lie where it was written "
+            f"({kind}/{model}/{path.stem}_*.jsonl)",
+            hint=f"give a file of {kind} itself",
+        )
+    if lost := [name for name, is_certain in subsets.items() if is_certain and name not in there]:
+        raise DataError(
+            f"{path.name}: the replies of {', '.join(lost[:3])} do not lie beside it "
+            f"({files[lost[0]].relative_to(root).as_posix()} is missing)",
+            hint=f"put them back, or give a file of {kind} itself",
+        )
+    entries = [
+        entry if len(there) == 1 else _in_subset(entry, name)
+        for name, file in there.items()
+        for entry in read(file).entries
+    ]
+    refuse_duplicates(entries, path)
+    return ReplyLog(tool="EvalScope", task=report.dataset_name, model=report.model_name, entries=entries)
+
+
+def _in_subset(entry: LogEntry, subset: str) -> LogEntry:
+    """Numbers begin anew in every subset; a question that has a name of its own keeps it."""
+    if entry.position is None:
+        return entry
+    name = f"{subset}/{entry.id}"
+    sample = replace(entry.sample, id=name) if entry.sample else None
+    return replace(entry, id=name, position=None, sample=sample)
+
+
+def _subsets(report: _Report) -> dict[str, bool]:
+    """The names of a report's subsets, in order, and whether each must have replies of its own.
+
+    One that could lead to another folder is left out. A mean over several subsets has no replies; old
+    reports do not tell it apart. A subset of which nothing could be scored stands in the summary of the
+    execution alone.
+    """
+    found: dict[str, bool] = {}
+    for metric in report.metrics:
+        for category in _list(metric, "categories"):
+            for subset in _list(category, "subsets"):
+                name = subset.get("name") if isinstance(subset, Mapping) else None
+                if isinstance(name, str) and not subset.get("is_aggregate"):
+                    found[name] = "is_aggregate" in subset
+    summary = report.execution_summary
+    asked = summary.get("subsets") if isinstance(summary, Mapping) else None
+    if isinstance(asked, Mapping):
+        found.update(dict.fromkeys((name for name in asked if isinstance(name, str)), True))
+    return {name: certain for name, certain in found.items() if not any(mark in name for mark in "/\\\0")}
+
+
+def _list(value: Any, key: str) -> list[Any]:
+    items = value.get(key) if isinstance(value, Mapping) else None
+    return items if isinstance(items, list) else []

@@ -1,0 +1,418 @@
+"""Inspect's logs: one JSON object with a list of samples (.json), or an archive of JSON files (.eval).
+
+Samples are read one at a time. A long text or a picture may stand elsewhere in its sample, under a name
+that begins ``attachment://``; texts are put back in their place. An epoch is a trial, counted from 1 there.
+A sample with an error has no reply, whatever it holds besides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from eyechart.data.choices import LETTERS, choices_from_list
+from eyechart.data.encoding import BOM
+from eyechart.data.json_window import Window
+from eyechart.errors import DataError
+from eyechart.exchange import MARK
+from eyechart.pipelines.logs.reading import (
+    MAX_TRIALS,
+    Archive,
+    Number,
+    decode_entry,
+    read_golds,
+    read_image_refs,
+    read_meta,
+    read_own_reply,
+    read_own_sample,
+    read_question,
+    read_reply,
+    refuse_duplicates,
+    report_field_errors,
+)
+from eyechart.pipelines.logs.writing import (
+    compute_run_id,
+    copy_meta,
+    encode_json_line,
+    format_failure,
+    format_messages,
+    format_output,
+    format_reply_message,
+    format_sample,
+    format_usage,
+)
+from eyechart.registry import exporter, log_format
+from eyechart.report.credit import credit
+from eyechart.report.files import text_file
+from eyechart.report.headline import Numbers, numbers_of, trials_of
+from eyechart.store.folder import file_safe
+from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample, Usage
+
+# What attached texts may become in their places, in characters: a text may stand in several of them.
+_MAX_PLACED = 64 * 1024**2
+_ALWAYS_PLACED = 64 * 1024
+_TIMES_PLACED = 16
+
+_ATTACHED = re.compile(r"attachment://([0-9a-zA-Z]+)")
+_FIRST_KEYS = frozenset({"version", "status", "eval"})
+_HEADERS = ("header.json", "_journal/start.json")
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    task: str
+    model: str
+
+
+class _Sample(msgspec.Struct, frozen=True, kw_only=True):
+    id: str | Number
+    epoch: Number = 1
+    input: Any = None
+    choices: list[str] | None = None
+    target: Any = None
+    output: Any = None
+    metadata: Any = None
+    error: Any = None
+    attachments: dict[str, Any] | None = None
+
+
+class _Header(msgspec.Struct, frozen=True):
+    eval: _Spec
+
+
+@log_format("inspect")
+def find_reader(signs: FileSigns) -> LogReader | None:
+    """Tell an archive by its header file, and JSON by its first keys, which stand before the samples."""
+    if signs.shape == "archive":
+        return read_archive if not signs.names.isdisjoint(_HEADERS) else None
+    return read_json_log if signs.shape == "object" and signs.names >= _FIRST_KEYS else None
+
+
+def read_json_log(path: Path, _with_questions: bool = True) -> ReplyLog:
+    """A log in one JSON file."""
+    spec: _Spec | None = None
+    entries: list[LogEntry] = []
+    with path.open("rb") as file:
+        file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
+        window = Window(file, path)
+        for key, _, opening in window.openings(skip=False):
+            if key == "samples" and opening == b"[":
+                texts = (text for _, _, text in window.items())
+                entries = [_entry(text, _where(path, n)) for n, text in enumerate(texts, start=1)]
+                continue
+            _, text = window.value()
+            if key == "eval":
+                spec = decode_entry(text, _Spec, f"{path.name}: eval")
+    return _log(path, spec, entries)
+
+
+def read_archive(path: Path, _with_questions: bool = True) -> ReplyLog:
+    """A log in an archive."""
+    with Archive(path) as archive:
+        header = next(name for name in _HEADERS if name in archive.names)
+        spec = decode_entry(archive.read(header), _Header, f"{path.name}: {header}").eval
+        samples = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
+        entries = [_entry(archive.read(name), f"{path.name}: {name}") for name in samples]
+    return _log(path, spec, entries)
+
+
+def _log(path: Path, spec: _Spec | None, entries: list[LogEntry]) -> ReplyLog:
+    if spec is None:
+        raise DataError(f"{path.name}: the log does not say what was evaluated", hint="it has no 'eval'")
+    refuse_duplicates(entries, path)
+    return ReplyLog(tool="Inspect", task=spec.task, model=spec.model, entries=entries)
+
+
+def _where(path: Path, number: int) -> str:
+    return f"{path.name}: sample {number}"
+
+
+def _entry(text: bytes, where: str) -> LogEntry:
+    found = decode_entry(text, _Sample, where)
+    name = f"{where} (id {found.id!r}, epoch {found.epoch})"
+    if not 1 <= found.epoch <= MAX_TRIALS:
+        raise DataError(f"{name}: field epoch: it is counted from 1, to {MAX_TRIALS} at most")
+    attached = _Attached(found.attachments or {}, name)
+    with report_field_errors(name):
+        asked, output = attached.placed_in(found.input), attached.placed_in(found.output)
+    own = read_own_sample(found.metadata, name)
+    reply = _reply(output, name)
+    # In our own logs an error beside a reply is that of the scorer, and the reply can be scored again.
+    failure = "" if own and reply else _failure(found.error)
+    return LogEntry(
+        id=str(found.id),
+        where=name,
+        trial=found.epoch - 1,
+        reply=None if failure else reply,
+        failure=failure or ("" if reply else "the log holds no output of the model"),
+        asked=read_question(asked),
+        sample=own or _sample(found, asked, name),
+    )
+
+
+def _reply(output: Any, where: str) -> Reply | None:
+    reply = read_reply(output)
+    return read_own_reply(output.get("metadata"), reply.text, where) or reply if reply else None
+
+
+def _failure(error: Any) -> str:
+    if not error:
+        return ""
+    message = error.get("message") if isinstance(error, Mapping) else error
+    return str(message)[:2000] or "an error without words"
+
+
+def _sample(found: _Sample, asked: Any, where: str) -> Sample:
+    texts = found.choices or []
+    if len(texts) > len(LETTERS):
+        raise DataError(f"{where}: {len(texts)} choices", hint=f"at most {len(LETTERS)} can be lettered")
+    return Sample(
+        id=str(found.id),
+        question=read_question(asked),
+        images=read_image_refs(asked),
+        golds=_golds(found.target, len(texts)),
+        choices=choices_from_list(texts),
+        meta=read_meta(found.metadata),
+    )
+
+
+def _golds(target: Any, n_choices: int) -> tuple[str, ...]:
+    """Accepted answers. Letters of a question with choices are no alternatives: all of them must be chosen.
+
+    >>> _golds(["A", "C"], 3), _golds(["4", "four"], 0), _golds("B", 3)
+    (('AC',), ('4', 'four'), ('B',))
+    """
+    golds = read_golds(target)
+    letters = LETTERS[:n_choices]
+    is_all = len(golds) > 1 and all(len(gold) == 1 and gold in letters for gold in golds)
+    return ("".join(golds),) if is_all else golds
+
+
+class _Attached:
+    """The texts that are attached to a sample, to be put in their places; pictures stay where they are.
+
+    One text can be named a million times, so what they become is counted.
+    """
+
+    def __init__(self, attachments: Mapping[str, Any], where: str) -> None:
+        self._texts = {
+            key: value
+            for key, value in attachments.items()
+            if isinstance(value, str) and not value.startswith("data:")
+        }
+        length = sum(map(len, self._texts.values()))
+        self._left = min(_MAX_PLACED, _ALWAYS_PLACED + _TIMES_PLACED * length)
+        self._where = where
+
+    def placed_in(self, value: Any) -> Any:
+        """The same value with the texts in it."""
+        if isinstance(value, str):
+            return _ATTACHED.sub(self._text, value) if "attachment://" in value else value
+        if isinstance(value, list):
+            return [self.placed_in(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.placed_in(item) for key, item in value.items()}
+        return value
+
+    def _text(self, found: re.Match[str]) -> str:
+        text = self._texts.get(found[1])
+        if text is None:
+            return found[0]
+        self._left -= len(text)
+        if self._left < 0:
+            raise DataError(
+                f"{self._where}: field attachments: the same texts are named too often to put them in place",
+                hint=f"{_TIMES_PLACED} times their length is read, and {_MAX_PLACED // 1024**2} million "
+                "characters at most",
+            )
+        return text
+
+
+# -- A run as a log of Inspect: one JSON file that its reader accepts and its viewer opens.
+#
+# ==================  =======================================================================================
+# epoch               the trial, counted from 1
+# score               ``C``, ``I`` or ``P`` where the value is 1, 0 or 0.5; ``N`` for a reply that could not
+#                     be read, was refused or cut off, which counts 0; any other value as a number
+# error               the sample failed; it has no score, and neither has one without a public answer
+# accuracy            the run's headline. The mean over samples and epochs gives it again, unless samples are
+#                     worth points or rotations of one question count as one
+# ==================  =======================================================================================
+#
+# Samples that were not asked yet are left out, and the log is marked as cancelled then. The file is written
+# sample by sample.
+
+_MARKS = {("correct", 1.0): "C", ("wrong", 0.0): "I", ("partial", 0.5): "P"}
+_NO_ANSWER = frozenset({"unparsed", "refused", "truncated"})
+
+
+@exporter("inspect")
+def write_inspect(export: Export) -> Sequence[Path]:
+    """Write the log; one of the same run from an earlier time goes."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    identity = compute_run_id(export.manifest)
+    task = file_safe(str(export.manifest.get("benchmark") or "eyechart"))
+    ending = f"_{task.replace('_', '-')}_{identity}.json"
+    path = export.folder / (now.isoformat().replace(":", "-") + ending)
+    numbers = numbers_of(export)
+    with text_file(path) as file:
+        _write_head(file, export, numbers, now, identity)
+        for number, result in enumerate(_asked(export)):
+            file.write(
+                (",\n" if number else "\n") + encode_json_line(_sample_inspect_log(result, export.manifest))
+            )
+        file.write("\n]}\n")
+    for old in export.folder.glob(f"*{ending}"):
+        if old != path:
+            old.unlink()
+    return [path]
+
+
+def _asked(export: Export) -> Iterator[Result]:
+    return (result for result in export.results() if result.outcome is not None)
+
+
+def _write_head(file: IO[str], export: Export, numbers: Numbers, now: datetime, identity: str) -> None:
+    """All but the samples. The ids of the samples, of which there may be many, are written one by one."""
+    manifest, is_whole = export.manifest, numbers.plain.overall.pending == 0
+    spec = _spec(manifest, now, identity)
+    dataset = encode_json_line(_dataset(manifest, numbers)).removesuffix("}")
+    file.write(f'{{"version": 2, "status": "{"success" if is_whole else "cancelled"}",\n')
+    file.write(f'"eval": {encode_json_line(spec).removesuffix("}")}, "dataset": {dataset}, "sample_ids": [')
+    for number, trials in enumerate(trials_of(export.results())):
+        file.write((", " if number else "") + encode_json_line(trials[0].sample.id))
+    file.write("]}},\n")
+    file.write(
+        f'"plan": {encode_json_line({"name": "plan", "steps": [{"solver": "generate", "params": {}}]})},\n'
+    )
+    file.write(f'"results": {encode_json_line(_results(manifest, numbers))},\n')
+    usage = _total_usage(numbers)
+    stats = {"started_at": "", "completed_at": now.isoformat(), "model_usage": {}}
+    if usage.total_tokens:
+        stats["model_usage"] = {_model(manifest): format_usage(usage)}
+    file.write(f'"stats": {encode_json_line(stats)},\n"samples": [')
+
+
+def _spec(manifest: Mapping[str, Any], now: datetime, identity: str) -> dict[str, Any]:
+    known = ("eyechart", "about", "scorer", "parity", "circular", "settings", "replies")
+    trials = int(manifest.get("trials") or 1)
+    return {
+        "eval_id": identity,
+        "run_id": identity,
+        "task_id": identity,
+        "created": now.isoformat(),
+        "task": str(manifest.get("benchmark") or "eyechart"),
+        "model": _model(manifest),
+        "config": {"epochs": trials, "epochs_reducer": ["mean"], "fail_on_error": False},
+        "packages": {"eyechart": str(manifest.get("eyechart", ""))},
+        "metadata": {name: manifest[name] for name in known if manifest.get(name)},
+        "scorers": [{"name": _scorer(manifest), "metrics": [{"name": "accuracy"}, {"name": "stderr"}]}],
+    }
+
+
+def _dataset(manifest: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+    return {
+        "name": str(manifest.get("benchmark", "")),
+        "location": str(manifest.get("origin", "")),
+        "samples": numbers.plain.n,
+        "shuffled": False,
+    }
+
+
+def _results(manifest: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+    counts = numbers.plain.overall
+    values = {"accuracy": numbers.score, "stderr": numbers.stderr}
+    if numbers.plain is not numbers.summary:
+        values["plain"] = numbers.plain.score
+    metrics = {
+        name: {"name": name, "value": value, "params": {}}
+        for name, value in values.items()
+        if value is not None
+    }
+    n_done = sum(counts.outcomes.values())
+    score = {
+        "name": _scorer(manifest),
+        "scorer": _scorer(manifest),
+        "reducer": "mean",
+        "scored_samples": numbers.n_scored,
+        "unscored_samples": numbers.summary.n - numbers.n_scored,
+        "params": {},
+        "metrics": metrics,
+    }
+    return {
+        "total_samples": n_done + counts.pending,
+        "completed_samples": n_done - counts.outcomes["failed"],
+        "scores": [score],
+    }
+
+
+def _sample_inspect_log(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    sample, reply = result.sample, result.reply
+    asked = format_messages(result)
+    golds = list(sample.golds)
+    record: dict[str, Any] = {
+        "id": sample.id,
+        "epoch": result.trial + 1,
+        "input": asked,
+        "target": golds[0] if len(golds) == 1 else golds or "",
+        "messages": [*asked, format_reply_message(reply)] if reply else asked,
+        "output": format_output(reply, _model(manifest)),
+        "metadata": {**copy_meta(sample), MARK: format_sample(sample)},
+        "model_usage": {},
+        "store": {},
+        "events": [],
+        "attachments": {},
+    }
+    if sample.choices:
+        record["choices"] = list(sample.choices.values())
+    if reply is not None:
+        record["output"]["completion"] = reply.text
+        record |= {"total_time": reply.latency_s, "working_time": reply.latency_s}
+        if reply.usage:
+            record["model_usage"] = {_model(manifest): format_usage(reply.usage)}
+    if result.failure is not None:
+        said = format_failure(result)
+        record["error"] = {"message": said, "traceback": said, "traceback_ansi": said}
+    elif (value := credit(result)) is not None:
+        record["scores"] = {_scorer(manifest): _score(result, value)}
+    return record
+
+
+def _score(result: Result, value: float) -> dict[str, Any]:
+    score = result.score
+    assert score is not None, "what has a credit has a score"
+    mark = "N" if score.outcome in _NO_ANSWER else _MARKS.get((score.outcome, value), value)
+    facts: dict[str, Any] = {"outcome": score.outcome, "route": score.route}
+    if result.sample.weight != 1:
+        facts["weight"] = result.sample.weight
+    if score.detail:
+        facts["detail"] = dict(score.detail)
+    wanted = ", ".join(result.sample.golds)
+    return {
+        "value": mark,
+        "answer": score.read,
+        "explanation": f"{score.outcome}: read {score.read or 'nothing'}, accepted {wanted} ({score.route})",
+        "metadata": facts,
+    }
+
+
+def _total_usage(numbers: Numbers) -> Usage:
+    tokens = numbers.plain.tokens
+    return Usage(
+        prompt_tokens=tokens.get("prompt", 0),
+        completion_tokens=tokens.get("completion", 0),
+        reasoning_tokens=tokens.get("reasoning", 0),
+        cached_tokens=tokens.get("cached", 0),
+    )
+
+
+def _model(manifest: Mapping[str, Any]) -> str:
+    return str(manifest.get("model") or "model")
+
+
+def _scorer(manifest: Mapping[str, Any]) -> str:
+    return str(manifest.get("scorer") or "score")

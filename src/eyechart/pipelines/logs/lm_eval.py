@@ -1,0 +1,340 @@
+"""The samples of lm-eval and lmms-eval (``samples_<task>_<date>.jsonl``): one answered document a line.
+
+`resps` holds, for every request made of a document, the answers to it; more than one means repeats, which
+are trials here. What a filter made of them (`filtered_resps`) is left alone: our scorers read the replies.
+lmms-eval leaves out `doc`, writes the prompt as `input`, and leaves out `resps` where no filter changed them;
+since 0.7 it writes a list of one as its only element, so that an answer may stand there as a bare text.
+A document that has an id of its own goes by it, any other by its number (`doc_id`, counted from 0). Where
+several filters were applied, the same replies stand there once for each of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.data.choices import LETTERS, choices_from_list
+from eyechart.data.columns import ALIASES
+from eyechart.data.encoding import BOM
+from eyechart.data.json_file import read_bytes
+from eyechart.data.json_rows import JsonLinesReader, JsonReader
+from eyechart.data.rows import place
+from eyechart.errors import DataError
+from eyechart.exchange import MARK, add_in_order
+from eyechart.pipelines.logs.reading import (
+    MAX_TRIALS,
+    Number,
+    convert_entry,
+    decode_entry,
+    read_golds,
+    read_meta,
+    read_own_reply,
+    read_own_sample,
+    refuse_duplicates,
+)
+from eyechart.pipelines.logs.writing import (
+    encode_json_line,
+    format_failure,
+    format_reply,
+    format_sample,
+    join_prompt,
+)
+from eyechart.registry import exporter, log_format
+from eyechart.report.credit import credit
+from eyechart.report.files import text_file
+from eyechart.report.headline import Numbers, numbers_of, trials_of
+from eyechart.store.folder import file_safe
+from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
+
+_KEYS = frozenset({"doc_id", "doc", "resps"})
+_RESULTS_KEYS = frozenset({"results", "configs", "versions"})
+_KEYS_OF_LMMS = frozenset({"doc_id", "target", "input", "filtered_resps"})
+
+_MAX_RESULTS_BYTES = 64 * 1024 * 1024
+_NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+?)(?:_\d{4}-?\d{2}-?\d{2}\w?\d{2}.*)?")
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    doc_id: Number | str
+    doc: dict[str, Any] = {}
+    resps: Any = None  # a text, a list of texts, or a list of such lists
+    filtered_resps: Any = None
+    target: Any = None
+    arguments: Any = None
+    input: Any = None
+    filter: str = ""
+    errors: list[str | None] = []  # ours: why an answer is missing, by trial
+    eyechart: list[dict[str, Any] | None] = []  # ours: what else is known of the replies
+
+
+class _Results(msgspec.Struct, frozen=True):
+    model_name: str = ""
+
+
+@log_format("lm-eval")
+def find_reader(signs: FileSigns) -> LogReader | None:
+    """Tell a file of samples by the keys of its first record."""
+    if signs.shape == "archive" or not signs.is_complete:
+        return None
+    if signs.names >= _RESULTS_KEYS:
+        raise DataError(
+            "these are lm-eval's results, which hold no replies",
+            hint="give the samples_*.jsonl beside it (--log_samples writes it)",
+        )
+    return read_samples if signs.names >= _KEYS or signs.names >= _KEYS_OF_LMMS else None
+
+
+def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
+    """A file of samples; earlier versions wrote them as one list."""
+    with path.open("rb") as file:
+        is_list = file.read(64).removeprefix(BOM).lstrip().startswith(b"[")
+    reader = JsonReader(path) if is_list else JsonLinesReader(path)
+    entries: list[LogEntry] = []
+    filters: dict[str, str] = {}  # document to the first filter it was met with
+    for row in reader.rows(()):
+        where = place(path, row.number, row.line)
+        line = convert_entry(row.values, _Line, where)
+        if filters.setdefault(str(line.doc_id), line.filter) == line.filter:
+            entries.extend(_entries(line, f"{where} (doc_id {line.doc_id!r})"))
+    refuse_duplicates(entries, path)
+    return ReplyLog(tool="lm-eval", task=read_task_name(path), model=_model_beside(path), entries=entries)
+
+
+def read_task_name(path: Path) -> str:
+    """The task's name, as the file is called after it.
+
+    >>> read_task_name(Path("samples_chartqa_2026-11-15T19-30-00.123456.jsonl"))
+    'chartqa'
+    >>> read_task_name(Path("20261115_193000_samples_mmmu_val.jsonl")), read_task_name(Path("mine.jsonl"))
+    ('mmmu_val', 'mine')
+    """
+    found = _NAME.fullmatch(path.stem)
+    return found["task"] if found else path.stem
+
+
+def _model_beside(path: Path) -> str:
+    """The model, as the results of the same date say it; the samples do not."""
+    results = path.with_name(path.name.replace(f"samples_{read_task_name(path)}", "results", 1)).with_suffix(
+        ".json"
+    )
+    if results == path or not results.is_file() or results.stat().st_size > _MAX_RESULTS_BYTES:
+        return ""
+    with contextlib.suppress(DataError):
+        return decode_entry(read_bytes(results), _Results, results.name).model_name
+    return ""
+
+
+def _entries(line: _Line, where: str) -> Iterator[LogEntry]:
+    said = _answers(line, where)
+    own = read_own_sample(line.doc, where)
+    named = next(
+        (line.doc[name] for name in ALIASES["id"] if isinstance(line.doc.get(name), str | int)), None
+    )
+    name = own.id if own else str(line.doc_id if named is None else named)
+    asked = _asked(line.arguments) or _asked(line.input)
+    sample = own or _sample(name, line, asked, where)
+    for trial, text in enumerate(said):
+        why = line.errors[trial] if trial < len(line.errors) else None
+        is_reply = text is not None and why is None
+        yield LogEntry(
+            id=name,
+            where=where,
+            trial=trial,
+            reply=_reply(line, trial, text, where) if text is not None and is_reply else None,
+            failure="" if is_reply else why or "the file holds no answer",
+            position=line.doc_id if isinstance(line.doc_id, int) and named is None and not own else None,
+            asked=asked,
+            sample=sample,
+        )
+
+
+def _reply(line: _Line, trial: int, text: str, where: str) -> Reply:
+    known = {MARK: line.eyechart[trial]} if trial < len(line.eyechart) else {}
+    return read_own_reply(known, text, where) or Reply(text=text)
+
+
+def _answers(line: _Line, where: str) -> list[str | None]:
+    """The answers to the one request that was made; several mean log-likelihoods, which are no text."""
+    answers = line.filtered_resps if line.resps is None else line.resps
+    while isinstance(answers, list) and len(answers) == 1 and isinstance(answers[0], list):
+        answers = answers[0]
+    if isinstance(answers, str):
+        answers = [answers]
+    is_text = isinstance(answers, list) and all(said is None or isinstance(said, str) for said in answers)
+    if not answers or not is_text:
+        name = "filtered_resps" if line.resps is None else "resps"
+        raise DataError(
+            f"{where}: field {name}: it holds no text that a model wrote",
+            hint="samples of generate_until tasks can be scored; log-likelihoods cannot",
+        )
+    if len(answers) > MAX_TRIALS:
+        raise DataError(f"{where}: {len(answers)} answers", hint=f"at most {MAX_TRIALS} repeats are read")
+    return list(answers)
+
+
+def _asked(arguments: Any) -> str:
+    """The prompt: the first text in the arguments of the request."""
+    if isinstance(arguments, str):
+        return arguments
+    values = arguments.values() if isinstance(arguments, Mapping) else arguments
+    for value in values if isinstance(values, list) or isinstance(arguments, Mapping) else ():
+        if found := _asked(value):
+            return found
+    return ""
+
+
+def _sample(name: str, line: _Line, asked: str, where: str) -> Sample:
+    doc = line.doc
+    question = doc.get("question")
+    options: list[Any] = next((doc[key] for key in ALIASES["options"] if isinstance(doc.get(key), list)), [])
+    texts = [str(text) for text in options]
+    if len(texts) > len(LETTERS):
+        raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} can be lettered")
+    choices = choices_from_list(texts)
+    return Sample(
+        id=name,
+        question=question if isinstance(question, str) and question else asked,
+        golds=_letters(read_golds(line.target), line.target, choices),
+        choices=choices,
+        meta=read_meta({key: value for key, value in doc.items() if key not in {"question", "answer"}}),
+    )
+
+
+def _letters(golds: tuple[str, ...], target: Any, choices: Mapping[str, str]) -> tuple[str, ...]:
+    """The gold by its letter: a task may name an option by its number, counted from 0, or by its text."""
+    if not choices or len(golds) != 1 or golds[0] in choices:
+        return golds
+    letters = list(choices)
+    if isinstance(target, int) and 0 <= target < len(letters):
+        return (letters[target],)
+    same = [letter for letter, text in choices.items() if text == golds[0]]
+    return (same[0],) if len(same) == 1 else golds
+
+
+# -- A run in the files of lm-eval and lmms-eval: ``results_<date>.json`` and ``samples_<task>_<date>.jsonl``.
+#
+# A line of samples is one question with all its trials: `resps` holds their replies, null where one failed
+# (`errors` says why then), `filtered_resps` what was read out of them, and `acc` the mean of their values,
+# null where nothing could be scored. `doc_hash`, `prompt_hash` and `target_hash` are SHA-256.
+
+METRIC = "acc"
+
+_TAKEN = frozenset({"id", "question", "choices", "answer", MARK})
+
+
+@exporter("lm-eval")
+def write_lm_eval(export: Export) -> Sequence[Path]:
+    """Write the samples, then the numbers."""
+    now = datetime.now(UTC)
+    date = now.strftime("%Y-%m-%dT%H-%M-%S.%f")
+    task = file_safe(str(export.manifest.get("benchmark") or "eyechart"))
+    samples = export.folder / f"samples_{task}_{date}.jsonl"
+    results = export.folder / f"results_{date}.json"
+    parameters = _parameters(export.manifest)
+    with text_file(samples) as file:
+        for trials in trials_of(export.results()):
+            if any(result.outcome is not None for result in trials):
+                file.write(encode_json_line(_line(trials, parameters)) + "\n")
+    with text_file(results) as file:
+        file.write(encode_json_line(_results(export.manifest, numbers_of(export), task, now)) + "\n")
+    return [results, samples]
+
+
+def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    first = trials[0]
+    sample = first.sample
+    prompt = next((join_prompt(result) for result in trials if result.asked), join_prompt(first))
+    golds = list(sample.golds)
+    target = golds[0] if len(golds) == 1 else golds
+    doc = {
+        "id": sample.id,
+        "question": sample.question,
+        **({"choices": list(sample.choices.values())} if sample.choices else {}),
+        "answer": target,
+        **{str(key): value for key, value in sample.meta.items() if key not in _TAKEN},
+        MARK: format_sample(sample),
+    }
+    values = [value for result in trials if (value := credit(result)) is not None]
+    line: dict[str, Any] = {
+        "doc_id": first.position,
+        "doc": doc,
+        "target": target,
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": dict(parameters)}},
+        "resps": [[result.reply.text if result.reply else None for result in trials]],
+        "filtered_resps": [result.score.read if result.score else None for result in trials],
+        "filter": "none",
+        "metrics": [METRIC],
+        "doc_hash": _hash(encode_json_line(doc)),
+        "prompt_hash": _hash(prompt),
+        "target_hash": _hash(encode_json_line(target)),
+        METRIC: add_in_order(values) / len(values) if values else None,
+        MARK: [format_reply(result.reply) if result.reply else None for result in trials],
+    }
+    if any(result.reply is None for result in trials):
+        line["errors"] = [_why_missing(result) for result in trials]
+    return line
+
+
+def _why_missing(result: Result) -> str | None:
+    return None if result.reply else format_failure(result) or "not asked yet"
+
+
+def _results(manifest: Mapping[str, Any], numbers: Numbers, task: str, now: datetime) -> dict[str, Any]:
+    model = str(manifest.get("model") or "model")
+    config = _task_config(manifest, task)
+    values = {
+        "alias": task,
+        f"{METRIC},none": numbers.score,
+        f"{METRIC}_stderr,none": "N/A" if numbers.stderr is None else numbers.stderr,
+    }
+    return {
+        "results": {task: values},
+        "group_subtasks": {task: []},
+        "configs": {task: config},
+        "versions": {task: config["metadata"]["version"]},
+        "n-shot": {task: 0},
+        "higher_is_better": {task: {METRIC: True}},
+        "n-samples": {task: {"original": numbers.summary.n, "effective": numbers.n_scored}},
+        "config": {
+            "model": model.partition("/")[0],
+            "model_args": {"model": model},
+            "gen_kwargs": dict(_parameters(manifest)),
+            "limit": (manifest.get("options") or {}).get("limit"),
+        },
+        "git_hash": None,
+        "date": now.timestamp(),
+        "model_source": model.partition("/")[0],
+        "model_name": model,
+        "eyechart_version": str(manifest.get("eyechart", "")),
+    }
+
+
+def _task_config(manifest: Mapping[str, Any], task: str) -> dict[str, Any]:
+    scorer = str(manifest.get("scorer") or "")
+    versions: Mapping[str, Any] = manifest.get("versions") or {}
+    return {
+        "task": task,
+        "dataset_path": str(manifest.get("origin", "")),
+        "output_type": "generate_until",
+        "repeats": int(manifest.get("trials") or 1),
+        "num_fewshot": 0,
+        "metric_list": [{"metric": METRIC, "aggregation": "mean", "higher_is_better": True}],
+        "metadata": {"scorer": scorer, "version": versions.get(scorer, "")},
+    }
+
+
+def _parameters(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    identity = manifest.get("identity")
+    found = identity.get("parameters") if isinstance(identity, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()

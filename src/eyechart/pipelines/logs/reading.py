@@ -1,0 +1,331 @@
+"""What every reader of another tool's file hands on: a reply and the question it answers."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
+
+import msgspec
+
+from eyechart.data.json_file import json_errors
+from eyechart.data.sheets import refuse_bomb
+from eyechart.errors import DataError
+from eyechart.exchange import MARK
+from eyechart.types import ImageRef, LogEntry, Reply, Sample, Usage
+
+T = TypeVar("T")
+
+MAX_TRIALS = 1000  # of one question; each becomes a row of every question's
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+NOT_OPENED = "it is named in the log of another tool, which may not point to files of this machine"
+
+
+def decode_entry(text: bytes, kind: type[T], where: str) -> T:
+    """An entry of a file. Python's NaN, which is no JSON but is common, is read as nothing."""
+    with report_field_errors(where):
+        try:
+            return msgspec.json.decode(text, type=kind)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            if b"NaN" not in text and b"Infinity" not in text:
+                raise
+            return msgspec.convert(json.loads(text, parse_constant=lambda word: None), kind)
+
+
+def convert_entry(values: Mapping[str, Any], kind: type[T], where: str) -> T:
+    """The same for an entry whose JSON was decoded already."""
+    with report_field_errors(where):
+        return msgspec.convert(values, kind)
+
+
+@contextmanager
+def report_field_errors(where: str) -> Iterator[None]:
+    """What a decoder finds wrong with an entry, as a `DataError` about it."""
+    with json_errors(where, hint="the file may be damaged, or of a version that is not known"):
+        yield
+
+
+def refuse_duplicates(entries: Sequence[LogEntry], file: Path) -> None:
+    """An answer that stands there twice could not be told from the other."""
+    first: dict[tuple[str, int], str] = {}
+    for entry in entries:
+        key = (entry.id, entry.trial)
+        if key in first:
+            raise DataError(
+                f"{entry.where}: a reply to {entry.id!r} stands there already: {first[key]}",
+                hint="keep one reply for each question and trial",
+            )
+        first[key] = entry.where
+    if not entries:
+        raise DataError(f"{file.name}: there is no reply in it")
+
+
+def read_text(content: Any) -> str:
+    """The words of a message, whose content is a text or a list of parts.
+
+    >>> read_text([{"type": "image", "image": "a.png"}, {"type": "text", "text": "Which?"}])
+    'Which?'
+    """
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def read_thinking(content: Any) -> str:
+    """What a message says of its thinking."""
+    parts = content if isinstance(content, list) else []
+    found = [
+        part.get("reasoning")
+        for part in parts
+        if isinstance(part, Mapping) and part.get("type") == "reasoning" and not part.get("redacted")
+    ]
+    return "\n".join(text for text in found if isinstance(text, str))
+
+
+def read_question(messages: Any) -> str:
+    """The words of all that was said to the model, up to its first answer."""
+    if isinstance(messages, str):
+        return messages
+    said = []
+    for message in messages if isinstance(messages, list) else []:
+        if not isinstance(message, Mapping) or message.get("role") == "assistant":
+            break
+        if message.get("role") == "user":
+            said.append(read_text(message.get("content")))
+    return "\n".join(said)
+
+
+def read_image_refs(messages: Any) -> tuple[ImageRef, ...]:
+    """The pictures of the questions as far as they have an address. None is opened, and none is copied."""
+    found = []
+    for message in messages if isinstance(messages, list) else []:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        for part in content if isinstance(content, list) else []:
+            place = part.get("image") if isinstance(part, Mapping) and part.get("type") == "image" else None
+            if not isinstance(place, str) or place.startswith(("data:", "attachment:")) or len(place) > 4096:
+                continue
+            is_address = place.startswith(("http://", "https://"))
+            found.append(
+                ImageRef(
+                    kind="url" if is_address else "file",
+                    location=place,
+                    refused="" if is_address else NOT_OPENED,
+                )
+            )
+    return tuple(found)
+
+
+def read_usage(usage: Any) -> Usage | None:
+    """Tokens as Inspect and EvalScope count them; None where there are none or they are no numbers.
+
+    >>> read_usage({"input_tokens": 12, "output_tokens": 3}).total_tokens
+    15
+    """
+    if not isinstance(usage, Mapping):
+        return None
+    names = ("input_tokens", "output_tokens", "reasoning_tokens", "input_tokens_cache_read")
+    counts = [usage.get(name) or 0 for name in names]
+    if not any(counts) or not all(type(count) is int and 0 <= count < 2**53 for count in counts):
+        return None
+    prompt, completion, reasoning, cached = counts
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        reasoning_tokens=reasoning,
+        cached_tokens=cached,
+    )
+
+
+_FINISHES = {"max_tokens": "length", "model_length": "length", "unknown": "stop"}
+
+
+def read_finish_reason(stop_reason: Any) -> str:
+    """Why a reply ended, in our words.
+
+    >>> read_finish_reason("max_tokens"), read_finish_reason("content_filter"), read_finish_reason(None)
+    ('length', 'content_filter', 'stop')
+    """
+    return _FINISHES.get(stop_reason, stop_reason) if isinstance(stop_reason, str) and stop_reason else "stop"
+
+
+def read_reply(output: Any) -> Reply | None:
+    """The reply in a model's output as Inspect and EvalScope write it; None where there is none."""
+    if not isinstance(output, Mapping):
+        return None
+    choices = output.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
+    message = first.get("message") if first is not None else None
+    if not isinstance(message, Mapping):
+        completion = output.get("completion")
+        return Reply(text=completion) if isinstance(completion, str) and completion else None
+    content, seconds = message.get("content"), output.get("time")
+    assert first is not None
+    return Reply(
+        text=read_text(content),
+        thinking=read_thinking(content),
+        finish_reason=read_finish_reason(first.get("stop_reason")),
+        usage=read_usage(output.get("usage")),
+        model=name if isinstance(name := output.get("model"), str) else "",
+        latency_s=float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < 1e9 else 0.0,
+    )
+
+
+def read_golds(target: Any) -> tuple[str, ...]:
+    """Accepted answers: a text, a number, or a list of them; an empty text is none.
+
+    >>> read_golds("B"), read_golds(["4", "four"]), read_golds(""), read_golds(7)
+    (('B',), ('4', 'four'), (), ('7',))
+    """
+    values = target if isinstance(target, list) else [target]
+    texts = (value if isinstance(value, str) else str(value) for value in values if _is_plain(value))
+    return tuple(text for text in texts if text)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def read_meta(values: Any) -> dict[str, Any]:
+    """Facts of a sample that can group it: texts and numbers, no deeper structures."""
+    if not isinstance(values, Mapping):
+        return {}
+    return {str(name): value for name, value in values.items() if isinstance(value, str | int | float)}
+
+
+# -- Questions and replies as our own exports keep them in other tools' files: they come back as they were.
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    question: str
+    golds: tuple[str, ...] = ()
+    choices: dict[str, str] = {}
+    choices_text: str = ""
+    hint: str = ""
+    meta: dict[str, Any] = {}
+    weight: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 1.0
+    circle: str = ""
+    withheld: dict[str, Any] = {}
+
+
+class _Facts(msgspec.Struct, frozen=True, kw_only=True):
+    thinking: str = ""
+    finish_reason: str = "stop"
+    usage: Usage | None = None
+    model: str = ""
+    latency_s: float = 0.0
+    evidence: dict[str, Any] = {}
+    earlier: tuple[str, ...] = ()
+
+
+def read_own_reply(metadata: Any, text: str, where: str) -> Reply | None:
+    """A reply with all that an export of ours says of it; None in anybody else's file."""
+    record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
+    if record is None:
+        return None
+    with report_field_errors(f"{where}, {MARK}"):
+        found = msgspec.convert(record, _Facts)
+    return Reply(text=text, **{name: getattr(found, name) for name in _Facts.__struct_fields__})
+
+
+def read_own_sample(metadata: Any, where: str) -> Sample | None:
+    """The question that an export of ours put there; None in anybody else's file."""
+    record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
+    if record is None:
+        return None
+    with report_field_errors(f"{where}, {MARK}"):
+        found = msgspec.convert(record, _Record)
+    return Sample(**{name: getattr(found, name) for name in _Record.__struct_fields__})
+
+
+# -- Members of a zip archive, one at a time and none beyond reason; also of those that Zstandard packed.
+
+MAX_MEMBER_BYTES = 256 * 1024 * 1024
+
+_ZSTANDARD = 93  # which Python's own zipfile knows from 3.14 on
+_LOCAL_HEADER = struct.Struct("<26xHH")  # all that matters of it: how long the name and the rest are
+
+
+class Archive:
+    """An archive to read from, in a `with` block: the list of its members is read once."""
+
+    def __init__(self, path: Path) -> None:
+        refuse_bomb(path)
+        self.path = path
+        self._archive = zipfile.ZipFile(path)
+        # Of members of one name, the last counts: that is how a log replaces what it wrote before.
+        self._members = {entry.filename: entry for entry in self._archive.infolist()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._archive.close()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all members, each once."""
+        return list(self._members)
+
+    def read(self, name: str) -> bytes:
+        """One member, unpacked: as long as it says it is, or an error."""
+        entry = self._members[name]
+        if entry.file_size > MAX_MEMBER_BYTES:
+            raise DataError(f"{self.path.name}: {name} is longer than {MAX_MEMBER_BYTES // 1024**2} MB")
+        try:
+            return self._unpacked(entry)
+        except DataError:
+            raise
+        except Exception as err:  # every way of packing has errors of its own for broken bytes
+            raise DataError(
+                f"{self.path.name}: {name} cannot be unpacked: {err}", hint="was the file cut off?"
+            ) from err
+
+    def _unpacked(self, entry: zipfile.ZipInfo) -> bytes:
+        zstandard = _library() if entry.compress_type == _ZSTANDARD else None
+        try:
+            if zstandard is not None:
+                data = self._by_library(zstandard, entry)
+            else:
+                with self._archive.open(entry) as file:
+                    data = file.read(entry.file_size + 1)
+        except NotImplementedError as err:
+            if entry.compress_type != _ZSTANDARD:
+                raise
+            raise DataError(
+                f"{self.path.name}: the archive is packed by Zstandard, which Python reads from 3.14 on",
+                hint="pip install zstandard, or: inspect log convert FILE --to json --output-dir DIR",
+            ) from err
+        if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
+            raise ValueError("it is not what the archive says of it")
+        return data
+
+    def _by_library(self, zstandard: Any, entry: zipfile.ZipInfo) -> bytes:
+        """The bytes, and one more than there should be where there are more."""
+        with self.path.open("rb") as file:
+            file.seek(entry.header_offset)
+            lengths = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+            file.seek(sum(lengths), 1)
+            packed = file.read(entry.compress_size)
+        reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        data: bytes = reader.read(entry.file_size + 1)
+        return data
+
+
+def _library() -> Any:
+    """The one that unpacks no more than is asked of it; None where it is not installed."""
+    try:
+        return importlib.import_module("zstandard")
+    except ImportError:
+        return None

@@ -1,0 +1,124 @@
+"""Rows as the official loader reads them, and what a record says of a result."""
+
+import io
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.pipelines.insight_o3.report import end_of, eval_result, group_of, official_records
+from eyechart.types import Reply, Result, Score
+from report.examples import result
+from support.insight_o3 import vectors
+
+
+def marked(records: Any) -> list[dict[str, Any]]:
+    """NaN by its name, so that it can be compared."""
+    return [{name: "__nan__" if value != value else value for name, value in row.items()} for row in records]
+
+
+@pytest.mark.parametrize("line", vectors("load"))
+def test_rows_are_read_as_the_official_loader_reads_them(line: dict[str, Any]) -> None:
+    records = official_records(line["rows"])
+    assert marked(records) == line["expect"]["records"]
+    assert [type(row["answer"]) for row in records] == [
+        type(row["answer"]) for row in line["expect"]["records"]
+    ]
+    counts = {group: count["total"] for group, count in line["expect"]["category_stats"].items()}
+    assert dict(Counter(map(group_of, records))) == counts
+
+
+cells = (
+    st.integers(-(10**6), 10**6)
+    | st.sampled_from(["5", " 7 ", "1.50", "001", "x", "1,000", "5%", "", "-3", "1e3", "true", "0x1", "A. 1"])
+    | st.sampled_from([2.5, 3.0])
+)
+rows = st.lists(
+    st.dictionaries(st.sampled_from(["answer", "question_id", "options", "note"]), cells, min_size=1),
+    min_size=1,
+    max_size=4,
+)
+
+
+@pytest.mark.slow
+@settings(deadline=None)  # the first example imports pandas
+@given(rows)
+def test_the_reading_is_that_of_pandas(found: list[dict[str, Any]]) -> None:
+    pandas = pytest.importorskip("pandas")
+    lines = "".join(json.dumps(row) + "\n" for row in found)
+    read = pandas.read_json(io.StringIO(lines), lines=True).to_dict(orient="records")
+    assert marked(official_records(found)) == marked(read)
+
+
+def test_groups_as_json_names_them() -> None:
+    groups = [None, True, 3, 1.5, math.nan, "map"]
+    assert [group_of({"category": group}) for group in groups] == ["null", "true", "3", "1.5", "NaN", "map"]
+
+
+def scored(outcome: Any, detail: dict[str, Any], finish_reason: str = "stop") -> Result:
+    given = result(0, outcome)
+    return Result(
+        sample=given.sample,
+        position=0,
+        reply=Reply(text="B", finish_reason=finish_reason),
+        score=Score(outcome=outcome, value=float(outcome == "correct"), read="B", detail=detail),
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "end", "fail_reason", "extracted"),
+    [
+        (scored("correct", {}), "correct", None, "B"),
+        (scored("wrong", {}), "wrong", None, "B"),
+        (scored("unparsed", {}), "wrong", None, "B"),
+        (scored("truncated", {}, "length"), "incomplete", "finish_reason:length", None),
+        (scored("unscored", {"fail_reason": "judge_failed"}), "invalid", "judge_failed", None),
+        (scored("unscored", {}), "invalid", "unscored", None),
+        (result(0, "failed"), "invalid", "inference_failed", None),
+    ],
+)
+def test_any_scorers_verdict_has_its_place(
+    one: Result, end: str, fail_reason: str | None, extracted: str | None
+) -> None:
+    found = eval_result(one)
+    assert end_of(found) == end
+    assert (found["fail_reason"], found["extracted_answer"]) == (fail_reason, extracted)
+    assert found["is_correct"] == (end == "correct")
+
+
+def test_the_official_scorers_words_are_taken_over() -> None:
+    detail = {
+        "success": False, "fail_reason": "null_content", "extracted_answer": None, "is_correct": False,
+        "official": "aborts",
+    }  # fmt: skip
+    found = eval_result(scored("refused", detail, "refusal"))
+    assert (end_of(found), found["fail_reason"]) == ("invalid", "null_content")
+    assert "official" not in found
+
+
+def test_a_scorer_that_failed_leaves_no_verdict() -> None:
+    given = scored("correct", {})
+    lost = Result(sample=given.sample, position=0, reply=given.reply, failure=result(0, "failed").failure)
+    assert eval_result(lost)["fail_reason"] == "scoring_failed"
+
+
+def test_pictures_are_told_of_and_not_shown() -> None:
+    picture = {"width": 32, "height": 24, "sha256": "ab"}
+    asked = (
+        {"role": "system", "parts": [{"text": "Be brief."}]},
+        {"role": "user", "parts": [{"image": picture}, {"text": "Which?\nA. cat\nB. dog"}]},
+    )
+    [system, user, model] = eval_result(replace(result(0, "correct"), asked=asked))["inference_result"][
+        "conversations"
+    ]
+    assert system == {"role": "system", "content": [{"type": "text", "text": "Be brief."}]}
+    assert user["content"] == [
+        {"type": "image", **picture},
+        {"type": "text", "text": "Which?\nA. cat\nB. dog"},
+    ]
+    assert model == {"role": "assistant", "content": "The answer is B."}
