@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.markdown import ROOT, blocks
 from eyechart.cli import main as command
 
 
@@ -76,23 +77,11 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     assert eval(imported) == ["eyechart.cli.main"]
 
 
-PLUG_IN = """
-from eyechart.registry import command
-
-@command("hello", "greet somebody", examples="  eyechart hello --name Ada")
-def add_arguments(parser):
-    parser.add_argument("--name", default="you", help="whom")
-    return execute
-
-def execute(args):
-    print(f"hello {args.name}")
-    return 0
-"""
-
-
 @pytest.mark.slow
 def test_a_package_adds_a_command(tmp_path: Path) -> None:
-    (tmp_path / "hello_verb.py").write_text(PLUG_IN)
+    page = ROOT / "docs" / "extending.md"
+    [example] = [block.text for block in blocks(page) if "@command(" in block.text]
+    (tmp_path / "hello_verb.py").write_text(example)
     info = tmp_path / "hello-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hello\nVersion: 1\n")
@@ -107,10 +96,10 @@ def test_a_package_adds_a_command(tmp_path: Path) -> None:
             check=False,
         )
 
-    assert "hello        greet somebody\n" in said("--help").stdout
+    assert "hello        greet a model\n" in said("--help").stdout
     assert "lost         (cannot be loaded)\n" in said("--help").stdout
-    assert said("hello", "--name", "Ada").stdout == "hello Ada\n"
-    assert said("hello", "--nam", "Ada").returncode == 2
+    assert said("hello", "-m", "me").stdout == "hello, me\n"
+    assert said("hello", "--modl", "me").returncode == 2
     assert "could not be loaded from no_such_module" in said("lost").stderr
 
 

@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
-from eyechart.option import declared_options, file_keys
+from eyechart.option import declared_options, file_keys, option
 from eyechart.registry import ConfigReader, configurations
 from eyechart.run.config_files import SUFFIXES, load_file
 from eyechart.run.models import Choice, read_model
-from eyechart.run.options import Options
+from eyechart.run.options import BILL, RUN, Options
 
 _HINT = "a configuration has the keys source and model, and options by the names in: eyechart run --help"
 _SOURCES = ("source", "sources", "data")
 _MODELS = ("model", "models")
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Switches:
+    """What the command can be told besides the options of a run, by flag or in a configuration."""
+
+    dry_run: bool = option(
+        False,
+        group=BILL,
+        help="say how many requests, bytes, tokens and dollars it would take, and send nothing",
+    )
+    json: bool = option(False, group=RUN, help="one JSON object on stdout, nothing else there")
+    verbose: bool = option(False, "-v", "--verbose", group=RUN, help="say which parts were chosen, and why")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
     """What a file asks for."""
 
     sources: tuple[str, ...]
     models: tuple[Choice, ...]
     options: Mapping[str, Any]
-    switches: Mapping[str, bool] = {}
+    switches: Mapping[str, bool]
 
     def under(self, flags: Mapping[str, Any]) -> tuple[list[Choice], dict[str, Any]]:
         """The file's models and options, with those of the command line in their places.
@@ -52,7 +65,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         return models, options
 
 
-class Loaded(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Loaded:
     """A configuration as it stands in its file."""
 
     path: str
@@ -127,8 +141,6 @@ def _read(loaded: Loaded) -> Config:
         raise UsageError(
             f"{path} keeps the command of a run, and is no configuration", hint=f"run: {command}"
         )
-    from eyechart.cli.run import Switches
-
     keys = file_keys(Options)
     options: dict[str, Any] = {}
     for written, value in content.items():

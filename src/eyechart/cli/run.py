@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eyechart.cli.config import Config, Switches, find_config, read_config
 from eyechart.console import ModelsAction, load_dotenv, note, stdout_kept_for, tell
 from eyechart.errors import EyechartError, UsageError
-from eyechart.option import add_options, given_options, option
+from eyechart.option import add_options, given_options
 from eyechart.registry import Execute, command
 from eyechart.run.options import BILL, GROUPS, RUN, Options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eyechart.cli.config import Config
     from eyechart.run.models import Choice
     from eyechart.run.plan import Plan
     from eyechart.run.record import Run
@@ -41,19 +40,6 @@ EXAMPLES = """\
   eyechart run mine.tsv -m openai/a@http://node1:8000/v1 -m openai/b@http://node2:8000/v1
   eyechart run config.yaml
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Switches:
-    """What the command can be told besides the options of a run, by flag or in a configuration."""
-
-    dry_run: bool = option(
-        False,
-        group=BILL,
-        help="say how many requests, bytes, tokens and dollars it would take, and send nothing",
-    )
-    json: bool = option(False, group=RUN, help="one JSON object on stdout, nothing else there")
-    verbose: bool = option(False, "-v", "--verbose", group=RUN, help="say which parts were chosen, and why")
 
 
 @command("run", "ask, score, report: sources times models", description=DESCRIPTION, examples=EXAMPLES)
@@ -85,8 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Run every source with every model."""
-    from eyechart.cli.config import find_config
-
     load_dotenv()
     runs: list[Run] = []
     with stdout_kept_for(is_json=args.json):
@@ -95,8 +79,6 @@ def execute(args: argparse.Namespace) -> int:
         return reader.run(loaded.path, loaded.content, args)
     config = None
     if loaded is not None:
-        from eyechart.cli.config import read_config
-
         config = read_config(loaded)
         for name, is_on in config.switches.items():
             setattr(args, name, getattr(args, name) or is_on)
