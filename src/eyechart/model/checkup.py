@@ -1,7 +1,6 @@
-"""Does this model answer every kind of question? A handful of pictures with one right answer each.
+"""Checking a model before a long run: six easy questions with one right answer each.
 
-Asked before a long run, it shows what a model can and cannot do: text only, one picture, several
-pictures, a conversation, a picture far too large. It judges ability, not quality.
+They show what it takes (text only, one image, several, a conversation, a very large image); not its quality.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ import io
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from eyechart.errors import ModelError
-from eyechart.types import MODELS_TURN, Image, Message, Model, Reply, Request, Sample, capabilities_of
+from eyechart.types import MODELS_TURN, Image, Message, Model, Part, Reply, Request, Sample, capabilities_of
 
 Verdict = Literal["yes", "unsure", "no"]
 Skill = Literal["", "sees pictures", "tells several pictures apart", "remembers earlier rounds"]
@@ -23,22 +23,66 @@ Conclusion = Literal["yes", "partly", "no", "not known"]
 LARGE = (12_000, 9_000)  # 108 megapixels: more than endpoints take, few bytes as a plain PNG
 
 
-_QUESTION = "What colour is this picture?"
-_CHOICE = f"""Question: {_QUESTION}
-Options:
-A. red
-B. blue
-Answer with the letter of the right option.
-"""
+async def check_model(
+    model: Model, timeout_s: float = 600.0, asked: Iterable[Case] | None = None
+) -> AsyncIterator[Finding]:
+    """Ask the model every case, one after the other, and wait at most `timeout_s` for each answer."""
+    for case in cases() if asked is None else asked:
+        yield await _put(model, case, timeout_s)
 
 
-def says(pattern: str) -> Callable[[str], bool]:
-    """Whether a reply holds one of some words as a word of its own.
+async def _put(model: Model, case: Case, timeout_s: float) -> Finding:
+    found = partial(Finding, ability=case.ability, expected=case.expected, skill=case.skill)
+    try:
+        async with asyncio.timeout(timeout_s):
+            reply = await _converse(model, case)
+    except TimeoutError:
+        return found(verdict="unsure", said=f"(no answer within {timeout_s:g} s)")
+    except ModelError as err:
+        if err.is_fatal or err.is_unreachable:
+            raise
+        # A busy server says nothing about what its model can do.
+        verdict: Verdict = "unsure" if err.is_retryable else "no"
+        return found(verdict=verdict, said=" ".join(err.message.split()))
+    said = " ".join(reply.text.split()) or f"(nothing; finish reason {reply.finish_reason})"
+    return found(verdict="yes" if case.is_right(reply.text) else "unsure", said=said, reply=reply)
 
-    >>> says("red|A")("It is red."), says("red|A")("It was rendered.")
-    (True, False)
+
+async def _converse(model: Model, case: Case) -> Reply:
+    """The last reply. Earlier ones are put into the conversation, unless the model takes it as a whole."""
+    question = case.question or case.turns[-1].text
+    sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices, meta=case.meta)
+    turns = list(case.turns)
+    while MODELS_TURN in turns and not capabilities_of(model).takes_rounds:
+        here = turns.index(MODELS_TURN)
+        said = await model.reply(Request(messages=tuple(turns[:here]), sample=sample))
+        turns[here] = Message("assistant", (said.text,))
+    return await model.reply(Request(messages=tuple(turns), sample=sample))
+
+
+def is_constant(findings: Sequence[Finding]) -> bool:
+    """Whether all that was said is one and the same answer to questions whose right answers differ."""
+    answered = [one for one in findings if one.is_answered]
+    return len({one.said.casefold() for one in answered}) == 1 < len({one.expected for one in answered})
+
+
+def conclusions(findings: Sequence[Finding]) -> dict[Skill, Conclusion]:
+    """What the answers show of the model, skill by skill. Where there were none they show nothing.
+
+    One answer to everything shows nothing either, though it may be the right one somewhere. What was
+    remembered is asked about pictures, so that of a model that sees none it stays unknown.
     """
-    return lambda text: re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE) is not None
+    found: dict[Skill, Conclusion] = {}
+    by_luck = is_constant(findings)
+    for skill in dict.fromkeys(one.skill for one in findings if one.skill):
+        of_it = [one for one in findings if one.skill == skill]
+        right = [one.verdict == "yes" and not by_luck for one in of_it]
+        is_told = any(one.verdict == "no" or (one.is_answered and not by_luck) for one in of_it)
+        wrong: Conclusion = "no" if is_told else "not known"
+        found[skill] = "yes" if all(right) else "partly" if any(right) else wrong
+    if found.get("sees pictures") in ("no", "not known") and found.get("remembers earlier rounds") == "no":
+        found["remembers earlier rounds"] = "not known"
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,132 +112,50 @@ class Finding:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the model said anything at all."""
+        """Whether the model said anything."""
         return self.reply is not None and bool(self.reply.text.strip())
 
 
 def cases() -> list[Case]:
     """The cases, cheapest first."""
     red, blue, green = (plain_picture(colour) for colour in ("red", "blue", "green"))
+    colour = "What colour is this picture?"
     word = "Answer with one word."
+    choice = f"Question: {colour}\nOptions:\nA. red\nB. blue\nAnswer with the letter of the right option.\n"
+    conversation = (
+        Message("user", (green, "Look at this picture and remember its colour.")),
+        MODELS_TURN,
+        Message("user", (f"Which colour was it? {word}",)),
+    )
+
+    def case(ability: str, *parts: Part, expected: str, also: str = "", **others: Any) -> Case:
+        turns = others.pop("turns", (Message("user", parts),))
+        is_right = says(f"{expected}|{also}" if also else expected)
+        return Case(ability=ability, turns=turns, expected=expected, is_right=is_right, **others)
+
     return [
-        Case(
-            ability="text only",
-            turns=(Message("user", (f"What colour is a ripe banana? {word}",)),),
-            expected="yellow",
-            is_right=says("yellow"),
+        case("text only", f"What colour is a ripe banana? {word}", expected="yellow"),
+        case("one picture", red, f"{colour} {word}", expected="red", skill="sees pictures"),
+        case(
+            "multiple choice", blue, choice, expected="B", also="blue", skill="sees pictures",
+            question=colour, choices={"A": "red", "B": "blue"},
         ),
-        Case(
-            ability="one picture",
-            turns=(Message("user", (red, f"{_QUESTION} {word}")),),
-            expected="red",
-            is_right=says("red"),
-            skill="sees pictures",
-        ),
-        Case(
-            ability="multiple choice",
-            turns=(Message("user", (blue, _CHOICE)),),
-            expected="B",
-            is_right=says("B|blue"),
-            skill="sees pictures",
-            question=_QUESTION,
-            choices={"A": "red", "B": "blue"},
-        ),
-        Case(
-            ability="several pictures",
-            turns=(Message("user", (red, green, f"What colour is the second picture? {word}")),),
-            expected="green",
-            is_right=says("green"),
+        case(
+            "several pictures", red, green, f"What colour is the second picture? {word}", expected="green",
             skill="tells several pictures apart",
         ),
-        Case(
-            ability="multi-round",
-            turns=(
-                Message("user", (green, "Look at this picture and remember its colour.")),
-                MODELS_TURN,
-                Message("user", (f"Which colour was it? {word}",)),
-            ),
-            expected="green",
-            is_right=says("green"),
-            skill="remembers earlier rounds",
-        ),
-        Case(
-            ability="very large picture",
-            turns=(Message("user", (plain_picture("blue", LARGE), f"{_QUESTION} {word}")),),
-            expected="blue",
-            is_right=says("blue"),
-        ),
-    ]
+        case("multi-round", turns=conversation, expected="green", skill="remembers earlier rounds"),
+        case("very large picture", plain_picture("blue", LARGE), f"{colour} {word}", expected="blue"),
+    ]  # fmt: skip
 
 
-async def check_model(
-    model: Model, timeout_s: float = 600.0, asked: Iterable[Case] | None = None
-) -> AsyncIterator[Finding]:
-    """Put every case to the model, one after the other, and wait so long for each answer."""
-    for case in cases() if asked is None else asked:
-        yield await _put(model, case, timeout_s)
+def says(pattern: str) -> Callable[[str], bool]:
+    """Whether a reply holds one of some words as a word of its own.
 
-
-def is_constant(findings: Sequence[Finding]) -> bool:
-    """Whether all that was said is one and the same answer to questions whose right answers differ."""
-    answered = [one for one in findings if one.is_answered]
-    return len({one.said.casefold() for one in answered}) == 1 < len({one.expected for one in answered})
-
-
-def conclusions(findings: Sequence[Finding]) -> dict[Skill, Conclusion]:
-    """What the answers show of the model, skill by skill. Where there were none they show nothing.
-
-    One answer to everything shows nothing either, though it may be the right one somewhere. What was
-    remembered is asked about pictures, so that of a model that sees none it stays unknown.
+    >>> says("red|A")("It is red."), says("red|A")("It was rendered.")
+    (True, False)
     """
-    found: dict[Skill, Conclusion] = {}
-    by_luck = is_constant(findings)
-    for skill in dict.fromkeys(one.skill for one in findings if one.skill):
-        of_it = [one for one in findings if one.skill == skill]
-        right = [one.verdict == "yes" and not by_luck for one in of_it]
-        is_told = any(one.verdict == "no" or (one.is_answered and not by_luck) for one in of_it)
-        wrong: Conclusion = "no" if is_told else "not known"
-        found[skill] = "yes" if all(right) else "partly" if any(right) else wrong
-    if found.get("sees pictures") in ("no", "not known") and found.get("remembers earlier rounds") == "no":
-        found["remembers earlier rounds"] = "not known"
-    return found
-
-
-async def _put(model: Model, case: Case, timeout_s: float) -> Finding:
-    def found(verdict: Verdict, said: str, reply: Reply | None = None) -> Finding:
-        return Finding(
-            ability=case.ability,
-            verdict=verdict,
-            said=said,
-            expected=case.expected,
-            skill=case.skill,
-            reply=reply,
-        )
-
-    try:
-        async with asyncio.timeout(timeout_s):
-            reply = await _converse(model, case)
-    except TimeoutError:
-        return found("unsure", f"(no answer within {timeout_s:g} s)")
-    except ModelError as err:
-        if err.is_fatal or err.is_unreachable:
-            raise
-        # A busy server says nothing about what its model can do.
-        return found("unsure" if err.is_retryable else "no", " ".join(err.message.split()))
-    said = " ".join(reply.text.split()) or f"(nothing; finish reason {reply.finish_reason})"
-    return found("yes" if case.is_right(reply.text) else "unsure", said, reply)
-
-
-async def _converse(model: Model, case: Case) -> Reply:
-    """The last reply. What the model says before is put where it speaks, unless it takes all rounds."""
-    question = case.question or case.turns[-1].text
-    sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices, meta=case.meta)
-    turns = list(case.turns)
-    while MODELS_TURN in turns and not capabilities_of(model).takes_rounds:
-        here = turns.index(MODELS_TURN)
-        said = await model.reply(Request(messages=tuple(turns[:here]), sample=sample))
-        turns[here] = Message("assistant", (said.text,))
-    return await model.reply(Request(messages=tuple(turns), sample=sample))
+    return lambda text: re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE) is not None
 
 
 def plain_picture(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
