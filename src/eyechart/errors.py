@@ -127,7 +127,7 @@ def listed(names: Sequence[str], at_most: int = 3) -> str:
     return ", ".join(map(shortened, names[:at_most])) + more
 
 
-# -- Advice in the words of a door: our hints name the flags of `eyechart run`, which it may call otherwise.
+# -- Hints for another command: ours name the flags of `eyechart run`, which it may call otherwise
 
 _FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 _CLAUSE = re.compile(r"; |, or |\. ")
@@ -135,7 +135,7 @@ _CLAUSE = re.compile(r"; |, or |\. ")
 
 @contextmanager
 def in_words(names: Mapping[str, str], known: Collection[str] = ()) -> Iterator[None]:
-    """Whatever of ours is raised inside speaks as the door does; see `advice`."""
+    """Errors raised inside name the flags and keys of another command; see `advice`."""
     try:
         yield
     except EyechartError as err:
@@ -146,9 +146,9 @@ def in_words(names: Mapping[str, str], known: Collection[str] = ()) -> Iterator[
 
 
 def advice(hint: str, names: Mapping[str, str], known: Collection[str] = ()) -> str:
-    """A hint, as far as it is one at this door: flags by their names here, without the clauses about others.
+    """A hint for another command: flags by their names there, without the clauses about flags it lacks.
 
-    `names` maps a flag, or a whole phrase, to what is said here; `known` are the flags that the door has.
+    `names` maps a flag, or a whole phrase, to that of the command; `known` are the flags that it has.
 
     >>> advice("is it running? --base-url names another; --give-up-after N waits", {"--base-url": "api_base"})
     'is it running? api_base names another'
@@ -164,7 +164,7 @@ def advice(hint: str, names: Mapping[str, str], known: Collection[str] = ()) -> 
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A text with flags and phrases by the names that they have here; a part of a longer flag is none.
+    """A text with flags and phrases by their names in another command; a part of a longer flag is none.
 
     >>> renamed("--out names it, --output_dir and --my--out stay", {"--out": "--work-dir"})
     '--work-dir names it, --output_dir and --my--out stay'
@@ -176,5 +176,5 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def _speaks(text: str, known: Collection[str]) -> bool:
-    """Whether all flags in a text are ones that the door has."""
+    """Whether the command has all flags in a text."""
     return all(flag in known for flag in _FLAG.findall(text))

@@ -28,7 +28,7 @@ from eyechart.terminal import print_note
 
 Provider = Literal["eyechart", "installed"]
 
-# What scripts import from each; a module that is not in these lists is nobody's but ours.
+# The modules of each that scripts import; others of the same name in eyechart.compat are internal.
 PROVIDED: Mapping[str, tuple[str, ...]] = {
     "evalscope": ("run", "config", "summarizer", "constants", "utils", "utils.logger"),
     "vlmeval": (
@@ -199,7 +199,7 @@ def _names_in(module: ModuleType, name: str) -> list[str]:
 
 
 def _is_from_import(frame: FrameType) -> bool:
-    """Whether a frame stands at ``from … import …``, which shows no AttributeError to anybody."""
+    """Whether a frame stands at ``from … import …``, which turns an AttributeError into another error."""
     return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 

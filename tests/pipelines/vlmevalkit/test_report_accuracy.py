@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.pipelines.vlmevalkit.report import accuracy, report_acc, write_acc
+from eyechart.pipelines.vlmevalkit.report import (
+    compute_accuracies,
+    compute_run_accuracies,
+    write_accuracy_csv,
+)
 from eyechart.report.circles import fold
 from report.examples import result
 from score.golden import vectors
@@ -17,7 +21,7 @@ from score.golden import vectors
 
 @pytest.mark.parametrize("vector", vectors("report_acc"), ids=lambda vector: vector["id"])
 def test_official_vectors(vector: dict[str, Any]) -> None:
-    lines = report_acc(vector["rows"])
+    lines = compute_accuracies(vector["rows"])
     assert [list(line) for line in lines] == [list(line) for line in vector["expected"]]
     for line, expected in zip(lines, vector["expected"], strict=True):
         assert line == pytest.approx(expected, abs=1e-11)
@@ -28,7 +32,7 @@ def test_a_group_that_a_split_lacks_is_no_number() -> None:
         {"hit": 1, "split": "dev", "category": "ocr"},
         {"hit": 0, "split": "test", "category": "scene"},
     ]
-    dev, test = report_acc(rows)
+    dev, test = compute_accuracies(rows)
     assert (dev["split"], dev["ocr"], test["scene"]) == ("dev", 1.0, 0.0)
     assert isinstance(dev["scene"], float)
     assert math.isnan(dev["scene"])
@@ -39,17 +43,17 @@ def test_a_name_in_both_columns_is_the_category() -> None:
         {"hit": 1, "l2-category": "ocr", "category": "scene"},
         {"hit": 0, "l2-category": "ocr", "category": "ocr"},
     ]
-    [line] = report_acc(rows)
+    [line] = compute_accuracies(rows)
     assert line == {"split": "none", "Overall": 0.5, "ocr": 0.0, "scene": 1.0}
     assert list(line) == ["split", "Overall", "ocr", "scene"]
 
 
 def test_rows_without_a_category_count_overall() -> None:
-    [line] = report_acc(
+    [line] = compute_accuracies(
         [{"hit": 1, "category": None}, {"hit": 0, "category": float("nan")}, {"hit": 0, "category": "x"}]
     )
     assert line == {"split": "none", "Overall": 1 / 3, "x": 0.0}
-    assert report_acc([]) == []
+    assert compute_accuracies([]) == []
 
 
 def test_a_run_counts_circles_once_and_failures_not_at_all() -> None:
@@ -64,14 +68,14 @@ def test_a_run_counts_circles_once_and_failures_not_at_all() -> None:
         result(6, "partial", meta=meta, value=0.5),
         result(7, "wrong", meta=meta, weight=0.0),
     ]
-    assert accuracy(fold(results)) == [{"split": "dev", "Overall": 0.5, "map": 0.5}]
+    assert compute_run_accuracies(fold(results)) == [{"split": "dev", "Overall": 0.5, "map": 0.5}]
 
 
 def test_the_file_has_quotes_and_empty_cells(tmp_path: Path) -> None:
-    lines = report_acc(
+    lines = compute_accuracies(
         [{"hit": 1, "split": "dev", "category": "=1+1"}, {"hit": 0, "split": "@x", "category": "图, 表"}]
     )
-    write_acc(lines, tmp_path / "a.csv")
+    write_accuracy_csv(lines, tmp_path / "a.csv")
     text = (tmp_path / "a.csv").read_text(encoding="utf-8")
     assert text.splitlines() == [
         '"split","Overall","\'=1+1","图, 表"',
@@ -92,7 +96,7 @@ def test_the_file_has_quotes_and_empty_cells(tmp_path: Path) -> None:
     )
 )
 def test_splits_add_up(rows: list[dict[str, Any]]) -> None:
-    lines = report_acc(rows)
+    lines = compute_accuracies(rows)
     sizes = {
         line["split"]: sum((row.get("split") or "none") == line["split"] for row in rows) for line in lines
     }
@@ -102,8 +106,8 @@ def test_splits_add_up(rows: list[dict[str, Any]]) -> None:
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    lines = report_acc([{"hit": 2 / 3, "category": "ocr"}])
-    write_acc(lines, tmp_path / "a.csv")
+    lines = compute_accuracies([{"hit": 2 / 3, "category": "ocr"}])
+    write_accuracy_csv(lines, tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
         [row] = csv.DictReader(file)
     assert {name: float(row[name]) for name in ("Overall", "ocr")} == {"Overall": 2 / 3, "ocr": 2 / 3}
@@ -117,7 +121,7 @@ _NAMES = st.sampled_from(
 @given(rows=st.lists(st.tuples(st.integers(0, 1), _NAMES), min_size=1, max_size=12))
 @pytest.mark.parametrize("column", ["category", "l2-category"])
 def test_no_group_replaces_the_headline_or_another_group(column: str, rows: list[tuple[int, str]]) -> None:
-    [line] = report_acc({"hit": hit, column: name} for hit, name in rows)
+    [line] = compute_accuracies({"hit": hit, column: name} for hit, name in rows)
     assert list(line)[:2] == ["split", "Overall"]
     assert line["split"] == "none"
     assert line["Overall"] == sum(hit for hit, _ in rows) / len(rows)

@@ -1,4 +1,4 @@
-"""EvalScope's front door for its VLMEvalKit backend: the same configuration in, the same files and table out.
+"""EvalScope with its VLMEvalKit backend: the same configuration in, the same files and table out.
 
     from eyechart.compat.evalscope import TaskConfig, run_task
 

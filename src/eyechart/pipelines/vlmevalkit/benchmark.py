@@ -142,14 +142,14 @@ class MMBenchSource:
         seen: set[int] = set()
         all_indices: set[int] | None = None  # read ahead only if a rotation stands above its question
         for sample in self._pictured():
-            index = _as_index(sample.id)
+            index = as_index(sample.id)
             if index is None:
                 yield sample
                 continue
             seen.add(index)
             question = _question(sample, index)
             if question not in seen and all_indices is None:
-                all_indices = {i for one in self._pictured() if (i := _as_index(one.id)) is not None}
+                all_indices = {i for one in self._pictured() if (i := as_index(one.id)) is not None}
             if question in seen or question in (all_indices or ()):
                 yield replace(sample, circle=str(question))
             else:
@@ -169,14 +169,14 @@ def _question(sample: Sample, index: int) -> int:
     """The index of the row that a row is a rotation of."""
     from eyechart.data.circular import OFFSET
 
-    group = _as_index(sample.meta.get("g_index"))
+    group = as_index(sample.meta.get("g_index"))
     return index % OFFSET if group is None else group
 
 
-def _as_index(value: object) -> int | None:
+def as_index(value: object) -> int | None:
     """A whole number, also as pandas writes it in a column with gaps.
 
-    >>> _as_index("1000007"), _as_index("7.0"), _as_index("q7"), _as_index(None)
+    >>> as_index("1000007"), as_index("7.0"), as_index("q7"), as_index(None)
     (1000007, 7, None, None)
     """
     text = str(value).removesuffix(".0")
@@ -207,7 +207,7 @@ def vlmevalkit_prompt(sample: Sample) -> list[Message]:
 
 
 def note_prompt(sample: Sample) -> list[Message]:
-    r"""One user turn: the pictures, then context, question and options without any label.
+    r"""One user turn: the images, then context, question and options without any label.
 
     >>> [message] = note_prompt(
     ...     Sample(id="1", question="Which?", hint="At sea.", choices={"A": "cat", "B": "dog"})
@@ -245,13 +245,13 @@ for _stem, _rule in RULES.items():
     record_published_rule(_stem, _rule)
 
 
-def published(path: Path, rule: PublishedRule) -> Benchmark:
+def make_published_benchmark(path: Path, rule: PublishedRule) -> Benchmark:
     """The file of a published set as a benchmark."""
     from eyechart.data.source import open_source
     from eyechart.run.sources import custom
 
     def prompt(sample: Sample) -> list[Message]:
-        """One turn: the pictures, the question, and the line that the set closes with."""
+        """One turn: the images, the question, and the line that the set closes with."""
         (message,) = framed_prompt(sample)
         *before, question = message.parts
         return [Message("user", (*before, f"{question}\n{rule.closing}" if rule.closing else question))]

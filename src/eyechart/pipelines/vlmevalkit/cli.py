@@ -188,12 +188,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     """
     from eyechart.pipelines.vlmevalkit.evalscope.config import read_tasks
     from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed, TasksFailed
-    from eyechart.pipelines.vlmevalkit.evalscope.job import (
-        in_words_of_a_task,
-        run,
-        run_and_print,
-        run_several,
-    )
+    from eyechart.pipelines.vlmevalkit.evalscope.job import naming_keys, run, run_and_print, run_several
 
     options = _beside(path, args)
     said = read_tasks(content)
@@ -201,7 +196,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     if args.dry_run:
         return _estimate(tasks, as_json=args.json)
     try:
-        with stdout_kept_for(is_json=args.json), in_words_of_a_task():
+        with stdout_kept_for(is_json=args.json), naming_keys():
             if isinstance(said, list):
                 results = run_several(tasks, is_printing=not args.json)
             else:

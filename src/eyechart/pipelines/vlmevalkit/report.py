@@ -71,7 +71,7 @@ def _write_trial(export: Export, trial: int, as_noted: bool) -> TrialFiles:
     paths = _write_rows(export, trial, stem, found)
     table = export.folder / f"{stem}_acc.csv"
     if found.accuracies and found.columns.has_answers:
-        write_acc(found.accuracies, table)
+        write_accuracy_csv(found.accuracies, table)
         paths.insert(1, table)
     else:
         table.unlink(missing_ok=True)  # of an earlier time; it would no longer be true
@@ -137,14 +137,14 @@ SHORT_NAMES: Mapping[str, str] = {
 Line: TypeAlias = dict[str, str | float]
 
 
-def report_acc(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
+def compute_accuracies(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
     """One line a split, sorted: `split`, `Overall`, the values of `l2-category`, then those of `category`.
 
     A row has a `hit` (0 to 1) and may have the three columns. A group that a split has nothing of is NaN.
     As published, a name that both columns have is that of `category`. Unlike there, no group replaces another
     number of its line: one that is called ``Overall`` or ``split`` is ``Overall (category)`` here.
 
-    >>> report_acc([{"hit": 1, "category": "ocr"}, {"hit": 0, "category": "scene"}])
+    >>> compute_accuracies([{"hit": 1, "category": "ocr"}, {"hit": 0, "category": "scene"}])
     [{'split': 'none', 'Overall': 0.5, 'ocr': 1.0, 'scene': 0.0}]
     """
     sums: dict[tuple[str, str, str], list[float]] = {}  # split, column, value to sum and count
@@ -182,16 +182,16 @@ def _names(values: Iterable[str], column: str) -> dict[str, str]:
     return found
 
 
-def accuracy(questions: Iterable[Result]) -> list[Line]:
+def compute_run_accuracies(questions: Iterable[Result]) -> list[Line]:
     """The table of a run, circles folded already: what has no score does not count."""
-    return report_acc(
+    return compute_accuracies(
         {**{name: question.sample.meta.get(name) for name in ("split", *GROUPS)}, "hit": value}
         for question in questions
         if question.sample.weight and (value := credit(question)) is not None
     )
 
 
-def write_acc(lines: Sequence[Line], path: str | Path) -> None:
+def write_accuracy_csv(lines: Sequence[Line], path: str | Path) -> None:
     """The table as CSV: every cell in quotes, nothing between them for NaN."""
     with text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -293,7 +293,7 @@ def survey(results: Iterable[Result], *, as_noted: bool = False) -> Survey:
             verdicts.settle(question)
             yield question
 
-    lines = accuracy(questions())
+    lines = compute_run_accuracies(questions())
     return Survey(columns=finder.columns(as_noted=as_noted), verdicts=verdicts, accuracies=lines)
 
 

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import MARKER, hidden, identity_of, places_of, take_place
+from eyechart.pipelines.vlmevalkit.evalscope.folders import (
+    MARKER,
+    find_folders,
+    hide_keys,
+    identify_task,
+    take_folder,
+)
 
 
 def task(work_dir: Path | str = "outputs", **fields: Any) -> Task:
@@ -21,7 +27,7 @@ def task(work_dir: Path | str = "outputs", **fields: Any) -> Task:
 
 
 def take(asked: Task, *, finish: bool = True) -> Path:
-    with take_place(asked) as place:
+    with take_folder(asked) as place:
         if finish:
             place.mark(is_done=True)
         return place.folder
@@ -32,7 +38,7 @@ def test_tasks_that_are_done_have_folders_of_their_own(tmp_path: Path) -> None:
     assert len({*folders}) == 5
     assert sorted(folders) == folders
     assert folders[-1].name[:15] <= datetime.now().strftime("%Y%m%d_%H%M%S"), "none is ahead of the clock"
-    assert places_of(task(tmp_path)) == folders[::-1]
+    assert find_folders(task(tmp_path)) == folders[::-1]
 
 
 def test_one_that_is_not_done_is_taken_up_by_the_same_task_alone(tmp_path: Path) -> None:
@@ -49,7 +55,7 @@ def test_one_that_is_done_is_taken_up_if_it_is_to_be_reused(tmp_path: Path) -> N
 
 
 def test_a_folder_that_is_in_use_is_left_alone(tmp_path: Path) -> None:
-    with take_place(task(tmp_path)) as one, take_place(task(tmp_path)) as other:
+    with take_folder(task(tmp_path)) as one, take_folder(task(tmp_path)) as other:
         assert one.folder != other.folder
 
 
@@ -64,14 +70,14 @@ def test_keys_and_pace_are_no_part_of_what_is_asked() -> None:
     usual = task()
     (model,) = usual.models
     other = replace(model, options={**model.options, "api_key": "sk-999999", "timeout_s": 3.0, "retries": 0})
-    assert identity_of(replace(usual, models=(other,))) == identity_of(usual)
+    assert identify_task(replace(usual, models=(other,))) == identify_task(usual)
     hotter = replace(model, options={**model.options, "temperature": 1.0})
-    assert identity_of(replace(usual, models=(hotter,))) != identity_of(usual)
+    assert identify_task(replace(usual, models=(hotter,))) != identify_task(usual)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_keys_are_hidden_wherever_they_stand(before: str, after: str) -> None:
-    assert "sk-123456" not in hidden(f"{before}sk-123456{after}", task())
+    assert "sk-123456" not in hide_keys(f"{before}sk-123456{after}", task())
 
 
 def test_the_marker_holds_no_key(tmp_path: Path) -> None:

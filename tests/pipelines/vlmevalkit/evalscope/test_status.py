@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import Status, without_keys
+from eyechart.pipelines.vlmevalkit.evalscope.folders import Status, redact_arguments
 from support.command import eyechart_process
 from support.files import choice_tsv
 from support.server import Answer
@@ -68,13 +68,13 @@ def test_a_key_beside_an_entry_that_has_its_own(user: User) -> None:
 @pytest.mark.slow
 @given(st.lists(st.sampled_from(["--key", "--judge-key", "--api_key", "--limit", "3", "-v", "--key=", "x"])))
 def test_what_follows_a_flag_for_a_key_is_hidden(before: list[str]) -> None:
-    assert SECRET not in " ".join(without_keys([*before, "--judge-key", SECRET], NOBODY))
-    assert SECRET not in " ".join(without_keys([*before, f"--token={SECRET}"], NOBODY))
+    assert SECRET not in " ".join(redact_arguments([*before, "--judge-key", SECRET], NOBODY))
+    assert SECRET not in " ".join(redact_arguments([*before, f"--token={SECRET}"], NOBODY))
 
 
 def test_what_is_no_key_stays() -> None:
     said = ["run.py", "--data", "mine", "--limit=3", "--model", "m", "--base-url", "http://localhost/v1"]
-    assert without_keys(said, NOBODY) == said
+    assert redact_arguments(said, NOBODY) == said
 
 
 def task(*data: str) -> Task:

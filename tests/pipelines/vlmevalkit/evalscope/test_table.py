@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.pipelines.vlmevalkit.evalscope.output import table_text, write_evalscope
+from eyechart.pipelines.vlmevalkit.evalscope.output import format_table, write_evalscope
 from eyechart.pipelines.vlmevalkit.report import Line
 from eyechart.types import Outcome, Result
 from report.examples import export_of, result
@@ -56,17 +56,17 @@ from report.examples import export_of, result
     ],
 )
 def test_the_layout(lines: list[Line], expected: str) -> None:
-    assert table_text(lines) == expected
+    assert format_table(lines) == expected
 
 
 def test_names_from_a_file_cannot_move_the_cursor() -> None:
-    text = table_text([{"split": "none", "Overall": 1.0, "a\x1b[2J\nb": 1.0}])
+    text = format_table([{"split": "none", "Overall": 1.0, "a\x1b[2J\nb": 1.0}])
     assert "\x1b" not in text
     assert len(text.splitlines()) == 5
 
 
 def test_wide_characters_are_counted_as_they_are_shown() -> None:
-    lines = table_text([{"split": "none", "Overall": 1.0, "图像": 0.5}]).splitlines()
+    lines = format_table([{"split": "none", "Overall": 1.0, "图像": 0.5}]).splitlines()
     assert lines[3] == "图像     0.5"
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from eyechart.compat.evalscope import run_task
 from eyechart.errors import EyechartError, UsageError, advice
-from eyechart.pipelines.vlmevalkit.evalscope.job import KEYS, in_words_of_a_task
+from eyechart.pipelines.vlmevalkit.evalscope.job import KEYS, naming_keys
 from eyechart.pipelines.vlmevalkit.vlmeval.command import hint_in_flags
 from support.server import Answer
 from support.tasks import User
@@ -39,7 +39,7 @@ def test_hints_for_flags_of_vlmevalkit(said: str, meant: str) -> None:
 
 
 def test_what_is_raised_is_worded() -> None:
-    with pytest.raises(UsageError, match=r"^limit: 0 selects nothing$") as caught, in_words_of_a_task():
+    with pytest.raises(UsageError, match=r"^limit: 0 selects nothing$") as caught, naming_keys():
         raise UsageError("--limit 0 selects nothing")
     assert caught.value.message == "limit: 0 selects nothing"
 

@@ -55,7 +55,7 @@ def test_a_sample_a_row(root: Path) -> None:
     row = ["q1", "Look.", "Which?", "cat", "dog", "B", "animals", 3, "a.png"]
     (root / "a.png").write_bytes(picture())
     write_tsv(root / "mine.tsv", heading, row)
-    made = bridge.benchmark(CustomMCQDataset("mine"))
+    made = bridge.make_benchmark(CustomMCQDataset("mine"))
     [sample] = made.source
     assert sample == Sample(
         id="q1",
@@ -78,7 +78,7 @@ def test_the_prompt_is_the_classs_own(root: Path) -> None:
         return msgs
 
     CustomVQADataset.build_prompt = build_prompt  # type: ignore[method-assign]
-    made = bridge.benchmark(vqa(root))
+    made = bridge.make_benchmark(vqa(root))
     [message] = made.prompt(list(made.source)[2].without_golds())
     place = root / "images" / "mine" / "2.png"
     assert message == Message(
@@ -91,26 +91,26 @@ def test_a_whole_run_with_a_class_of_ones_own(root: Path, tmp_path: Path) -> Non
     mine = vqa(root)
     model = ScriptedModel(lambda asked: asked.sample.id)
     done = evaluate(
-        make_plan(bridge.benchmark(mine), model, Options(out=str(tmp_path / "runs"), progress=False))
+        make_plan(bridge.make_benchmark(mine), model, Options(out=str(tmp_path / "runs"), progress=False))
     )
     assert done.score == 1.0
     sent = [result.sent for result in done.samples()]
     assert all(len(pictures) == 1 for pictures in sent)
     assert len({str(pictures[0]["sha256"]) for pictures in sent}) == 4
-    frame = bridge.predictions(mine, done.samples())
+    frame = bridge.make_predictions(mine, done.samples())
     assert list(frame.columns) == ["index", "question", "answer", "category", "prediction"]
     assert frame["prediction"].tolist() == ["0", "1", "2", "3"]
 
 
 def test_predictions_of_some_rows_and_of_failures(root: Path) -> None:
     mine = vqa(root)
-    samples = list(bridge.benchmark(mine).source)
+    samples = list(bridge.make_benchmark(mine).source)
     results = [
         Result(sample=samples[2], position=2, failure=Failure(stage="generate", reason="gone")),
         Result(sample=samples[0], position=0, reply=Reply(text="zero")),
         Result(sample=samples[0], position=0, trial=1, reply=Reply(text="another trial")),
     ]
-    frame = bridge.predictions(mine, results)
+    frame = bridge.make_predictions(mine, results)
     assert frame["index"].tolist() == [0, 2]
     assert frame["prediction"].tolist() == ["zero", "Failed to obtain answer via API."]
     assert "image" in mine.data
@@ -123,7 +123,7 @@ def test_an_error_in_build_prompt_is_that_samples_failure(root: Path, tmp_path: 
         return ImageBaseDataset.build_prompt(self, line)
 
     CustomVQADataset.build_prompt = build_prompt  # type: ignore[method-assign]
-    made = bridge.benchmark(vqa(root))
+    made = bridge.make_benchmark(vqa(root))
     options = Options(out=str(tmp_path / "runs"), progress=False)
     done = evaluate(make_plan(made, ScriptedModel(lambda asked: "x"), options))
     [failed] = [result for result in done.samples() if result.failure]
@@ -135,7 +135,7 @@ def test_an_error_in_build_prompt_is_that_samples_failure(root: Path, tmp_path: 
 def test_names_that_stand_for_rotations(root: Path) -> None:
     rows = [[index, "?", "x", "y", "A", "a.png"] for index in (1, 1_000_001, 2_000_007)]
     write_tsv(root / "my_ccbench.tsv", ["index", "question", "A", "B", "answer", "image_path"], *rows)
-    made = bridge.benchmark(CustomMCQDataset("my_ccbench"))
+    made = bridge.make_benchmark(CustomMCQDataset("my_ccbench"))
     assert made.circular == "headline"
     assert [(sample.circle, sample.weight) for sample in made.source] == [("1", 1.0), ("1", 1.0), ("", 0.0)]
 
@@ -143,5 +143,5 @@ def test_names_that_stand_for_rotations(root: Path) -> None:
 def test_groups_of_rotations_may_be_named(root: Path) -> None:
     heading = ["index", "g_index", "question", "A", "B", "answer", "image_path"]
     write_tsv(root / "circular.tsv", heading, *([k, 5, "?", "x", "y", "A", "a.png"] for k in (5, 6)))
-    made = bridge.benchmark(CustomMCQDataset("circular"))
+    made = bridge.make_benchmark(CustomMCQDataset("circular"))
     assert [sample.circle for sample in made.source] == ["5", "5"]

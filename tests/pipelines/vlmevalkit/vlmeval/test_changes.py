@@ -2,7 +2,12 @@
 
 import pytest
 
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import as_written, changed_names, is_changed, put_back
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import (
+    changed_names,
+    is_changed,
+    remember_class,
+    restoring_classes,
+)
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
     CustomMCQDataset,
     CustomTextMCQDataset,
@@ -32,7 +37,7 @@ def test_as_written_nothing_is_changed(cls: type) -> None:
     "name", ["load_data", "build_prompt", "evaluate", "post_build", "dump_image", "TYPE"]
 )
 def test_an_assignment_is_noticed_and_put_back(name: str) -> None:
-    with put_back():
+    with restoring_classes():
         setattr(CustomVQADataset, name, mine)
         assert is_changed(CustomVQADataset)
         assert changed_names(CustomVQADataset) == [name]
@@ -42,7 +47,7 @@ def test_an_assignment_is_noticed_and_put_back(name: str) -> None:
 
 
 def test_a_changed_base_changes_what_inherits_from_it() -> None:
-    with put_back():
+    with restoring_classes():
         ImageMCQDataset.evaluate = mine  # type: ignore[assignment,method-assign]
         assert is_changed(CustomMCQDataset)
         assert not is_changed(CustomVQADataset)
@@ -53,11 +58,11 @@ def test_a_changed_base_changes_what_inherits_from_it() -> None:
 
 
 def test_a_method_that_is_new_and_one_that_is_gone() -> None:
-    @as_written
+    @remember_class
     class Some:
         def here(self) -> None: ...
 
-    with put_back():
+    with restoring_classes():
         Some.more = mine  # type: ignore[attr-defined]
         assert changed_names(Some) == ["more"]
         del Some.here
@@ -74,9 +79,9 @@ def test_a_class_of_ones_own_is_a_change() -> None:
 
 
 def test_what_was_changed_before_the_block_stays_so() -> None:
-    with put_back():
+    with restoring_classes():
         CustomVQADataset.evaluate = mine  # type: ignore[assignment,method-assign]
-        with put_back():
+        with restoring_classes():
             del CustomVQADataset.evaluate
             assert not is_changed(CustomVQADataset)
         assert is_changed(CustomVQADataset)

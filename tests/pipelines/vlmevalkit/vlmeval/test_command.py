@@ -23,9 +23,9 @@ from eyechart.pipelines.vlmevalkit.cli import DESCRIPTION
 from eyechart.pipelines.vlmevalkit.vlmeval.command import (
     Flags,
     as_flags,
-    file_name,
-    in_words_of_flags,
-    task_of,
+    make_file_name,
+    make_task,
+    naming_flags,
 )
 from support.command import Outcome, eyechart, eyechart_process, start
 from support.server import Answer, Asked, Server
@@ -478,7 +478,7 @@ def test_addresses_and_keys_that_an_entry_leaves_to_others(tmp_path: Path) -> No
     }  # fmt: skip
 
     def places(flags: Flags) -> list[tuple[str, str]]:
-        options = [one.options for one in task_of(flags, environment).models]
+        options = [one.options for one in make_task(flags, environment).models]
         return [(one["base_url"], one["api_key"]) for one in options]
 
     openai = ("https://api.openai.com/v1", "sk-c")
@@ -517,7 +517,7 @@ def test_the_key_of_the_environment_goes_to_no_address_of_a_file(
     path = tmp_path / "config.json"
     models = {"a": {"class": "GPT4V", "model": "m", **entry}}
     path.write_text(json.dumps({"model": models, "data": {"x": {}}}))
-    task = task_of(Flags(config=str(path)), OWN | more)
+    task = make_task(Flags(config=str(path)), OWN | more)
     assert task.models[0].options["api_key"] == key
     assert [note for note in task.notes if "is not sent to an address" in note] == [
         f"--config: model 'a': ${name}_API_KEY is not sent to an address that the environment does not name; "
@@ -530,13 +530,13 @@ def test_the_key_of_the_environment_goes_to_no_address_of_a_file(
 def test_the_key_of_the_environment_goes_not_to_a_flags_address(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"model": {"a": {"class": "GPT4V", "model": "m"}}, "data": {"x": {}}}))
-    task = task_of(Flags(config=str(path), base_url="http://f/v1"), OWN)
+    task = make_task(Flags(config=str(path), base_url="http://f/v1"), OWN)
     assert task.models[0].options["api_key"] == "EMPTY"
 
 
 def test_the_task_of_our_own_models() -> None:
     flags = Flags(data=["d"], model=["openai/gpt-4o", "python:m.py:M"], temperature=0.3, max_tokens=7)
-    first, second = task_of(flags, {}).models
+    first, second = make_task(flags, {}).models
     assert (first.spec, first.name) == ("openai/gpt-4o", "gpt-4o")
     assert (second.spec, second.name) == ("python:m.py:M", "python_m.py_M")
     for entry in (first, second):
@@ -567,7 +567,7 @@ def test_any_config_is_a_task_or_is_refused(content: Any) -> None:
         path = Path(folder) / "config.json"
         path.write_text(json.dumps(content), encoding="utf-8")
         try:
-            task = task_of(Flags(config=str(path), base_url="http://localhost/v1"), {})
+            task = make_task(Flags(config=str(path), base_url="http://localhost/v1"), {})
         except UsageError:
             return
         assert task.models
@@ -577,9 +577,9 @@ def test_any_config_is_a_task_or_is_refused(content: Any) -> None:
 
 @given(st.text())
 def test_any_name_is_a_file_name(name: str) -> None:
-    made = file_name(name)
+    made = make_file_name(name)
     assert made == Path(made).name
-    assert file_name(made) == made
+    assert make_file_name(made) == made
 
 
 @pytest.mark.parametrize(
@@ -595,7 +595,7 @@ def test_flags_by_their_names_here(said: str, meant: str) -> None:
 
 
 def test_what_is_raised_is_worded_and_stays_what_it_is() -> None:
-    with pytest.raises(ModelError) as caught, in_words_of_flags():
+    with pytest.raises(ModelError) as caught, naming_flags():
         raise ModelError("--concurrency 9: no", hint="mode: all asks again; --rpm 3 is slower", status=429)
     assert str(caught.value) == "--api-nproc 9: no\n  hint: --mode all asks again"
     assert (caught.value.args, caught.value.status) == (("--api-nproc 9: no",), 429)
@@ -607,4 +607,4 @@ SAID = [Flags(top_p=0.5), Flags(timeout=3), Flags(extra_body="{}"), Flags(max_to
 @pytest.mark.parametrize("said", SAID, ids=["top-p", "timeout", "extra-body", "max-tokens"])
 def test_a_config_says_itself_how_models_are_asked(said: Flags, request: pytest.FixtureRequest) -> None:
     with pytest.raises(UsageError, match=f"--{request.node.callspec.id}"):
-        task_of(replace(said, config="c.json"), {})
+        make_task(replace(said, config="c.json"), {})

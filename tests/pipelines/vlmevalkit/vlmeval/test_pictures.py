@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from eyechart.data.paths import PathRules
 from eyechart.errors import StoreError
-from eyechart.pipelines.vlmevalkit.vlmeval.images import _inside, _write, found, is_place, names_for, written
+from eyechart.pipelines.vlmevalkit.vlmeval.images import (
+    _inside,
+    _write,
+    find_images,
+    is_place,
+    name_images,
+    write_images,
+)
 from support.files import picture, picture_base64
 
 NAMES = (
@@ -29,7 +36,7 @@ def test_no_name_leads_out_of_the_folder(name: str) -> None:
 
 @given(st.text(), st.integers(1, 3))
 def test_pictures_of_a_row_have_names_of_their_own(index: str, n: int) -> None:
-    names = names_for(index, n, [])
+    names = name_images(index, n, [])
     assert len(set(names)) == n
     assert not any("/" in name or "\\" in name for name in names)
 
@@ -43,10 +50,10 @@ def test_pictures_that_are_files_already_stay_where_they_are(tmp_path: Path) -> 
     (tmp_path / "a.png").write_bytes(picture())
     rules = PathRules([str(tmp_path)])
     items = ["a.png", "https://example.org/b.png", f"data:image/png;base64,{picture_base64('blue')}"]
-    paths = written(items, ["0.png", "1.png", "2.png"], tmp_path / "images", rules, "mine: index 1")
+    paths = write_images(items, ["0.png", "1.png", "2.png"], tmp_path / "images", rules, "mine: index 1")
     assert paths == [str(tmp_path / "a.png"), "https://example.org/b.png", str(tmp_path / "images" / "2.png")]
     assert Path(paths[2]).read_bytes() == picture("blue")
-    assert found(["../a.png"], rules) == ["../a.png"]
+    assert find_images(["../a.png"], rules) == ["../a.png"]
 
 
 def test_threads_that_want_one_name_have_each_its_own_picture(tmp_path: Path) -> None:

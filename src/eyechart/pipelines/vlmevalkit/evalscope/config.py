@@ -378,7 +378,7 @@ def _name_keys(written: dict[str, Any], given: Mapping[str, Any], whose: str) ->
 def _variable(key: str, whose: str) -> str:
     """The environment variable that holds a key, or one that can be set to it.
 
-    >>> _variable("sk-of-nobody-here", "org/Model-2.5:7b"), _variable("sk-of-nobody-here", "")
+    >>> _variable("sk-unknown", "org/Model-2.5:7b"), _variable("sk-unknown", "")
     ('MODEL_2_5_7B_API_KEY', 'MODEL_API_KEY')
     """
     held = next((name for name, value in os.environ.items() if value == key and is_secret(name)), None)

@@ -1,7 +1,7 @@
-"""The sets of questions of a task: which file is meant, and who reads it.
+"""The data sets of a task: which file is meant, and how it is read.
 
 Names of published sets are the catalogue's. Any other name is a file of the user's own, of the class that its
-columns choose; if somebody has put methods of their own onto that class, these do the work.
+columns choose; where a script has changed the methods of that class, these ask and score.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import DataError
-from eyechart.pipelines.vlmevalkit.benchmark import RULES, published
+from eyechart.pipelines.vlmevalkit.benchmark import RULES, make_published_benchmark
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry
 
 
@@ -30,7 +30,7 @@ class Questions:
 
 
 def open_questions(entry: DataEntry) -> Questions:
-    """Find the file and choose who reads it."""
+    """Find the file and choose how it is read."""
     from eyechart.data.hub.spec import is_hub
     from eyechart.registry import benchmarks, find_published_benchmark
 
@@ -51,7 +51,7 @@ def open_questions(entry: DataEntry) -> Questions:
 def _published(entry: DataEntry, path: Path) -> Questions:
     rule = RULES[path.stem]
     remark = f"{entry.name}: by the rule {rule.scorer}, as published, and without a judge; shares of 1"
-    source = published(path, rule)
+    source = make_published_benchmark(path, rule)
     return Questions(entry=entry, source=source, file=path, takes_judge=False, remark=remark)
 
 
@@ -68,8 +68,8 @@ def _own(entry: DataEntry, path: Path) -> Questions:
     if bridge.is_changed(family):
         is_known_by_name = path.stem == entry.source
         dataset = family(entry.source if is_known_by_name else str(path))
-        # Its own `evaluate` asks the judge, if anybody does.
-        source = bridge.benchmark(dataset)
+        # Its own `evaluate` may ask the judge.
+        source = bridge.make_benchmark(dataset)
         return Questions(entry=entry, source=source, file=path, dataset=dataset, takes_judge=False)
     if kind == "vqa":  # which VLMEvalKit leaves to the user's class: read by our own rules
         return Questions(entry=entry, source=path, file=path, options={"read_as": "plain"})

@@ -19,30 +19,30 @@ from typing import TYPE_CHECKING, Any
 from eyechart.errors import EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.data import Questions
-from eyechart.pipelines.vlmevalkit.evalscope.folders import RUNS, Status, places_of, predictions_in
+from eyechart.pipelines.vlmevalkit.evalscope.folders import RUNS, Status, find_folders, find_prediction_files
 from eyechart.pipelines.vlmevalkit.evalscope.output import (
     ASKED_BY,
-    answered_of,
+    choose_prediction_format,
     cut_error,
     drop_other_formats,
-    frame_lines,
     is_cut,
     is_failure,
     is_frame,
-    prediction_ending,
+    read_frame,
+    write_answered,
     write_evalscope,
     write_predictions,
 )
 from eyechart.pipelines.vlmevalkit.report import stem_of
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
-    accuracy_ending,
-    files_of,
-    in_chosen_format,
-    leaving_them_out,
+    choose_accuracy_format,
+    convert_accuracies,
+    count_unjudged,
+    describe_unreadable,
+    leaving_out_unjudged,
+    list_accuracy_files,
     read_accuracies,
-    texts_of,
-    unjudged,
-    unreadable,
+    to_texts,
 )
 from eyechart.run.options import Options
 from eyechart.store.folder import find_siblings
@@ -131,7 +131,7 @@ def plan_evaluation(
     """Check that model and data fit. `folder` has the model's files; `predictions` are scored as they are."""
     from eyechart.run.plan import make_plan
 
-    accuracy_ending()  # a mistake in EVAL_FORMAT must show before anything is asked
+    choose_accuracy_format()  # a mistake in EVAL_FORMAT must show before anything is asked
     stem = stem_for(model.name, questions.entry.name)
     one = Evaluation(
         task=task,
@@ -139,7 +139,7 @@ def plan_evaluation(
         questions=questions,
         folder=folder,
         options=_options(task, model, questions, folder, is_fresh=is_fresh),
-        predictions=predictions or folder / f"{stem}.{prediction_ending()}",
+        predictions=predictions or folder / f"{stem}.{choose_prediction_format()}",
     )
     is_changed = questions.dataset is not None
     if is_changed:
@@ -153,7 +153,7 @@ def plan_evaluation(
         raise type(err)(f"model {model.name} x dataset {one.data}: {err.message}", hint=err.hint) from err
     if task.reuse and not one.options.fresh:
         # Another limit, or one more model or set, makes it another task with a folder of its own.
-        earlier = (path for place in places_of(task) for path in find_siblings(plan.folder, place / RUNS))
+        earlier = (path for place in find_folders(task) for path in find_siblings(plan.folder, place / RUNS))
         plan = replace(plan, earlier=tuple(earlier))
     _refuse_to_replace(one, plan)
     return replace(one, plan=plan)
@@ -214,7 +214,7 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
 
     Those of ours may be replaced, because our journals keep the replies.
     """
-    found = next(predictions_in(one.folder, one.stem), None)
+    found = next(find_prediction_files(one.folder, one.stem), None)
     if found is None:
         return
     begin, journals = plan.folder.name.rpartition("-")[0], plan.folder.parent.glob(f"*/{FILE_NAME}")
@@ -235,7 +235,7 @@ def run_evaluation(one: Evaluation, status: Status) -> Outcome:
     try:
         status.say(one.data, "infer" if one.plan else "eval", **said)
         # Accuracies of an earlier time are not true any more, whatever happens now.
-        for path in (*files_of(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
+        for path in (*list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
             path.unlink(missing_ok=True)
         return run(one, lambda: status.say(one.data, "eval", **said))
     except EvaluationFailed as err:
@@ -256,7 +256,7 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
     if one.task.mode == "infer":
         return outcome
     scoring()
-    n_unjudged, why = unjudged(done)
+    n_unjudged, why = count_unjudged(done)
     outcome = replace(outcome, n_unjudged=n_unjudged)
     waiting = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} of {outcome.n} replies wait"
     reason = f" ({why})" if why else ""
@@ -291,7 +291,7 @@ def _score_file(one: Evaluation) -> Run:
     from eyechart.run.replies import score_replies
 
     kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
-    file = answered_of(one.predictions, one.questions.source, one.options, kept)
+    file = write_answered(one.predictions, one.questions.source, one.options, kept)
     done = score_replies(one.questions.source, file, one.options)
     if done.is_interrupted:
         raise KeyboardInterrupt
@@ -307,7 +307,7 @@ def _write_accuracies(one: Evaluation, done: Run) -> None:
         for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.samples)):
             if path.name != f"{their_stem}.xlsx":
                 path.replace(one.folder / f"{one.stem}{path.name.removeprefix(their_stem)}")
-    in_chosen_format(one.folder, one.stem)
+    convert_accuracies(one.folder, one.stem)
 
 
 def _uncounted(one: Evaluation, done: Run, outcome: Outcome, *, is_scored: bool) -> Iterator[str]:
@@ -320,7 +320,7 @@ def _uncounted(one: Evaluation, done: Run, outcome: Outcome, *, is_scored: bool)
         yield f"{n_without_gold} of {n} questions have no answer in the file, and count nowhere"
     if outcome.n_failed:
         yield f"{outcome.n_failed} of {n} questions got no answer, and count nowhere"
-    if one.judge and (unread := unreadable(done.samples(), n)):
+    if one.judge and (unread := describe_unreadable(done.samples(), n)):
         yield unread
 
 
@@ -372,7 +372,7 @@ def _remedy(result: Result) -> str:
 
 def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
     """Ask by `build_prompt`, write the predictions, score them by `evaluate`; `scoring` is called between."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.bridge import calling
+    from eyechart.pipelines.vlmevalkit.vlmeval.bridge import naming_errors
 
     outcome, part = (_ask(one), None) if one.plan is not None else _check_predictions(one)
     if one.task.mode == "infer":
@@ -381,16 +381,16 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
     if one.task.seed is not None:
         seed_all(one.task.seed)
     kept: list[int] = []
-    keeping = leaving_them_out(kept) if one.task.keep_failed else nullcontext()
+    keeping = leaving_out_unjudged(kept) if one.task.keep_failed else nullcontext()
     try:
-        with _file_of(one, part) as file, calling(one.data, "evaluate"), keeping:
+        with _file_of(one, part) as file, naming_errors(one.data, "evaluate"), keeping:
             result = one.questions.dataset.evaluate(str(file), **one.task.judging)
     except EyechartError as err:
         raise one.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)
     lines = read_accuracies(one.folder, one.stem)
     if not lines:
         rows: Iterable[Mapping[str, Any]] = [result] if isinstance(result, Mapping) else ()
-        lines = tuple(texts_of(row) for row in (frame_lines(result) if is_frame(result) else rows))
+        lines = tuple(to_texts(row) for row in (read_frame(result) if is_frame(result) else rows))
     if not lines:
         print_note(f"{one.stem}: evaluate returned no accuracies, and wrote no {one.stem}_acc.csv")
     return replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))
@@ -405,7 +405,7 @@ def _ask(one: Evaluation) -> Outcome:
     if one.prompt_errors:
         err = one.prompt_errors[0]
         raise one.failed(err.message, hint=err.hint) from (err.__cause__ or err)
-    frame = bridge.predictions(one.questions.dataset, done.samples())
+    frame = bridge.make_predictions(one.questions.dataset, done.samples())
     dump(frame.assign(prediction=[str(text).strip() for text in frame["prediction"]]), str(one.predictions))
     drop_other_formats(one.predictions)
     return _count(one, done)

@@ -41,7 +41,7 @@ _PACE = frozenset({
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TaskFolder:
     """The folder of a task."""
 
     folder: Path
@@ -61,9 +61,9 @@ class Place:
 
 
 @contextlib.contextmanager
-def take_place(task: Task) -> Iterator[Place]:
+def take_folder(task: Task) -> Iterator[TaskFolder]:
     """The folder of a task, made or found, and kept from other processes meanwhile."""
-    identity = identity_of(task)
+    identity = identify_task(task)
     if task.use_cache is not None or not task.is_stamped:
         folder = _root(task)
         if task.use_cache is not None and not folder.is_dir():
@@ -71,18 +71,18 @@ def take_place(task: Task) -> Iterator[Place]:
                 f"use_cache: there is no folder {folder}", hint="it names that of an earlier task"
             )
         folders.prepare_folder(folder)
-        yield Place(folder=folder, identity=identity, is_marked=False)
+        yield TaskFolder(folder=folder, identity=identity, is_marked=False)
         return
     with contextlib.ExitStack() as stack:
         root = _root(task)
         earlier = _earlier(root, identity, stack, with_done=task.reuse)
         folder = earlier or _new(root, stack)
-        place = Place(folder=folder, identity=identity, is_marked=True, is_new=earlier is None)
+        place = TaskFolder(folder=folder, identity=identity, is_marked=True, is_new=earlier is None)
         place.mark(is_done=False)
         yield place
 
 
-def identity_of(task: Task) -> str:
+def identify_task(task: Task) -> str:
     """What is asked, and of whom, as a short name; neither keys nor pace are in it."""
     content = {
         "models": [[one.spec, one.name, _lasting(one.options)] for one in task.models],
@@ -95,13 +95,13 @@ def identity_of(task: Task) -> str:
 
 def find_predictions(task: Task, model: str, stem: str) -> Path:
     """The newest file of predictions, for a task that only scores."""
-    for place in places_of(task):
-        if path := next(predictions_in(place / model, stem), None):
+    for place in find_folders(task):
+        if path := next(find_prediction_files(place / model, stem), None):
             return path
     between = "" if task.use_cache is not None or not task.is_stamped else "*/"
     looked = f"{Path(task.use_cache or task.work_dir)}/{between}{model}/{stem}.xlsx"
     hint = "mode: infer or mode: all makes them"
-    pickles = (place / model / f"{stem}.pkl" for place in places_of(task))
+    pickles = (place / model / f"{stem}.pkl" for place in find_folders(task))
     if pickle := next((path for path in pickles if path.is_file()), None):
         hint = f"{pickle.name} is a pickle, which can run any code: where you trust it, save it as .xlsx"
     raise DataError(
@@ -109,13 +109,13 @@ def find_predictions(task: Task, model: str, stem: str) -> Path:
     )
 
 
-def places_of(task: Task) -> list[Path]:
+def find_folders(task: Task) -> list[Path]:
     """The folders in which a task's files may lie, the newest first."""
     root = _root(task)
     return [root] if task.use_cache is not None or not task.is_stamped else list(_stamped(root))
 
 
-def predictions_in(folder: Path, stem: str) -> Iterator[Path]:
+def find_prediction_files(folder: Path, stem: str) -> Iterator[Path]:
     """The files of predictions of a model and a data set in a folder."""
     yield from (path for ending in FORMATS if (path := folder / f"{stem}.{ending}").is_file())
 
@@ -175,19 +175,19 @@ def _new(root: Path, stack: contextlib.ExitStack) -> Path:
     raise AssertionError("numbers do not end")
 
 
-def write_config(place: Place, task: Task) -> None:
+def write_config(place: TaskFolder, task: Task) -> None:
     """Keep the configuration beside the results, without keys; `eyechart run` runs it again."""
     import yaml
 
     from eyechart.replacing import replacing
 
     folders.prepare_folder(place.folder / CONFIGS)
-    text = yaml.safe_dump(plain(task), sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(describe_task(task), sort_keys=False, allow_unicode=True)
     with replacing(place.folder / CONFIGS / "task_config.yaml") as path:
-        path.write_text(hidden(text, task), encoding="utf-8")
+        path.write_text(hide_keys(text, task), encoding="utf-8")
 
 
-def plain(task: Task) -> Any:
+def describe_task(task: Task) -> Any:
     """The configuration of a task as plain values, without keys."""
     try:
         return msgspec.json.decode(msgspec.json.encode(dict(task.described), enc_hook=str))
@@ -195,7 +195,7 @@ def plain(task: Task) -> Any:
         raise EyechartError(f"the configuration cannot be written down: {err}") from err
 
 
-def hidden(text: str, task: Task) -> str:
+def hide_keys(text: str, task: Task) -> str:
     """A text without the keys of a task and without passwords in URLs."""
     text = _PASSWORD.sub(r"\1[secret]@", text)
     for key in task.secrets():
@@ -227,7 +227,7 @@ class Status:
             "created_at": _now(),
             "updated_at": _now(),
             "commit": "",
-            "argv": without_keys(sys.argv, task),
+            "argv": redact_arguments(sys.argv, task),
             "model_name": model,
             "mode": task.mode,
             "reuse": task.reuse,
@@ -257,7 +257,7 @@ class Status:
         }
         error = fields.get("error_message")
         if error:
-            fields["error_message"] = hidden(str(error), self._task)
+            fields["error_message"] = hide_keys(str(error), self._task)
         prepare_folder(self._path.parent)
         with _alone(self._path.parent):
             earlier = _earlier_status(self._path)
@@ -267,11 +267,11 @@ class Status:
             write_json(self._path, {**self._head, **kept, "updated_at": _now(), "datasets": datasets})
 
 
-def without_keys(arguments: Sequence[str], task: Task) -> list[str]:
+def redact_arguments(arguments: Sequence[str], task: Task) -> list[str]:
     """A command line that may be written down: no key of the task, and none that it does not even use.
 
-    >>> nobody = Task(models=(), data=())
-    >>> without_keys(["run", "--judge-key", "sk-1234", "--key=sk-5678", "--limit", "3"], nobody)
+    >>> task = Task(models=(), data=())
+    >>> redact_arguments(["run", "--judge-key", "sk-1234", "--key=sk-5678", "--limit", "3"], task)
     ['run', '--judge-key', '[secret]', '--key=[secret]', '--limit', '3']
     """
     shown, is_key = [], False
@@ -281,7 +281,7 @@ def without_keys(arguments: Sequence[str], task: Task) -> list[str]:
         if takes_key and is_joined:
             shown.append(f"{name}={HIDDEN}")
         else:
-            shown.append(HIDDEN if is_key else hidden(argument, task))
+            shown.append(HIDDEN if is_key else hide_keys(argument, task))
         is_key = takes_key and not is_joined
     return shown
 
@@ -305,12 +305,12 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def metrics_of(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
+def read_metrics(lines: Iterable[Mapping[str, str]]) -> dict[str, float]:
     """The numbers of an accuracy table, by split and column.
 
-    >>> metrics_of([{"split": "none", "Overall": "1.0", "map": "0.5"}])
+    >>> read_metrics([{"split": "none", "Overall": "1.0", "map": "0.5"}])
     {'split=none|Overall': 1.0, 'split=none|map': 0.5}
-    >>> metrics_of([{"Overall": "0.25"}])
+    >>> read_metrics([{"Overall": "0.25"}])
     {'Overall': 0.25}
     """
     found: dict[str, float] = {}

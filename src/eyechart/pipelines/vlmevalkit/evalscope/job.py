@@ -28,17 +28,17 @@ from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
     stem_for,
 )
 from eyechart.pipelines.vlmevalkit.evalscope.folders import (
-    Place,
     Status,
+    TaskFolder,
+    describe_task,
+    find_folders,
     find_predictions,
-    hidden,
-    metrics_of,
-    places_of,
-    plain,
-    take_place,
+    hide_keys,
+    read_metrics,
+    take_folder,
     write_config,
 )
-from eyechart.pipelines.vlmevalkit.evalscope.output import print_done, rate, summary_text
+from eyechart.pipelines.vlmevalkit.evalscope.output import format_rate, format_summary, print_done
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import read_accuracies
 from eyechart.terminal import print_note, print_text
 
@@ -69,12 +69,12 @@ def run_task(task_cfg: Any) -> Any:
     What fails on the way is raised at the end, when all else is done, the other tasks of a list included; the
     same call again asks only for what is missing. The last line on stdout is what is returned.
     """
-    with in_words_of_a_task():
+    with naming_keys():
         tasks = read_tasks(task_cfg)
         return run_several(tasks) if isinstance(tasks, list) else run_and_print(tasks)
 
 
-def in_words_of_a_task() -> AbstractContextManager[None]:
+def naming_keys() -> AbstractContextManager[None]:
     """Errors raised inside name the keys of a configuration rather than flags."""
     return in_words(KEYS)
 
@@ -120,7 +120,7 @@ def plan_only(task: Task) -> list[Plan]:
             "mode: eval asks no model, so there is nothing to estimate", hint="leave out --dry-run"
         )
     # The folder of an earlier start knows what was answered there; a new one would be named after the time.
-    earlier = places_of(task) if task.reuse else []
+    earlier = find_folders(task) if task.reuse else []
     folder = next(iter(earlier), Path(task.use_cache or task.work_dir) / "new")
     planned = _plan_all(task, [open_questions(entry) for entry in task.data], folder)
     return [one.plan for one, _ in planned if one.plan is not None]
@@ -144,7 +144,7 @@ def _ready(task: Task) -> Iterator[Callable[[], Results]]:
     if task.mode == "eval":
         yield lambda: _run_all(_plan_all(task, questions, None))
         return
-    with take_place(task) as place:
+    with take_folder(task) as place:
         try:
             yield partial(_start, task, place, _plan_all(task, questions, place.folder))
         finally:
@@ -154,11 +154,13 @@ def _ready(task: Task) -> Iterator[Callable[[], Results]]:
 def _print_config(task: Task) -> Results:
     import yaml
 
-    print_text(hidden(yaml.safe_dump(plain(task), sort_keys=False, allow_unicode=True), task).rstrip())
+    print_text(
+        hide_keys(yaml.safe_dump(describe_task(task), sort_keys=False, allow_unicode=True), task).rstrip()
+    )
     return Results()
 
 
-def _start(task: Task, place: Place, planned: Sequence[tuple[Evaluation, Status]]) -> Results:
+def _start(task: Task, place: TaskFolder, planned: Sequence[tuple[Evaluation, Status]]) -> Results:
     write_config(place, task)
     _seed(task)
     try:
@@ -216,7 +218,7 @@ def _run_all(planned: Sequence[tuple[Evaluation, Status]]) -> Results:
                     results[f"{one.stem}_acc"] = dict(outcome.lines[0])
                 results.n_failed += outcome.n_failed + outcome.n_unjudged
             rows.append(_note_outcome(status, one, outcome))
-        print_text(summary_text(rows))
+        print_text(format_summary(rows))
     if failures:
         raise TaskFailed(failures, results) from failures[0].__cause__
     return results
@@ -224,10 +226,10 @@ def _run_all(planned: Sequence[tuple[Evaluation, Status]]) -> Results:
 
 def _note_outcome(status: Status, one: Evaluation, outcome: Outcome) -> Mapping[str, str]:
     """Write the outcome to the status file; returns its line of the summary."""
-    metrics = metrics_of(outcome.lines)
+    metrics = read_metrics(outcome.lines)
     overall = (name for name in metrics if name.rpartition("|")[2] == "Overall")
     primary = next(overall, next(iter(metrics), None))
-    error = hidden(outcome.failure.why, one.task) if outcome.failure is not None else None
+    error = hide_keys(outcome.failure.why, one.task) if outcome.failure is not None else None
     has_inferred = one.plan is None or (not outcome.n_failed and outcome.n)
     is_done = outcome.failure is None and one.task.mode != "infer"
     status.say(
@@ -241,8 +243,8 @@ def _note_outcome(status: Status, one: Evaluation, outcome: Outcome) -> Mapping[
     )
     return {
         "benchmark": one.data,
-        "infer_fail_rate": rate(outcome.n_failed, outcome.n),
-        "judge_fail_rate": rate(outcome.n_unjudged, outcome.n),
+        "infer_fail_rate": format_rate(outcome.n_failed, outcome.n),
+        "judge_fail_rate": format_rate(outcome.n_unjudged, outcome.n),
         "primary_metric": primary or "",
         "primary_metric_value": str(metrics[primary]) if primary else "",
         "eval_error": error or "",
@@ -260,7 +262,7 @@ class Summarizer:
 
 
 def _newest(task: Task) -> Iterator[dict[str, dict[str, str]]]:
-    places = places_of(task)
+    places = find_folders(task)
     for model in task.models:
         for data in task.data:
             stem = stem_for(model.name, data.name)

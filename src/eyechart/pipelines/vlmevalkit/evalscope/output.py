@@ -37,14 +37,14 @@ _WIDEST = 120  # the error that is raised says it in full
 def print_done(model: str, data: str, result: Any) -> None:
     """Say that an evaluation is done, and show its result."""
     print_text(f"The evaluation of model {model} x dataset {data} has finished!")
-    if text := result_text(result):
+    if text := format_result(result):
         print_text(f"Evaluation Results:\n{text}")
 
 
-def result_text(result: Any) -> str:
+def format_result(result: Any) -> str:
     """The results as EvalScope shows them: a table on its side, a dict as JSON.
 
-    >>> print(result_text({"Overall": 0.5}))
+    >>> print(format_result({"Overall": 0.5}))
     {
       "Overall": 0.5
     }
@@ -55,9 +55,9 @@ def result_text(result: Any) -> str:
         texts = {str(name): value for name, value in result.items()}
         return json.dumps(texts, indent=2, ensure_ascii=False, default=_for_json)
     if is_frame(result):
-        return table_text(frame_lines(result))
+        return format_table(read_frame(result))
     if isinstance(result, list) and result and all(isinstance(one, Mapping) for one in result):
-        return table_text(result)
+        return format_table(result)
     return str(result)
 
 
@@ -71,7 +71,7 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 
-def frame_lines(frame: Any) -> list[Line]:
+def read_frame(frame: Any) -> list[Line]:
     """The rows of a DataFrame, by their columns, with plain numbers and texts in them."""
     rows = frame.to_dict(orient="records")
     return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
@@ -82,7 +82,7 @@ def _plain(value: Any) -> str | float:
     return found if isinstance(found, str | int | float) else str(found)
 
 
-def summary_text(rows: Sequence[Mapping[str, str]]) -> str:
+def format_summary(rows: Sequence[Mapping[str, str]]) -> str:
     """The report at the end of a model: a line for each of its sets of questions."""
 
     def cell(text: str) -> str:
@@ -99,10 +99,10 @@ def summary_text(rows: Sequence[Mapping[str, str]]) -> str:
     return "\n".join(["Run Summary Report:", lines[0], rule, *lines[1:]])
 
 
-def rate(part: int, whole: int) -> str:
+def format_rate(part: int, whole: int) -> str:
     """A share as the summary writes it.
 
-    >>> rate(0, 10), rate(1, 3), rate(0, 0)
+    >>> format_rate(0, 10), format_rate(1, 3), format_rate(0, 0)
     ('0.00% (0/10)', '33.33% (1/3)', '0.00% (0/0)')
     """
     return f"{100 * part / whole if whole else 0:.2f}% ({part}/{whole})"
@@ -124,23 +124,23 @@ def write_evalscope(export: Export) -> Sequence[Path]:
         path = export.folder / f"{trial.stem}_acc.txt"
         if trial.accuracies:
             with text_file(path) as file:
-                file.write(table_text(trial.accuracies) + "\n")
+                file.write(format_table(trial.accuracies) + "\n")
             paths.append(path)
         else:
             path.unlink(missing_ok=True)
     return paths
 
 
-def table_text(lines: Sequence[Line]) -> str:
+def format_table(lines: Sequence[Line]) -> str:
     """The printed table.
 
-    >>> print(table_text([{"split": "none", "Overall": 1.0, "Activities": 1.0}]))
+    >>> print(format_table([{"split": "none", "Overall": 1.0, "Activities": 1.0}]))
     ----------  ----
     split       none
     Overall     1.0
     Activities  1.0
     ----------  ----
-    >>> print(table_text([{"Overall": 2 / 3}]))
+    >>> print(format_table([{"Overall": 2 / 3}]))
     -  --------
     0  0.666667
     -  --------
@@ -205,7 +205,7 @@ _CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as report/workbook.py 
 _Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
 
 
-def prediction_ending() -> str:
+def choose_prediction_format() -> str:
     """The ending of prediction files: ``PRED_FORMAT``, else xlsx."""
     said = os.environ.get("PRED_FORMAT") or "xlsx"
     if said not in FORMATS:
@@ -315,7 +315,7 @@ def drop_other_formats(path: Path) -> None:
             path.with_name(f"{path.stem}.{ending}").unlink(missing_ok=True)
 
 
-def answered_of(path: Path, source: Any, options: Options, kept: Path) -> Path:
+def write_answered(path: Path, source: Any, options: Options, kept: Path) -> Path:
     """A file with the replies among the predictions in `path`, as far as they are asked for.
 
     A prediction that says that there was no answer is none, and one beyond the limit is not meant.

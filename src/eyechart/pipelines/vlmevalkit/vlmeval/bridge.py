@@ -1,4 +1,7 @@
-"""From a data set class, as a script has changed it, to a benchmark that we can run, and back to a table."""
+"""A data set class, as a script has changed it, as a benchmark; its predictions as a table.
+
+Also: which classes a script has changed, and errors in its methods named after data set and method.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from eyechart.data.lazy import HeldSource
 from eyechart.errors import EyechartError
 from eyechart.exchange import NO_ANSWER
-from eyechart.pipelines.vlmevalkit.vlmeval.images import image_ref, to_messages
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import CHOICE, JUDGED, OPEN, is_circular, samples_of
+from eyechart.pipelines.vlmevalkit.vlmeval.images import make_image_ref, to_messages
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import CHOICE, JUDGED, OPEN, is_circular, read_samples
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     FOLDER,
     Frame,
@@ -28,13 +31,13 @@ if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.vlmeval.dataset import ImageBaseDataset
 
 
-def benchmark(dataset: ImageBaseDataset) -> Benchmark:
+def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
     """The data set as a benchmark: a sample a row, asked as its `build_prompt` says.
 
     Our own verdicts go beside whatever its `evaluate` says later.
     """
     name = dataset.dataset_name
-    samples = _with_places(samples_of(dataset.data, name), dataset)
+    samples = _with_places(read_samples(dataset.data, name), dataset)
     is_choice = dataset.TYPE == "MCQ"
     folder = dataset.data.attrs.get(FOLDER)
     return Benchmark(
@@ -49,7 +52,7 @@ def benchmark(dataset: ImageBaseDataset) -> Benchmark:
 
 
 class _Prompt:
-    """Asks the data set for the messages of a sample. One at a time: nobody wrote it for several threads."""
+    """Asks the data set for the messages of a sample, one at a time: its methods may not be thread-safe."""
 
     def __init__(self, dataset: ImageBaseDataset, positions: dict[str, int]) -> None:
         self._dataset = dataset
@@ -62,7 +65,7 @@ class _Prompt:
         name, where = self._dataset.dataset_name, f"index {sample.id}"
         with self._lock:
             line = self._dataset.data.iloc[self._positions[sample.id]]
-            with calling(name, "build_prompt", where):
+            with naming_errors(name, "build_prompt", where):
                 said = self._dataset.build_prompt(line)
             return to_messages(said, path_rules(self._dataset), f"{name}: build_prompt ({where})")
 
@@ -76,12 +79,12 @@ def _with_places(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[
     rules = path_rules(dataset)
     cells = [[] if is_missing(cell) else toliststr(cell) for cell in dataset.data["image_path"]]
     return tuple(
-        replace(sample, images=tuple(image_ref(place, rules) for place in cell))
+        replace(sample, images=tuple(make_image_ref(place, rules) for place in cell))
         for sample, cell in zip(samples, cells, strict=True)
     )
 
 
-def predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Frame:
+def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Frame:
     """The rows that were asked, without their pictures and with what was said: a file of predictions.
 
     A request that failed has the text by which VLMEvalKit knows that it must ask again.
@@ -110,8 +113,8 @@ _PYTHONS_OWN = frozenset(
 )
 
 
-def as_written(cls: C) -> C:
-    """Remember what a class holds now. A decorator, so that nobody can come before it."""
+def remember_class(cls: C) -> C:
+    """Remember what a class holds now. A decorator, so that no change comes before it."""
     _WRITTEN[cls] = _held(cls)
     return cls
 
@@ -119,7 +122,7 @@ def as_written(cls: C) -> C:
 def is_changed(cls: type) -> bool:
     """Whether the class, or one that it inherits from, holds anything that we did not put there.
 
-    A class of somebody's own is a change in itself.
+    A class of the script itself is a change.
     """
     return any(_differs(one) for one in cls.__mro__ if one is not object)
 
@@ -135,7 +138,7 @@ def changed_names(cls: type) -> list[str]:
 
 
 @contextmanager
-def put_back() -> Iterator[None]:
+def restoring_classes() -> Iterator[None]:
     """Whatever is assigned onto our classes inside the block is gone after it."""
     at_entry = {cls: _held(cls) for cls in _WRITTEN}
     try:
@@ -166,11 +169,11 @@ _OURS = str(Path(__file__).resolve().parents[3])
 
 
 class UserCodeError(EyechartError):
-    """A method of somebody's own raised. The exception itself is the cause."""
+    """A method of a script raised. The exception itself is the cause."""
 
 
 @contextmanager
-def calling(dataset: str, method: str, about: str = "") -> Iterator[None]:
+def naming_errors(dataset: str, method: str, about: str = "") -> Iterator[None]:
     """Around one call. Our own errors pass as they are: they say all that is needed."""
     try:
         yield

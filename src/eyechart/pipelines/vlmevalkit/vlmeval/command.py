@@ -1,4 +1,4 @@
-"""VLMEvalKit's run.py: its flags make a task, which the same core runs as EvalScope's.
+"""VLMEvalKit's run.py: its flags make a task, which is run like one of EvalScope's.
 
 Results lie where VLMEvalKit puts them, ``<work_dir>/<model>/<model>_<data>.xlsx``, in no folder named after
 the time. Models and sets are called by their names, or by the labels of a --config.
@@ -26,13 +26,11 @@ from eyechart.pipelines.vlmevalkit.evalscope.eval_config import (
     read_models,
     refuse_twins,
 )
-from eyechart.pipelines.vlmevalkit.evalscope.folders import predictions_in
+from eyechart.pipelines.vlmevalkit.evalscope.folders import find_prediction_files
 from eyechart.registry import did_you_mean, find_published_benchmark
 from eyechart.registry import models as providers
 from eyechart.replacing import replacing
 from eyechart.run.config_files import decode_json
-
-__all__ = ["Flags", "run", "task_of"]
 
 _ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
@@ -41,10 +39,10 @@ def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> in
     """Run what the flags ask for, and return the exit code; what has no result is raised in the end."""
     from eyechart.pipelines.vlmevalkit.evalscope.job import run as run_task
 
-    task = task_of(flags, os.environ)
-    bring_predictions(task, say)
+    task = make_task(flags, os.environ)
+    fetch_predictions(task, say)
     try:
-        with in_words_of_flags():
+        with naming_flags():
             results = run_task(task)
     except KeyboardInterrupt:
         say("the same command again goes on from here")
@@ -54,7 +52,7 @@ def run(flags: Flags, *, say: Callable[[str], None] = lambda remark: None) -> in
     return 1 if results.n_failed else 0
 
 
-def task_of(flags: Flags, environment: Mapping[str, str]) -> Task:
+def make_task(flags: Flags, environment: Mapping[str, str]) -> Task:
     """The task that the flags ask for. Everything is checked, nothing is touched."""
     flags.refuse()
     try:
@@ -94,15 +92,15 @@ def _model(name: str, flags: Flags, environment: Mapping[str, str]) -> tuple[Mod
         if flags.base_url is None and flags.mode != "eval":
             refuse_foreign_key(flags.key or environment.get("OPENAI_API_KEY"))
         base_url = flags.base_url or next(filter(None, map(environment.get, _ADDRESSES)), None)
-        if base_url is None and flags.mode == "eval":  # its predictions lie there: nobody is asked
-            return ModelEntry(spec=f"openai/{name}", name=file_name(name)), []
+        if base_url is None and flags.mode == "eval":  # its predictions are there: no request is sent
+            return ModelEntry(spec=f"openai/{name}", name=make_file_name(name)), []
         if base_url is None:
             raise _no_address(name)
         if flags.base_url is None and environment.get("OPENAI_API_KEY"):
             said = {"key": environment["OPENAI_API_KEY"], **said}  # which stands beside the address
         given, shared = name.removeprefix("openai/"), {"base_url": base_url, **said}
     (entry,), notes = read_models([given], Values(shared, "eval_config"), flags.retry)
-    return replace(entry, name=file_name(name)), notes
+    return replace(entry, name=make_file_name(name)), notes
 
 
 def _configured(flags: Flags, environment: Mapping[str, str]) -> Task:
@@ -120,9 +118,9 @@ def _configured(flags: Flags, environment: Mapping[str, str]) -> Task:
             notes.append(
                 f"--config: model {one.label!r}: verbose has no effect; --verbose prints every reply"
             )
-        entries.append(replace(entry, name=file_name(one.label)))
+        entries.append(replace(entry, name=make_file_name(one.label)))
         remarks += notes
-    data = [DataEntry(name=file_name(one.label), source=data_source(one)) for one in sets]
+    data = [DataEntry(name=make_file_name(one.label), source=data_source(one)) for one in sets]
     return _task(flags, entries, tuple(data), remarks)
 
 
@@ -148,11 +146,11 @@ def _no_address(name: str) -> UsageError:
     )
 
 
-def file_name(name: str) -> str:
+def make_file_name(name: str) -> str:
     """A model or a label as VLMEvalKit's files carry it: the last part, dots and all.
 
-    >>> file_name("Qwen/Qwen2.5-VL-7B"), file_name("python:mine.py:Model"), file_name("GPT4o T00")
-    ('Qwen2.5-VL-7B', 'python_mine.py_Model', 'GPT4o_T00')
+    >>> [make_file_name(name) for name in ("Qwen/Qwen2.5-VL-7B", "python:mine.py:Model", "GPT4o T00")]
+    ['Qwen2.5-VL-7B', 'python_mine.py_Model', 'GPT4o_T00']
     """
     return re.sub(r"[^\w.-]+", "_", name.rstrip("/").rpartition("/")[2]).lstrip(".") or "model"
 
@@ -295,7 +293,7 @@ def in_flags(err: UsageError) -> UsageError:
 
 
 @contextmanager
-def in_words_of_flags() -> Iterator[None]:
+def naming_flags() -> Iterator[None]:
     """Whatever of ours is raised inside speaks of the flags of this command."""
     try:
         yield
@@ -328,7 +326,7 @@ def as_flags(text: str) -> str:
     return text.replace("eval_config", "the command").replace("a work_dir", "a --work-dir")
 
 
-# -- VLMEvalKit's --config: a JSON file that names models and sets of questions, and gives each a label.
+# -- VLMEvalKit's --config: a JSON file that names models and data sets, and gives each a label
 
 # The classes of VLMEvalKit that speak OpenAI's chat completions; where each has its address and key.
 _OPENAI_KEY = "OPENAI_API_KEY"
@@ -430,7 +428,7 @@ def served_entry(
 
 
 def _is_for(base: Any, own_base: str | None, key_variable: str) -> bool:
-    """Whether a key of the environment is for an address, which may be any that somebody wrote into a file.
+    """Whether a key of the environment is for an address, which may come from a file of another person.
 
     >>> _is_for("http://o/v1", "http://o/v1/chat/completions", "OPENAI_API_KEY")
     True
@@ -483,7 +481,7 @@ def _classes() -> str:
 # -- Predictions that lie there from an earlier time, be it VLMEvalKit's own.
 
 
-def bring_predictions(task: Task, say: Callable[[str], None]) -> None:
+def fetch_predictions(task: Task, say: Callable[[str], None]) -> None:
     """For a task that only scores: fetch predictions out of VLMEvalKit's folder of the newest time.
 
     Those that VLMEvalKit wrote hold replies, but not what was asked for them: they can be scored, and none of
@@ -495,7 +493,7 @@ def bring_predictions(task: Task, say: Callable[[str], None]) -> None:
     for model in task.models:
         for data in task.data:
             folder, stem = root / model.name, f"{model.name}_{data.name}"
-            if next(predictions_in(folder, stem), None) is None:
+            if next(find_prediction_files(folder, stem), None) is None:
                 _fetch(folder, stem, say)
 
 
@@ -504,7 +502,7 @@ def _fetch(folder: Path, stem: str, say: Callable[[str], None]) -> None:
     starts = sorted(
         (one for one in folder.glob("T*") if one.is_dir()), key=lambda one: one.name, reverse=True
     )
-    found = next((path for start in starts for path in predictions_in(start, stem)), None)
+    found = next((path for start in starts for path in find_prediction_files(start, stem)), None)
     if found is not None:
         with replacing(folder / found.name) as place:
             shutil.copyfile(found, place)

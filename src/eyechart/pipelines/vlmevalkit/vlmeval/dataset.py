@@ -19,8 +19,8 @@ from eyechart.data.paths import PathRules
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, listed
 from eyechart.pipelines.vlmevalkit.benchmark import SETS, vlmevalkit_prompt
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import as_written, calling
-from eyechart.pipelines.vlmevalkit.vlmeval.images import found, names_for, unfold, written
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import naming_errors, remember_class
+from eyechart.pipelines.vlmevalkit.vlmeval.images import find_images, name_images, unfold_images, write_images
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     FOLDER,
     WHOLE,
@@ -42,7 +42,7 @@ Kind = Literal["mcq", "text-mcq", "vqa"]
 Part = dict[str, str]  # {"type": "image" or "text", "value": ...}
 
 
-@as_written
+@remember_class
 class ImageBaseDataset:
     """Questions on pictures. `data` holds a row a question."""
 
@@ -61,7 +61,7 @@ class ImageBaseDataset:
         self._file = path.absolute() if path.suffix and path.is_file() else None
         self.dataset_name = path.stem if self._file else str(dataset)
         self.img_root = str(data_root() / "images" / self.dataset_name)
-        with calling(self.dataset_name, "load_data"):
+        with naming_errors(self.dataset_name, "load_data"):
             frame = self.load_data(self.dataset_name)
         data = checked_frame(frame, f"{self.dataset_name}: load_data").copy()
         self.skip_noimg = skip_noimg
@@ -72,9 +72,9 @@ class ImageBaseDataset:
             raise DataError(f"{self.dataset_name}: there is no question in it", hint="is it the right file?")
         data = data.assign(index=_indices(data, self.dataset_name))
         self.meta_only = "image" not in data
-        unfold(data, self.dataset_name)
+        unfold_images(data, self.dataset_name)
         self.data = data
-        with calling(self.dataset_name, "post_build"):
+        with naming_errors(self.dataset_name, "post_build"):
             self.post_build(self.dataset_name)
 
     def __len__(self) -> int:
@@ -109,11 +109,11 @@ class ImageBaseDataset:
         """The pictures of a row as paths of files (or addresses); base64 is written to `img_root` first."""
         paths = [] if _is_empty(line, "image_path") else toliststr(line["image_path"])
         if _is_empty(line, "image"):
-            return found(paths, path_rules(self))
+            return find_images(paths, path_rules(self))
         items = toliststr(line["image"])
-        names = names_for(line["index"], len(items), paths)
+        names = name_images(line["index"], len(items), paths)
         who = f"{self.dataset_name}: index {line['index']}"
-        return written(items, names, Path(self.img_root), path_rules(self), who)
+        return write_images(items, names, Path(self.img_root), path_rules(self), who)
 
     def build_prompt(self, line: Row | int) -> list[Part]:
         """The messages of a row, given by itself or by its position: its pictures, then the question."""
@@ -191,7 +191,7 @@ def choice_text(line: Row) -> str:
     return vlmevalkit_prompt(sample)[-1].text
 
 
-@as_written
+@remember_class
 class ImageMCQDataset(ImageBaseDataset):
     """Questions with options in columns A, B, ..."""
 
@@ -203,7 +203,7 @@ class ImageMCQDataset(ImageBaseDataset):
         return [*image_parts(self, line), {"type": "text", "value": choice_text(line)}]
 
 
-@as_written
+@remember_class
 class CustomMCQDataset(ImageMCQDataset):
     """Multiple choice of one's own. Scripts assign their functions onto it."""
 
@@ -213,7 +213,7 @@ class CustomMCQDataset(ImageMCQDataset):
 SHORT_ANSWER = "\nAnswer the question using a single word or phrase."
 
 
-@as_written
+@remember_class
 class ImageVQADataset(ImageBaseDataset):
     """Open questions that ask for a short answer."""
 
@@ -226,7 +226,7 @@ class ImageVQADataset(ImageBaseDataset):
         return parts
 
 
-@as_written
+@remember_class
 class CustomVQADataset(ImageBaseDataset):
     """Open questions of one's own, asked as they stand. Scripts assign their functions onto it."""
 
@@ -236,7 +236,7 @@ class CustomVQADataset(ImageBaseDataset):
 # -- Multiple choice without pictures, in the way of `vlmeval.dataset.text_mcq`.
 
 
-@as_written
+@remember_class
 class TextMCQDataset(ImageBaseDataset):
     """Questions with options in columns A, B, ..., and no picture."""
 
@@ -248,7 +248,7 @@ class TextMCQDataset(ImageBaseDataset):
         return [{"type": "text", "value": choice_text(row_of(self, line))}]
 
 
-@as_written
+@remember_class
 class CustomTextMCQDataset(TextMCQDataset):
     """Multiple choice of one's own, without pictures. Scripts assign their functions onto it."""
 

@@ -47,7 +47,7 @@ def to_messages(said: Any, rules: PathRules, who: str) -> list[Message]:
     return [*([Message("system", first)] if first else []), Message("user", parts)]
 
 
-def image_ref(place: str, rules: PathRules) -> ImageRef:
+def make_image_ref(place: str, rules: PathRules) -> ImageRef:
     """The picture at a path, an address or a data URL."""
     if place.startswith("data:"):
         return ImageRef(kind="data", location=place.partition(",")[2])
@@ -67,7 +67,7 @@ def _turn(item: Mapping[str, Any], rules: PathRules, who: str) -> Message:
 
 def _part(item: Any, rules: PathRules, who: str) -> Part:
     if isinstance(item, str):
-        return image_ref(item, rules) if is_place(item) and "\n" not in item else item
+        return make_image_ref(item, rules) if is_place(item) and "\n" not in item else item
     if not isinstance(item, Mapping) or not {"type", "value"} <= set(item):
         raise DataError(f"{who}: a part without type and value: {str(item)[:80]}", hint=f"it is {_SHAPE}")
     kind, value = item["type"], item["value"]
@@ -80,7 +80,7 @@ def _part(item: Any, rules: PathRules, who: str) -> Part:
         raise DataError(
             f"{who}: the picture {str(value)[:80]!r} is no path", hint="give a path or an address"
         )
-    return image_ref(value, rules)
+    return make_image_ref(value, rules)
 
 
 # -- The pictures of a data set's rows: which cells hold them, and where they lie as files.
@@ -98,7 +98,7 @@ def is_place(text: str) -> bool:
     return text.startswith(_ADDRESSES) or text[-5:].lower().endswith(_SUFFIXES)
 
 
-def unfold(data: Frame, who: str) -> None:
+def unfold_images(data: Frame, who: str) -> None:
     """Image cells as scripts see them: a text or a list of texts; an index becomes the picture it names."""
     if "image" in data:
         cells = [_listed(cell) for cell in data["image"]]
@@ -132,7 +132,7 @@ def _column(cells: Sequence[list[str]], data: Frame) -> Any:
     return pandas().Series(plain, dtype="object", index=data.index)
 
 
-def found(places: Sequence[str], rules: PathRules) -> list[str]:
+def find_images(places: Sequence[str], rules: PathRules) -> list[str]:
     """Paths where their files lie, as far as they are found; addresses as they are."""
     return [place if place.startswith(_ADDRESSES) else _followed(place, rules) for place in places]
 
@@ -142,14 +142,14 @@ def _followed(place: str, rules: PathRules) -> str:
     return place if ref.refused else ref.location
 
 
-def written(
+def write_images(
     items: Sequence[str], names: Sequence[str], folder: Path, rules: PathRules, who: str
 ) -> list[str]:
     """Pictures out of cells as files of a folder, each under its name; those that are files already stay."""
     paths = []
     for item, name in zip(items, names, strict=True):
         if is_place(item) and not item.startswith("data:"):
-            paths += found([item], rules)
+            paths += find_images([item], rules)
         else:
             paths.append(_write(picture_bytes(item, who), folder / _inside(name)))
     return paths
@@ -189,10 +189,10 @@ def _inside(name: str) -> Path:
     return Path(*parts) if parts else Path("picture.png")
 
 
-def names_for(index: Any, n_pictures: int, paths: Sequence[str]) -> list[str]:
+def name_images(index: Any, n_pictures: int, paths: Sequence[str]) -> list[str]:
     """How the pictures of a row are called: as `image_path` says, else after its index.
 
-    >>> names_for(7, 1, []), names_for(7, 2, []), names_for(7, 1, ["cat.jpg"])
+    >>> name_images(7, 1, []), name_images(7, 2, []), name_images(7, 1, ["cat.jpg"])
     (['7.png'], ['7_0.png', '7_1.png'], ['cat.jpg'])
     """
     if len(paths) == n_pictures:

@@ -1,4 +1,4 @@
-"""The evaluation of a data set whose class nobody changed: a file of predictions in, verdicts beside it."""
+"""`evaluate` of a data set whose class was not changed: predictions in, verdicts and accuracies out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from eyechart.data.lazy import HeldSource
 from eyechart.data.rows import Row
 from eyechart.errors import DataError, ModelError, UsageError, listed
 from eyechart.exchange import API_FAILURE
-from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, Line, model_name, survey, write_acc
+from eyechart.pipelines.vlmevalkit.benchmark import as_index
+from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, Line, model_name, survey, write_accuracy_csv
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     Frame,
     dump,
@@ -72,7 +73,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     path = Path(eval_file)
     frame = load_table(path)
     require(frame, ["index", "answer", "prediction"], path.name)
-    samples = samples_of(frame.drop(columns="prediction"), name)
+    samples = read_samples(frame.drop(columns="prediction"), name)
     if not any(sample.golds for sample in samples):
         raise DataError(
             f"{path.name}: no row has an answer to compare with", hint="mode: infer writes predictions only"
@@ -155,7 +156,7 @@ def _say_uncounted(results: Sequence[Result], file: str) -> None:
             print_note(f"eyechart: {note}")
 
 
-# -- Rows of a table as our samples.
+# -- Rows of a table as samples
 
 # A data set with one of these in its name holds rotations: a question counts if all its rows are right.
 CIRCULAR_NAMES = ("mmbench", "ccbench", "circular", "mmcr")
@@ -171,8 +172,8 @@ def is_circular(name: str) -> bool:
     return any(part in name.lower() for part in CIRCULAR_NAMES)
 
 
-def samples_of(frame: Frame, name: str) -> list[Sample]:
-    """A sample a row; its pictures are left to whoever builds the prompt."""
+def read_samples(frame: Frame, name: str) -> list[Sample]:
+    """One sample per row, without its images, which the prompt adds."""
     columns = [str(column) for column in frame.columns]
     if "question" not in [column.lower() for column in columns]:
         raise DataError(f"{name}: no column 'question' (found: {listed(columns, 12)})", hint="add it")
@@ -197,10 +198,10 @@ def samples_of(frame: Frame, name: str) -> list[Sample]:
                 row=row.number,
             )
         )
-    return list(circled(made)) if is_circular(name) and detection.letters else made
+    return list(mark_circles(made)) if is_circular(name) and detection.letters else made
 
 
-def circled(samples: Iterable[Sample]) -> Iterator[Sample]:
+def mark_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
     """The samples, each with the circle it belongs to; a rotation whose question is not there counts nothing.
 
     Rows of one question share the column `g_index`, or else the remainder of their index by 1,000,000.
@@ -208,8 +209,7 @@ def circled(samples: Iterable[Sample]) -> Iterator[Sample]:
     kept = list(samples)
     known = {sample.id for sample in kept}
     for sample in kept:
-        group = _number(sample.meta.get("g_index"))
-        index = _number(sample.id)
+        group, index = as_index(sample.meta.get("g_index")), as_index(sample.id)
         question = str(group if group is not None else index % OFFSET if index is not None else "")
         if not question:
             yield sample
@@ -225,18 +225,13 @@ def _value(cell: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | list | dict) else str(value)
 
 
-def _number(value: object) -> int | None:
-    text = str(value).removesuffix(".0")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
-# -- Replies without a verdict, since a judge gave none or one that cannot be read: they are in no accuracy.
+# -- Replies without a verdict, because the judge gave none or an unreadable one: they are in no accuracy
 
 _KEPT: ContextVar[list[int] | None] = ContextVar("kept", default=None)
 
 
-def unjudged(done: Run) -> tuple[int, str]:
-    """How many replies have no verdict for want of a judge, and why.
+def count_unjudged(done: Run) -> tuple[int, str]:
+    """How many replies have no verdict because the judge failed, and why.
 
     A judge that cannot be reached at all ends the scoring: the replies after that have no verdict either.
     """
@@ -252,7 +247,7 @@ def unjudged(done: Run) -> tuple[int, str]:
     return n, why.partition("\n")[0]
 
 
-def unreadable(results: Iterable[Result], n_all: int) -> str:
+def describe_unreadable(results: Iterable[Result], n_all: int) -> str:
     """What to say of replies on which the judge's words cannot be read; empty if there are none.
 
     They stay without a verdict: what a judge said is kept, and not asked for again.
@@ -268,7 +263,7 @@ def unreadable(results: Iterable[Result], n_all: int) -> str:
 
 
 @contextmanager
-def leaving_them_out(kept: list[int]) -> Iterator[None]:
+def leaving_out_unjudged(kept: list[int]) -> Iterator[None]:
     """Inside, an `evaluate` leaves such replies out rather than to fail; adds their number to the list."""
     before = _KEPT.set(kept)
     try:
@@ -279,9 +274,9 @@ def leaving_them_out(kept: list[int]) -> Iterator[None]:
 
 def note_unjudged(done: Run, n_all: int, file: str) -> None:
     """Raise where replies of a file wait for the judge, unless they are to be left out."""
-    if unread := unreadable(done.samples(), n_all):
-        _note(f"{file}: {unread}")
-    n, why = unjudged(done)
+    if unread := describe_unreadable(done.samples(), n_all):
+        print_note(f"eyechart: {file}: {unread}")
+    n, why = count_unjudged(done)
     if not n:
         return
     waiting = f"1 of {n_all} replies waits" if n == 1 else f"{n} of {n_all} replies wait"
@@ -291,14 +286,11 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
         said = f"{file}: {waiting} for the judge, which gave no answer{because}"
         raise ModelError(said, hint="the same call again asks it; keep_failed: true leaves them out")
     kept.append(n)
-    _note(f"{file}: {waiting} for the judge, and {'counts' if n == 1 else 'count'} nowhere{because}")
+    count = "counts" if n == 1 else "count"
+    print_note(f"eyechart: {file}: {waiting} for the judge, and {count} nowhere{because}")
 
 
-def _note(text: str) -> None:
-    print_note(f"eyechart: {text}")
-
-
-# -- A judge as an `evaluate` is told of it, and as a run of ours is.
+# -- A judge, as an `evaluate` is told of it and as a run is
 
 _OURS = ("openai/", "python:", "baseline/")
 # What the arguments of an `evaluate` say; all else is for the judge's requests.
@@ -332,12 +324,12 @@ def judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-# -- The file of accuracies beside the predictions: ``<stem>_acc.csv``, or JSON where that is asked for.
+# -- The file of accuracies beside the predictions: ``<stem>_acc.csv``, or JSON where that is asked for
 
 FORMATS = ("csv", "json")
 
 
-def accuracy_ending() -> str:
+def choose_accuracy_format() -> str:
     """The ending of files of accuracies: ``EVAL_FORMAT``, else csv."""
     said = os.environ.get("EVAL_FORMAT") or FORMATS[0]
     if said not in FORMATS:
@@ -348,43 +340,43 @@ def accuracy_ending() -> str:
 
 def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
     """Write the table in the format that is asked for; that of another format is not true any more."""
-    path = folder / f"{stem}_acc.{accuracy_ending()}"
+    path = folder / f"{stem}_acc.{choose_accuracy_format()}"
     if path.suffix == ".csv":
-        write_acc(lines, path)
+        write_accuracy_csv(lines, path)
     else:
         with text_file(path) as file:
             json.dump([_for_json(line) for line in lines], file, indent=4, ensure_ascii=False)
-    for other in files_of(folder, stem):
+    for other in list_accuracy_files(folder, stem):
         if other != path:
             other.unlink(missing_ok=True)
     return path
 
 
-def in_chosen_format(folder: Path, stem: str) -> None:
+def convert_accuracies(folder: Path, stem: str) -> None:
     """Turn a table that was written as CSV into one of the format that is asked for."""
     path = folder / f"{stem}_acc.csv"
-    if accuracy_ending() != "csv" and path.is_file():
+    if choose_accuracy_format() != "csv" and path.is_file():
         write_accuracies([_numbers(row) for row in _read_csv(path)], folder, stem)
 
 
 def read_accuracies(folder: Path, stem: str) -> tuple[dict[str, str], ...]:
     """The rows of the file, as texts; none where there is no such file."""
-    for path in files_of(folder, stem):
+    for path in list_accuracy_files(folder, stem):
         if path.is_file():
             return _read_csv(path) if path.suffix == ".csv" else _read_json(path)
     return ()
 
 
-def files_of(folder: Path, stem: str) -> list[Path]:
+def list_accuracy_files(folder: Path, stem: str) -> list[Path]:
     """Where accuracies can lie, the format that is asked for first."""
-    chosen = accuracy_ending()
+    chosen = choose_accuracy_format()
     return [folder / f"{stem}_acc.{ending}" for ending in sorted(FORMATS, key=lambda one: one != chosen)]
 
 
-def texts_of(row: Mapping[Any, Any]) -> dict[str, str]:
+def to_texts(row: Mapping[Any, Any]) -> dict[str, str]:
     """A row as texts.
 
-    >>> texts_of({"Overall": 1.0, "map": None})
+    >>> to_texts({"Overall": 1.0, "map": None})
     {'Overall': '1.0', 'map': ''}
     """
     return {str(name): "" if value is None else str(value) for name, value in row.items()}
@@ -392,11 +384,11 @@ def texts_of(row: Mapping[Any, Any]) -> dict[str, str]:
 
 def _read_csv(path: Path) -> tuple[dict[str, str], ...]:
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
-        return tuple(texts_of(row) for row in csv.DictReader(file))
+        return tuple(to_texts(row) for row in csv.DictReader(file))
 
 
 def _read_json(path: Path) -> tuple[dict[str, str], ...]:
-    """Rows, or one row by itself; a file that somebody else wrote may hold anything."""
+    """Rows, or one row by itself; a file of another program may hold anything."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -404,7 +396,7 @@ def _read_json(path: Path) -> tuple[dict[str, str], ...]:
     rows = [content] if isinstance(content, Mapping) else content
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         return ()
-    return tuple(texts_of(row) for row in rows)
+    return tuple(to_texts(row) for row in rows)
 
 
 def _numbers(row: Mapping[str, str]) -> Line:
