@@ -1,9 +1,5 @@
 """What scripts import from `evalscope.config`."""
 
-from eyechart.pipelines.vlmevalkit.evalscope.config import (
-    TaskConfig,
-)
+from eyechart.pipelines.vlmevalkit.evalscope.config import TaskConfig
 
-__all__ = [
-    "TaskConfig",
-]
+__all__ = ["TaskConfig"]

@@ -1,9 +1,5 @@
 """What scripts import from `evalscope.summarizer`."""
 
-from eyechart.pipelines.vlmevalkit.evalscope.job import (
-    Summarizer,
-)
+from eyechart.pipelines.vlmevalkit.evalscope.job import Summarizer
 
-__all__ = [
-    "Summarizer",
-]
+__all__ = ["Summarizer"]

@@ -109,7 +109,6 @@ class MMBenchDataset:
         return known.get(key)
 
     def __len__(self) -> int:
-        """How many rows have a picture."""
         return len(self._rows if self._frame is None else self._frame)
 
     def __getitem__(self, position: SupportsIndex) -> dict[str, Any]:

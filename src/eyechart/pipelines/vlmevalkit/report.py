@@ -114,7 +114,7 @@ def _drop_trials(export: Export, trial: int) -> None:
         trial += 1
 
 
-# -- VLMEvalKit's table of accuracies: a row a split, a column overall and for every category.
+# -- The table of accuracies: one row per split, one column overall and for every category
 #
 # Source of the rule: open-compass/VLMEvalKit, commit e8e78f05. Golden vectors: tests/golden/report_acc.jsonl.
 # Numbers are fractions. Where the official code fails (a category that only some rows have), rows without
@@ -138,7 +138,7 @@ Line: TypeAlias = dict[str, str | float]
 
 
 def compute_accuracies(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
-    """One line a split, sorted: `split`, `Overall`, the values of `l2-category`, then those of `category`.
+    """One line per split, sorted: `split`, `Overall`, the values of `l2-category`, then those of `category`.
 
     A row has a `hit` (0 to 1) and may have the three columns. A group that a split has nothing of is NaN.
     As published, a name that both columns have is that of `category`. Unlike there, no group replaces another
@@ -214,7 +214,7 @@ def _text(value: Any) -> str:
     return "" if value is None or value != value else str(value).strip()
 
 
-# -- How VLMEvalKit's files are called: after the model, the set of questions, the trial and the judge.
+# -- The names of the files: after the model, the data set, the trial and the judge
 
 NO_JUDGE = "exact_matching"
 
@@ -260,7 +260,7 @@ def _for_a_file(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".")
 
 
-# -- The rows of VLMEvalKit's files: a question as it was asked, its `prediction`, its `hit` and its `log`.
+# -- The rows of the files: a question as it was asked, its `prediction`, its `hit` and its `log`
 #
 # Two passes make them: the first finds the columns and what became of the circles, the second writes.
 
@@ -343,7 +343,6 @@ class Columns:
         return ("index", "question", *hint, *self.letters, *answer, *self.meta)
 
     def predicted(self, result: Result) -> list[Cell]:
-        """A row of the file."""
         sample = result.sample
         golds = sample.golds
         gold = golds[0] if len(golds) == 1 else to_json_text(golds) if golds else None
@@ -353,7 +352,7 @@ class Columns:
             *([sample.hint] if self.has_hints else []),
             *(sample.choices.get(letter) for letter in self.letters),
             *([gold] if self.has_answers else []),
-            *(_cell_rows(sample.meta.get(key, sample.meta.get(_SAME.get(key, "")))) for key in self.meta),
+            *(_sheet_cell(sample.meta.get(key, sample.meta.get(_SAME.get(key, "")))) for key in self.meta),
             result.reply.text if result.reply else NO_ANSWER,
         ]
 
@@ -366,13 +365,11 @@ class Verdicts:
     logs: dict[str, list[str]] = field(default_factory=dict)  # by circle
 
     def see(self, result: Result) -> None:
-        """Note how one row was read."""
         sample = result.sample
         if sample.circle:
             self.logs.setdefault(sample.circle, []).append(f"{sample.id}: {_line(result)}")
 
     def settle(self, question: Result) -> None:
-        """Note what became of a whole circle."""
         if question.sample.circle:
             self.hits[question.sample.id] = credit(question)
 
@@ -407,7 +404,7 @@ def _index(sample_id: str) -> Cell:
     return int(sample_id) if is_number and str(int(sample_id)) == sample_id else sample_id
 
 
-def _cell_rows(value: Any) -> Cell:
+def _sheet_cell(value: Any) -> Cell:
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):

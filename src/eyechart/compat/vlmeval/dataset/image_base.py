@@ -1,9 +1,5 @@
 """What scripts import from `vlmeval.dataset.image_base`."""
 
-from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
-    ImageBaseDataset,
-)
+from eyechart.pipelines.vlmevalkit.vlmeval.dataset import ImageBaseDataset
 
-__all__ = [
-    "ImageBaseDataset",
-]
+__all__ = ["ImageBaseDataset"]

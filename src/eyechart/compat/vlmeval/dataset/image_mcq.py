@@ -1,11 +1,5 @@
 """What scripts import from `vlmeval.dataset.image_mcq`."""
 
-from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
-    CustomMCQDataset,
-    ImageMCQDataset,
-)
+from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, ImageMCQDataset
 
-__all__ = [
-    "CustomMCQDataset",
-    "ImageMCQDataset",
-]
+__all__ = ["CustomMCQDataset", "ImageMCQDataset"]

@@ -1,9 +1,5 @@
 """What scripts import from `vlmeval.smp.log`."""
 
-from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
-    get_logger,
-)
+from eyechart.pipelines.vlmevalkit.vlmeval.smp import get_logger
 
-__all__ = [
-    "get_logger",
-]
+__all__ = ["get_logger"]

@@ -1,7 +1,7 @@
-"""What `build_prompt` returns, as our messages.
+"""The images of a data set's rows: what `build_prompt` returns as messages, cells as files, base64 and back.
 
-Understood: a text, one part, a list of parts (``{"type": "image", "value": ...}``), a list of texts and
-paths, and a conversation (``{"role": ..., "content": ...}``).
+Understood of `build_prompt`: a text, one part, a list of parts (``{"type": "image", "value": ...}``), a list
+of texts and paths, and a conversation (``{"role": ..., "content": ...}``).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _part(item: Any, rules: PathRules, who: str) -> Part:
     return make_image_ref(value, rules)
 
 
-# -- The pictures of a data set's rows: which cells hold them, and where they lie as files.
+# -- Which cells hold images, and where they lie as files
 
 _ADDRESSES = ("http://", "https://", "data:")
 _SUFFIXES = tuple(suffix.decode() for suffix in PICTURE_SUFFIXES)
@@ -201,7 +201,7 @@ def name_images(index: Any, n_pictures: int, paths: Sequence[str]) -> list[str]:
     return [f"{stem}.png"] if n_pictures == 1 else [f"{stem}_{k}.png" for k in range(n_pictures)]
 
 
-# -- Pictures to base64 and back, in the way of `vlmeval.smp`. What is no picture is refused.
+# -- Base64 and back, as `vlmeval.smp.vlm` has it. What is no image is refused
 
 _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".gif": "GIF", ".bmp": "BMP"}
 

@@ -1,4 +1,4 @@
-"""A judge that a script asks by itself: `build_judge(model=..., **judge_kwargs).generate(prompt)`."""
+"""What an `evaluate` of one's own calls: `build_judge(model=...).generate(prompt)`, `track_progress_rich`."""
 
 from __future__ import annotations
 
@@ -119,9 +119,7 @@ def _loaded(turn: Message) -> Message:
     return Message(turn.role, tuple(parts))
 
 
-# -- Many calls at once, in the way of `vlmeval.utils`.
-
-__all__ = ["track_progress_rich"]
+# -- Many calls at once, as `vlmeval.utils` has it
 
 _SAVE_EVERY_S = 5.0
 
