@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.console import load_dotenv, note, print_json, stdout_kept_for
 from eyechart.errors import UsageError
-from eyechart.option import declared_options, given_options
+from eyechart.option import add_option, add_options, declared_options, given_options, names_in
 from eyechart.registry import ConfigReader, Execute, command, configurations
 from eyechart.run.options import Options
 
@@ -43,124 +43,32 @@ EXAMPLES = """\
 @command("vlmeval", "VLMEvalKit's run.py: its flags, its files", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
-    _add_what(parser)
-    _add_model_flags(parser)
-    _add_judge_flags(parser)
-    _add_other_flags(parser)
+    from eyechart.pipelines.vlmevalkit.vlmeval import flags
+
+    what, *_ = [
+        parser.add_argument_group(title) for title in (flags.WHAT, flags.RUN, flags.MODEL, flags.JUDGE)
+    ]
+    accepted = parser.add_argument_group(flags.ACCEPTED)
+    refused = parser.add_argument_group(flags.REFUSED)
+    for name in ("data", "model"):
+        add_option(what, flags.Flags, name, nargs="+", action="extend")
+    add_options(parser, flags.Flags)
+    accepted.add_argument(
+        "--debug", action="store_true", help="mistakes of ours are shown with their traceback"
+    )
+    refused.description = ", ".join(map(flags.flag, names_in(flags.Flags, flags.REFUSED)))
     return execute
-
-
-def _add_what(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what is asked, and of whom")
-    group.add_argument("--data", nargs="+", action="extend", metavar="DATA", help="sets of questions")
-    group.add_argument("--model", nargs="+", action="extend", metavar="MODEL", help="who answers them")
-    group.add_argument("--config", metavar="FILE", help="a JSON file with both, instead of these two")
-    group.add_argument("--limit", type=int, metavar="N", help="the first N rows of every set")
-    group = parser.add_argument_group("the run")
-    group.add_argument(
-        "--work-dir", metavar="DIR", help="where the results go (default: outputs; $MMEVAL_ROOT comes first)"
-    )
-    group.add_argument(
-        "--mode",
-        choices=["all", "infer", "eval"],
-        default="all",
-        help="infer: predictions alone; eval: score those that lie there, ask nobody (default: all)",
-    )
-    group.add_argument(
-        "--reuse", action="store_true", help="go on with the predictions of a start that is done"
-    )
-    group.add_argument(
-        "--reuse-aux",
-        metavar="all|infer|none",
-        help="with --reuse and a judge only all is possible: verdicts are kept with their replies",
-    )
-    group.add_argument(
-        "--keep-failed",
-        action="store_true",
-        help="score what was answered, although some requests failed",
-    )
-    group.add_argument(
-        "--api-nproc", "--nproc", type=int, metavar="N", help="requests in flight, at most (default: 64)"
-    )
-    group.add_argument("--retry", type=int, metavar="N", help="tries of a request (default: 6)")
-    group.add_argument("--verbose", action="store_true", help="print every reply (on stderr)")
-    group.add_argument(
-        "--allow-private-urls",
-        action="store_true",
-        help="fetch images from addresses of your own network, too (eyechart's own)",
-    )
-
-
-def _add_model_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the served model")
-    group.add_argument("--base-url", metavar="URL", help="where it is served, e.g. http://localhost:8000/v1")
-    group.add_argument(
-        "--key",
-        metavar="KEY",
-        help="default: sk-admin with --base-url, else $OPENAI_API_KEY, which goes to no address that a "
-        "--config names; never written anywhere",
-    )
-    group.add_argument(
-        "--max-tokens", type=int, metavar="N", help="of an answer (default: 32768 with --base-url, else 2048)"
-    )
-    group.add_argument(
-        "--temperature",
-        type=float,
-        metavar="T",
-        help="default: as the server decides with --base-url, else 0",
-    )
-    group.add_argument("--top-p", type=float, metavar="P", help="default: as the server decides")
-    group.add_argument("--top-k", type=int, metavar="K", help="the same")
-    group.add_argument("--repetition-penalty", type=float, metavar="X", help="the same")
-    group.add_argument(
-        "--extra-body", metavar="JSON", help="what only your server knows, e.g. '{\"top_a\": 0.1}'"
-    )
-    group.add_argument(
-        "--timeout", type=float, metavar="S", help="of one try (default: 1800 with --base-url, else 300)"
-    )
-
-
-def _add_judge_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the judge (none unless one is named)")
-    group.add_argument("--judge", metavar="MODEL", help="who reads what rules cannot; exact_matching: nobody")
-    group.add_argument("--judge-base-url", metavar="URL", help="where it is served")
-    group.add_argument(
-        "--judge-key", metavar="KEY", help="default: $OPENAI_API_KEY, to no address but OpenAI's"
-    )
-    group.add_argument("--judge-args", metavar="JSON", help="its parameters, e.g. '{\"temperature\": 0}'")
-    group.add_argument(
-        "--judge-api-nproc", type=int, metavar="N", help="for an evaluate of your own (default: --api-nproc)"
-    )
-    group.add_argument("--judge-retry", type=int, metavar="N", help="the same (default: --retry)")
-    group.add_argument("--judge-timeout", type=float, metavar="S", help="the same (default: 600)")
-
-
-def _add_other_flags(parser: argparse.ArgumentParser) -> None:
-    """Flags of the original that change nothing here, and those that are refused with the reason."""
-    group = parser.add_argument_group("accepted for the sake of scripts (a note says what they do here)")
-    group.add_argument("--stream", action="store_true", help="answers are the same, streamed or whole")
-    group.add_argument("--api-mode", action="store_true", help="asking and scoring always overlap here")
-    group.add_argument("--monitor-interval", type=float, metavar="S", help="the progress line is always live")
-    group.add_argument("--debug", action="store_true", help="mistakes of ours are shown with their traceback")
-    group = parser.add_argument_group("refused, with the reason")
-    for flag in ("--use-vllm", "--use-verifier", "--video-llm", "--local-media"):
-        group.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
-    group.add_argument("--custom-prompt", metavar="NAME", help=argparse.SUPPRESS)
-    group.add_argument("--data-config", metavar="JSON", help=argparse.SUPPRESS)
-    group.description = (
-        "--use-vllm, --use-verifier, --video-llm, --local-media, --custom-prompt, --data-config"
-    )
 
 
 def execute(args: argparse.Namespace) -> int:
     """Make the task of the flags, and run it."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.command import Flags, run
+    from eyechart.pipelines.vlmevalkit.vlmeval.command import run
+    from eyechart.pipelines.vlmevalkit.vlmeval.flags import Flags
 
     load_dotenv()
     if args.debug:
         os.environ["EYECHART_TRACEBACK"] = "1"
-    said = {name: getattr(args, name) for name in Flags.__dataclass_fields__}
-    return run(Flags(**said), say=note)
+    return run(Flags(**given_options(Flags, args)), say=note)
 
 
 # -- ``eyechart run`` with a configuration of EvalScope: run as a task, with its files and its table

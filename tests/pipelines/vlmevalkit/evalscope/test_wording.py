@@ -5,7 +5,7 @@ import pytest
 from eyechart.compat.evalscope import run_task
 from eyechart.errors import EyechartError, UsageError, advice
 from eyechart.pipelines.vlmevalkit.evalscope.job import KEYS, naming_keys
-from eyechart.pipelines.vlmevalkit.vlmeval.command import hint_in_flags
+from eyechart.pipelines.vlmevalkit.vlmeval.flags import hint_in_flags
 from support.server import Answer
 from support.tasks import User
 

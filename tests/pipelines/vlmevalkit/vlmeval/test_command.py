@@ -20,13 +20,8 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.pipelines.vlmevalkit.cli import DESCRIPTION
-from eyechart.pipelines.vlmevalkit.vlmeval.command import (
-    Flags,
-    as_flags,
-    make_file_name,
-    make_task,
-    naming_flags,
-)
+from eyechart.pipelines.vlmevalkit.vlmeval.command import make_file_name, make_task
+from eyechart.pipelines.vlmevalkit.vlmeval.flags import Flags, as_flags, naming_flags
 from support.command import Outcome, eyechart, eyechart_process, start
 from support.server import Answer, Asked, Server
 from support.sight import (
