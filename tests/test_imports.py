@@ -7,8 +7,8 @@ from importlib.metadata import requires
 import pytest
 
 HEAVY = {
-    "aiohttp", "cv2", "datasets", "jinja2", "msgspec", "numpy", "onnxruntime", "pandas", "PIL", "pyarrow",
-    "rapidocr", "ray", "rich", "sqlite3", "torch", "transformers", "xlsxwriter", "yaml",
+    "aiohttp", "asyncio", "cv2", "datasets", "jinja2", "msgspec", "numpy", "onnxruntime", "pandas", "PIL",
+    "pyarrow", "rapidocr", "ray", "rich", "sqlite3", "torch", "transformers", "xlsxwriter", "yaml",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.python import adapt
 from eyechart.model.specs import make_model
-from eyechart.types import Message, Model, ModelSettings, Reply, Request
+from eyechart.types import Capabilities, Message, Model, ModelSettings, Reply, Request, capabilities_of
 from support.files import picture
 from support.parts import image, no_thread_left, request, sample
 
@@ -366,6 +367,21 @@ def test_a_class_may_ask_for_less() -> None:
     model = OneByOne(1)
     put(adapt(model, "python:mine", ModelSettings(concurrency=8)), *[request()] * 8)
     assert model.most == 1
+
+
+@pytest.mark.parametrize("shape", ["generate", "generate_answer"])
+def test_a_class_may_state_its_capabilities(shape: str) -> None:
+    stated = Capabilities(is_endpoint=True, takes_urls=True, max_concurrency=3)
+    kind = type("Mine", (), {"capabilities": stated, shape: lambda self, messages: "A"})
+    expected = replace(stated, takes_rounds=shape == "generate_answer", takes_urls=False)
+    assert capabilities_of(adapt(kind(), "python:mine")) == expected, (
+        "what it is called with is told by its shape"
+    )
+
+
+def test_an_attribute_of_that_name_may_mean_something_else() -> None:
+    kind = type("Mine", (), {"capabilities": ["vision"], "generate": lambda self, messages: "A"})
+    assert not capabilities_of(adapt(kind(), "python:mine")).is_endpoint
 
 
 def test_an_async_class_may_ask_for_less_too() -> None:
