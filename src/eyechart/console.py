@@ -49,38 +49,6 @@ def add_verb(
     return parser
 
 
-class ModelsAction(argparse.Action):
-    """Takes one model or several; a source behind them (``-m MODEL file.tsv``) goes to the sources."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """Sort what stands behind one ``-m``; the first is always a model."""
-        first, *others = [str(value) for value in values or ()]
-        sources = [text for text in others if _is_source(text)]
-        models = [first, *(text for text in others if text not in sources)]
-        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *models])
-        namespace.data = [*namespace.data, *sources]
-
-
-def _is_source(text: str) -> bool:
-    """Whether it can be no model: those are written provider/name or python:file.py:Class.
-
-    >>> [_is_source(text) for text in ("mine.tsv", "demo", "data/mine.tsv", "openai/m2", "python:m.py:Model")]
-    [True, True, True, False, False]
-    """
-    from eyechart.registry import models
-
-    provider, slash, _ = text.partition("/")
-    if text.startswith("python:") or (slash and provider in models.names()):
-        return False
-    return not slash or text.startswith("hf:") or Path(text).exists() or bool(Path(text).suffix)
-
-
 def find_run(given: str, *, is_changed: bool = False) -> Path:
     """The run folder that a user means: itself, its journal, or the newest run below it, which is said.
 

@@ -11,10 +11,10 @@ configuration file (`file_keys`), the keyword in Python, and limits of numbers (
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from eyechart.errors import UsageError
 
@@ -62,8 +62,7 @@ def argument(default: Any, *flags: str, **declared: Any) -> Any:
     return option(default, *flags, separator="_", **declared)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(NamedTuple):
     """What was declared of a field."""
 
     name: str
@@ -175,8 +174,7 @@ def given_options(cls: type, args: Namespace) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class FileKey:
+class FileKey(NamedTuple):
     """What a name in a configuration file means."""
 
     option: str

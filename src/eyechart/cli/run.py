@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.config import Config, Switches, find_config, read_config
-from eyechart.console import ModelsAction, load_dotenv, note, stdout_kept_for, tell
+from eyechart.console import load_dotenv, note, stdout_kept_for, tell
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_options, given_options
 from eyechart.registry import Execute, command
 from eyechart.run.options import BILL, GROUPS, RUN, Options
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from eyechart.run.models import Choice
     from eyechart.run.plan import Plan
     from eyechart.run.record import Run
@@ -67,6 +66,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     add_options(parser, Options, RUN)
     add_options(parser, Switches, RUN)
     return execute
+
+
+class ModelsAction(argparse.Action):
+    """Takes one model or several; a source behind them (``-m MODEL file.tsv``) goes to the sources."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Sort what stands behind one ``-m``; the first is always a model."""
+        first, *others = [str(value) for value in values or ()]
+        sources = [text for text in others if _is_source(text)]
+        models = [first, *(text for text in others if text not in sources)]
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *models])
+        namespace.data = [*namespace.data, *sources]
+
+
+def _is_source(text: str) -> bool:
+    """Whether it can be no model: those are written provider/name or python:file.py:Class.
+
+    >>> [_is_source(text) for text in ("mine.tsv", "demo", "data/mine.tsv", "openai/m2", "python:m.py:Model")]
+    [True, True, True, False, False]
+    """
+    from eyechart.registry import models
+
+    provider, slash, _ = text.partition("/")
+    if text.startswith("python:") or (slash and provider in models.names()):
+        return False
+    return not slash or text.startswith("hf:") or Path(text).exists() or bool(Path(text).suffix)
 
 
 def execute(args: argparse.Namespace) -> int:
