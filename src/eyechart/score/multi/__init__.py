@@ -27,7 +27,7 @@ from eyechart.score.multi.text import (
     choices,
     wanted,
 )
-from eyechart.score.multi.text import generation as rules_of
+from eyechart.score.multi.text import rules_of
 from eyechart.score.verdict import official_verdict
 from eyechart.types import Reply, Sample, Score
 

@@ -147,7 +147,7 @@ GENERATIONS = {
 }
 
 
-def generation(name: str) -> Generation:
+def rules_of(name: str) -> Generation:
     """The rules of that name."""
     if name not in GENERATIONS:
         known = ", ".join(GENERATIONS)
