@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from eyechart.model.python import adapt
-from eyechart.pipelines.multi.evaluator import build_question, read_prediction
-from eyechart.report.multi import RETURNED
+from eyechart.pipelines.multi.evaluators import build_question, read_prediction
+from eyechart.pipelines.multi.report import RETURNED
 from eyechart.types import (
     MODELS_TURN,
     Image,

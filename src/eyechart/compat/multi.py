@@ -1,0 +1,7 @@
+"""MULTI's metrics step from Python: `metrics(...)` on files of predictions."""
+
+from __future__ import annotations
+
+from eyechart.pipelines.multi.metrics import Metrics, metrics
+
+__all__ = ["Metrics", "metrics"]

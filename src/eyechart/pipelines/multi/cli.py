@@ -1,0 +1,349 @@
+"""MULTI's commands: ``eyechart multi``, ``eyechart multi-metrics``, and its part of ``model check``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.console import load_dotenv, note, print_json, print_rich, stdout_kept_for
+from eyechart.errors import EyechartError, ModelError, StoreError, UsageError, listed
+from eyechart.option import add_option, add_options, declared_options, given_options
+from eyechart.pipelines.multi.arguments import FILES, MODEL, OWN, QUESTION, RUN, SELECTION, Arguments
+from eyechart.registry import Checkup, Execute, checkups, command
+from eyechart.terminal import print_text
+
+if TYPE_CHECKING:
+    from eyechart.model.checkup import Case
+    from eyechart.pipelines.multi.inference import Finished
+    from eyechart.pipelines.multi.metrics import Metrics
+    from eyechart.run.options import Options
+    from eyechart.types import Model
+
+
+DESCRIPTION = """\
+MULTI's own inference step: the arguments of its eval.py, by their names and with their meanings.
+
+Writes OUTPUT_DIR/NAME/ with args.json (never a key), prediction.json, checkpoints/, and our own run in
+eyechart/ (eyechart report, show and score take the folder). NAME is generated as people know it:
+[exp_]model_input_T_shot_K[_it][_cot][_cic][_bi][_kn]_date_time.
+
+--model is python:file.py:XEvaluator (a class with generate_answer(question)), openai/NAME, or a name of
+the original's list (--model_list). It is made as there: (model_dir, device_map) with --model_dir;
+(api_url, api_key, model) with --model_version; else (device_map). Without --model, --model_version is
+asked at --api_url.
+"""
+
+EXAMPLES = """\
+  eyechart multi --problem_file ../data/problem.json --input_type 2 -v my-model --api_url http://localhost:8000/v1
+  eyechart multi --problem_file ../data/problem.json --input_type 2 -m python:mine.py:XEvaluator -d weights
+  eyechart multi --checkpoint_dir ../results/my-model_input_2_shot_0_20260102_030405
+  eyechart multi-metrics --label_file ../data/problem.json --prediction_file ../results/…/prediction.json
+"""
+
+# What advice for `eyechart run` calls by another name.
+_NAMES = {
+    "--base-url": "--api_url",
+    "--api-key": "--api_key",
+    "--image-root": "--set image_root=DIR",
+    "--concurrency": "--num_workers",
+    "--param NAME=VALUE": "--model_dir, --cuda_device, --model_version, --api_url or --api_key",
+    "--param device_map=cpu": "--cuda_device cpu",
+    "with --out": "with --output_name",
+    "--fresh or another --out": "another --output_name",
+    "if this is your own server: --allow-private-urls": "download it, and name the file in img_paths",
+}
+
+
+@command(
+    "multi", "MULTI's inference step, with its own arguments", description=DESCRIPTION, examples=EXAMPLES
+)
+def add_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare MULTI's arguments, and those that the original lacks."""
+    add_options(parser, Arguments, FILES, MODEL, QUESTION, SELECTION, RUN, OWN)
+    [group] = [one for one in parser._action_groups if one.title == OWN]
+    group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    group.add_argument(
+        "--no-cache",
+        action="store_false",
+        dest="cache",
+        help="ask again what other runs asked before, and keep nothing for others",
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
+    return execute
+
+
+def flag_names() -> set[str]:
+    """All flags that the verb has, as advice may name them."""
+    theirs = {flag for one in declared_options(Arguments).values() for flag in one.flags}
+    return theirs | {"--json", "--no-cache", "--quiet"}
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Make the run, or say what it would be."""
+    from eyechart.errors import in_words
+
+    with in_words(_NAMES, known=flag_names()):
+        return _execute(args)
+
+
+def _execute(args: argparse.Namespace) -> int:
+    from eyechart.pipelines.multi.evaluators import model_lines, model_names
+    from eyechart.pipelines.multi.inference import prepare
+
+    said = given_options(Arguments, args)
+    if said.get("model_list"):
+        print_json({"models": model_names()}) if args.json else print_text("\n".join(model_lines()))
+        return 0
+    load_dotenv()
+    with stdout_kept_for(is_json=args.json):
+        inference = prepare(said, progress=not args.quiet, cache=args.cache)
+        for text in inference.notes:
+            note(text)
+    if inference.arguments.debug:
+        for text in inference.remarks():
+            note(text)
+        return _describe(*inference.count(), as_json=args.json)
+    with stdout_kept_for(is_json=args.json):
+        try:
+            finished = inference.infer(note)
+        except StoreError:
+            raise  # nothing can go on in that folder as it is
+        except EyechartError as err:
+            if inference.has_answers() or (isinstance(err, ModelError) and not err.is_unreachable):
+                note(_again(inference.folder))
+            if inference.arguments.checkpoint_dir:
+                err.hint = err.hint.replace("--base-url names", "api_url in args.json names")
+            raise
+    _tell(finished, as_json=args.json)
+    return finished.run.exit_code
+
+
+def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
+    if as_json:
+        print_json({"n": n_questions, "images": n_images})
+    else:
+        questions = f"{n_questions} question{'s' * (n_questions != 1)}"
+        pictures = f"{n_images} picture{'s' * (n_images != 1)}"
+        print_text(f"{questions} with {pictures} to send; nothing was asked")
+    return 0
+
+
+def _again(folder: Path) -> str:
+    return f"to go on: eyechart multi --checkpoint_dir {folder}"
+
+
+def _tell(finished: Finished, *, as_json: bool) -> None:
+    from eyechart.errors import advice, renamed
+    from eyechart.report.table import run_table
+
+    done = finished.run
+    if as_json:
+        where = {"folder": str(finished.folder), "prediction_file": str(finished.predictions)}
+        print_json({**done.summary.to_json(), **where})
+    else:
+        print_rich(run_table(done.summary))
+    if done.trouble is not None:
+        why, hint = renamed(done.trouble.message, _NAMES), advice(done.trouble.hint, _NAMES, flag_names())
+        note(f"the run was stopped: {why}" + (f"\n  hint: {hint}" if hint else ""))
+    if done.is_interrupted:
+        note("interrupted")
+    if done.n_failed and not done.is_interrupted:
+        reasons = (f"{one.sample.id}: {one.failure.reason}" for one in done.samples() if one.failure)
+        note(renamed(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}", _NAMES))
+    if done.exit_code:
+        note(_again(finished.folder))
+    for trouble in (done.files_trouble, done.cache_trouble):
+        if trouble:
+            note(trouble)
+    note(f"predictions: {finished.predictions}")
+
+
+# -- ``eyechart multi-metrics``: MULTI's metrics step on files.
+
+METRICS_DESCRIPTION = """\
+MULTI's own metrics step: scores a prediction file against the problem file with answers, and writes
+score.json and detail.json beside the predictions; with --detail also statistics.csv, summary.md and its
+charts. Verdicts are those of the official code. Questions that are not in the prediction file do not
+count, as published. Open questions need the extra multi.
+"""
+
+_REFUSED_METRICS = {
+    "reference_file": "it ends the original's program with an error: relative scores never worked there",
+    "reference_dir": "it does nothing in the original",
+    "only_past": "it does nothing in the original",
+}
+
+
+@command(
+    "multi-metrics",
+    "MULTI's metrics step, with its own arguments",
+    description=METRICS_DESCRIPTION,
+    examples="  eyechart multi-metrics --label_file ../data/problem.json "
+    "--prediction_file results/prediction.json --detail --answer_position end\n",
+)
+def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
+    """Declare the flags of the verb."""
+    parser.add_argument("--label_file", metavar="FILE", help="the problem file that has the answers")
+    parser.add_argument("--prediction_file", metavar="FILE", help="prediction.json, or one of any other name")
+    parser.add_argument("--detail", action="store_true", help="the tables, too: printed, and as files")
+    parser.add_argument(
+        "--answer_position",
+        choices=["start", "end"],
+        default="start",
+        help="which letters of a prediction count: the first (default), or the last, for models that reason",
+    )
+    parser.add_argument(
+        "--output_dir", metavar="DIR", help="of eyechart's own: where the files go (default: beside)"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    for name in ("reference_file", "reference_dir"):
+        parser.add_argument(f"--{name}", metavar="PATH", help="refused, with the reason")
+    parser.add_argument("--only_past", action="store_true", help="refused, with the reason")
+    return execute_metrics
+
+
+def execute_metrics(args: argparse.Namespace) -> int:
+    """Score, print what the official step prints, and say which files there are."""
+    from eyechart.compat.multi import metrics
+
+    for name, reason in _REFUSED_METRICS.items():
+        if getattr(args, name):
+            raise UsageError(f"--{name} is refused: {reason}", hint="leave it out")
+    for name in ("label_file", "prediction_file"):
+        if not getattr(args, name):
+            raise UsageError(f"--{name} is missing", hint="eyechart multi-metrics --help shows an example")
+    found = metrics(
+        args.label_file,
+        args.prediction_file,
+        detail=args.detail,
+        answer_position=args.answer_position,
+        output_dir=args.output_dir,
+    )
+    if args.json:
+        print_json(_metrics_json(found, args.answer_position))
+    else:
+        print_text("\n".join(found.lines))
+        if args.detail:
+            print_text("\n" + "\n\n".join("\n".join(lines) for lines in found.tables.values()))
+    for text in found.notes:
+        note(text)
+    if not args.json:
+        names = [path.name for path in found.files]
+        note(f"result files: {found.files[0].parent} ({listed(names, len(names))})")
+    return 0
+
+
+def _metrics_json(found: Metrics, answer_position: str) -> dict[str, Any]:
+    return {
+        "score": found.score / found.total if found.total else None,
+        "points": found.score,
+        "total": found.total,
+        "n": found.n,
+        "answer_position": answer_position,
+        "summary": found.summary,
+        "unscored": list(found.unlabelled),
+        "left_out": list(found.unknown),
+        "files": [str(path) for path in found.files],
+    }
+
+
+# -- MULTI's part of ``eyechart model check``: its kinds of questions, and the arguments of its own tester.
+
+# Arguments of MULTI's tester, and what its help says of them where that is not what `eyechart multi` says.
+_TESTER_MODEL: dict[str, str | None] = {
+    "model": "the same as MODEL, or a name of MULTI's list",
+    "model_dir": None,
+    "model_version": None,
+    "cuda_device": None,
+    "api_url": "of the endpoint, handed to the evaluator class",
+    "use_modelscope": None,
+}
+_TESTER_PROMPT: dict[str, str | None] = {
+    "in_turn": "questions with several images in rounds",
+    "cot": "ask for reasoning first",
+    "few_shot": None,
+    "blank_image": "a black image with questions that have none",
+}
+
+
+def add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags that are about MULTI's questions."""
+    parser.add_argument(
+        "--multi", action="store_true", help="the kinds of MULTI's questions, too (evaluator classes: always)"
+    )
+    parser.add_argument("--lang", "-l", choices=["zh", "en"], help="of MULTI's questions (default: both)")
+    tester = parser.add_argument_group("as MULTI's model_tester.py")
+    for name, text in (_TESTER_MODEL | _TESTER_PROMPT).items():
+        more_flags = ["-p"] if name == "model_dir" else []
+        add_option(tester, Arguments, name, *more_flags, **({"help": text} if text else {}))
+    tester.add_argument("--api_key", default=argparse.SUPPRESS, metavar="KEY", help="the same as --api-key")
+    tester.add_argument(
+        "--input_type",
+        type=int,
+        choices=[0, 1, 2],
+        help="only what is asked in words, with captions, with images",
+    )
+
+
+def prepare_check(
+    args: argparse.Namespace, options: Options
+) -> tuple[Model | None, Callable[[Model], list[Case]]]:
+    """The model that the tester's arguments mean, and the questions for those who are to answer them."""
+    tested = _said(args, _TESTER_MODEL)
+    if tested:
+        model, split_sys = _tested_model(args, tested, options)
+        return model, lambda _: _check_cases(args, split_sys=split_sys)
+    return None, lambda model: _check_cases_for(args, model)
+
+
+def _check_cases_for(args: argparse.Namespace, model: Model) -> list[Case]:
+    from eyechart.types import capabilities_of
+
+    stated = capabilities_of(model)
+    if args.multi or stated.takes_rounds:
+        # As `eyechart multi` asks them: endpoints get a system message, classes one text.
+        return _check_cases(args, split_sys=stated.is_endpoint)
+    if args.lang or _said(args, _TESTER_PROMPT) or args.input_type is not None:
+        raise UsageError("--lang and the tester's arguments are for MULTI's questions", hint="add --multi")
+    return []
+
+
+def _check_cases(args: argparse.Namespace, *, split_sys: bool) -> list[Case]:
+    from eyechart.pipelines.multi.tester import LANGUAGES, multi_cases
+
+    prompt = _said(args, _TESTER_PROMPT)
+    languages = [lang for lang in LANGUAGES if args.lang in (None, lang)]
+    return [
+        one
+        for lang in languages
+        for one in multi_cases(lang, split_sys=split_sys, input_type=args.input_type, options=prompt)
+    ]
+
+
+def _said(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def _tested_model(args: argparse.Namespace, said: dict[str, Any], options: Options) -> tuple[Model, bool]:
+    """The model that the tester's arguments mean, and whether its prompts have a system message."""
+    from eyechart.pipelines.multi.evaluators import choose_model
+    from eyechart.run.plan import find_model
+
+    if args.spec and said.setdefault("model", args.spec) != args.spec:
+        raise UsageError(f"two models are given: {args.spec} and {said['model']}", hint="leave one out")
+    input_type = (
+        {} if args.input_type in (None, 1) else {"input_type": args.input_type}
+    )  # 1 needs no file here
+    chosen = choose_model(Arguments.of({**said, **input_type}))
+    for text in chosen.notes:
+        note(text)
+    chosen = replace(chosen, params={**chosen.params, **options.params})
+    options = replace(options, **chosen.options)
+    model = chosen.model(options)
+    return find_model(model, options) if isinstance(model, str) else model, chosen.split_sys
+
+
+checkups.record("multi", Checkup(add_arguments=add_check_arguments, prepare=prepare_check))

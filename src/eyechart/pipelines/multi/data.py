@@ -1,0 +1,357 @@
+"""MULTI: problem file, knowledge (MULTI-Extend), hard list (MULTI-Elite), captions -> samples.
+
+https://github.com/OpenDFM/MULTI-Benchmark. A sample is one question of a problem, its id the problem's id
+with the question's place behind it. Its text has pictures numbered and captions put in as `prepare` does;
+it holds pictures at input type 2 only, the question's own first, then those of the knowledge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from eyechart.data.lazy import HeldSource
+from eyechart.errors import DataError
+from eyechart.pipelines.multi.files import (
+    OLD_MARK,
+    TYPES,
+    ImagePaths,
+    Knowledge,
+    Problem,
+    decode_rows,
+    education_remark,
+    first_of,
+    level_of,
+    read_captions,
+    read_hard_list,
+    read_knowledge,
+    read_problems,
+    refuse_missing,
+    unshown,
+    with_marks,
+)
+from eyechart.pipelines.multi.select import (
+    InputType,
+    Numbering,
+    Prepared,
+    Question,
+    Selection,
+    Wanted,
+    all_questions,
+    check_marks,
+    knowledge_name,
+    place_images,
+    refuse_empty_choice,
+    refuse_unknown_ids,
+    select_questions,
+)
+from eyechart.types import Replies, Reply, Sample, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiFiles:
+    """Which files make up the questions, and how they are put together."""
+
+    problem_file: Path
+    knowledge_file: Path | None = None
+    caption_file: Path | None = None
+    subset: Path | None = None
+    image_root: Path | None = None
+    input_type: InputType = 0
+    cap_in_cnt: bool = False
+    numbering: Numbering = "official"
+    selection: Selection = field(default_factory=Selection)
+    allow_missing_captions: bool = False
+    allow_unknown_ids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MultiSource:
+    """The chosen questions, made into samples one after the other."""
+
+    name: str
+    files: MultiFiles
+    questions: tuple[Question, ...] = field(repr=False)
+    knowledge: Mapping[str, Knowledge] = field(repr=False)
+    wanted: Wanted = field(repr=False)
+    remarks: tuple[str, ...] = ()  # what can move the number: questions left out, images that nothing shows
+
+    @property
+    def origin(self) -> str:
+        """Where the problem file lies."""
+        return str(self.files.problem_file)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Samples in the order in which they are asked."""
+        to_ref = ImagePaths(self.files.problem_file.parent, self.files.image_root).to_ref
+        for question in self.questions:
+            prepared = self.prepare(question)
+            images = (*prepared.question_images, *prepared.knowledge_images)
+            has_images = self.files.input_type == 2
+            yield Sample(
+                id=question.id,
+                question=prepared.question_content,
+                images=tuple(to_ref(path) for path in images) if has_images else (),
+                golds=_label(question),
+                meta=_meta(question, prepared),
+                withheld={"analysis": _analysis(question)},
+                row=question.row,
+            )
+
+    def prepare(self, question: Question) -> Prepared:
+        """One question with its pictures numbered, captions put in, and knowledge beside it."""
+        problem = question.problem
+        text = problem.question_text(question.index)
+        paths = problem.img_paths or []
+        where = f"{self.files.problem_file.name}: question {question.id!r}"
+        check_marks(text, paths, where=where, field="img_paths")
+        placed = place_images(text, paths, self.wanted)
+        # As published: no such piece is no error; of a text in place of a list the first character counts.
+        known_as = (problem.knowledge or [""])[0]
+        piece = self.knowledge.get(known_as)
+        background = None
+        if piece is not None:
+            name = self.files.knowledge_file.name if self.files.knowledge_file else ""
+            where = f"{name}: knowledge {known_as!r}"
+            text = with_marks(piece.knowledge_content)
+            check_marks(text, piece.knowledge_images, where=where, field="knowledge_images")
+            background = place_images(text, piece.knowledge_images, self.wanted)
+        return Prepared(
+            question_id=question.id,
+            question_content=placed.text,
+            question_type=problem.problem_type_list[question.index],
+            knowledge=problem.knowledge or [],
+            question_images=placed.images,
+            knowledge_content=background.text if background else None,
+            knowledge_images=background.images if background else (),
+            input_type=self.files.input_type,
+        )
+
+    def images_in_use(self) -> Iterator[str]:
+        """The paths of all pictures that the questions and their knowledge show."""
+        for question in self.questions:
+            prepared = self.prepare(question)
+            yield from prepared.question_images
+            yield from prepared.knowledge_images
+
+
+def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
+    """Read the files, choose the questions, and refuse what does not fit together."""
+    if files.image_root is not None and not files.image_root.is_dir():
+        raise DataError(f"image_root: there is no folder {files.image_root}", hint="check the path")
+    problems = read_problems(files.problem_file)
+    questions = all_questions(problems)
+    selection = files.selection
+    if files.subset is not None:
+        ids = read_hard_list(files.subset)
+        if not files.allow_unknown_ids:
+            known = (question.id for question in questions)
+            refuse_unknown_ids(ids, known, file=files.subset.name, of=files.problem_file.name)
+        selection = replace(selection, subset=frozenset(ids))
+    choice = select_questions(questions, selection)
+    if questions and not choice.asked:
+        refuse_empty_choice(choice, selection, file=files.problem_file.name)
+    captions = None
+    if files.input_type == 1 and files.caption_file is not None:
+        captions = read_captions(files.caption_file)
+    source = MultiSource(
+        name,
+        files,
+        choice.asked,
+        read_knowledge(files.knowledge_file) if files.knowledge_file else {},
+        Wanted(captions, files.cap_in_cnt, files.numbering),
+    )
+    levels = education_remark({name: one.education or "" for name, one in problems.items()}, "problems")
+    has_knowledge = any((one.problem.knowledge or [""])[0] in source.knowledge for one in choice.asked)
+    no_knowledge = (
+        f"{files.knowledge_file.name}: none of the questions has knowledge in it"
+        if files.knowledge_file and not has_knowledge
+        else ""
+    )
+    remarks = (
+        choice.remark(selection),
+        no_knowledge,
+        *_images_remarks(problems, source),
+        levels and f"{files.problem_file.name}: {levels}",
+    )
+    source = replace(source, remarks=tuple(filter(None, remarks)))
+    if captions is not None and files.caption_file is not None and not files.allow_missing_captions:
+        refuse_missing(source.images_in_use(), captions, files.caption_file)
+    return source
+
+
+def _images_remarks(problems: Mapping[str, Problem], source: MultiSource) -> Iterator[str]:
+    """What is to be said of images whose marks are of an older form, or missing."""
+    files = source.files
+    of_problems = {name: (problem.texts(), problem.img_paths or []) for name, problem in problems.items()}
+    yield from _marks_remarks(of_problems, files.problem_file, "img_paths", must_show=files.input_type > 0)
+    if files.knowledge_file is not None:
+        of_pieces = {
+            name: ([piece.knowledge_content], piece.knowledge_images)
+            for name, piece in source.knowledge.items()
+        }
+        yield from _marks_remarks(of_pieces, files.knowledge_file, "knowledge_images", must_show=False)
+
+
+def _marks_remarks(
+    entries: Mapping[str, tuple[Sequence[str], Sequence[str]]], file: Path, field: str, *, must_show: bool
+) -> Iterator[str]:
+    """Of entries that have texts and images: those with marks of the older form, those that lack marks."""
+    if old := [name for name, (texts, _) in entries.items() if any(map(OLD_MARK.search, texts))]:
+        yield f"{file.name}: <img_n> is read as [IMAGE_n], in {len(old)} of {len(entries)} entries"
+    unmarked = {name: left for name, (texts, images) in entries.items() if (left := unshown(texts, images))}
+    if not unmarked:
+        return
+    n_all, n_left = sum(len(images) for _, images in entries.values()), sum(map(len, unmarked.values()))
+    first, images = next(iter(unmarked.items()))
+    what = (
+        f"{file.name}: {field}: {n_left} of {n_all} image{'s' * (n_all != 1)} shown by no question, because "
+        f"no text has [IMAGE_n] for {'them' if n_left > 1 else 'it'}, e.g. {images[0]} of {first!r}"
+    )
+    if must_show and n_left == n_all:
+        raise DataError(
+            what,
+            hint="write [IMAGE_1] where a problem's first image belongs; input_type 0 asks without images",
+        )
+    yield what
+
+
+def _label(question: Question) -> tuple[str, ...]:
+    answers = question.problem.problem_answer_list
+    label = None if answers is None else answers[question.index]
+    return () if label is None else (label,)
+
+
+def _analysis(question: Question) -> str:
+    """The worked solution, which no model may see."""
+    analyses = question.problem.problem_analysis_list or []
+    return (analyses[question.index : question.index + 1] or [""])[0] or ""
+
+
+def _meta(question: Question, prepared: Prepared) -> dict[str, Any]:
+    problem: Problem = question.problem
+    n_images = len(prepared.question_images)
+    subject = first_of(problem.subject)
+    education = problem.education or ""
+    meta: dict[str, Any] = {
+        "question_type": TYPES[prepared.question_type][1],
+        "type_name": prepared.question_type,
+        "education": education,
+        "subject": subject,
+        "level": level_of(education, subject),
+        "problem_id": problem.problem_id,
+        "question_image_number": n_images,
+        "image_class": image_class(n_images),
+        "knowledge": knowledge_name(prepared.knowledge, problem.problem_id),
+        "input_type": prepared.input_type,
+    }
+    if prepared.knowledge_content is not None:
+        meta["knowledge_content"] = prepared.knowledge_content
+        meta["knowledge_image_number"] = len(prepared.knowledge_images)
+    return meta
+
+
+def image_class(n_images: int) -> str:
+    """No, a single, or multiple images.
+
+    >>> [image_class(n) for n in (0, 1, 3)]
+    ['NI', 'SI', 'MI']
+    """
+    return ("NI", "SI", "MI")[min(max(n_images, 0), 2)]
+
+
+# -- MULTI's prediction.json: an object of question id to the answered question.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One entry, as far as it is scored. Without a prediction it counts as an empty one, as published."""
+
+    question_id: str | None = None
+    question_image_number: int | None = None
+    prediction: Any = None
+    answer_history: Any = None
+
+    @property
+    def text(self) -> str:
+        """What the model said in the end."""
+        return self.prediction or ""
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """What it said in earlier rounds, where the file tells; the history may or may not hold the last."""
+        history = self.answer_history
+        if not isinstance(history, list) or not all(isinstance(said, str) for said in history):
+            return ()
+        return tuple(history[:-1] if history[-1:] == [self.text] else history)
+
+
+def read_predictions(path: Path) -> dict[str, Prediction]:
+    """Predictions by question id. An id that stands twice, and an entry under another's id, are refused."""
+    found: dict[str, Prediction] = {}
+    for key, number, entry in decode_rows(path, Prediction, "question"):
+        name = entry.question_id if key is None else key
+        if not name:
+            raise DataError(f"{path.name}: row {number} has no question_id")
+        if name in found:
+            raise DataError(
+                f"{path.name}: question {name!r} stands there twice", hint="keep one prediction a question"
+            )
+        if entry.question_id not in (None, name):
+            raise DataError(
+                f"{path.name}: question {name!r}: field question_id says {entry.question_id!r}",
+                hint="an entry stands under the id of its own question",
+            )
+        if not isinstance(entry.prediction, str | None):
+            raise DataError(
+                f"{path.name}: question {name!r}: field prediction is {type(entry.prediction).__name__}, "
+                "not text",
+                hint="of a file that an answer extractor wrote, keep one text a question",
+            )
+        if (entry.question_image_number or 0) < 0:
+            raise DataError(
+                f"{path.name}: question {name!r}: field question_image_number is "
+                f"{entry.question_image_number}",
+                hint="it is the number of pictures of the question: 0, 1, ...",
+            )
+        found[name] = entry
+    if not found:
+        raise DataError(f"{path.name}: there is no prediction in it", hint="is it the right file?")
+    return found
+
+
+# -- A prediction.json as replies to the questions that were chosen.
+
+
+def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
+    """The replies of a file. Questions that are not in it are not counted, as published.
+
+    Ids of no question at all, also among `everything`, are refused.
+
+    Its own number of pictures decides in which group a question is counted.
+    """
+    predictions = read_predictions(path)
+    samples = [sample for sample in chosen if sample.id in predictions]
+    meant = {sample.id for sample in samples}
+    others = [name for name in predictions if name not in meant]
+    if others:
+        known = (sample.id for sample in everything)
+        refuse_unknown_ids(others, known, file=path.name, of=Path(chosen.origin).name)
+    answered = []
+    for sample in samples:
+        number = predictions[sample.id].question_image_number
+        if number is not None:
+            counted = {"question_image_number": number, "image_class": image_class(number)}
+            sample = replace(sample, meta={**sample.meta, **counted})
+        answered.append(sample)
+    return Replies(
+        by_id={
+            name: Reply(text=predictions[name].text, earlier=predictions[name].earlier)
+            for name in predictions
+            if name in meant
+        },
+        source=HeldSource(chosen.name, chosen.origin, tuple(answered)),
+        skipped=dict.fromkeys(others, "not among the questions that the options choose"),
+    )

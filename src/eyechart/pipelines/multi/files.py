@@ -1,0 +1,293 @@
+"""MULTI's files as they lie on disk: problems, knowledge, the hard list. Checked here, trusted from here on.
+
+Problems and knowledge come as an object keyed by id or name, or as a list whose rows name themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from eyechart.data.json_file import json_errors, read_bytes, row_texts
+from eyechart.data.paths import PathRules
+from eyechart.errors import DataError, listed
+from eyechart.types import ImageRef
+
+# As the files name them: the number that `questions_type` means, and the short name.
+TYPES: Mapping[str, tuple[int, str]] = {
+    "单选": (0, "SA"),
+    "多选": (1, "MA"),
+    "填空": (2, "FB"),
+    "解答": (3, "OP"),
+    "其他": (4, "other"),
+}
+
+# How results are grouped: by the education a file names, two subjects apart from the rest.
+LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
+SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
+
+OTHER_LEVEL = "Other"  # also for an education that is none of these, or missing
+
+_NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
+
+MARK = re.compile(r"\[IMAGE_([0-9]+)]")
+OLD_MARK = re.compile(r"<img_([0-9]+)>", re.IGNORECASE)  # of earlier releases
+MOST_DIGITS = 6  # a longer number is beyond any list
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A problem: a stem and its questions, as the file holds them."""
+
+    problem_content_list: list[str]
+    problem_type_list: list[str]
+    problem_id: str = ""
+    problem_content: str | None = None
+    problem_answer_list: list[str | None] | None = None
+    problem_analysis_list: list[str | None] | None = None
+    img_paths: list[str] | None = None
+    knowledge: list[str] | str | None = None
+    education: str | None = None
+    subject: list[str] | str | None = None
+
+    def question_id(self, index: int) -> str:
+        """The name of one of its questions."""
+        return f"{self.problem_id}_{index}"
+
+    def question_text(self, index: int) -> str:
+        """Stem and question; the line break is there even when one of them is empty, as published."""
+        return with_marks(f"{self.problem_content or ''}\n{self.problem_content_list[index]}")
+
+    def texts(self) -> list[str]:
+        """The texts that may show its images, as the file holds them."""
+        return [self.problem_content or "", *self.problem_content_list]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """A piece of knowledge of MULTI-Extend."""
+
+    knowledge_content: str
+    knowledge_images: list[str] = field(default_factory=list)
+    knowledge: str = ""
+
+
+def level_of(education: str, subject: str) -> str:
+    """The level under which a subject of an education is counted.
+
+    >>> level_of("初中", "数学"), level_of("社会", "驾考"), level_of("社会", "法律"), level_of("小学", "数学")
+    ('JuH', 'Driving', 'Soc', 'Other')
+    """
+    return SUBJECT_LEVELS.get(subject) or LEVELS.get(education, OTHER_LEVEL)
+
+
+def education_remark(of: Mapping[str, str], what: str) -> str:
+    """One line on educations that are none of the known ones; empty where all are. `of`: by id."""
+    unknown = {name: education for name, education in of.items() if education not in LEVELS}
+    if not unknown:
+        return ""
+    name, education = next(iter(unknown.items()))
+    said = repr(education) if education else "missing"
+    return (
+        f"education of {len(unknown)} of {len(of)} {what} is none of {', '.join(LEVELS)}, e.g. {said} of "
+        f"{name!r}; counted as {OTHER_LEVEL}"
+    )
+
+
+def with_marks(text: str) -> str:
+    """A text in which images are marked ``[IMAGE_n]``, also where a release marks them ``<img_n>``.
+
+    >>> with_marks("图<img_1>与[IMAGE_2]")
+    '图[IMAGE_1]与[IMAGE_2]'
+    """
+    return OLD_MARK.sub(r"[IMAGE_\1]", text) if "<" in text else text
+
+
+def unshown(texts: Iterable[str], images: Sequence[str]) -> list[str]:
+    """The images to which no text refers.
+
+    >>> unshown(["[IMAGE_1]", "<img_3>"], ["a.png", "b.png", "c.png"])
+    ['b.png']
+    """
+    if not images:
+        return []
+    shown = {mark.lstrip("0") for text in texts for mark in MARK.findall(with_marks(text))}
+    return [path for number, path in enumerate(images, start=1) if str(number) not in shown]
+
+
+def read_problems(path: Path) -> dict[str, Problem]:
+    """Problems by id, in the file's order."""
+    problems: dict[str, Problem] = {}
+    for key, number, problem in decode_rows(path, Problem, "problem"):
+        problem_id = problem.problem_id if key is None else key
+        if not problem_id:
+            raise DataError(
+                f"{path.name}: row {number} has no problem_id",
+                hint="in a file that is a list every row names its problem",
+            )
+        if problem_id in problems:
+            raise DataError(f"{path.name}: problem {problem_id!r} stands there twice")
+        _check(problem, problem_id, path)
+        problems[problem_id] = replace(problem, problem_id=problem_id)
+    return problems
+
+
+def _check(problem: Problem, problem_id: str, path: Path) -> None:
+    n = len(problem.problem_content_list)
+    for name in ("problem_type_list", "problem_answer_list"):
+        given = getattr(problem, name)
+        if given is not None and len(given) != n:
+            raise DataError(
+                f"{path.name}: problem {problem_id!r}: {name} has {len(given)} "
+                f"entr{'y' if len(given) == 1 else 'ies'}, but problem_content_list has {n}",
+                hint="every question needs its own entry; leave problem_answer_list out if there are none",
+            )
+    for index, kind in enumerate(problem.problem_type_list):
+        if kind not in TYPES:
+            raise DataError(
+                f"{path.name}: question '{problem_id}_{index}': problem_type_list has {kind!r}, "
+                "which is no type of question",
+                hint=f"known: {', '.join(TYPES)}",
+            )
+
+
+def read_knowledge(path: Path) -> dict[str, Knowledge]:
+    """Pieces of knowledge by name."""
+    pieces: dict[str, Knowledge] = {}
+    for key, number, piece in decode_rows(path, Knowledge, "knowledge"):
+        name = piece.knowledge if key is None else key
+        if not name:
+            raise DataError(f"{path.name}: row {number} has no name in 'knowledge'")
+        if name in pieces:
+            raise DataError(f"{path.name}: knowledge {name!r} stands there twice")
+        pieces[name] = piece
+    return pieces
+
+
+def read_hard_list(path: Path) -> list[str]:
+    """The ids of questions that a list such as MULTI-Elite names."""
+    hint = 'a JSON list such as ["czsx_0_0", "czsx_0_1"]'
+    with json_errors(f"{path.name}: not a list of question ids", hint=hint):
+        return msgspec.json.decode(read_bytes(path), type=list[str])
+
+
+def decode_rows(path: Path, kind: type[T], what: str) -> Iterator[tuple[str | None, int, T]]:
+    """Key, row number and content of each row of a file whose rows are all of one kind."""
+    hint = f"the file is JSON: an object of id to {what}, or a list of entries that name theirs"
+    for number, (key, text) in enumerate(row_texts(path, hint=hint), start=1):
+        name = f"row {number}" if key is None else f"{what} {key!r}"
+        yield key, number, _decoded(text, kind, f"{path.name}: {name}")
+
+
+def _decoded(text: bytes, kind: type[T], where: str) -> T:
+    with json_errors(where, hint=""):
+        if _NOT_A_NUMBER.search(text):
+            # What Python writes for a missing number is no JSON, but the official code reads it.
+            return msgspec.convert(json.loads(text), type=kind)
+        return msgspec.json.decode(text, type=kind)
+
+
+def first_of(value: Any) -> str:
+    """The first entry of a list, or the text that stands in its place.
+
+    >>> first_of(["数学", "物理"]), first_of("数学"), first_of([]), first_of(None)
+    ('数学', '数学', '', '')
+    """
+    if isinstance(value, str):
+        return value
+    return value[0] if value else ""
+
+
+# -- Where MULTI's pictures lie, whose paths were written for the authors' own folders.
+
+
+class ImagePaths:
+    """Finds pictures by paths written for the authors' own folders: ``../data/images/czsx/0_1.png``.
+
+    Looked for below the problem file's folder, then `root`: the path as it stands, without the steps up at
+    its beginning, and from its folder ``images`` on, with and without that name. Nothing above is followed.
+    """
+
+    def __init__(self, folder: Path, root: Path | None = None) -> None:
+        roots = [folder, *([root] if root else []), Path()]
+        self._rules = PathRules(list(dict.fromkeys(str(one.absolute()) for one in roots)))
+
+    def to_ref(self, path: str) -> ImageRef:
+        """The picture at `path`; the first place of all when it is at none of them."""
+        if path.startswith(("http://", "https://")):
+            return ImageRef(kind="url", location=path)
+        first, *others = _spellings(path)
+        likely = self._rules.to_ref(first)
+        places = chain((likely,), map(self._rules.to_ref, others))  # looked for one after the other
+        found = (ref for ref in places if not ref.refused and os.path.exists(ref.location))  # noqa: PTH110
+        return next(found, likely)
+
+
+def _spellings(path: str) -> list[str]:
+    """The ways to look for a path; one that leads out and names no folder ``images`` has only its own.
+
+    >>> _spellings("../data/images/czsx/0_1.png")
+    ['images/czsx/0_1.png', 'data/images/czsx/0_1.png', 'czsx/0_1.png']
+    >>> _spellings("../secret.png"), _spellings("czsx/0_1.png")
+    (['../secret.png'], ['czsx/0_1.png'])
+    """
+    parts = list(Path(os.path.normpath(path)).parts)
+    inside = [part for part in parts if part != ".."]
+    if os.path.isabs(path) or path.startswith("~") or "images" not in inside[:-1]:  # noqa: PTH117
+        return [path]
+    tail = inside[inside.index("images") :]
+    own = [] if parts[0] == ".." else [parts]
+    return list(dict.fromkeys("/".join(found) for found in (*own, tail, inside, tail[1:])))
+
+
+# -- MULTI's captions and OCR texts: a picture's path, a comma, and what the picture shows or says.
+#
+# The files have no header and no quoting: a line is cut at its first comma, so texts may hold commas.
+
+
+def read_captions(path: Path) -> dict[str, str]:
+    """Path, as problem files write it, to caption. Of several lines for one picture the last counts."""
+    data = read_bytes(path)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as err:
+        begin = data.rfind(b"\n", 0, err.start) + 1
+        number = data.count(b"\n", 0, begin) + 1
+        raise DataError(
+            f"{path.name}: line {number}: not UTF-8 text",
+            hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8",
+        ) from err
+    captions: dict[str, str] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        image, comma, caption = line.partition(",")
+        if not comma:
+            raise DataError(
+                f"{path.name}: line {number} has no comma: {line.strip()[:60]!r}",
+                hint="a line is the path of a picture, a comma, and its text",
+            )
+        captions[image.strip()] = caption.strip()
+    return captions
+
+
+def refuse_missing(images: Iterable[str], captions: Mapping[str, str], path: Path) -> None:
+    """Refuse a file that lacks lines for pictures that questions show."""
+    missing = [image for image in dict.fromkeys(images) if image not in captions]
+    if missing:
+        raise DataError(
+            f"{path.name}: no line for {len(missing)} picture{'s' * (len(missing) != 1)} that the questions "
+            f"show: {listed(missing)}",
+            hint="paths must be written as in the problem file; "
+            "with allow_missing_captions=true those pictures have empty captions",
+        )

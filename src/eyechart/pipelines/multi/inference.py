@@ -1,0 +1,433 @@
+"""How the original changes its arguments before a run, and which of them then change nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eyechart.data.lazy import remarks_of
+from eyechart.errors import DataError, EyechartError, StoreError, UsageError
+from eyechart.pipelines.multi.arguments import (
+    ARGS_FILE,
+    PREDICTION_FILE,
+    Arguments,
+    differing,
+    generated_name,
+    read_arguments,
+    write_arguments,
+)
+from eyechart.pipelines.multi.benchmark import EVERY_TYPE
+from eyechart.pipelines.multi.evaluators import Chosen, choose_model
+from eyechart.pipelines.multi.report import INDENT, answered
+from eyechart.replacing import make_folder
+from eyechart.report.files import write_json
+from eyechart.run.options import Options
+from eyechart.run.record import Run
+from eyechart.store.journal import FILE_NAME
+from eyechart.types import Benchmark, Model, Reply, Request, capabilities_of
+
+if TYPE_CHECKING:
+    from eyechart.pipelines.multi.data import MultiSource
+    from eyechart.run.plan import Plan
+
+
+_ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2}  # input types
+
+
+def _void(arguments: Arguments) -> list[str]:
+    """Arguments that were said and, as published, change nothing, or less than they say."""
+    said = {name: kind for name, kind in _ONLY_WITH.items() if getattr(arguments, name)}
+    notes = [
+        f"--{name} changes nothing here: it is for --input_type {kind}"
+        for name, kind in said.items()
+        if kind != arguments.input_type
+    ]
+    if arguments.no_sys:
+        notes += [
+            f"--{name} changes nothing beside --no_sys, which leaves out all that stands before a question"
+            for name in ("no_background", "few_shot")
+            if getattr(arguments, name)
+        ]
+    elif arguments.few_shot not in (0, 1):
+        notes.append(f"--few_shot {arguments.few_shot}: one example is given, as published")
+    if arguments.exp_name and arguments.output_name:
+        notes.append("--exp_name changes nothing beside --output_name: it begins a generated name")
+    return notes
+
+
+def adjusted(arguments: Arguments, *, registered: str) -> tuple[Arguments, list[str]]:
+    """The arguments as the original changes them before a run, and a note on every change.
+
+    `registered` is the name of a model in the original's own list, where it is one.
+    """
+    notes = []
+    changes: dict[str, Any] = {}
+    has_images = arguments.input_type == 2
+    if registered in ("viscpm", "visualglm") and has_images and not arguments.in_turn:
+        changes["in_turn"] = True
+        notes.append(f"{registered} takes one picture at a time: --in_turn is on, as published")
+    if registered in ("gpt-4v", "geminivision") and has_images and arguments.in_turn:
+        changes["in_turn"] = False
+        notes.append(f"{registered} is not asked in rounds: --in_turn is off, as published")
+    if registered == "viscpm" and not arguments.blank_image:
+        changes["blank_image"] = True
+        if has_images:
+            notes.append("viscpm needs a picture with every question: --blank_image is on, as published")
+    if arguments.input_type == 1 and arguments.caption_file is None:
+        changes["input_type"] = 0
+        notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
+    asked_as = changes.get("input_type", arguments.input_type)
+    notes += _void(replace(arguments, input_type=asked_as))
+    if arguments.random:
+        seed = arguments.set.get("seed", 0)
+        notes.append(
+            f"--random: shuffled with seed {seed}, the same order every time (--set seed=N changes it)"
+        )
+    return replace(arguments, **changes), notes
+
+
+# -- Prediction files of a run under way, as the original leaves them: after so many answers, at an early end.
+#
+# They are for people and scripts that look into the folder. Nothing depends on them: every answer is safe in
+# the run's journal as soon as it is there, and going on reads that.
+
+FOLDER = "checkpoints"
+_LOOK_EVERY_S = 0.5
+_SHARE = 0.05  # of the time, at most, that looking takes
+
+
+def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
+    """Write every question by its id. Before the run is over, those without an answer have no prediction."""
+    entries: dict[str, dict[str, Any]] = {}
+    for result in done.samples(0):
+        entry = answered(result)
+        if result.reply is None and not is_over:
+            del entry["prediction"]  # what has one, even an empty one, is done: so the original reads it
+            if result.failure is None:
+                del entry["feedback"]
+        entries[result.sample.id] = entry
+    make_folder(path.parent)
+    return write_json(path, entries, indent=INDENT)
+
+
+@contextlib.contextmanager
+def kept(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
+    """Write a checkpoint whenever so many more questions are answered; -1: none."""
+    if save_every < 0:
+        yield
+        return
+    is_over = threading.Event()
+    watch = (run_folder, folder / FOLDER, save_every, is_over, count_answers(run_folder))
+    writer = threading.Thread(target=_watch, args=watch, name="eyechart-checkpoints")
+    writer.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        writer.join()
+
+
+def count_answers(run_folder: Path) -> int:
+    """How many questions are answered by now; 0 where nothing can be read yet."""
+    with contextlib.suppress(EyechartError):
+        if (run_folder / FILE_NAME).exists() and (done := Run(run_folder)).manifest:
+            return sum(1 for _ in done.verdicts())
+    return 0
+
+
+def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.Event, n_before: int) -> None:
+    pause_s = _LOOK_EVERY_S
+    while not is_over.wait(pause_s):
+        start = time.monotonic()
+        n_answered = count_answers(run_folder)
+        if n_answered // save_every > n_before // save_every:
+            with contextlib.suppress(EyechartError, OSError):  # a copy could not be made; the run goes on
+                write_predictions(Run(run_folder), folder / f"prediction_{n_answered}.json", is_over=False)
+        n_before = max(n_before, n_answered)
+        pause_s = max(_LOOK_EVERY_S, (time.monotonic() - start) / _SHARE)
+
+
+# -- Whether a model is the one that a run was begun with, though its class was edited or its server moved.
+#
+# A run of ours is known by the source of its class or its endpoint, and asks everything again when that
+# changes. The original keeps what was answered: people mend a class that failed, or move a server, and go on.
+
+_MAY_CHANGE = {"source_sha256": "the class was edited since", "endpoint": "the endpoint is another one now"}
+
+
+class KnownAs:
+    """A model under the identity that its run was begun with."""
+
+    def __init__(self, model: Model, identity: Mapping[str, Any], why: str) -> None:
+        self.name = model.name
+        self.identity = identity
+        self.why = why
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)  # what it can do besides: take rounds, answer several at once
+
+    async def reply(self, request: Request) -> Reply:
+        """As the model replies."""
+        return await self._model.reply(request)
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self._model.close()
+
+
+def as_before(model: Model, run_folder: Path) -> Model:
+    """The model, known as in the run in that folder, where only its source or its address is another."""
+    before, now = _identity(run_folder), dict(model.identity)
+    for name, why in _MAY_CHANGE.items():
+        if name in before and before != now and {**now, name: before[name]} == before:
+            return KnownAs(model, before, why)
+    return model
+
+
+def _identity(run_folder: Path) -> dict[str, Any]:
+    from eyechart.run.record import Run
+    from eyechart.store.journal import FILE_NAME
+
+    if not (run_folder / FILE_NAME).exists():
+        return {}
+    try:
+        return dict((Run(run_folder).manifest or {}).get("identity") or {})
+    except EyechartError:  # told when the run begins
+        return {}
+
+
+# -- MULTI's inference step: its arguments in, a folder with args.json and prediction.json out.
+#
+# Our own run lies inside that folder, under ``eyechart``: the journal that makes every answer safe, the
+# summary, and the score files where the problem file has answers.
+
+_LAST = "prediction_last.json"  # of a run that ended early
+OURS = "eyechart"  # our own run, inside the folder that people know
+_MADE_BY_THE_ORIGINAL = (
+    "its answers were given to the original's prompts, and the rest would be asked in ours: start a new run, "
+    "or score what is there with eyechart multi-metrics"
+)
+
+_KEPT = "what was answered before is kept, as published (a new run asks all again)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """A run that could start now: arguments read and adjusted, questions found, nothing written."""
+
+    arguments: Arguments
+    chosen: Chosen
+    benchmark: Benchmark
+    options: Options
+    folder: Path
+    notes: tuple[str, ...]
+
+    def count(self) -> tuple[int, int]:
+        """How many questions would be asked, and with how many pictures."""
+        n_images = [len(sample.images) for sample in self.benchmark.source]
+        return len(n_images), sum(n_images)
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a run would say of the questions before its first request."""
+        return remarks_of(self.benchmark.source) or ()
+
+    def has_answers(self) -> bool:
+        """Whether the folder holds something to go on with."""
+        return count_answers(self.folder / OURS) > 0
+
+    def infer(self, tell: Callable[[str], None] = lambda text: None) -> Finished:
+        """Ask, score, and write the folder; what was answered before is not asked again."""
+        from eyechart.run import evaluate
+        from eyechart.run.plan import make_plan
+
+        ours = self.folder / OURS
+        plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
+        if self.has_answers() and isinstance(known := as_before(plan.model, ours), KnownAs):
+            tell(f"{known.why}: {_KEPT}")
+            # Other runs must not find under one address what another one said.
+            plan = replace(plan, model=known, options=replace(plan.options, cache=False))
+        self._begin()
+        with kept(ours, self.folder, self.arguments.save_every):
+            done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)), told={*self.notes})
+        is_over = not done.is_interrupted and done.trouble is None
+        name = Path(PREDICTION_FILE) if is_over else Path(FOLDER) / _LAST
+        path = write_predictions(done, self.folder / name, is_over=is_over)
+        if is_over:
+            (self.folder / FOLDER / _LAST).unlink(missing_ok=True)  # of an earlier start
+        return Finished(run=done, folder=self.folder, predictions=path)
+
+    def _earlier_runs(self, plan: Plan) -> tuple[Path, ...]:
+        """The journals of other runs in the same output folder, for what an endpoint was asked there before.
+
+        A class is asked again in a new run: it may depend on more than its own source.
+        """
+        from eyechart.store.journal import FILE_NAME
+
+        if not plan.options.cache or not capabilities_of(plan.model).is_endpoint:
+            return ()
+        found = sorted(self.folder.parent.glob(f"*/{OURS}/{FILE_NAME}"))
+        return tuple(path for path in found if path.parent.parent != self.folder)
+
+    def _begin(self) -> None:
+        from eyechart.store.folder import lock_folder
+
+        try:
+            make_folder(self.folder / FOLDER)
+            make_folder(self.folder / OURS)
+        except OSError as err:
+            raise StoreError(
+                f"{self.folder}: {err.strerror or err}", hint="choose a folder you can write to: --output_dir"
+            ) from err
+        with lock_folder(self.folder / OURS):  # of a run that is under way nothing is written over
+            write_arguments(self.arguments, self.folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What came of it: our run, and the folder in the original's shape."""
+
+    run: Run
+    folder: Path
+    predictions: Path  # prediction.json, or checkpoints/prediction_last.json of a run that ended early
+
+
+def prepare(given: Mapping[str, Any], *, progress: bool = True, cache: bool = True) -> Inference:
+    """Read the arguments, find whom and what they mean, and refuse what does not fit together.
+
+    `cache`: replies to the very same requests of other runs are taken, and kept for others.
+    """
+    from eyechart.run.sources import make_benchmark
+
+    if folder := given.get("checkpoint_dir"):
+        arguments, notes = read_arguments(Path(folder), given)
+        _refuse_foreign_answers(Path(folder))
+    else:
+        if given.get("subset") and "questions_type" not in given:
+            given = {**given, "questions_type": EVERY_TYPE}
+        arguments, notes = Arguments.of(given), []
+    chosen = choose_model(arguments)
+    arguments, changes = adjusted(arguments, registered=chosen.registered)
+    if not arguments.problem_file:
+        raise UsageError(
+            "--problem_file is missing", hint="--problem_file ../data/problem_v1.3.1_20241210_release.json"
+        )
+    benchmark = make_benchmark("multi", _settings(arguments, chosen))
+    _look_through(benchmark, is_resumed=arguments.checkpoint_dir is not None)
+    ours = {"concurrency": arguments.num_workers, "progress": progress, "cache": cache}
+    options = Options.of({**chosen.options, **ours})
+    if arguments.checkpoint_dir is None:
+        arguments = replace(arguments, output_name=arguments.output_name or _new_name(arguments, chosen))
+        assert arguments.output_name is not None, "it was given or generated"
+        where = Path(arguments.output_dir) / arguments.output_name
+        _refuse_other_run(where, arguments)
+    else:
+        where = Path(arguments.checkpoint_dir)
+    return Inference(
+        arguments=arguments,
+        chosen=chosen,
+        benchmark=benchmark,
+        options=options,
+        folder=where,
+        notes=(*notes, *chosen.notes, *changes, *_left_out(benchmark)),
+    )
+
+
+def _look_through(benchmark: Benchmark, *, is_resumed: bool) -> None:
+    """Read every question, so that what is wrong with the files shows before any weights are loaded."""
+    try:
+        for _ in benchmark.source:
+            pass
+    except DataError as err:
+        if is_resumed and "no such file" in err.message:
+            err.hint = f"paths in {ARGS_FILE} count from the folder where the run was begun: go on from there"
+        raise
+
+
+def _settings(arguments: Arguments, chosen: Chosen) -> dict[str, Any]:
+    """The benchmark's options. Where the original passes over a slip of the files, so does this door."""
+    usual: dict[str, Any] = {"split_sys": chosen.split_sys}
+    if arguments.subset:
+        usual["allow_unknown_ids"] = True
+    if arguments.caption_file:
+        usual["allow_missing_captions"] = True
+    beside = Path("..") / "data"  # where the paths in the published files lead, from the folder eval
+    own = Path(arguments.problem_file or "").expanduser().resolve().parent
+    if (beside / "images").is_dir() and beside.resolve() != own:
+        usual["image_root"] = str(beside)
+    return usual | arguments.settings()
+
+
+def _new_name(arguments: Arguments, chosen: Chosen) -> str:
+    """A generated name that no folder has; two runs may begin within one second."""
+    name = generated_name(arguments, chosen.name, datetime.now().astimezone())
+    number = 2
+    free = name
+    while (Path(arguments.output_dir) / free).exists():
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def _refuse_other_run(folder: Path, arguments: Arguments) -> None:
+    """Of a folder that is named, refuse one that holds another run; the same one is gone on with."""
+    if not (folder / ARGS_FILE).exists():
+        if (folder / PREDICTION_FILE).exists():
+            raise UsageError(f"{folder} holds predictions already", hint="choose another --output_name")
+        return
+    before, _ = read_arguments(folder, {})
+    same = replace(before, checkpoint_dir=None, api_key=arguments.api_key, debug=arguments.debug)
+    if count_answers(folder / OURS) and (others := differing(arguments, same)):
+        raise UsageError(
+            f"{folder} holds another run: {'; '.join(others)}",
+            hint=f"choose another --output_name, or go on with that run: --checkpoint_dir {folder}",
+        )
+    _refuse_foreign_answers(folder)
+
+
+def _refuse_foreign_answers(folder: Path) -> None:
+    from eyechart.store.journal import FILE_NAME
+
+    if (folder / OURS / FILE_NAME).exists():
+        return
+    if (folder / PREDICTION_FILE).exists() or any((folder / FOLDER).glob("prediction_*.json")):
+        raise UsageError(f"{folder} holds answers that another program collected", hint=_MADE_BY_THE_ORIGINAL)
+
+
+def _left_out(benchmark: Benchmark) -> list[str]:
+    """What of the files is passed over, as the original does without a word."""
+    from eyechart.pipelines.multi.benchmark import Options as MultiOptions
+
+    said = MultiOptions(**benchmark.settings)
+    notes = []
+    if said.subset or (said.input_type == 1 and said.caption_file):
+        from eyechart.pipelines.multi.data import open_multi
+
+        source = open_multi(said.files(said.selection()))
+        if said.subset:
+            notes += _unknown_ids(source, Path(said.subset))
+        if source.wanted.captions is not None:
+            missing = {image for image in source.images_in_use() if image not in source.wanted.captions}
+            if missing:
+                notes.append(
+                    f"{said.caption_file}: no line for {len(missing)} of the pictures in use, "
+                    f"e.g. {min(missing)}; their captions are empty, as published"
+                )
+    return notes
+
+
+def _unknown_ids(source: MultiSource, subset: Path) -> list[str]:
+    from eyechart.pipelines.multi.files import read_hard_list, read_problems
+    from eyechart.pipelines.multi.select import all_questions
+
+    known = {question.id for question in all_questions(read_problems(source.files.problem_file))}
+    unknown = [name for name in dict.fromkeys(read_hard_list(subset.expanduser())) if name not in known]
+    if not unknown:
+        return []
+    what = "1 id is" if len(unknown) == 1 else f"{len(unknown)} ids are"
+    return [f"{subset}: {what} of no question, e.g. {unknown[0]}, and passed over, as published"]

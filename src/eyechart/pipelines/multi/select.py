@@ -1,0 +1,302 @@
+"""MULTI's questions before they are prompted: pictures numbered, captions put in. Pure.
+
+A text marks its pictures as ``[IMAGE_n]``, n counting the problem's pictures from 1. A question shows some
+of them, so they are numbered anew. The official code does that by replacing one mark after the other in
+the whole text, and a mark that was just written may be replaced again: ``[IMAGE_2]…[IMAGE_1]`` becomes
+``[IMAGE_2]…[IMAGE_2]``. That is what models were asked, so it is what we ask; ``correct`` numbering gives
+each mark the number of its own picture.
+
+Parity: tests/golden/multi_prepare.jsonl.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from eyechart.errors import DataError, UsageError, listed
+from eyechart.pipelines.multi.files import MARK, MOST_DIGITS, TYPES, Problem
+
+InputType = Literal[0, 1, 2]  # the words alone; captions or text read from pictures; pictures
+Numbering = Literal["official", "correct"]
+
+WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be one text instead of a list
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A text with its pictures numbered from 1, and the paths of those pictures, repeats included."""
+
+    text: str
+    images: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How pictures are to be shown in a text."""
+
+    captions: Mapping[str, str] | None = None  # path to caption; None: no captions are asked for
+    in_content: bool = False  # in the mark itself instead of behind the text
+    numbering: Numbering = "official"
+
+
+def count_marks(text: str) -> int:
+    """How many pictures a text shows: marks, not distinct pictures."""
+    return len(MARK.findall(text))
+
+
+def place_images(text: str, paths: Sequence[str], wanted: Wanted | None = None) -> Placed:
+    """Number the pictures of a text anew, with captions where they are wanted.
+
+    >>> place_images("A.[IMAGE_3] B.[IMAGE_4]", ["a", "b", "c", "d"])
+    Placed(text='A.[IMAGE_1] B.[IMAGE_2]', images=('c', 'd'))
+    >>> place_images("[IMAGE_1]?", ["a"], Wanted({"a": "a cat"}, in_content=True)).text
+    '[IMAGE_1:a cat]?'
+    >>> place_images("[IMAGE_2], [IMAGE_1]", ["a", "b"], Wanted(numbering="correct")).text
+    '[IMAGE_1], [IMAGE_2]'
+    """
+    wanted = wanted or Wanted()
+    marks = list(MARK.finditer(text))
+    images = tuple(paths[int(mark[1]) - 1] for mark in marks)  # as published: 0 is the last one
+    written = [_mark(number, path, wanted) for number, path in enumerate(images, start=1)]
+    if wanted.numbering == "official":
+        for mark, new in zip(marks, written, strict=True):
+            text = text.replace(mark[0], new)
+    else:
+        names = iter(written)
+        text = MARK.sub(lambda _: next(names), text)
+    if wanted.captions is not None and not wanted.in_content:
+        # Right behind the text, with no line break before the first: as published.
+        lines = (f"[IMAGE_{k}]: {wanted.captions.get(path, '')}\n" for k, path in enumerate(images, start=1))
+        text += "".join(lines)
+    return Placed(text, images)
+
+
+def _mark(number: int, path: str, wanted: Wanted) -> str:
+    if wanted.captions is None or not wanted.in_content:
+        return f"[IMAGE_{number}]"
+    return f"[IMAGE_{number}:{wanted.captions.get(path, '')}]"
+
+
+def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> None:
+    """Refuse a mark that stands for no picture of the list, naming the place."""
+    for mark in MARK.finditer(text):
+        if len(mark[1]) > MOST_DIGITS or not 1 <= int(mark[1]) <= len(paths):
+            raise DataError(
+                f"{where}: {mark[0][:40]} stands in the text, but {field} holds {len(paths)} "
+                f"picture{'s' * (len(paths) != 1)}",
+                hint=f"pictures are counted from 1; put the missing path into {field} or correct the mark",
+            )
+
+
+def knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
+    """The knowledge point that a prompt names: the first entry.
+
+    Where the file holds one text instead of a list, the official code names its first character, but all
+    of it in the driving test.
+
+    >>> knowledge_name(["圆", "切线"], "czsx_0"), knowledge_name("圆", "czsx_0"), knowledge_name([], "czsx_0")
+    ('圆', '圆', '')
+    >>> knowledge_name("交通标志", "shjk_3"), knowledge_name("交通标志", "czsx_3")
+    ('交通标志', '交')
+    """
+    if isinstance(knowledge, str) and problem_id.startswith(WHOLE_NAME):
+        return knowledge
+    return knowledge[0] if knowledge else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A question as it goes into a prompt. `record` is its published structure."""
+
+    question_id: str
+    question_content: str
+    question_type: str  # as the file names it: 单选, ...
+    knowledge: Sequence[str] | str
+    question_images: tuple[str, ...]
+    knowledge_content: str | None = None  # None: there is none
+    knowledge_images: tuple[str, ...] = ()
+    input_type: InputType = 2
+
+    def record(self) -> dict[str, Any]:
+        """The structure that the official code calls a prepared question."""
+        record: dict[str, Any] = {
+            "question_id": self.question_id,
+            "question_content": self.question_content,
+            "question_type": self.question_type,
+            "knowledge": self.knowledge if isinstance(self.knowledge, str) else list(self.knowledge),
+            "question_image_number": len(self.question_images),
+        }
+        has_list = self.input_type == 2
+        if has_list:
+            record["question_image_list"] = list(self.question_images)
+        if self.knowledge_content is not None:
+            record["knowledge_content"] = self.knowledge_content
+            record["knowledge_image_number"] = len(self.knowledge_images)
+            if has_list:
+                record["knowledge_image_list"] = list(self.knowledge_images)
+        return record
+
+
+# -- Which of MULTI's questions are asked: by a list of ids, type, subject and number of images.
+#
+# All of them combine, as the authors' guide says of their arguments; in their program a list of ids makes
+# types and subject void. The order is the problem file's, or that of a seeded shuffle.
+
+_SHOWN_SUBJECTS = 30  # the whole benchmark has fewer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Everything that can be said about which questions are meant."""
+
+    types: frozenset[int] = frozenset({0, 1, 2})
+    image_types: frozenset[int] = frozenset({0, 1, 2})  # no picture, one, more
+    subset: frozenset[str] | None = None
+    subject: str = ""  # the beginning of the ids, e.g. czsx
+    eval_num: int = -1
+    shuffle: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a problem."""
+
+    problem: Problem
+    index: int
+    row: int  # where the problem stands in the file, from 1
+
+    @property
+    def id(self) -> str:
+        """The question's own name."""
+        return self.problem.question_id(self.index)
+
+
+def read_codes(given: str | int | Iterable[int], known: range, *, name: str) -> frozenset[int]:
+    """Numbers from a list such as ``0,1,2``; each must be a known one.
+
+    >>> sorted(read_codes("0,2", range(5), name="questions_type"))
+    [0, 2]
+    """
+    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int) else given
+    texts = [str(part).strip() for part in parts]
+    codes = {str(code): code for code in known}
+    wrong = next((text for text in texts if text not in codes), None)
+    if wrong is not None or not texts:
+        raise UsageError(
+            f"{name} cannot be {wrong or 'empty'!r}" if texts else f"{name} is empty",
+            hint=f"numbers from {known[0]} to {known[-1]}, separated by commas",
+        )
+    return frozenset(codes[text] for text in texts)
+
+
+def all_questions(problems: Mapping[str, Problem]) -> list[Question]:
+    """Every question, in the file's order."""
+    return [
+        Question(problem, index, row)
+        for row, problem in enumerate(problems.values(), start=1)
+        for index in range(len(problem.problem_content_list))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The questions that are asked, in their order, and why the others are not."""
+
+    asked: tuple[Question, ...]
+    left_out: Mapping[str, Sequence[Question]]  # by the name of the option that left them out
+
+    def remark(self, selection: Selection) -> str:
+        """One line on what is not asked, with counts; empty where everything is."""
+        n_left_out = sum(map(len, self.left_out.values()))
+        if not n_left_out:
+            return ""
+        said = {
+            "subset": "subset",
+            "questions_type": f"questions_type {_listed(selection.types)}",
+            "subject": f"subject {selection.subject}",
+            "image_type": f"image_type {_listed(selection.image_types)}",
+            "eval_num": f"eval_num {selection.eval_num}",
+        }
+        reasons = [
+            f"{len(questions)} by {said[name]}"
+            + (f" ({_types(questions)})" if name == "questions_type" else "")
+            for name, questions in self.left_out.items()
+        ]
+        n_all = len(self.asked) + n_left_out
+        return f"{len(self.asked)} of {n_all} questions chosen; left out: {', '.join(reasons)}"
+
+
+def select_questions(questions: Iterable[Question], selection: Selection) -> Choice:
+    """The questions that are asked, and those that each option leaves out."""
+    asked: list[Question] = []
+    left_out: dict[str, list[Question]] = {}
+    for question in questions:
+        reason = _left_out_by(question, selection)
+        (left_out.setdefault(reason, []) if reason else asked).append(question)
+    if selection.shuffle:
+        random.Random(selection.seed).shuffle(asked)  # noqa: S311 - an order, not a secret
+    if 0 <= selection.eval_num < len(asked):
+        left_out["eval_num"] = asked[selection.eval_num :]
+        del asked[selection.eval_num :]
+    order = ("subset", "questions_type", "subject", "image_type", "eval_num")
+    return Choice(tuple(asked), {name: left_out[name] for name in order if name in left_out})
+
+
+def _left_out_by(question: Question, selection: Selection) -> str:
+    """The name of the option that leaves a question out; empty if it is asked."""
+    problem, index = question.problem, question.index
+    if selection.subset is not None and question.id not in selection.subset:
+        return "subset"
+    if TYPES[problem.problem_type_list[index]][0] not in selection.types:
+        return "questions_type"
+    if selection.subject and _subject(problem) != selection.subject:
+        return "subject"
+    n_images = count_marks(problem.question_text(index))
+    return "" if min(n_images, 2) in selection.image_types else "image_type"
+
+
+def refuse_empty_choice(choice: Choice, selection: Selection, *, file: str) -> None:
+    """Refuse a choice that leaves none of a file's questions, with what there is to choose from."""
+    option, last = list(choice.left_out.items())[-1]  # what the other options left
+    if selection.subset is not None and not selection.subset:
+        hint = "the subset's list is empty: it is a JSON list of question ids"
+    elif option == "subject":
+        subjects = list(dict.fromkeys(_subject(question.problem) for question in last))
+        hint = f"its subjects are: {listed(subjects, _SHOWN_SUBJECTS)}"
+    else:
+        marks = Counter(min(count_marks(one.problem.question_text(one.index)), 2) for one in last)
+        names = ("without images", "with one image", "with more")
+        images = ", ".join(f"{marks[n]} {names[n]}" for n in sorted(marks))
+        hint = f"without {option} there would be {_types(last)}: {images}"
+    raise UsageError(f"{file}: {choice.remark(selection)}", hint=hint)
+
+
+def _types(questions: Iterable[Question]) -> str:
+    """How many there are of each type, e.g. ``3 OP, 1 other``."""
+    counts = Counter(TYPES[one.problem.problem_type_list[one.index]] for one in questions)
+    return ", ".join(f"{counts[kind]} {kind[1]}" for kind in sorted(counts))
+
+
+def _listed(codes: Iterable[int]) -> str:
+    return ",".join(map(str, sorted(codes)))
+
+
+def _subject(problem: Problem) -> str:
+    return problem.problem_id.partition("_")[0]
+
+
+def refuse_unknown_ids(ids: Iterable[str], known: Iterable[str], *, file: str, of: str) -> None:
+    """Refuse ids that no question has, naming the first of them."""
+    has = set(known)
+    unknown = [name for name in dict.fromkeys(ids) if name not in has]
+    if unknown:
+        raise DataError(
+            f"{file}: {len(unknown)} id{'s' * (len(unknown) != 1)} of no question in {of}: {listed(unknown)}",
+            hint="a question's id is its problem's id, '_' and its place, e.g. czsx_0_0; "
+            "is it a list for this version of the problem file?",
+        )

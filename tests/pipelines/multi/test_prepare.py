@@ -1,0 +1,130 @@
+"""Pictures of MULTI's questions are numbered as the official code numbers them, its slip included."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.errors import DataError
+from eyechart.pipelines.multi.files import MARK
+from eyechart.pipelines.multi.select import (
+    Prepared,
+    Wanted,
+    check_marks,
+    count_marks,
+    knowledge_name,
+    place_images,
+)
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "multi_prepare.jsonl"
+
+
+def vectors() -> list[dict[str, Any]]:
+    first, *lines = GOLDEN.read_text(encoding="utf-8").splitlines()
+    assert "aa40c5b" in json.loads(first)["provenance"]
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector["id"])
+def test_the_official_preparation(vector: dict[str, Any]) -> None:
+    wanted = Wanted(vector["captions"], vector["caption_in_content"])
+    if vector.get("error"):
+        with pytest.raises(IndexError):
+            place_images(vector["content"], vector["img_paths"], wanted)
+        return
+    placed = place_images(vector["content"], vector["img_paths"], wanted)
+    assert placed.text == vector["content_out"]
+    assert list(placed.images) == vector["image_list_out"]
+    assert count_marks(vector["content"]) == vector["image_number"]
+
+
+PATHS = [f"{k}.png" for k in range(1, 13)]
+TEXTS = st.lists(
+    st.one_of(
+        st.integers(1, len(PATHS)).map(lambda n: f"[IMAGE_{n}]"), st.text("甲乙 []IMAGE_1", max_size=6)
+    ),
+    max_size=8,
+).map("".join)
+
+
+def is_sound(text: str) -> bool:
+    return all(1 <= int(number) <= len(PATHS) for number in MARK.findall(text))
+
+
+@given(TEXTS.filter(is_sound))
+def test_correct_numbering_gives_every_mark_its_own_picture(text: str) -> None:
+    placed = place_images(text, PATHS, Wanted(numbering="correct"))
+    assert MARK.findall(placed.text) == [str(k) for k in range(1, len(placed.images) + 1)]
+    assert list(placed.images) == [PATHS[int(number) - 1] for number in MARK.findall(text)]
+    assert MARK.sub("", placed.text) == MARK.sub("", text)
+
+
+@given(TEXTS.filter(is_sound))
+def test_both_numberings_keep_the_number_of_pictures_and_agree_in_increasing_order(text: str) -> None:
+    official, correct = (place_images(text, PATHS, Wanted(numbering=way)) for way in ("official", "correct"))
+    assert official.images == correct.images
+    assert count_marks(official.text) == count_marks(text) == len(official.images)
+    numbers = [int(number) for number in MARK.findall(text)]
+    if all(one < two for one, two in pairwise(numbers)):
+        assert official.text == correct.text
+
+
+@pytest.mark.parametrize("mark", ["[IMAGE_0]", "[IMAGE_00]", "[IMAGE_3]", f"[IMAGE_{'9' * 5000}]"])
+def test_a_mark_of_no_picture_is_refused_by_name(mark: str) -> None:
+    with pytest.raises(DataError) as caught:
+        check_marks(f"见{mark}", ["a", "b"], where="p.json: question 'x_0'", field="img_paths")
+    assert caught.value.message.startswith(f"p.json: question 'x_0': {mark[:40]} stands in the text")
+    assert "img_paths holds 2 pictures" in caught.value.message
+
+
+@pytest.mark.parametrize(("n_images", "is_refused"), [(2, False), (1, True), (0, True)])
+def test_marks_pass_as_far_as_the_list_goes(n_images: int, is_refused: bool) -> None:
+    refused = False
+    try:
+        check_marks("[IMAGE_1][IMAGE_02]", ["a", "b"][:n_images], where="", field="img_paths")
+    except DataError:
+        refused = True
+    assert refused == is_refused
+
+
+def test_one_text_of_knowledge_is_named_by_its_first_character_but_not_in_the_driving_test() -> None:
+    assert knowledge_name("交通标志", "gzdl_7") == "交"
+    assert knowledge_name("交通标志", "shjk_7") == "交通标志"
+    assert knowledge_name("", "czsx_0") == knowledge_name("", "shjk_0") == ""
+
+
+def prepared(**fields: Any) -> Prepared:
+    usual: dict[str, Any] = {
+        "question_id": "czsx_0_0",
+        "question_content": "甲[IMAGE_1]",
+        "question_type": "单选",
+        "knowledge": ["圆"],
+        "question_images": ("a.png",),
+    }
+    return Prepared(**(usual | fields))
+
+
+def test_the_prepared_structure() -> None:
+    assert prepared().record() == {
+        "question_id": "czsx_0_0",
+        "question_content": "甲[IMAGE_1]",
+        "question_type": "单选",
+        "knowledge": ["圆"],
+        "question_image_number": 1,
+        "question_image_list": ["a.png"],
+    }
+    with_knowledge = prepared(knowledge_content="乙", knowledge_images=("k.png",)).record()
+    assert with_knowledge["knowledge_content"] == "乙"
+    assert with_knowledge["knowledge_image_number"] == 1
+    assert with_knowledge["knowledge_image_list"] == ["k.png"]
+
+
+@pytest.mark.parametrize("input_type", [0, 1])
+def test_only_input_type_2_carries_lists_of_pictures(input_type: int) -> None:
+    record = prepared(knowledge_content="乙", knowledge_images=("k.png",), input_type=input_type).record()
+    assert record["question_image_number"] == record["knowledge_image_number"] == 1
+    assert not {"question_image_list", "knowledge_image_list"} & set(record)

@@ -1,0 +1,174 @@
+"""MULTI's kinds of questions as a check: who sees and remembers passes, who does not is found out."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image as Pictures
+
+from eyechart.model.checkup import Case, Finding, check_model, conclusions
+from eyechart.model.checkup import cases as plain_cases
+from eyechart.model.python import adapt
+from eyechart.pipelines.multi.tester import LANGUAGES, multi_cases
+from eyechart.types import MODELS_TURN, Image
+
+COLOURS = {
+    (255, 0, 0): "red",
+    (0, 0, 255): "blue",
+    (0, 128, 0): "green",
+    (255, 255, 0): "yellow",
+    (0, 0, 0): "black",
+}
+NAMES = {"red": ("红", "A"), "blue": ("蓝", "B"), "green": ("绿", "C"), "yellow": ("黄", "D")}
+
+
+def colour_of(path: str) -> str:
+    with Pictures.open(path) as opened:
+        corner = opened.convert("RGB").getpixel((0, 0))
+    assert isinstance(corner, tuple)
+    return COLOURS[corner[0], corner[1], corner[2]]
+
+
+class Sighted:
+    """Answers by what it reads and sees; in rounds, of what it was shown first."""
+
+    remembers = True
+
+    def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        pictures = [path for path in question.get("image_list", []) if path]
+        rounds = question.pop("prompted_content_list", None)
+        text = "\n".join(rounds) if rounds else question.pop("prompted_content")
+        text = question.pop("prompted_system_content", "") + text
+        if rounds and not self.remembers:
+            pictures = pictures[-1:]
+        question["prediction"] = self.answer(text, [colour_of(path) for path in pictures])
+        return question
+
+    def answer(self, text: str, seen: list[str]) -> str:
+        if "[MASK]" in text.rpartition("\n\n")[2] and ("狗" in text or "dog" in text):
+            return "4\n2"
+        words = {
+            "三角形": "B",
+            "triangle": "B",
+            "可以吃": "AC",
+            "eaten": "AC",
+            "一加一": "C",
+            "one and one": "C",
+        }
+        for known, answer in words.items():
+            if known in text:
+                return answer
+        if "气球" in text or "balloon" in text:
+            return "D" if "黄色的气球" in text or "a yellow balloon" in text else "?"
+        colour = seen[0] if seen else "none"
+        chinese, letter = NAMES.get(colour, ("?", "?"))
+        if "A. 红色" in text or "A. red" in text:
+            return letter
+        return f"我的分析如下：{chinese}色" if "说说" in text else chinese if "汉字" in text else colour
+
+
+class Forgetful(Sighted):
+    remembers = False
+
+
+class Blind(Sighted):
+    def answer(self, text: str, seen: list[str]) -> str:
+        return super().answer(text, [])
+
+
+def check(
+    model: Any, lang: Any = "zh", *, split_sys: bool = False, cases: list[Case] | None = None
+) -> list[Finding]:
+    async def work() -> list[Finding]:
+        asked, adapted = cases or multi_cases(lang, split_sys=split_sys), adapt(model, "python:Sighted")
+        try:
+            return [found async for found in check_model(adapted, asked=asked)]
+        finally:
+            await adapted.close()
+
+    return asyncio.run(work())
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("split_sys", [False, True])
+def test_who_sees_and_remembers_passes(lang: Any, split_sys: bool) -> None:
+    found = check(Sighted(), lang, split_sys=split_sys)
+    assert {one.ability: one.said for one in found if one.verdict != "yes"} == {}
+    assert set(conclusions(found).values()) == {"yes"}
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_who_forgets_is_found_out(lang: Any) -> None:
+    found = conclusions(check(Forgetful(), lang))
+    assert found == {
+        "sees pictures": "yes",
+        "tells several pictures apart": "yes",
+        "remembers earlier rounds": "no",
+    }
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_who_is_blind_answers_words_alone(lang: Any) -> None:
+    found = check(Blind(), lang)
+    assert conclusions(found) == {
+        "sees pictures": "no",
+        "tells several pictures apart": "no",
+        "remembers earlier rounds": "not known",  # the rounds are about pictures
+    }
+    assert [one.ability for one in found if one.verdict == "yes"] == [
+        f"{name} ({lang})"
+        for name in (
+            "single choice in words",
+            "multiple choice in words",
+            "blanks in words",
+            "words beside a black picture",
+            "caption for a picture",
+        )
+    ]
+
+
+@pytest.mark.parametrize("said", ["A", "B", "C", "D", "AC", "红", "red", "blue", "4\n2"])
+def test_one_answer_to_everything_shows_nothing_even_where_it_is_right(said: str) -> None:
+    class Constant:
+        def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
+            return question | {"prediction": said}
+
+    asked = [*plain_cases(), *multi_cases("zh"), *multi_cases("en")]
+    found = check(Constant(), cases=asked)
+    assert set(conclusions(found).values()) == {"not known"}
+    assert said != "A" or not [one for one in found if one.verdict == "yes" and one.skill]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_testers_arguments_change_the_prompts(lang: Any) -> None:
+    rounds = {one.ability: one for one in multi_cases(lang, input_type=2, options={"in_turn": True})}
+    assert rounds[f"two pictures at once ({lang})"].turns.count(MODELS_TURN) == 1
+    assert len(rounds) == 7
+    assert len(multi_cases(lang, input_type=0)) == 3
+    plain, shot = multi_cases(lang)[0], multi_cases(lang, options={"few_shot": 1, "cot": True})[0]
+    assert len(shot.turns[0].text) > len(plain.turns[0].text)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_cases_hold_what_they_say(lang: Any) -> None:
+    cases = {one.ability.removesuffix(f" ({lang})"): one for one in multi_cases(lang)}
+    assert len(cases) == len(multi_cases(lang))
+    n_images = {
+        name: sum(isinstance(part, Image) for turn in case.turns for part in turn.parts)
+        for name, case in cases.items()
+    }
+    assert n_images["single choice in words"] == n_images["caption for a picture"] == 0
+    assert n_images["words beside a black picture"] == n_images["blank on a picture"] == 1
+    assert n_images["two pictures at once"] == n_images["two pictures in rounds"] == 2
+    assert [case.turns.count(MODELS_TURN) for case in cases.values()] == [0] * 9 + [1, 2]
+    assert all(not re.search(r"\(\w\w\)|,", name) for name in cases)  # names can be listed
+    assert all(case.is_right(case.expected.replace("; ", "\n").split("或")[0]) for case in cases.values())
+    assert not any(case.is_right("") for case in cases.values())
+
+
+def test_no_file_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    check(Sighted(), "en")
+    assert list(tmp_path.iterdir()) == []
