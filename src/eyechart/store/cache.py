@@ -87,12 +87,12 @@ class ResponseCache:
             if cache._max_bytes > 0:
                 db = _open_to_write(cache.path)
                 cache._file = _identify(cache.path)
+                cache._reader = _connect(cache.path, wait_s=READ_S)
+                cache.is_on = True
                 cache._thread = threading.Thread(
                     target=cache._write_groups, args=(db,), name="eyechart-cache", daemon=True
                 )
                 cache._thread.start()  # closes `db` in the end
-                cache._reader = _connect(cache.path, wait_s=READ_S)
-                cache.is_on = True
         except Exception as err:  # no problem with a disk is worth a run
             cache._give_up(err)
         return cache
