@@ -23,7 +23,6 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"registry"}),
     frozenset({"checks"}),
     frozenset({"types"}),
-    frozenset({"judging"}),
     frozenset({"option", "replacing"}),
     frozenset({"errors", "exchange", "memory", "plugins", "quiet"}),
     frozenset({"terminal", "placeholders"}),

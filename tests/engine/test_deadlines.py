@@ -1,4 +1,4 @@
-"""One alarm for all: whoever waits too long is ended, and nobody else."""
+"""Deadlines: one timer for all; what takes too long is ended, and nothing else."""
 
 from __future__ import annotations
 

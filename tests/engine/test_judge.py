@@ -1,4 +1,4 @@
-"""Judges: asked only for what rules leave open, never twice, and their failures are nobody's mistake."""
+"""Judges: asked only for what rules leave open, never twice; a failed call never counts against the model."""
 
 import asyncio
 from collections import Counter

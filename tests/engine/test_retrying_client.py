@@ -1,4 +1,4 @@
-"""Asking with patience: what is tried again, how fast, by whom, and when it is given up."""
+"""Asking with retries: what is tried again, how fast, where, and when it is given up."""
 
 from __future__ import annotations
 
@@ -591,10 +591,10 @@ def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
     assert client.n_waiting == 0
 
 
-# -- the purse -------------------------------------------------------------------------------------
+# -- the gate -------------------------------------------------------------------------------------
 
 
-def purse(max_tokens: int) -> BudgetGate:
+def gate(max_tokens: int) -> BudgetGate:
     return BudgetGate(Budget(max_cost=None, max_tokens=max_tokens, prices={}))
 
 
@@ -602,7 +602,7 @@ def purse(max_tokens: int) -> BudgetGate:
 @pytest.mark.parametrize("concurrency", [1, 32])
 def test_the_purse_ends_it_without_a_failure_and_without_overshoot(concurrency: int) -> None:
     model = Server(fine)
-    mine = purse(1000)
+    mine = gate(1000)
     outcomes, client = ask_all(model, 500, settings_for(concurrency=concurrency), gate=mine)
     assert isinstance(client.stop.trouble, BudgetSpent)
     assert len(model.asked) == 100
@@ -614,7 +614,7 @@ def test_the_purse_ends_it_without_a_failure_and_without_overshoot(concurrency: 
 def test_an_endpoint_that_does_not_count_is_counted_by_a_guess() -> None:
     model = Server(fine)
     model.usage = None
-    mine = purse(200)
+    mine = gate(200)
     _, client = ask_all(model, 500, settings_for(), gate=mine)
     assert isinstance(client.stop.trouble, BudgetSpent)
     assert 10 < len(model.asked) < 200
@@ -623,7 +623,7 @@ def test_an_endpoint_that_does_not_count_is_counted_by_a_guess() -> None:
 
 def test_what_failed_is_not_paid_for() -> None:
     model = Server(lambda request: BROKEN if len(model.asked) % 3 == 0 else None)
-    mine = purse(10_000)
+    mine = gate(10_000)
     outcomes, _ = ask_all(model, 60, settings_for(), gate=mine)
     assert mine.budget.tokens == 10 * kinds(outcomes)[RequestResult]
 

@@ -1,4 +1,4 @@
-"""Waits grow, stay within bounds, differ from one another, and never undercut what a server asked for."""
+"""Delays grow, stay within bounds, differ from one another, and never undercut what a server asked for."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Which endpoint is asked next, how an endpoint is left alone, and when all hope is gone."""
+"""Which endpoint is asked next, how an endpoint rests, and when all are dead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One purse for all that is under way: nobody waits for ever, and nothing is spent that was not allowed."""
+"""The budget gate: no request waits for ever, and nothing is spent that was not allowed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eyechart.model.prices import Price
 from eyechart.types import Usage
 
 
-def purse(max_tokens: int | None = None, max_cost: float | None = None) -> BudgetGate:
+def gate(max_tokens: int | None = None, max_cost: float | None = None) -> BudgetGate:
     prices: dict[Role, Price | None] = {"model": Price(input=1, output=1), "judge": Price(input=1, output=1)}
     return BudgetGate(Budget(max_cost=max_cost, max_tokens=max_tokens, prices=prices))
 
@@ -26,7 +26,7 @@ def used(tokens: int) -> Usage:
 async def spend(
     one: BudgetGate, sizes: list[int], n_workers: int, rng: random.Random
 ) -> tuple[int, BudgetSpent | None]:
-    """Workers that ask until the purse says no; how much was sent for, and the reason of the end."""
+    """Workers that ask until the gate says no; how much was sent for, and the reason of the end."""
     left, n_sent, ended = list(sizes), 0, None
 
     async def work() -> None:
@@ -56,7 +56,7 @@ async def spend(
     seed=st.integers(0, 10**6),
 )
 def test_nobody_waits_for_ever(sizes: list[int], max_tokens: int, n_workers: int, seed: int) -> None:
-    asyncio.run(spend(purse(max_tokens), sizes, n_workers, random.Random(seed)))
+    asyncio.run(spend(gate(max_tokens), sizes, n_workers, random.Random(seed)))
 
 
 @settings(max_examples=60)
@@ -70,14 +70,14 @@ def test_nobody_waits_for_ever(sizes: list[int], max_tokens: int, n_workers: int
 def test_requests_alike_never_pass_the_limit_once_one_is_known(
     size: int, n: int, max_tokens: int, n_workers: int, seed: int
 ) -> None:
-    one = purse(max_tokens)
+    one = gate(max_tokens)
     asyncio.run(spend(one, [size] * n, n_workers, random.Random(seed)))
     assert one.budget.tokens <= max(max_tokens, 4 * size), "while none is known, four are under way at most"
 
 
 @pytest.mark.parametrize("n_workers", [1, 64])
 def test_all_that_can_be_afforded_is_sent(n_workers: int) -> None:
-    one = purse(1000)
+    one = gate(1000)
     n_sent = 0
 
     async def work() -> BudgetSpent | None:
@@ -104,7 +104,7 @@ def test_all_that_can_be_afforded_is_sent(n_workers: int) -> None:
 
 
 def test_without_a_limit_nobody_waits() -> None:
-    one = purse()
+    one = gate()
 
     async def all_of_them() -> None:
         for _ in range(1000):
@@ -114,7 +114,7 @@ def test_without_a_limit_nobody_waits() -> None:
 
 
 def test_what_failed_costs_nothing_and_makes_room() -> None:
-    one = purse(max_cost=1e-9)
+    one = gate(max_cost=1e-9)
 
     async def play() -> None:
         for _ in range(4):
@@ -130,7 +130,7 @@ def test_what_failed_costs_nothing_and_makes_room() -> None:
 
 
 def test_one_who_was_cancelled_does_not_keep_others_waiting() -> None:
-    one = purse(100)
+    one = gate(100)
 
     async def play() -> None:
         for _ in range(4):

@@ -12,7 +12,7 @@ def verdict(value: float) -> Score:
     return Score(outcome="correct" if value else "wrong", value=value)
 
 
-def test_a_new_tally_promises_nothing() -> None:
+def test_a_new_run_promises_nothing() -> None:
     shown = Progress(total=10).snapshot()
     assert (shown.done, shown.total, shown.score, shown.eta_s, shown.requests_per_s) == (0, 10, None, None, 0)
 
@@ -23,31 +23,31 @@ def test_done_is_all_that_has_an_outcome() -> None:
 
 
 def test_the_mean_leaves_out_what_has_no_public_answer() -> None:
-    tally = Progress()
+    progress = Progress()
     for score in (verdict(1), verdict(0), Score(outcome="unscored", value=0)):
-        tally.count_score(score)
-    assert tally.snapshot().score == 0.5
+        progress.count_score(score)
+    assert progress.snapshot().score == 0.5
 
 
 def test_the_rate_and_the_time_left_follow_the_last_seconds() -> None:
     now = time.monotonic()
-    tally = Progress(total=120, started_at=now - 100)
+    progress = Progress(total=120, started_at=now - 100)
     for _ in range(20):
-        tally.count_answer()
-    shown = tally.snapshot()
+        progress.count_answer()
+    shown = progress.snapshot()
     assert shown.requests_per_s == pytest.approx(2.0, rel=0.05)
     assert shown.eta_s == pytest.approx(50, rel=0.05)
 
 
 def test_answers_of_long_ago_do_not_count_as_speed() -> None:
-    tally = Progress(total=10, started_at=time.monotonic() - 100)
-    tally._recent.append(time.monotonic() - 60)
-    assert tally.snapshot().requests_per_s == 0
-    tally.count_answer()
-    assert len(tally._recent) == 1
+    progress = Progress(total=10, started_at=time.monotonic() - 100)
+    progress._recent.append(time.monotonic() - 60)
+    assert progress.snapshot().requests_per_s == 0
+    progress.count_answer()
+    assert len(progress._recent) == 1
 
 
 def test_a_run_with_more_answers_than_samples_has_no_time_left() -> None:
-    tally = Progress(total=1, answered=3, started_at=time.monotonic() - 1)
-    tally.count_answer()
-    assert tally.snapshot().eta_s == 0
+    progress = Progress(total=1, answered=3, started_at=time.monotonic() - 1)
+    progress.count_answer()
+    assert progress.snapshot().eta_s == 0

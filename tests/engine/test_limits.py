@@ -1,4 +1,4 @@
-"""How fast an endpoint is asked, by clocks that the tests move."""
+"""Adaptive and rate limits, by clocks that the tests move."""
 
 from __future__ import annotations
 
