@@ -13,7 +13,7 @@ from eyechart.engine.retry import EngineSettings, RequestResult, RetryingClient
 from eyechart.engine.sample import Calls, KnownReplies, SampleRunner, Settled
 from eyechart.errors import ModelError
 from eyechart.store.journal import Ask
-from eyechart.store.tasks import Task
+from eyechart.store.reader import Task
 from eyechart.types import MODELS_TURN, Message, Prompt, Reply, Request, Sample
 from support.parts import FAST, Pictures, ScriptedModel, ask_plainly, image, sample
 
