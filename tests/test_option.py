@@ -32,7 +32,7 @@ class Pace:
     dry_run: bool = option(False, group="the run", help="ask nothing")
     mode: Literal["all", "some"] = option("all", group="the run", help="which")
     only: tuple[str, ...] = option((), group="the run", metavar="ID", help="these")
-    where: dict[str, Any] = option(dict, group="the run", parse=read_pairs, help="such")
+    where: dict[str, Any] = option({}, group="the run", parse=read_pairs, help="such")
     key: str | None = option(None, group="the run", help="a secret", is_secret=True)
     made_by: str = argument("us", group="the run", help="as other tools write it")
 

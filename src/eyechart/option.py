@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 _KEY = "option"
+REQUIRED = MISSING  # the default of an option that has to be given
 Parse = Callable[[Sequence[str], str], Any]  # texts and the flag that they stand behind, to a value
 
 
@@ -32,6 +33,7 @@ def option(
     group: str,
     metavar: str | None = None,
     parse: Parse | None = None,
+    convert: Callable[[str], Any] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
     above: float | None = None,
@@ -41,19 +43,19 @@ def option(
 ) -> Any:
     """Declare a field as an option.
 
-    `default`: the value, or a type that makes one (``dict``). `flags`: where not ``--name-of-field``; the
+    `default`: the value; REQUIRED where there is none. `flags`: where they are not ``--name-of-field``; the
     flag of an option that is on by default switches it off (``--no-cache``). `group`: the heading in help.
-    `parse`: from the texts of a repeatable flag to the value. The kind of value, choices and whether the flag
-    is repeatable come from the field's type. `is_secret`: not shown by `repr`. `separator`: of the words in
-    the flag.
+    `parse`: from the texts of a repeatable flag to the value; `convert`: from the one text of another flag.
+    The kind of value, choices and whether the flag is repeatable come from the field's type. `is_secret`:
+    not shown by `repr`. `separator`: of the words in the flag.
     """
     told = {
-        "help": help, "group": group, "metavar": metavar, "parse": parse, "at_least": at_least,
-        "at_most": at_most, "above": above, "is_path": is_path,
+        "help": help, "group": group, "metavar": metavar, "parse": parse, "convert": convert,
+        "at_least": at_least, "at_most": at_most, "above": above, "is_path": is_path,
     }  # fmt: skip
     metadata = {_KEY: (flags, separator, told)}
-    if isinstance(default, type):
-        return field(default_factory=default, repr=not is_secret, metadata=metadata)
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, repr=not is_secret, metadata=metadata)
     return field(default=default, repr=not is_secret, metadata=metadata)
 
 
@@ -75,6 +77,7 @@ class Option(NamedTuple):
     group: str
     metavar: str | None
     parse: Parse | None
+    convert: Callable[[str], Any] | None
     at_least: float | None
     at_most: float | None
     above: float | None
@@ -96,7 +99,8 @@ class Option(NamedTuple):
             told["action"] = "store_false" if self.is_switched_off else "store_true"
         else:
             told |= {"metavar": self.metavar, "choices": self.choices or None}
-            told |= {"type": self.kind} if self.kind is not str else {}
+            told |= {"type": self.convert or self.kind} if self.convert or self.kind is not str else {}
+            told |= {"required": True} if self.default is REQUIRED else {}
             told |= {"action": "append"} if self.is_repeatable else {}
         parser.add_argument(*self.flags, *more_flags, **told | changes)
 
@@ -169,7 +173,7 @@ def given_options(cls: type, args: Namespace) -> dict[str, Any]:
         value = getattr(args, one.name, None)
         if value is not None and one.parse is not None:
             value = one.parse(value, one.flag)
-        if value not in (None, {}, []):
+        if value is not None and (value or not one.is_repeatable):  # --ids "," names none
             found[one.name] = value
     return found
 

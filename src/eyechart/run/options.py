@@ -95,7 +95,7 @@ class Options:
         None, group=MODEL, metavar="N", help="handed to the model; baselines guess by it"
     )
     params: dict[str, Any] = option(
-        dict,
+        {},
         "--param",
         group=MODEL,
         metavar="NAME=VALUE",
@@ -115,7 +115,7 @@ class Options:
         "(default: by a published name, else plain)",
     )
     settings: dict[str, Any] = option(
-        dict,
+        {},
         "--set",
         group=BENCHMARK,
         metavar="NAME=VALUE",
@@ -132,7 +132,7 @@ class Options:
         None, group=DATA, help="default: detected"
     )
     fields: dict[str, str | tuple[str, ...]] = option(
-        dict,
+        {},
         "--field",
         group=DATA,
         metavar="FIELD=COLUMN",
@@ -168,7 +168,7 @@ class Options:
         (), group=SELECTION, metavar="ID,…", parse=read_ids, help="these samples, or @file"
     )
     where: dict[str, str] = option(
-        dict,
+        {},
         group=SELECTION,
         metavar="FIELD=VALUE",
         parse=read_pairs,
@@ -262,7 +262,7 @@ class Options:
         None, group=VERDICT, metavar="NAME", help="the environment variable that holds it"
     )
     judge_params: dict[str, Any] = option(
-        dict,
+        {},
         "--judge-param",
         group=VERDICT,
         metavar="NAME=VALUE",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eyechart.pipelines.insight_o3.cli import _object
+from eyechart.pipelines.insight_o3.evaluate import read_object
 from support.command import Outcome, eyechart
 from support.files import jsonl, picture
 from support.insight_o3 import E2E, expected, scripted, stub_judge
@@ -363,14 +363,14 @@ def test_bad_rows_are_named_and_leave_no_files(small: Path) -> None:
 @pytest.mark.slow
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text()))
 def test_an_object_in_an_argument_is_read_as_it_is_written(value: dict[str, Any]) -> None:
-    assert _object(json.dumps(value)) == value
+    assert read_object(json.dumps(value)) == value
 
 
 @given(st.text() | st.lists(st.integers()).map(json.dumps) | st.integers().map(str))
 def test_anything_else_is_refused(text: str) -> None:
     assume(not text.strip().startswith("{"))
     with pytest.raises(argparse.ArgumentTypeError, match="no JSON"):
-        _object(text)
+        read_object(text)
 
 
 @pytest.mark.parametrize("text", ['{"api_key": "sk-1"', '["sk-1"]', "[" * 100_000 + "sk-1"])

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from eyechart.console import load_dotenv, note, print_json, print_rich, remark, stdout_kept_for
+from eyechart.option import add_options, given_options
+from eyechart.pipelines.insight_o3.evaluate import JUDGING, MODEL, QUESTIONS, RUN, Arguments
 from eyechart.registry import Execute, command
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eyechart.pipelines.insight_o3.evaluate import Arguments, Evaluation
+    from eyechart.pipelines.insight_o3.evaluate import Evaluation
     from eyechart.run.record import Run
 
 
@@ -39,99 +41,19 @@ EXAMPLES = """\
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
-    _add_questions(parser)
-    _add_model(parser)
-    _add_judge(parser)
-    group = parser.add_argument_group("the run")
-    group.add_argument("--output_dir", metavar="DIR", help="default: ./outputs/eval")
-    group.add_argument("--num_trials", type=int, metavar="K", help="ask each question K times (default: 1)")
-    group.add_argument(
-        "--separate_trial_requests",
-        action="store_true",
-        default=None,
-        help="one request a trial, for endpoints that give one answer only",
-    )
-    group.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 128)")
+    add_options(parser, Arguments, QUESTIONS, MODEL, JUDGING, RUN)
+    [group] = [one for one in parser._action_groups if one.title == RUN]
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     return execute
 
 
-def _add_questions(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the questions")
-    group.add_argument("--eval_name", required=True, metavar="NAME", help="the folder below OUTPUT_DIR")
-    group.add_argument("--ann_file", required=True, metavar="FILE", help="the questions, as JSON Lines")
-    group.add_argument(
-        "--img_dir", required=True, metavar="DIR", help="where the paths of pictures start from"
-    )
-    group.add_argument(
-        "--img_max_pixels",
-        type=int,
-        metavar="N",
-        help="shrink larger pictures (default: 12250000; 0: never)",
-    )
-    group.add_argument(
-        "--sys_prompt",
-        choices=["model_default", "think"],
-        help="think: a system message asks for <think> and <answer> tags (default: model_default, none)",
-    )
-    group.add_argument(
-        "--image_url_extra_settings",
-        type=_object,
-        metavar="JSON",
-        help='what is sent beside a picture (default: {"detail": "high"})',
-    )
-
-
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the model")
-    group.add_argument(
-        "--model", required=True, metavar="NAME", help="as it is served; or python:file.py:Class"
-    )
-    group.add_argument("--api_base_url", metavar="URL", help="default: OPENAI_BASE_URL")
-    group.add_argument("--api_key", metavar="KEY", help="default: OPENAI_API_KEY")
-    group.add_argument(
-        "--chat_completion_kwargs",
-        type=_object,
-        metavar="JSON",
-        help='further fields of a request (default: {"max_completion_tokens": 16384})',
-    )
-    group.add_argument(
-        "--client_timeout", type=float, metavar="S", help="seconds for one request (default: 600)"
-    )
-
-
-def _add_judge(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the judge")
-    group.add_argument(
-        "--judge_model",
-        metavar="NAME",
-        help="default: gpt-5-nano; none: by eyechart's own rules, without a judge",
-    )
-    group.add_argument("--judge_api_base_url", metavar="URL", help="default: OPENAI_BASE_URL")
-    group.add_argument("--judge_api_key", metavar="KEY", help="default: OPENAI_API_KEY")
-    group.add_argument(
-        "--max_answer_length",
-        type=int,
-        metavar="N",
-        help="characters of an answer that it is shown, the last ones (default: 1000)",
-    )
-    group.add_argument(
-        "--judge_prompts", metavar="FILE", help="its wording, as JSON or YAML: mcqa, openqa, judge"
-    )
-
-
 def execute(args: argparse.Namespace) -> int:
     """Evaluate, and tell what came of it."""
-    from eyechart.pipelines.insight_o3.evaluate import Arguments, evaluate
+    from eyechart.pipelines.insight_o3.evaluate import evaluate
 
     load_dotenv()
-    said = {
-        name: value
-        for name in Arguments.__dataclass_fields__
-        if (value := getattr(args, name, None)) is not None
-    }
-    arguments = Arguments(**said)
+    arguments = Arguments(**given_options(Arguments, args))
     for name, why in arguments.unused.items():
         note(f"--{name} has no effect: {why}")
     with stdout_kept_for(is_json=args.json):
@@ -217,17 +139,3 @@ def _spread(value: Mapping[str, float]) -> str:
     '55.6±11.1'
     """
     return f"{round(value['mean'] * 100, 1)}±{round(value['std'] * 100, 1)}"
-
-
-def _object(text: str) -> dict[str, Any]:
-    """A JSON object in an argument. Refused without being shown, since keys may stand in it."""
-    import json
-
-    like = "write it like '{\"name\": 1}'"
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as err:
-        raise argparse.ArgumentTypeError(f"it is no JSON: {err}; {like}") from err
-    if not isinstance(found, dict):
-        raise argparse.ArgumentTypeError(f"it is no JSON object; {like}")
-    return found

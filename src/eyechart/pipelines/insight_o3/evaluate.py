@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eyechart import errors
 from eyechart.errors import DataError, StoreError, UsageError
+from eyechart.option import REQUIRED, argument
 from eyechart.pipelines.insight_o3.benchmark import AnnotationSource
 from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH, InsightScorer
 from eyechart.replacing import make_folder
@@ -45,6 +47,25 @@ _KINDS: Mapping[str, tuple[Any, tuple[str, ...]]] = {
 _UNSHOWN = ("an address", "names with values")  # where a password or a key may stand
 
 
+# The headings under which `--help` shows the arguments.
+QUESTIONS = "the questions"
+MODEL = "the model"
+JUDGING = "the judge"
+RUN = "the run"
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """A JSON object in an argument. Refused without being shown, since keys may stand in it."""
+    like = "write it like '{\"name\": 1}'"
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as err:
+        raise argparse.ArgumentTypeError(f"it is no JSON: {err}; {like}") from err
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f"it is no JSON object; {like}")
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
     """The arguments of the authors' command under their names and with their defaults.
@@ -52,26 +73,73 @@ class Arguments:
     `judge_prompts` is ours: a file with the judge's wording.
     """
 
-    eval_name: str
-    ann_file: str
-    img_dir: str
-    model: str
-    api_base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    img_max_pixels: int = 3500 * 3500  # 0: as large as they are
-    sys_prompt: Literal["model_default", "think"] = "model_default"
-    chat_completion_kwargs: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT_FIELDS))
-    client_timeout: float | None = None
-    image_url_extra_settings: Mapping[str, Any] = field(default_factory=lambda: {"detail": "high"})
-    judge_model: str | None = None  # JUDGE, where a judge can be reached
-    judge_api_base_url: str | None = None
-    judge_api_key: str | None = field(default=None, repr=False)
-    output_dir: str = "./outputs/eval"
-    num_trials: int = 1
-    concurrency: int = 128
-    max_answer_length: int = MAX_ANSWER_LENGTH
-    separate_trial_requests: bool = False
-    judge_prompts: str | None = None
+    eval_name: str = argument(REQUIRED, group=QUESTIONS, metavar="NAME", help="the folder below OUTPUT_DIR")
+    ann_file: str = argument(REQUIRED, group=QUESTIONS, metavar="FILE", help="the questions, as JSON Lines")
+    img_dir: str = argument(
+        REQUIRED, group=QUESTIONS, metavar="DIR", help="where the paths of pictures start from"
+    )
+    model: str = argument(
+        REQUIRED, group=MODEL, metavar="NAME", help="as it is served; or python:file.py:Class"
+    )
+    api_base_url: str | None = argument(None, group=MODEL, metavar="URL", help="default: OPENAI_BASE_URL")
+    api_key: str | None = argument(
+        None, group=MODEL, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True
+    )
+    img_max_pixels: int = argument(
+        3500 * 3500,
+        group=QUESTIONS,
+        metavar="N",
+        help="shrink larger pictures (default: 12250000; 0: never)",
+    )
+    sys_prompt: Literal["model_default", "think"] = argument(
+        "model_default",
+        group=QUESTIONS,
+        help="think: a system message asks for <think> and <answer> tags (default: model_default, none)",
+    )
+    chat_completion_kwargs: Mapping[str, Any] = argument(
+        {**DEFAULT_FIELDS},
+        group=MODEL,
+        metavar="JSON",
+        convert=read_object,
+        help='further fields of a request (default: {"max_completion_tokens": 16384})',
+    )
+    client_timeout: float | None = argument(
+        None, group=MODEL, metavar="S", help="seconds for one request (default: 600)"
+    )
+    image_url_extra_settings: Mapping[str, Any] = argument(
+        {"detail": "high"},
+        group=QUESTIONS,
+        metavar="JSON",
+        convert=read_object,
+        help='what is sent beside a picture (default: {"detail": "high"})',
+    )
+    judge_model: str | None = argument(  # JUDGE, where a judge can be reached
+        None,
+        group=JUDGING,
+        metavar="NAME",
+        help="default: gpt-5-nano; none: by eyechart's own rules, without a judge",
+    )
+    judge_api_base_url: str | None = argument(
+        None, group=JUDGING, metavar="URL", help="default: OPENAI_BASE_URL"
+    )
+    judge_api_key: str | None = argument(
+        None, group=JUDGING, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True
+    )
+    output_dir: str = argument("./outputs/eval", group=RUN, metavar="DIR", help="default: ./outputs/eval")
+    num_trials: int = argument(1, group=RUN, metavar="K", help="ask each question K times (default: 1)")
+    separate_trial_requests: bool = argument(
+        False, group=RUN, help="one request a trial, for endpoints that give one answer only"
+    )
+    concurrency: int = argument(128, group=RUN, metavar="N", help="requests at once (default: 128)")
+    max_answer_length: int = argument(
+        MAX_ANSWER_LENGTH,
+        group=JUDGING,
+        metavar="N",
+        help="characters of an answer that it is shown, the last ones (default: 1000)",
+    )
+    judge_prompts: str | None = argument(
+        None, group=JUDGING, metavar="FILE", help="its wording, as JSON or YAML: mcqa, openqa, judge"
+    )
 
     @property
     def has_judge(self) -> bool:

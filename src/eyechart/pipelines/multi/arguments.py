@@ -165,7 +165,7 @@ class Arguments:
         False, group=RUN, help="stop after the questions are built; asks and writes nothing"
     )
     set: dict[str, Any] = argument(
-        dict,
+        {},
         group=OWN,
         metavar="NAME=VALUE",
         parse=read_pairs,
