@@ -207,7 +207,7 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute_metrics(args: argparse.Namespace) -> int:
     """Score, print what the official step prints, and say which files there are."""
-    from eyechart.compat.multi import metrics
+    from eyechart.pipelines.multi.metrics import metrics
 
     for name, reason in _REFUSED_METRICS.items():
         if getattr(args, name):
