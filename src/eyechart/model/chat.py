@@ -26,7 +26,7 @@ from eyechart.errors import ModelError, UsageError
 from eyechart.model import environment
 from eyechart.model.http import Broken, Http, Response, Unreachable, check_headers
 from eyechart.model.redact import is_unlike_answers, list_written_forms, without_secrets
-from eyechart.model.specs import proxy_for, refuse_unknown, split_address, without_password
+from eyechart.model.specs import find_proxy, refuse_unknown, split_address, strip_password
 from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class ChatEndpoint(ABC):
         check_headers(self._headers)  # a key that cannot be sent is refused before anything is begun
         self._key_forms = list_written_forms(api_key) if api_key else ()
         self._is_key_in_no_answer = api_key is not None and is_unlike_answers(api_key)
-        self._proxy = proxy_for(self.base_url)
+        self._proxy = find_proxy(self.base_url)
         self._http: Http | ProxiedHttp | None = None
 
     @classmethod
@@ -351,7 +351,7 @@ def _shorten(text: str) -> str:
 
 
 def _reason(err: BaseException) -> str:
-    return without_password(" ".join(str(err).split())) or type(err).__name__
+    return strip_password(" ".join(str(err).split())) or type(err).__name__
 
 
 def _as_url(text: str) -> str:

@@ -195,7 +195,7 @@ def split_address(url: str) -> SplitResult | None:
     return parts if is_address and is_plain else None
 
 
-def proxy_for(url: str) -> str | None:
+def find_proxy(url: str) -> str | None:
     """The proxy that the environment names. Call it once: it takes longer than a request."""
     if sys.platform not in _WITH_SETTINGS and not any(name.lower().endswith("_proxy") for name in os.environ):
         return None  # nothing to look up, and urllib.request takes its time to import
@@ -214,10 +214,10 @@ def proxy_for(url: str) -> str | None:
     return proxy
 
 
-def without_password(text: str) -> str:
+def strip_password(text: str) -> str:
     """A message without what stands before the @ of an address in it.
 
-    >>> without_password("407, url='http://me:secret@proxy:3128'")
+    >>> strip_password("407, url='http://me:secret@proxy:3128'")
     "407, url='http://proxy:3128'"
     """
     return re.sub(r"://[^/\s'\"]*@", "://", text)
