@@ -38,30 +38,20 @@ class Executor(Protocol):
     """
 
     @property
-    def in_flight(self) -> int:
-        """Requests under way now."""
-        ...
+    def in_flight(self) -> int: ...
 
     @property
-    def is_interrupted(self) -> bool:
-        """The user ended the run."""
-        ...
+    def is_interrupted(self) -> bool: ...
 
     async def run(self, tasks: Iterable[Task]) -> None:
         """Settle all tasks, or stop. Raises only what makes going on pointless."""
-        ...
 
     def interrupt(self) -> None:
         """Send nothing more; replies that are under way may still arrive for a moment."""
-        ...
 
-    def snapshot(self) -> Snapshot:
-        """Where the run stands now."""
-        ...
+    def snapshot(self) -> Snapshot: ...
 
-    def close(self) -> None:
-        """Close what was opened for the run."""
-        ...
+    def close(self) -> None: ...
 
 
 class LocalExecutor:

@@ -37,17 +37,13 @@ Prepare = Callable[["Task"], "Prepared"]
 class ImageSource(Protocol):
     """What the engine needs of an image loader."""
 
-    def load(self, ref: ImageRef) -> Image:
-        """The image, checked and encoded."""
-        ...
+    def load(self, ref: ImageRef) -> Image: ...
 
     def fingerprint(self, ref: ImageRef) -> str:
         """Its cheap identity: changes when the image may have changed."""
-        ...
 
     def close(self) -> None:
         """Close what is kept open; called when no thread loads any more."""
-        ...
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +80,6 @@ class Preparer:
         return all(ref.kind in _LOCAL and ref.length <= _SMALL_CELL for ref in task.sample.images)
 
     def close(self) -> None:
-        """Close the files that images are read from."""
         self._images.close()
 
     def prepare(self, task: Task) -> Prepared:
@@ -101,14 +96,14 @@ class Preparer:
         except Exception as err:  # a prompt may be a plug-in: its error is this sample's failure
             return [Prepared(task=task, failure=_failure("render", err)) for task in trials]
         try:
-            asked = self._asked(messages)
-            recipes = {task.trial: self._recipe(asked, task.trial) for task in trials}
+            asked = [[turn.role, [self._identify(part) for part in turn.parts]] for turn in messages]
+            recipes = {task.trial: self._make_recipe(asked, task.trial) for task in trials}
             if all(task.recipe == recipes[task.trial] for task in trials):
                 return [Prepared(task=task, is_answered=True) for task in trials]
-            loaded = tuple(self._with_images(turn) for turn in messages)
+            loaded = tuple(Message(turn.role, tuple(map(self._load, turn.parts))) for turn in messages)
         except Exception as err:  # image decoders raise all sorts of errors
             return [Prepared(task=task, failure=_failure("load", err)) for task in trials]
-        written = [_written(turn) for turn in loaded]
+        written = [_write_turn(turn) for turn in loaded]
         n_bytes = sum(len(part.base64) for turn in loaded for part in turn.parts if isinstance(part, Image))
         prepared: list[Prepared] = []
         for task in trials:
@@ -117,7 +112,7 @@ class Preparer:
             if task.recipe == recipes[task.trial]:
                 prepared.append(Prepared(task=task, is_answered=True, n_bytes=held))
                 continue
-            ask = Ask(key=self._key(written, task.trial), recipe=recipes[task.trial], messages=written)
+            ask = Ask(key=self._make_key(written, task.trial), recipe=recipes[task.trial], messages=written)
             request = Request(messages=loaded, sample=sample, trial=task.trial)
             is_answered = ask.key in task.keys
             prepared.append(
@@ -125,10 +120,7 @@ class Preparer:
             )
         return prepared
 
-    def _with_images(self, turn: Message) -> Message:
-        return Message(turn.role, tuple(map(self._loaded, turn.parts)))
-
-    def _loaded(self, part: Part) -> Part:
+    def _load(self, part: Part) -> Part:
         if not isinstance(part, ImageRef) or self._is_passed(part):
             return part
         return self._images.load(part)
@@ -137,24 +129,19 @@ class Preparer:
         """Whether the URL itself is sent. A crop has none."""
         return self._pass_urls and ref.kind == "url" and ref.box is None and not ref.refused
 
-    def _key(self, written: Sequence[Mapping[str, Any]], trial: int) -> str:
+    def _make_key(self, written: Sequence[Mapping[str, Any]], trial: int) -> str:
         """The key of what is asked: it changes with anything that could change the answer."""
-        asked = [
-            {"role": turn["role"], "parts": [_content_of(part) for part in turn["parts"]]} for turn in written
-        ]
+        asked = [{"role": turn["role"], "parts": [*map(_read_content, turn["parts"])]} for turn in written]
         digest = hashlib.sha256(self._identity)
         digest.update(msgspec.json.encode([asked, trial], order="deterministic"))
         return digest.hexdigest()
 
-    def _asked(self, messages: Sequence[Message]) -> list[Any]:
-        return [[turn.role, [self._part_identity(part) for part in turn.parts]] for turn in messages]
-
-    def _recipe(self, asked: Sequence[Any], trial: int) -> str:
+    def _make_recipe(self, asked: Sequence[Any], trial: int) -> str:
         digest = hashlib.sha256(self._identity)
         digest.update(msgspec.json.encode([asked, trial]))
         return digest.hexdigest()[:32]
 
-    def _part_identity(self, part: Part) -> str | list[str]:
+    def _identify(self, part: Part) -> str | list[str]:
         if isinstance(part, str):
             return part
         if isinstance(part, ImageRef) and self._is_passed(part):
@@ -162,7 +149,7 @@ class Preparer:
         return [part.sha256 if isinstance(part, Image) else self._images.fingerprint(part)]
 
 
-def _written(turn: Message) -> dict[str, Any]:
+def _write_turn(turn: Message) -> dict[str, Any]:
     """A turn as the journal keeps it: text in full, images by their record."""
     parts: list[dict[str, Any]] = []
     for part in turn.parts:
@@ -174,7 +161,7 @@ def _written(turn: Message) -> dict[str, Any]:
     return {"role": turn.role, "parts": parts}
 
 
-def _content_of(part: Mapping[str, Any]) -> object:
+def _read_content(part: Mapping[str, Any]) -> object:
     """What a part asks: its text, or the content of its image wherever that came from."""
     if "text" in part:
         return part["text"]

@@ -209,11 +209,9 @@ class CallStore(Protocol):
 
     def find(self, sample: str, trial: int, key: str) -> Reply | None:
         """The reply, if the call was made before."""
-        ...
 
     def append(self, request: Request, ask: Ask, purpose: str, result: RequestResult, *, model: str) -> None:
         """Keep a call with its reply, which has just arrived."""
-        ...
 
 
 class Calls:
