@@ -37,7 +37,8 @@ from eyechart.memory import current_claim
 from eyechart.model.prices import guess_usage
 from eyechart.types import Model, Reply, Request, Several, Usage, capabilities_of
 
-_STALE_S = 1.0  # an admission that is used later than this belongs to another request by now
+_STALE_S = 1.0  # a reservation that is used later than this belongs to another request by now
+_UNLIMITED = TokenReservation()  # where there are no rate limits
 _BAD_REQUEST = frozenset({400, 422, 501})  # what endpoints say to a number of replies they cannot give
 
 _Call = Callable[[Model], Awaitable["Reply | list[Reply]"]]
@@ -103,14 +104,6 @@ class RequestResult(msgspec.Struct, frozen=True):
     replies: list[Reply]
     attempts: int
     paid: Usage | None = None
-
-
-class _Admission(msgspec.Struct, frozen=True):
-    """A request's permission to be sent, with the tokens per minute that are reserved for it."""
-
-    request: Request
-    reservation: TokenReservation = TokenReservation()
-    until: float = float("inf")  # permissions that were not used must not be used all at once later
 
 
 @dataclass(slots=True)
@@ -226,7 +219,7 @@ class RetryingClient:
 
     async def _attempt(self, attempts: Attempts, call: _Call) -> ModelError | None:
         """Send the request once, when it is admitted; returns the error if it was not answered."""
-        admission, endpoint = await self._acquire(attempts)
+        reservation, endpoint = await self._acquire(attempts)
         if attempts.is_waiting:
             self._end_wait(attempts)
         attempts.begin()
@@ -242,58 +235,61 @@ class RetryingClient:
             self.pool.release(endpoint)
             raise
         finally:
-            attempts.paid = self._release(admission, replies)
+            attempts.paid = self._release(attempts.request, reservation, replies)
         self.pool.record_answer(endpoint, attempts.sent_at)
         if attempts.refusals:
             self.pool.record_contradiction(attempts.refusals, attempts.owner)
         attempts.replies = replies
         return None
 
-    async def _acquire(self, attempts: Attempts) -> tuple[_Admission, Endpoint]:
-        """Wait for an admission, then for a free endpoint; and again, if that took too long."""
+    async def _acquire(self, attempts: Attempts) -> tuple[TokenReservation, Endpoint]:
+        """Wait for budget and rate limits, then for a free endpoint; and again, if that took too long."""
+        request = attempts.request
         if self.rates is None and (self.gate is None or self.gate.try_acquire()):
             free = None if self.stop.is_set else self.pool.try_acquire(attempts.endpoint, attempts.refusals)
             if free is not None:
-                return _Admission(attempts.request), free  # as nearly always
-            self._release(_Admission(attempts.request), None)
+                return _UNLIMITED, free  # as nearly always
+            self._release(request, _UNLIMITED, None)
         while True:
-            admission = await self._admit(attempts.request)
+            reservation = await self._admit(request)
             try:
                 endpoint = await self.pool.acquire(attempts.endpoint, attempts.refusals)
             except BaseException:
-                self._release(admission, None)
+                self._release(request, reservation, None)
                 raise
-            if not self.stop.is_set and (self.rates is None or time.monotonic() < admission.until):
-                return admission, endpoint
-            self._release(admission, None)
+            if not self.stop.is_set and (self.rates is None or time.monotonic() < reservation.until):
+                return reservation, endpoint
+            self._release(request, reservation, None)
             self.pool.release(endpoint)
             if self.stop.is_set:
                 raise Stopped
 
-    async def _admit(self, request: Request) -> _Admission:
+    async def _admit(self, request: Request) -> TokenReservation:
         """Wait until the budget and the rate limits allow one more request."""
         if self.gate is not None and (spent := await self.gate.acquire()) is not None:
             self.stop.give_up(spent)
             raise Stopped
         if self.rates is None:
-            return _Admission(request)
+            return _UNLIMITED
         n_guessed = guess_usage(self.model, request, []).total_tokens
         try:
             reservation = await self.rates.acquire(n_guessed, self.stop)
         except BaseException:
-            self._release(_Admission(request), None)
+            self._release(request, _UNLIMITED, None)
             raise
-        return _Admission(request, reservation, until=time.monotonic() + _STALE_S)
+        return reservation._replace(until=time.monotonic() + _STALE_S)
 
-    def _release(self, admission: _Admission, replies: list[Reply] | None) -> Usage | None:
+    def _release(
+        self, request: Request, reservation: TokenReservation, replies: list[Reply] | None
+    ) -> Usage | None:
         """Count what an attempt has used: nothing, where nothing came back. Returns what was paid."""
         usage = replies[0].usage if replies else None
         if replies is not None and usage is None and (self.gate or self.rates):
-            usage = guess_usage(self.model, admission.request, replies)
+            usage = guess_usage(self.model, request, replies)
         if self.gate is not None:
             self.gate.release(self.role, usage)
         if self.rates is not None:
-            self.rates.release(admission.reservation, None if usage is None else usage.total_tokens)
+            self.rates.release(reservation, None if usage is None else usage.total_tokens)
         return usage if self.gate is not None else None
 
     async def _send(self, endpoint: Endpoint, call: _Call) -> list[Reply]:

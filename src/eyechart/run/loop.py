@@ -124,7 +124,7 @@ def _run_beside(work: Coroutine[Any, Any, T]) -> T:
         _relay.set(relay)
         try:
             result.set_result(_run(relay.carry(work)))
-        except BaseException as err:  # it belongs to whoever waits
+        except BaseException as err:  # it is raised in the thread that waits
             result.set_exception(err)
         is_over.set()
 
@@ -178,7 +178,7 @@ class _Relay:
             self._end = before
 
     def ring(self, *signal_and_frame: object) -> None:
-        """Somebody wants the run to end. May be called from any thread, and as a signal handler."""
+        """Ask for the end of the run. May be called from any thread, and as a signal handler."""
         if signal_and_frame[:1] == (_HANGUP,):
             _leave_closed_terminal()
             if self.n_rings:
