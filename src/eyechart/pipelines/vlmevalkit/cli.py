@@ -95,8 +95,14 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     what the file says; any other beside it is refused.
     """
     from eyechart.pipelines.vlmevalkit.evalscope.config import read_tasks
-    from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed, TasksFailed
-    from eyechart.pipelines.vlmevalkit.evalscope.job import naming_keys, run, run_and_print, run_several
+    from eyechart.pipelines.vlmevalkit.evalscope.job import (
+        TaskFailed,
+        TasksFailed,
+        naming_keys,
+        run,
+        run_and_print,
+        run_several,
+    )
 
     options = _beside(path, args)
     said = read_tasks(content)

@@ -13,8 +13,7 @@ from eyechart.compat.evalscope import run_task
 from eyechart.compat.vlmeval.smp import dump, load
 from eyechart.errors import EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import read_task
-from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed
-from eyechart.pipelines.vlmevalkit.evalscope.job import run
+from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, run
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restoring_classes
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, CustomVQADataset, ImageBaseDataset
 from support.files import picture_base64

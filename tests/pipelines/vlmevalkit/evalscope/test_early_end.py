@@ -6,8 +6,7 @@ import pytest
 
 from eyechart.compat.evalscope import run_task
 from eyechart.pipelines.vlmevalkit.evalscope.config import read_task
-from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed
-from eyechart.pipelines.vlmevalkit.evalscope.job import run
+from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, run
 from support.files import choice_tsv
 from support.server import Answer, Asked
 from support.tasks import KEY, M, User, number_of, right, status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eyechart.compat.evalscope import run_task
-from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed
+from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed
 from support.server import Asked
 from support.tasks import M, User, number_of, right, sheet
 

@@ -11,8 +11,7 @@ import pytest
 from eyechart.compat.evalscope import run_task
 from eyechart.errors import UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import read_task
-from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed
-from eyechart.pipelines.vlmevalkit.evalscope.job import run
+from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, run
 from support.tasks import M, User
 
 

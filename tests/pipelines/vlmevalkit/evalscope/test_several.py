@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.compat.evalscope import run_task
 from eyechart.errors import DataError
-from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed, TasksFailed
+from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, TasksFailed
 from support.files import choice_tsv
 from support.server import Answer
 from support.tasks import M, User, number_of, right

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -105,6 +105,19 @@ class Outcome:
     lines: tuple[Row, ...] = ()  # the accuracies, as they stand in the file
     result: Any = None  # to be printed
     failure: EvaluationFailed | None = None
+
+
+class EvaluationFailed(EyechartError):
+    """A model and a data set have no result. Says which, why, and what the next start does."""
+
+    exit_code = 1
+
+    def __init__(
+        self, model: str, data: str, why: str, *, hint: str = "", counted: Outcome | None = None
+    ) -> None:
+        super().__init__(f"model {model} x dataset {data}: {why}", hint=hint)
+        self.why = why
+        self.counted = counted  # what is known of the evaluation all the same
 
 
 def stem_for(model: str, data: str) -> str:
@@ -470,62 +483,3 @@ def seed_all(seed: int) -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
-
-
-# -- Errors
-
-
-class EvaluationFailed(EyechartError):
-    """A model and a data set have no result. Says which, why, and what the next start does."""
-
-    exit_code = 1
-
-    def __init__(
-        self, model: str, data: str, why: str, *, hint: str = "", counted: Outcome | None = None
-    ) -> None:
-        super().__init__(f"model {model} x dataset {data}: {why}", hint=hint)
-        self.why = why
-        self.counted = counted  # what is known of the evaluation all the same
-
-
-class TaskFailed(EyechartError):
-    """Some evaluations of a task have no result. `results` holds those of the others.
-
-    The exit code is 1; it is 2 where all failed before anything was answered, by bad input or because no
-    server could be reached.
-    """
-
-    exit_code = 1
-
-    def __init__(self, failures: Sequence[EyechartError], results: Mapping[str, Mapping[str, str]]) -> None:
-        message = failures[0].message
-        if len(failures) > 1:
-            lines = "".join(f"\n  {err.message}" for err in failures)
-            message = f"{len(failures)} evaluations have no result:{lines}"
-        super().__init__(message, hint=failures[0].hint)
-        # Of evaluations, and in a list of tasks also what kept one of them from its start.
-        self.failures: tuple[EyechartError, ...] = tuple(failures)
-        if not results and not any(map(_has_asked, failures)):
-            self.exit_code = 2
-        self.results = {name: dict(row) for name, row in results.items()}
-
-
-class TasksFailed(TaskFailed):
-    """Some evaluations of a list of tasks have no result. `of_tasks` holds those of each task, in order.
-
-    In `results` they are together; where two tasks have one of the same name, it is that of the later one.
-    """
-
-    def __init__(
-        self, failures: Sequence[EyechartError], of_tasks: Sequence[Mapping[str, Mapping[str, str]]]
-    ) -> None:
-        super().__init__(failures, {name: row for one in of_tasks for name, row in one.items()})
-        self.of_tasks = [{name: dict(row) for name, row in one.items()} for one in of_tasks]
-
-
-def _has_asked(err: EyechartError) -> bool:
-    """Whether something came back before it failed."""
-    if not isinstance(err, EvaluationFailed):
-        return err.exit_code != 2
-    cause = err.__cause__
-    return err.counted is not None or not isinstance(cause, EyechartError) or cause.exit_code != 2

@@ -20,8 +20,6 @@ from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
     Evaluation,
     EvaluationFailed,
     Outcome,
-    TaskFailed,
-    TasksFailed,
     plan_evaluation,
     run_evaluation,
     seed_all,
@@ -249,6 +247,49 @@ def _note_outcome(status: Status, one: Evaluation, outcome: Outcome) -> Mapping[
         "primary_metric_value": str(metrics[primary]) if primary else "",
         "eval_error": error or "",
     }
+
+
+class TaskFailed(EyechartError):
+    """Some evaluations of a task have no result. `results` holds those of the others.
+
+    The exit code is 1; it is 2 where all failed before anything was answered, by bad input or because no
+    server could be reached.
+    """
+
+    exit_code = 1
+
+    def __init__(self, failures: Sequence[EyechartError], results: Mapping[str, Mapping[str, str]]) -> None:
+        message = failures[0].message
+        if len(failures) > 1:
+            lines = "".join(f"\n  {err.message}" for err in failures)
+            message = f"{len(failures)} evaluations have no result:{lines}"
+        super().__init__(message, hint=failures[0].hint)
+        # Of evaluations, and in a list of tasks also what kept one of them from its start.
+        self.failures: tuple[EyechartError, ...] = tuple(failures)
+        if not results and not any(map(_has_asked, failures)):
+            self.exit_code = 2
+        self.results = {name: dict(row) for name, row in results.items()}
+
+
+class TasksFailed(TaskFailed):
+    """Some evaluations of a list of tasks have no result. `of_tasks` holds those of each task, in order.
+
+    In `results` they are together; where two tasks have one of the same name, it is that of the later one.
+    """
+
+    def __init__(
+        self, failures: Sequence[EyechartError], of_tasks: Sequence[Mapping[str, Mapping[str, str]]]
+    ) -> None:
+        super().__init__(failures, {name: row for one in of_tasks for name, row in one.items()})
+        self.of_tasks = [{name: dict(row) for name, row in one.items()} for one in of_tasks]
+
+
+def _has_asked(err: EyechartError) -> bool:
+    """Whether something came back before it failed."""
+    if not isinstance(err, EvaluationFailed):
+        return err.exit_code != 2
+    cause = err.__cause__
+    return err.counted is not None or not isinstance(cause, EyechartError) or cause.exit_code != 2
 
 
 class Summarizer:

@@ -16,9 +16,8 @@ import yaml
 from eyechart.compat.evalscope import run_task
 from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, read_task
-from eyechart.pipelines.vlmevalkit.evalscope.evaluation import TaskFailed
 from eyechart.pipelines.vlmevalkit.evalscope.folders import MARKER
-from eyechart.pipelines.vlmevalkit.evalscope.job import Summarizer, run
+from eyechart.pipelines.vlmevalkit.evalscope.job import Summarizer, TaskFailed, run
 from support.files import choice_tsv, picture, picture_base64
 from support.server import Answer, Asked
 from support.tasks import KEY, M, User, files_with, number_of, right, sheet, status
