@@ -1,4 +1,4 @@
-"""The rows of a TSV file by position, each with its picture."""
+"""The rows of a TSV file by position, each with its image."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def decode_base64_to_image(base64_string: str | bytes) -> Picture:
 
 
 class MMBenchDataset:
-    """The rows of a TSV file by position, each with its picture.
+    """The rows of a TSV file by position, each with its image.
 
-    The file is read through at once, for its texts and for where its pictures lie; a picture is read
-    when it is asked for, and not kept. Cells are read as pandas reads them, and rows without a picture are
+    The file is read through at once, for its texts and for where its images lie; an image is read
+    when it is asked for, and not kept. Cells are read as pandas reads them, and rows without an image are
     left out, as VLMEvalKit does. Copies for worker processes share no open file.
 
     `df` is the file as a DataFrame. It is read when it is first asked for; from then on it is what the rows
@@ -80,7 +80,7 @@ class MMBenchDataset:
 
     @property
     def df(self) -> Any:
-        """The rows as a pandas.DataFrame, pictures as base64 included. What is put in its place counts."""
+        """The rows as a pandas.DataFrame, images as base64 included. What is put in its place counts."""
         if self._frame is None:
             self._frame = self._read_frame()
         return self._frame
@@ -112,7 +112,7 @@ class MMBenchDataset:
         return len(self._rows if self._frame is None else self._frame)
 
     def __getitem__(self, position: SupportsIndex) -> dict[str, Any]:
-        """One row: picture, question, options and the rest, under the note's names."""
+        """One row: image, question, options and the rest, under the note's names."""
         place = self._position(position)
         cell = functools.partial(self.load_from_df, place)
         options = {letter: str(text) for letter in self._letters if (text := cell(letter)) is not None}
@@ -135,7 +135,7 @@ class MMBenchDataset:
         return torch_data.ConcatDataset([self, other]) if torch_data else _Joined([self, other])
 
     def get_image(self, position: SupportsIndex) -> Picture:
-        """The picture of a row alone, as RGB. A cell that names another row has that row's."""
+        """The image of a row alone, as RGB. A cell that names another row has that row's."""
         place = self._position(position)
         if self._frame is None:
             return self._picture(self._rows[place])
@@ -149,7 +149,7 @@ class MMBenchDataset:
         return self._picture(sample)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a worker process is given: the places of the pictures, and no open file."""
+        """What a worker process is given: the places of the images, and no open file."""
         return {**self.__dict__, "_loader": None, "_source": None}
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type], dict[str, Any]]:
@@ -196,7 +196,7 @@ class MMBenchDataset:
             )
         try:
             return _as_rgb(self._pictures(), sample.images[0])
-        except ImageError as err:  # which knows the place of the picture, but not whose it is
+        except ImageError as err:  # which knows the place of the image, but not whose it is
             raise ImageError(f"{where}: {err.message}", hint=err.hint) from err
 
     def _pictures(self) -> ImageLoader:

@@ -328,7 +328,7 @@ class _Finder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """The columns of a file: those of the source without its pictures."""
+    """The columns of a file: those of the source without its images."""
 
     letters: tuple[str, ...]
     meta: tuple[str, ...]

@@ -180,7 +180,7 @@ def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
 
 
 def _is_image(value: Any) -> bool:
-    """Whether it is a picture, in whatever form: of Pillow's, bytes, an array, or base64."""
+    """Whether it is an image, in whatever form: of Pillow's, bytes, an array, or base64."""
     if isinstance(value, str):
         return value.startswith("data:image/") or (len(value) > 64 and value.startswith(_BASE64_STARTS))
     if isinstance(value, bytes | bytearray | memoryview):

@@ -18,7 +18,7 @@ from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """A set of questions that can be asked."""
+    """A data set that can be asked."""
 
     entry: DataEntry
     source: Any  # as `make_plan` takes it

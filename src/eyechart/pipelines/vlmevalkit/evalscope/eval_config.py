@@ -229,7 +229,7 @@ _ENTRY_REFUSED: Mapping[str, tuple[str, str]] = {
     "video_llm": ("there are no videos to send", "leave it out"),
     "use_azure": ("only OpenAI's own form of address is spoken", "give api_base and key"),
 }
-_MAX_FILE_SIZE = 1e9  # which no picture reaches
+_MAX_FILE_SIZE = 1e9  # which no image reaches
 # What a request says anyway, or what no answer could be read from.
 _OURS = ("model", "messages", "n", "stream")
 # OpenAI's models that reason: they take no temperature, and their limit of tokens goes by another name.

@@ -83,7 +83,7 @@ def _plain(value: Any) -> str | float:
 
 
 def format_summary(rows: Sequence[Mapping[str, str]]) -> str:
-    """The report at the end of a model: a line for each of its sets of questions."""
+    """The report at the end of a model: a line for each of its data sets."""
 
     def cell(text: str) -> str:
         line = one_line(text) or "-"
@@ -218,7 +218,7 @@ def choose_prediction_format() -> str:
 def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file: Path | None) -> None:
     """Write the questions with what was answered, in the format of the path's ending.
 
-    The columns are those of the `file` of questions, in its order and without its pictures; where there is
+    The columns are those of the `file` of questions, in its order and without its images; where there is
     none, those that the questions themselves have.
     """
     heading, rows = _as_in(file, results) if file is not None else _as_asked(results)

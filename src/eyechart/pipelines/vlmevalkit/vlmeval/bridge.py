@@ -71,7 +71,7 @@ class _Prompt:
 
 
 def _with_places(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[Sample, ...]:
-    """With their pictures, as far as these are files or addresses; base64 becomes a file when asked for."""
+    """With their images, as far as these are files or addresses; base64 becomes a file when asked for."""
     from eyechart.pipelines.vlmevalkit.vlmeval.dataset import path_rules
 
     if not dataset.meta_only or "image_path" not in dataset.data:
@@ -85,7 +85,7 @@ def _with_places(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[
 
 
 def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Frame:
-    """The rows that were asked, without their pictures and with what was said: a file of predictions.
+    """The rows that were asked, without their images and with what was said: a file of predictions.
 
     A request that failed has the text by which VLMEvalKit knows that it must ask again.
     """

@@ -1,4 +1,4 @@
-"""The data set classes of VLMEvalKit: rows in a table, pictures as files, a prompt as a list of messages.
+"""The data set classes of VLMEvalKit: rows in a table, images as files, a prompt as a list of messages.
 
 A script changes them by assigning functions onto a class, or by a class of its own. The hooks are
 `load_data`, `build_prompt`, `dump_image`, `post_build` and `evaluate`.
@@ -44,7 +44,7 @@ Part = dict[str, str]  # {"type": "image" or "text", "value": ...}
 
 @remember_class
 class ImageBaseDataset:
-    """Questions on pictures. `data` holds a row a question."""
+    """Questions on images. `data` holds one row per question."""
 
     MODALITY: ClassVar[str] = "IMAGE"
     TYPE: ClassVar[str] = "VQA"
@@ -106,7 +106,7 @@ class ImageBaseDataset:
         """Called once the table stands in `data`. A hook: nothing happens here."""
 
     def dump_image(self, line: Row) -> list[str]:
-        """The pictures of a row as paths of files (or addresses); base64 is written to `img_root` first."""
+        """The images of a row as paths of files (or addresses); base64 is written to `img_root` first."""
         paths = [] if _is_empty(line, "image_path") else toliststr(line["image_path"])
         if _is_empty(line, "image"):
             return find_images(paths, path_rules(self))
@@ -116,7 +116,7 @@ class ImageBaseDataset:
         return write_images(items, names, Path(self.img_root), path_rules(self), who)
 
     def build_prompt(self, line: Row | int) -> list[Part]:
-        """The messages of a row, given by itself or by its position: its pictures, then the question."""
+        """The messages of a row, given by itself or by its position: its images, then the question."""
         line = row_of(self, line)
         return [*image_parts(self, line), {"type": "text", "value": as_text(plain(line["question"]))}]
 
@@ -140,7 +140,7 @@ def row_of(dataset: ImageBaseDataset, line: Row | int) -> Row:
 
 
 def image_parts(dataset: ImageBaseDataset, line: Row) -> list[Part]:
-    """The pictures of a row as parts of a message."""
+    """The images of a row as parts of a message."""
     return [{"type": "image", "value": path} for path in dataset.dump_image(line)]
 
 
@@ -179,7 +179,7 @@ def _index(value: Any) -> str:
     return str(int(value)) if is_whole else str(value).strip()
 
 
-# -- Multiple choice on pictures, in the way of `vlmeval.dataset.image_mcq`.
+# -- Multiple choice on images: `vlmeval.dataset.image_mcq`
 
 
 def choice_text(line: Row) -> str:
@@ -198,7 +198,7 @@ class ImageMCQDataset(ImageBaseDataset):
     TYPE: ClassVar[str] = "MCQ"
 
     def build_prompt(self, line: Row | int) -> list[Part]:
-        """The pictures, then hint, question and options as one text."""
+        """The images, then hint, question and options as one text."""
         line = row_of(self, line)
         return [*image_parts(self, line), {"type": "text", "value": choice_text(line)}]
 
@@ -208,7 +208,7 @@ class CustomMCQDataset(ImageMCQDataset):
     """Multiple choice of one's own. Scripts assign their functions onto it."""
 
 
-# -- Open questions on pictures, in the way of `vlmeval.dataset.image_vqa`.
+# -- Open questions on images: `vlmeval.dataset.image_vqa`
 
 SHORT_ANSWER = "\nAnswer the question using a single word or phrase."
 
@@ -220,7 +220,7 @@ class ImageVQADataset(ImageBaseDataset):
     TYPE: ClassVar[str] = "VQA"
 
     def build_prompt(self, line: Row | int) -> list[Part]:
-        """The pictures, then the question with the request for a word or a phrase."""
+        """The images, then the question with the request for a word or a phrase."""
         parts = ImageBaseDataset.build_prompt(self, line)
         parts[-1]["value"] += SHORT_ANSWER
         return parts
@@ -233,12 +233,12 @@ class CustomVQADataset(ImageBaseDataset):
     TYPE: ClassVar[str] = "VQA"
 
 
-# -- Multiple choice without pictures, in the way of `vlmeval.dataset.text_mcq`.
+# -- Multiple choice without images: `vlmeval.dataset.text_mcq`
 
 
 @remember_class
 class TextMCQDataset(ImageBaseDataset):
-    """Questions with options in columns A, B, ..., and no picture."""
+    """Questions with options in columns A, B, ..., and no image."""
 
     MODALITY: ClassVar[str] = "TEXT"
     TYPE: ClassVar[str] = "MCQ"
@@ -250,10 +250,10 @@ class TextMCQDataset(ImageBaseDataset):
 
 @remember_class
 class CustomTextMCQDataset(TextMCQDataset):
-    """Multiple choice of one's own, without pictures. Scripts assign their functions onto it."""
+    """Multiple choice of one's own, without images. Scripts assign their functions onto it."""
 
 
-# -- Data sets by name, in the way of `vlmeval.dataset`.
+# -- Data sets by name: `vlmeval.dataset`
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> ImageBaseDataset:

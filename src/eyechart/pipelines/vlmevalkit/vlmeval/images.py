@@ -48,7 +48,7 @@ def to_messages(said: Any, rules: PathRules, who: str) -> list[Message]:
 
 
 def make_image_ref(place: str, rules: PathRules) -> ImageRef:
-    """The picture at a path, an address or a data URL."""
+    """The image at a path, an address or a data URL."""
     if place.startswith("data:"):
         return ImageRef(kind="data", location=place.partition(",")[2])
     if place.startswith(("http://", "https://")):
@@ -90,7 +90,7 @@ _SUFFIXES = tuple(suffix.decode() for suffix in PICTURE_SUFFIXES)
 
 
 def is_place(text: str) -> bool:
-    """Whether a cell names a picture rather than holding it: a path or an address. Base64 has no dot.
+    """Whether a cell names an image rather than holding it: a path or an address. Base64 has no dot.
 
     >>> is_place("a/cat.PNG"), is_place("https://x.org/cat"), is_place("iVBORw0KGgo="), is_place("17")
     (True, True, False, False)
@@ -99,7 +99,7 @@ def is_place(text: str) -> bool:
 
 
 def unfold_images(data: Frame, who: str) -> None:
-    """Image cells as scripts see them: a text or a list of texts; an index becomes the picture it names."""
+    """Image cells as scripts see them: a text or a list of texts; an index becomes the image it names."""
     if "image" in data:
         cells = [_listed(cell) for cell in data["image"]]
         own = dict(zip(map(str, data["index"]), cells, strict=True))
@@ -145,7 +145,7 @@ def _followed(place: str, rules: PathRules) -> str:
 def write_images(
     items: Sequence[str], names: Sequence[str], folder: Path, rules: PathRules, who: str
 ) -> list[str]:
-    """Pictures out of cells as files of a folder, each under its name; those that are files already stay."""
+    """Images out of cells as files of a folder, each under its name; those that are files already stay."""
     paths = []
     for item, name in zip(items, names, strict=True):
         if is_place(item) and not item.startswith("data:"):
@@ -158,8 +158,8 @@ def write_images(
 def _write(data: bytes, path: Path) -> str:
     """The file's own bytes; a file that is there is never replaced.
 
-    Another row may have its picture under that name, be it in a thread or a process beside this one. A
-    picture that finds the name taken has one of its own.
+    Another row may have its image under that name, be it in a thread or a process beside this one. An
+    image that finds the name taken has one of its own.
     """
     if _holds(path, data):
         return str(path)
@@ -190,7 +190,7 @@ def _inside(name: str) -> Path:
 
 
 def name_images(index: Any, n_pictures: int, paths: Sequence[str]) -> list[str]:
-    """How the pictures of a row are called: as `image_path` says, else after its index.
+    """How the images of a row are called: as `image_path` says, else after its index.
 
     >>> name_images(7, 1, []), name_images(7, 2, []), name_images(7, 1, ["cat.jpg"])
     (['7.png'], ['7_0.png', '7_1.png'], ['cat.jpg'])
@@ -207,7 +207,7 @@ _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".g
 
 
 def picture_bytes(base64_string: str, what: str = "the base64 text") -> bytes:
-    """The bytes of a picture's file out of base64 or a data URL, looked at but not changed."""
+    """The bytes of an image's file out of base64 or a data URL, looked at but not changed."""
     import pybase64
 
     text = base64_string.partition(",")[2] if base64_string[:5].lower() == "data:" else base64_string
@@ -220,12 +220,12 @@ def picture_bytes(base64_string: str, what: str = "the base64 text") -> bytes:
 
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Any:
-    """The picture as Pillow has it, in RGB where it has a palette or transparency."""
+    """The image as Pillow has it, in RGB where it has a palette or transparency."""
     return _small(_opened(picture_bytes(base64_string), "the base64 text"), target_size)
 
 
 def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
-    """Write the picture to a file, in the format that its name asks for."""
+    """Write the image to a file, in the format that its name asks for."""
     data = picture_bytes(base64_string)
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -240,7 +240,7 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
 
 
 def encode_image_to_base64(img: Any, target_size: int = -1, fmt: str = "JPEG") -> str:
-    """A picture of Pillow's as base64 of a file."""
+    """An image of Pillow's as base64 of a file."""
     import pybase64
 
     out = BytesIO()
@@ -249,7 +249,7 @@ def encode_image_to_base64(img: Any, target_size: int = -1, fmt: str = "JPEG") -
 
 
 def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, fmt: str = "JPEG") -> str:
-    """A picture's file as base64, encoded anew as `fmt`."""
+    """An image's file as base64, encoded anew as `fmt`."""
     try:
         data = Path(image_path).read_bytes()
     except OSError as err:
