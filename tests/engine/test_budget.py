@@ -49,10 +49,10 @@ def test_what_is_under_way_counts_as_the_average_did() -> None:
     one.count("model", Usage(prompt_tokens=MILLION // 10))
     assert one.has_room(8)
     assert not one.has_room(9)
-    assert one.why_spent() is None, "they may come back cheaper: whoever asks waits"
+    assert one.why_spent() is None, "they may come back cheaper: the next request waits"
 
 
-def test_few_are_sent_while_nobody_knows_what_one_costs() -> None:
+def test_few_are_sent_while_the_cost_of_one_is_unknown() -> None:
     one = budget(max_cost=1.0)
     assert one.has_room(3)
     assert not one.has_room(4)

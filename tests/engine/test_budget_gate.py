@@ -55,7 +55,7 @@ async def spend(
     n_workers=st.integers(1, 20),
     seed=st.integers(0, 10**6),
 )
-def test_nobody_waits_for_ever(sizes: list[int], max_tokens: int, n_workers: int, seed: int) -> None:
+def test_no_request_waits_for_ever(sizes: list[int], max_tokens: int, n_workers: int, seed: int) -> None:
     asyncio.run(spend(gate(max_tokens), sizes, n_workers, random.Random(seed)))
 
 
@@ -103,7 +103,7 @@ def test_all_that_can_be_afforded_is_sent(n_workers: int) -> None:
         assert "higher limit" in why.hint
 
 
-def test_without_a_limit_nobody_waits() -> None:
+def test_without_a_limit_no_request_waits() -> None:
     one = gate()
 
     async def all_of_them() -> None:
@@ -121,7 +121,7 @@ def test_what_failed_costs_nothing_and_makes_room() -> None:
             assert await one.acquire() is None
         fifth = asyncio.create_task(one.acquire())
         await asyncio.sleep(0.01)
-        assert not fifth.done(), "nobody knows yet what one takes"
+        assert not fifth.done(), "the size of a request is not known yet"
         one.release("model", None)
         assert await asyncio.wait_for(fifth, 1) is None
         assert one.budget.cost == 0.0

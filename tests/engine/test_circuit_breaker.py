@@ -112,7 +112,7 @@ def test_the_refusal_of_one_that_is_left_out_waits_for_another() -> None:
     assert not tries.may_go_on, "as many tries as are allowed, and no more"
 
 
-def test_that_nobody_listens_where_somebody_did_is_not_the_samples_fault() -> None:
+def test_an_endpoint_that_became_unreachable_is_not_the_samples_fault() -> None:
     play = Play(attempts=2, is_proven=True)
     tries = play.tries()
     for _ in range(20):
@@ -120,10 +120,10 @@ def test_that_nobody_listens_where_somebody_did_is_not_the_samples_fault() -> No
         assert tries.may_go_on
     play.fail(GONE, tries)
     play.fail(GONE, tries)
-    assert not tries.may_go_on, "but nobody waits for ever"
+    assert not tries.may_go_on, "but not for ever"
 
 
-def test_where_nobody_ever_listened_every_try_counts() -> None:
+def test_every_attempt_counts_at_an_endpoint_that_was_never_reached() -> None:
     play = Play(attempts=2)
     tries = play.tries()
     play.fail(GONE, tries)
@@ -172,13 +172,13 @@ def test_all_of_several_must_be_wrong() -> None:
 
 
 @pytest.mark.parametrize("attempts", [1, 6])
-def test_nobody_listens_and_nobody_ever_did(attempts: int) -> None:
+def test_an_endpoint_that_was_never_reached_ends_the_run(attempts: int) -> None:
     play = Play(attempts=attempts)
     reasons = [play.fail(GONE) for _ in range(3)]
     assert reasons == ([None, None, GONE] if attempts > 1 else [GONE] * 3)
 
 
-def test_nobody_listens_where_somebody_did() -> None:
+def test_an_endpoint_that_became_unreachable_is_given_time() -> None:
     play = Play(give_up_after=5, is_proven=True)
     *before, last = [play.fail(GONE) for _ in range(5)]
     assert before == [None] * 4
@@ -186,13 +186,13 @@ def test_nobody_listens_where_somebody_did() -> None:
     assert last.exit_code == 1
 
 
-def test_nobody_listens_at_one_of_two() -> None:
+def test_one_of_two_is_unreachable() -> None:
     play = Play(2, attempts=6)
     assert [play.fail(GONE) for _ in range(20)] == [None] * 20
     assert play.fail(GONE, at=1) is None
 
 
-def test_nobody_listens_where_the_other_one_is_wrong() -> None:
+def test_one_is_unreachable_and_the_other_one_is_wrong() -> None:
     play = Play(2, attempts=6)
     assert play.fail(WRONG_KEY, at=0) is None
     assert [play.fail(GONE, at=1) for _ in range(3)] == [None, None, GONE]
@@ -230,7 +230,7 @@ def test_refusals_of_one_count_when_the_others_have_refused_it_too() -> None:
 def test_a_number_of_answers_that_is_refused_says_nothing_about_one() -> None:
     play = Play(give_up_after=1)
     assert play.fail(REFUSED, play.tries(n_wanted=3)) is None
-    assert play.fail(SLIP) is None, "nor does a model's own slip"
+    assert play.fail(SLIP) is None, "nor does a model's own error"
     assert play.fail(REFUSED) is not None
 
 
@@ -264,11 +264,11 @@ def test_one_that_said_anything_before_is_waited_for() -> None:
     assert play.fail(BROKEN) is None
     tries = play.tries()
     assert [play.fail(GONE, tries) for _ in range(6)] == [None] * 6
-    assert tries.may_go_on, "that nobody listens any more is no attempt of this request's"
+    assert tries.may_go_on, "an endpoint that became unreachable is no attempt of this request's"
 
 
 @pytest.mark.parametrize("said", [BROKEN, REFUSED, BUSY])
-def test_what_it_said_last_is_told_when_nobody_listens_any_more(said: ModelError) -> None:
+def test_the_last_refusal_is_quoted_when_it_becomes_unreachable(said: ModelError) -> None:
     play = Play(attempts=2, give_up_after=4)
     play.fail(said)
     ends = [end for end in (play.fail(GONE) for _ in range(8)) if end is not None]

@@ -57,7 +57,7 @@ def test_the_end_of_others_is_not_ours() -> None:
     asyncio.run(work())
 
 
-def test_a_model_that_does_not_mind_being_ended_ends_nobody_later() -> None:
+def test_a_model_that_ignores_its_cancellation_ends_nothing_later() -> None:
     async def stubborn(deadlines: Deadlines) -> str:
         wait, said = deadlines.begin(), ""
         try:
@@ -76,7 +76,7 @@ def test_a_model_that_does_not_mind_being_ended_ends_nobody_later() -> None:
     assert asyncio.run(stubborn(Deadlines(0.02))) == "answered all the same"
 
 
-def test_no_alarm_is_left_when_nobody_waits() -> None:
+def test_no_timer_is_left_when_nothing_is_pending() -> None:
     async def work() -> Deadlines:
         deadlines = Deadlines(600)
         await asyncio.gather(*(wait_for(deadlines, 0.001) for _ in range(20)))
@@ -87,7 +87,7 @@ def test_no_alarm_is_left_when_nobody_waits() -> None:
     assert not deadlines._pending
 
 
-def test_time_in_which_the_loop_was_busy_is_nobodys_silence() -> None:
+def test_time_in_which_the_loop_was_busy_does_not_count() -> None:
     async def work() -> str:
         deadlines = Deadlines(0.2)
         waiting = asyncio.create_task(wait_for(deadlines, 0.1))

@@ -339,7 +339,7 @@ def test_a_key_that_is_withdrawn_midway_stops_the_run(journal: Journal) -> None:
     assert sum(result.reply is not None for result in results(journal)) == 5
 
 
-def test_nobody_listening_stops_the_run_after_three_tries(journal: Journal) -> None:
+def test_an_unreachable_endpoint_stops_the_run_after_three_attempts(journal: Journal) -> None:
     error = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
     model = failing(*(f"q{k}" for k in range(50)), error=error)
     with pytest.raises(ModelError, match="cannot connect"):
@@ -347,7 +347,7 @@ def test_nobody_listening_stops_the_run_after_three_tries(journal: Journal) -> N
     assert model.asked == ["q0"] * 3
 
 
-def test_nobody_listening_stops_a_run_without_retries_at_once(journal: Journal) -> None:
+def test_an_unreachable_endpoint_stops_a_run_without_retries_at_once(journal: Journal) -> None:
     error = ModelError("cannot connect", is_retryable=True, is_unreachable=True)
     model = failing(*(f"q{k}" for k in range(50)), error=error)
     with pytest.raises(ModelError, match="cannot connect"):
@@ -455,7 +455,7 @@ def test_an_interrupt_lets_answers_under_way_come_in_and_asks_nothing_more(journ
     assert all(result.outcome == "correct" for result in results(journal))
 
 
-def test_after_the_grace_period_nobody_is_waited_for(journal: Journal) -> None:
+def test_after_the_grace_period_no_reply_is_waited_for(journal: Journal) -> None:
     journal.replace_samples(samples(50))
     case = Stuck(journal, n=2, grace_s=0.05, concurrency=2)
     assert case.drive() < 2
@@ -570,7 +570,7 @@ def test_a_journal_that_gives_out_at_the_very_end_is_told_too(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_no_task_ends_with_an_error_that_nobody_looked_at(
+def test_no_task_ends_with_an_error_that_was_never_retrieved(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     test_a_journal_that_gives_out_midway_ends_the_run_with_its_error(tmp_path)
@@ -634,7 +634,7 @@ class _Newer(SameText):
     version = "2"
 
 
-# -- replies of a size that nobody expects ---------------------------------------------------------
+# -- huge replies -----------------------------------------------------------------------------------
 
 
 class _Watching(SameText):

@@ -272,7 +272,7 @@ def circle(name: str, *replies: str) -> list[tuple[Sample, str]]:
     ("replies", "verdicts", "asked"),
     [
         (("right", "right"), (), []),
-        (("wrong", "?", "?"), (), []),  # lost: nobody is asked
+        (("wrong", "?", "?"), (), []),  # lost: the judge is not asked
         (("?", "wrong"), (), []),
         (("?", "right", "?"), ("CORRECT", "CORRECT"), ["a0", "a2"]),
         (("?", "?", "?"), ("CORRECT", "INCORRECT"), ["a0", "a1"]),  # lost at the second

@@ -384,7 +384,7 @@ def test_all_get_through_in_turn_and_a_stop_lets_them_go() -> None:
 
 
 @pytest.mark.slow
-def test_whoever_waits_hears_that_less_was_used() -> None:
+def test_a_wait_ends_sooner_when_less_was_used() -> None:
     async def drive() -> float:
         rates, stop = (
             RateLimits(tokens=RateLimit(600)),

@@ -85,7 +85,7 @@ def test_the_one_with_the_fewest_under_way_is_next() -> None:
     assert [place.acquire(), place.acquire()] == [place.members[1]] * 2
 
 
-def test_nobody_is_sent_more_than_it_bears() -> None:
+def test_no_endpoint_is_sent_more_than_its_limit() -> None:
     place = Place(2, ceiling=2)
     met = [place.acquire() for _ in range(4)]
     assert place.all.in_flight == place.all.limit == 4
@@ -176,7 +176,7 @@ def test_those_who_wait_are_let_in_as_places_become_free() -> None:
     go(play())
 
 
-def test_an_end_waits_for_nobodys_rest() -> None:
+def test_the_end_waits_for_no_rest() -> None:
     place = Place()
 
     async def play() -> None:
@@ -208,7 +208,7 @@ async def break_down(endpoints: EndpointPool, member: Endpoint) -> None:
         )
 
 
-def test_whoever_has_rested_first_is_asked_first() -> None:
+def test_the_endpoint_that_has_rested_first_is_asked_first() -> None:
     endpoints = real_time(5.0, 0.05)
 
     async def play() -> float:
@@ -546,7 +546,7 @@ def test_the_refusal_of_an_only_one_does_not_make_its_rest_longer() -> None:
         place.fail(place.acquire(), GONE, who)
     place.clock.now += 2.0
     refuse(place, endpoint, REFUSED)
-    assert endpoint.is_free(place.clock.now), "somebody is there again"
+    assert endpoint.is_free(place.clock.now), "it is reachable again"
 
 
 def test_a_place_is_not_lost_on_one_who_cannot_take_it() -> None:

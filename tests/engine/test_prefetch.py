@@ -534,7 +534,7 @@ def test_an_error_reaches_one_worker_and_ends_the_others(
 
         async with asyncio.timeout(10):
             ends = await asyncio.gather(*(work() for _ in range(4)), return_exceptions=True)
-        assert set(found) <= {0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12}, "nobody goes on for long"
+        assert set(found) <= {0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12}, "no worker goes on for long"
         return ends
 
     ends = asyncio.run(drive())
@@ -584,7 +584,7 @@ class Kept(dict[str, Any]):
 
 
 @pytest.mark.slow
-def test_nobody_who_waits_holds_what_was_taken_before() -> None:
+def test_a_waiting_worker_holds_nothing_of_the_item_before() -> None:
     may_go_on = threading.Event()
     watched: list[weakref.ref[Kept]] = []
 

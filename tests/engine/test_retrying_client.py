@@ -162,7 +162,7 @@ class Bucket:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
-def test_nobody_fails_for_being_told_to_wait_while_others_are_answered(concurrency: int) -> None:
+def test_no_sample_fails_for_429_while_others_are_answered(concurrency: int) -> None:
     model = Server(Bucket(200))
     tries = RetryPolicy(attempts=2, first_s=0.01)
     outcomes, client = ask_all(model, 30, settings_for(concurrency=concurrency, retry=tries))
@@ -185,7 +185,7 @@ def test_being_told_to_wait_for_ever_fails_in_the_end(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_what_is_waited_for_holds_up_nobody_else() -> None:
+def test_a_delayed_request_holds_up_no_other() -> None:
     later = ModelError("HTTP 429", status=429, is_retryable=True, retry_after_s=1)
     times: list[float] = []
 
@@ -267,7 +267,7 @@ def test_many_at_once_do_not_send_more_tokens_than_allowed_before_the_first_long
 
 
 @pytest.mark.slow
-def test_turns_that_nobody_could_take_are_not_taken_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reservations_that_were_not_used_are_not_used_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An endpoint that hangs for a while must not be met by all that were to be sent meanwhile."""
     comes_back = asyncio.Event()
 
@@ -360,7 +360,7 @@ def test_an_endpoint_that_gives_one_answer_at_a_time_is_not_taken_for_one_that_g
     assert client.stop.trouble is None
 
 
-def test_an_address_where_nobody_listens() -> None:
+def test_an_unreachable_address() -> None:
     model = Server(always(GONE))
     start = time.monotonic()
     _, client = ask_all(model, 500, settings_for())
@@ -402,13 +402,13 @@ def test_an_endpoint_that_dies_is_noticed_early(concurrency: int, error: ModelEr
     assert isinstance(client.stop.trouble, DeadEndpoint)
     assert kinds(outcomes)[RequestResult] >= 100 - concurrency
     assert len(outcomes) <= 100 + 2 * concurrency + 8, "the others were never asked"
-    assert time.monotonic() - start < 3, "and nobody waits once it is clear"
+    assert time.monotonic() - start < 3, "and nothing waits once it is clear"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 2, 16])
 def test_the_first_request_that_is_answered_again_brings_all_back(concurrency: int) -> None:
-    """As when a server is restarted: nothing fails, though nobody is answered for a while."""
+    """As when a server is restarted: nothing fails, though nothing is answered for a while."""
     returns_at = 0.0
 
     def fate(request: Request) -> ModelError | None:
@@ -478,7 +478,7 @@ def test_no_sample_is_lost_to_one_that_refuses(
     assert client.sent == len(bad.asked) + len(good.asked) == 200 + client.retried
 
 
-def test_nobody_waits_before_another_one_is_asked() -> None:
+def test_there_is_no_delay_before_another_endpoint_is_asked() -> None:
     bad, good = Server(always(REFUSED), name="bad"), Server(fine, name="good")
     start = time.monotonic()
     outcomes, _ = ask_all(
@@ -544,7 +544,7 @@ def test_a_wrong_key_at_all_of_them_ends_it_at_their_first_answers(concurrency: 
     assert client.sent <= 2 * concurrency
 
 
-def test_a_wrong_key_here_and_nobody_there_end_it_soon() -> None:
+def test_a_wrong_key_at_one_and_an_unreachable_one_end_it_soon() -> None:
     wrong, gone = Server(always(WRONG_KEY), name="wrong"), Server(always(GONE), name="gone")
     _, client = ask_all(Fleet([wrong, gone]), 500, settings_for())
     assert client.stop.trouble is GONE
@@ -569,7 +569,7 @@ def test_a_slow_one_is_waited_for_though_the_quick_one_refuses_all() -> None:
 
 
 def test_what_waits_for_its_next_try_is_counted_until_it_is_sent() -> None:
-    """Counted at each request that is sent: nobody waits while all are on their way."""
+    """Counted at each request that is sent: none waits while all are in flight."""
     seen: list[int] = []
     failed: set[str] = set()
 
@@ -600,7 +600,7 @@ def gate(max_tokens: int) -> BudgetGate:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 32])
-def test_the_purse_ends_it_without_a_failure_and_without_overshoot(concurrency: int) -> None:
+def test_the_budget_ends_it_without_a_failure_and_without_overshoot(concurrency: int) -> None:
     model = Server(fine)
     mine = gate(1000)
     outcomes, client = ask_all(model, 500, settings_for(concurrency=concurrency), gate=mine)

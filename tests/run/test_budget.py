@@ -88,7 +88,7 @@ def test_both_limits_hold(questions: Path, server: Server) -> None:
 
 
 @pytest.mark.slow
-def test_the_judge_is_paid_from_the_same_purse(questions: Path, server: Server) -> None:
+def test_the_judge_is_paid_from_the_same_budget(questions: Path, server: Server) -> None:
     server.answer = lambda asked: Answer("I cannot say" if asked.images else "A", delay_s=0.002)
     judge = ("--judge", "openai/j", "--judge-base-url", server.base_url, "--scorer", "judged")
     done = run(questions, server, "--max-total-tokens", 21 * A_REPLY, *judge, "--concurrency", 4)
@@ -140,7 +140,7 @@ def test_guesses_of_earlier_starts_count(questions: Path, server: Server, flags:
     assert 2 <= n_asked < N
     again = [run(questions, server, *limit, *flags) for _ in range(2)]
     assert [done.code for done in again] == [1, 1]
-    assert len(server.asked) == n_asked, "what nobody counted was not for nothing"
+    assert len(server.asked) == n_asked, "tokens that were not counted are guessed"
     assert again[0].json["cost"] is None, "a guess is no count"
     assert not any(again[0].json["tokens"].values())
     assert run(questions, server, "--max-total-tokens", 10**6, *flags).code == 0

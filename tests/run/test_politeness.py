@@ -203,7 +203,7 @@ def test_a_wait_that_is_asked_for_is_kept_while_others_go_on(tmp_path: Path, for
 
 
 @pytest.mark.slow
-def test_a_storm_of_refusals_fails_nobody_while_others_are_answered(tmp_path: Path) -> None:
+def test_a_storm_of_refusals_fails_no_sample_while_others_are_answered(tmp_path: Path) -> None:
     with served(tmp_path, max_rps=25, burst=2, retry_after_form="none") as endpoint:
         done = run(tmp_path, 70, endpoint, flags="--concurrency 64 --retries 2")
         assert done.code == 0, done.err
@@ -370,7 +370,7 @@ def test_that_it_has_answered_is_known_before_the_first_answered_sample_comes_by
 
 
 @pytest.mark.slow
-def test_an_address_where_nobody_ever_listened_ends_it_within_seconds(tmp_path: Path) -> None:
+def test_an_address_that_was_never_reached_ends_it_within_seconds(tmp_path: Path) -> None:
     with served(tmp_path, dead=True) as endpoint:
         start = time.monotonic()
         done = run(tmp_path, 400, endpoint, flags="--give-up-after 50")
@@ -453,7 +453,7 @@ def test_an_endpoint_that_refuses_everything_is_not_asked_everything(
 
 
 @pytest.mark.slow
-def test_a_storm_in_which_nobody_is_answered_is_sat_out(tmp_path: Path) -> None:
+def test_a_storm_in_which_nothing_is_answered_is_sat_out(tmp_path: Path) -> None:
     with served(tmp_path) as endpoint:
         storm = {"failures": {"429": 1.0}, "retry_after_s": 0.5}
         stop = lambda: endpoint.control(failures={})  # noqa: E731
@@ -470,7 +470,7 @@ def test_a_storm_in_which_nobody_is_answered_is_sat_out(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_first_lines_of_the_log_are_as_many_as_the_samples(tmp_path: Path) -> None:
-    """What the other tests rely on: every question is asked once, whoever answers."""
+    """What the other tests rely on: every question is asked once, whichever endpoint answers."""
     with served(tmp_path / "a") as one, served(tmp_path / "b") as other:
         assert run(tmp_path, 40, one, other).code == 0
         asked = Counter(number(line) for endpoint in (one, other) for line in log(endpoint))
