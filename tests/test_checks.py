@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.checks import sound_sample, sound_samples
 from eyechart.errors import DataError
 from eyechart.types import Sample
+from eyechart.validate import sound_sample, sound_samples
 
 SLIPS: list[dict[str, Any]] = [
     {"id": 7},

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.plugins import Announcement, announcements, read_announcements
+from eyechart.registry import Announcement, announcements, read_announcements
 
 
 def by_library(path: list[str]) -> dict[str, dict[str, str]]:

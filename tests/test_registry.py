@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.plugins import announcements
-from eyechart.registry import Registry, benchmarks, near_names
+from eyechart.registry import Registry, announcements, benchmarks, near_names
 from eyechart.types import JudgeCall, JudgedScorer, Judging, Reply, Sample, Score, answer_calls
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eyechart import replacing as replacing_module
+from eyechart import files as replacing_module
 from eyechart.errors import StoreError
-from eyechart.replacing import make_folder, replacing
+from eyechart.files import make_folder, replacing
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_device_is_never_replaced() -> None:
 
 KILLED = """
 import os, sys
-from eyechart.replacing import replacing
+from eyechart.files import replacing
 with replacing(sys.argv[1]) as place:
     place.write_text("half")
     print("ready", flush=True)

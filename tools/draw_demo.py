@@ -1,6 +1,6 @@
 """Draw the demo benchmark: pictures whose facts are known because we drew them.
 
-    python tools/draw_demo.py [FOLDER]        (default: src/eyechart/benchmarks/demo_data)
+    python tools/draw_demo.py [FOLDER]        (default: src/eyechart/catalogue/demo_data)
 
 Everything follows from this file: no clock, no system font, one seed for the order of options. The
 same Pillow gives the same bytes; another one may smooth letters a little differently.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-FOLDER = Path(__file__).parent.parent / "src" / "eyechart" / "benchmarks" / "demo_data"
+FOLDER = Path(__file__).parent.parent / "src" / "eyechart" / "catalogue" / "demo_data"
 SEED = 20  # of the order of options, nothing else
 
 INK = "#22262b"

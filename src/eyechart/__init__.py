@@ -27,7 +27,7 @@ from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
 from eyechart.run import load, run
 from eyechart.run.estimate import Estimate
 from eyechart.run.estimate import estimate_run as estimate
-from eyechart.run.record import Run
+from eyechart.run.run import Run
 from eyechart.types import (
     MODELS_TURN,
     Benchmark,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eyechart.run.estimate import Estimate
-    from eyechart.run.record import Run
     from eyechart.run.rescore import Change
+    from eyechart.run.run import Run
 
 
 Verbs = Any  # argparse keeps the type of its sub-parsers to itself
@@ -94,7 +94,7 @@ def print_json(value: Any) -> None:
     n_printed += 1
     import json
 
-    from eyechart.report.record import to_json_text
+    from eyechart.report.rows import to_json_text
 
     text = json.dumps(json.loads(to_json_text(value)), indent=2, ensure_ascii=not _speaks_unicode())
     write(sys.stdout, UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
@@ -149,7 +149,7 @@ def tell(runs: Sequence[Run], *, as_json: bool) -> None:
 def remark(done: Run, *, as_json: bool) -> None:
     """What went wrong with a run, what to do next, and what lies where; on stderr."""
     from eyechart.registry import writes_submission
-    from eyechart.run.record import OFFICIAL
+    from eyechart.run.run import OFFICIAL
 
     if done.trouble is not None:
         note(f"the run was stopped: {done.trouble}")

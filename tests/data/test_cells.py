@@ -16,9 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eyechart.data import cells as module
-from eyechart.data.cells import Cells
-from eyechart.data.images import ImageLoader
+from eyechart.data import images as module
+from eyechart.data.images import Cells, ImageLoader
 from eyechart.errors import ImageError
 from eyechart.types import ImageRef
 from support.files import picture

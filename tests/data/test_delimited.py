@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data import scan
-from eyechart.data.delimited import DelimitedReader
+from eyechart.data import tables
 from eyechart.data.rows import Blob, refuse_twice
+from eyechart.data.tables import DelimitedReader
 from eyechart.errors import DataError
 
 
@@ -148,7 +148,7 @@ def test_a_text_cell_of_ten_megabytes(tmp_path: Path) -> None:
 
 
 def test_an_open_quote_does_not_swallow_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "MAX_ROW_BYTES", 1000)
+    monkeypatch.setattr(tables, "MAX_ROW_BYTES", 1000)
     with pytest.raises(DataError, match="never closed"):
         list(reader(tmp_path / "a.tsv", b'id\tq\n1\t"x\n' + b"2\ty\n" * 1000).rows(()))
     with pytest.raises(DataError, match="no line break"):

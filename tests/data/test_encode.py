@@ -8,9 +8,8 @@ from PIL import Image as PillowImage
 from PIL import ImageChops
 
 from eyechart import memory
-from eyechart.data import encode
-from eyechart.data.encode import reencode
-from eyechart.data.pixels import inspect
+from eyechart.data import pixels
+from eyechart.data.pixels import inspect, reencode
 from eyechart.errors import ImageError
 from support.files import noisy_picture as noisy
 from support.files import picture
@@ -184,7 +183,7 @@ def test_a_picture_too_large_for_memory_is_shrunk_all_the_same(
     slope(mode).save(out, kind, **options)
     shrunk = []
     for most in (memory.MAX_BYTES, 1000):
-        monkeypatch.setattr(encode, "MAX_BYTES", most)
+        monkeypatch.setattr(pixels, "MAX_BYTES", most)
         new = reencode(out.getvalue(), "it", max_side=100, jpeg_quality=quality)
         assert (new.width, new.height, new.resized) == (100, 69, True)
         shrunk.append(PillowImage.open(io.BytesIO(new.data)).convert("L"))
@@ -199,7 +198,7 @@ def test_its_turn_and_its_profile_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("PNG", "JPEG"):
         out = io.BytesIO()
         slope("RGB").save(out, kind, exif=exif, icc_profile=b"a profile")
-        monkeypatch.setattr(encode, "MAX_BYTES", 1000)
+        monkeypatch.setattr(pixels, "MAX_BYTES", 1000)
         new = PillowImage.open(io.BytesIO(reencode(out.getvalue(), "it", max_side=100).data))
         assert new.getexif().get(0x0112) == 6
         assert new.info["icc_profile"] == b"a profile"

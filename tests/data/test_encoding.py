@@ -1,6 +1,6 @@
 import pytest
 
-from eyechart.data.encoding import checked_encoding, undecodable
+from eyechart.data.tables import checked_encoding, undecodable
 from eyechart.errors import UsageError
 
 

@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.columns import detect
-from eyechart.data.fields import Fields, as_text, take_apart
+from eyechart.data.columns import Fields, as_text, detect, take_apart
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 

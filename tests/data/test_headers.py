@@ -17,8 +17,7 @@ from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 
 from eyechart.data import pixels
-from eyechart.data.headers import size_of
-from eyechart.data.pixels import MAX_DECODED_PIXELS, Header, inspect
+from eyechart.data.pixels import MAX_DECODED_PIXELS, Header, inspect, size_of
 from eyechart.errors import ImageError
 
 WIDTH, HEIGHT = 37, 21

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.image_cells import ImageCells, RowReference
+from eyechart.data.image_columns import ImageCells, RowReference
 from eyechart.data.rows import Blob
 from eyechart.types import ImageRef
 

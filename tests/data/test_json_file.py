@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.data.json_file import json_errors, read_bytes, row_texts
+from eyechart.data.json_files import json_errors, read_bytes, row_texts
 from eyechart.errors import DataError
 
 

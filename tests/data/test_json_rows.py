@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data import json_window
-from eyechart.data.json_rows import JsonLinesReader, JsonReader
+from eyechart.data import json_files
+from eyechart.data.json_files import JsonLinesReader, JsonReader
 from eyechart.data.rows import Blob
 from eyechart.errors import DataError
 
@@ -117,7 +117,7 @@ def test_json_lists_come_back(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "list.json"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_window, "_CHUNK_BYTES", chunk)
+        patch.setattr(json_files, "_CHUNK_BYTES", chunk)
         for text in (
             json.dumps(rows, indent=indent),
             json.dumps({"n": 1, "data": rows, "x": []}, ensure_ascii=False),
@@ -187,7 +187,7 @@ def test_what_to_do_about_a_malformed_file(tmp_path: Path, text: str, hint: str)
 
 
 def test_an_endless_row_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_window, "MAX_ROW_BYTES", 1000)
-    monkeypatch.setattr(json_window, "_CHUNK_BYTES", 100)
+    monkeypatch.setattr(json_files, "MAX_ROW_BYTES", 1000)
+    monkeypatch.setattr(json_files, "_CHUNK_BYTES", 100)
     with pytest.raises(DataError, match="at most"):
         list(listed(tmp_path / "a.json", '[{"a": "' + "x" * 5000).rows(()))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from eyechart.data.lazy import ChangedSource, HeldSource, LazySource
+from eyechart.data.source import ChangedSource, HeldSource, LazySource
 from eyechart.errors import DataError
 from eyechart.types import Sample, Source
 

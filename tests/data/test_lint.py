@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from eyechart.data import lint
-from eyechart.data.findings import Report
 from eyechart.data.images import ImageLoader
-from eyechart.data.lint import check
+from eyechart.data.lint import Report, check
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample

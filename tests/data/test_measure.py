@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data import measure
-from eyechart.data.images import ImageLoader
-from eyechart.data.measure import ASSUMED_SIZE, Measurer
+from eyechart.data import images
+from eyechart.data.images import ASSUMED_SIZE, ImageLoader, Measurer
 from eyechart.errors import ImageError
 from eyechart.types import Image, ImageRef
 from support.files import noisy_picture, picture
@@ -39,7 +38,7 @@ def test_of_a_large_picture_only_the_ends_are_read(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = noisy_picture(kind, (900, 800), quality=95) if kind != "PNG" else noisy_picture(kind, (900, 800))
-    assert len(data) > measure._LARGE
+    assert len(data) > images._LARGE
     text = base64.b64encode(data)
     (tmp_path / "cells").write_bytes(b"head\t" + text + b"\ttail")
     cell = ImageRef(kind="cell", location=str(tmp_path / "cells"), offset=5, length=len(text))
@@ -109,6 +108,6 @@ def test_exactly_is_as_the_loader_does(tmp_path: Path) -> None:
 
 def test_a_large_picture_whose_ends_do_not_tell_is_read_whole(tmp_path: Path) -> None:
     data = noisy_picture("WEBP", (900, 800), quality=95)
-    assert len(data) > measure._LARGE
+    assert len(data) > images._LARGE
     found = Measurer(ImageLoader()).load(file_ref(tmp_path / "p", data))
     assert (found.width, found.height, found.n_bytes) == (900, 800, len(data))

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.delimited import DelimitedReader
-from eyechart.data.pandas_cells import NA_WORDS, as_pandas_reads, infer_kinds
+from eyechart.data.tables import NA_WORDS, DelimitedReader, as_pandas_reads, infer_kinds
 
 
 def column(*cells: str) -> list[str | None]:

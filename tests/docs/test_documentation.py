@@ -270,7 +270,7 @@ def test_every_option_of_a_run_is_in_the_table_of_names() -> None:
 
 def test_every_scorer_column_and_finding_is_on_its_page() -> None:
     from eyechart.data.columns import ALIASES
-    from eyechart.data.findings import SEVERITY
+    from eyechart.data.lint import SEVERITY
     from eyechart.registry import scorers
 
     scoring = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")

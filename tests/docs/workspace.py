@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.markdown import ROOT, blocks
-from eyechart.benchmarks.demo import QUESTIONS
+from eyechart.catalogue.demo import QUESTIONS
 from support.files import jsonl
 from support.server import Answer, Asked
 

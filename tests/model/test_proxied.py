@@ -10,8 +10,7 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.model import http as room
-from eyechart.model.http import Broken, Response, Unreachable
-from eyechart.model.proxied import Pieces, ProxiedHttp
+from eyechart.model.http import Broken, Pieces, ProxiedHttp, Response, Unreachable
 from support.raw import LOOPS, Served, Talk, Wire, answer, make_certificate, run, saying, serving, tls_server
 
 on_both_loops = pytest.mark.parametrize("loop", LOOPS)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data import measure
+from eyechart.data import images
 from eyechart.model.prices import (
     ASSUMED_SIZE,
     count_claude_tokens,
@@ -137,4 +137,4 @@ def test_a_picture_that_is_handed_on_by_its_address_is_taken_for_one_of_a_usual_
     address = ImageRef(kind="url", location="https://example.org/a.png")
     guess = guess_usage(named("openai/gpt-4o"), request(address), [])
     assert guess.prompt_tokens == find_image_rule("openai/gpt-4o").tokens(1024, 768) > 0
-    assert ASSUMED_SIZE == measure.ASSUMED_SIZE, "an estimate says the same"
+    assert ASSUMED_SIZE == images.ASSUMED_SIZE, "an estimate says the same"

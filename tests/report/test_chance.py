@@ -2,8 +2,7 @@
 
 import pytest
 
-from eyechart.report.chance import chance_of
-from eyechart.report.summarise import summarise
+from eyechart.report.summary import chance_of, summarise
 from eyechart.types import Result, Sample
 from report.examples import result
 

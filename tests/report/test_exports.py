@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import MissingExtra, StoreError
 from eyechart.model.prices import Price
-from eyechart.report.exports import (
+from eyechart.report.export import (
     guarded,
     unguarded,
     write_csv,
@@ -21,7 +21,7 @@ from eyechart.report.exports import (
     write_parquet,
     write_xlsx,
 )
-from eyechart.report.summarise import summarise
+from eyechart.report.summary import summarise
 from eyechart.types import OUTCOMES, Result
 from report.examples import result
 
@@ -183,7 +183,7 @@ def test_long_replies_are_not_held_together_for_parquet(
     tmp_path: Path, results: list[Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("eyechart.report.exports._CHARS_PER_GROUP", 1)
+    monkeypatch.setattr("eyechart.report.export._CHARS_PER_GROUP", 1)
     write_parquet(results, tmp_path / "out.parquet")
     with parquet.ParquetFile(tmp_path / "out.parquet") as file:
         assert (file.num_row_groups, file.metadata.num_rows) == (len(results), len(results))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
-from eyechart.report.files import drop_files, text_file, write_json
+from eyechart.report.rows import drop_files, text_file, write_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()),

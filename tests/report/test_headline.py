@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.report.headline import numbers_of
+from eyechart.report.summary import numbers_of
 from report.examples import export_of, result
 
 

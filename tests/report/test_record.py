@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.model.prices import Price
-from eyechart.report import record
-from eyechart.report.record import to_json_text, to_record, to_rows
+from eyechart.report import rows as rows_module
+from eyechart.report.rows import to_json_text, to_record, to_rows
 from eyechart.types import Result
 from report.examples import result
 
@@ -54,16 +54,16 @@ def test_a_row_has_a_column_for_each_key_of_meta() -> None:
 
 
 def test_keys_that_come_late_are_not_lost() -> None:
-    late = [result(i, meta={"category": "map"}) for i in range(record.PEEK)]
+    late = [result(i, meta={"category": "map"}) for i in range(rows_module.PEEK)]
     found = rows_of([*late, result(9, meta={"category": "map", "late": 1})])
-    assert found[0][record.OTHER_META] is None
-    assert found[-1][record.OTHER_META] == '{"late": 1}'
+    assert found[0][rows_module.OTHER_META] is None
+    assert found[-1][rows_module.OTHER_META] == '{"late": 1}'
 
 
 def test_a_thousand_keys_do_not_make_a_thousand_columns() -> None:
     (found,) = rows_of([result(0, meta={f"k{i}": i for i in range(1000)})])
     assert len(found) < 150
-    assert len(json.loads(str(found[record.OTHER_META]))) == 900
+    assert len(json.loads(str(found[rows_module.OTHER_META]))) == 900
 
 
 def test_an_empty_run_still_has_columns() -> None:

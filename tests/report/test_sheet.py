@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
-from eyechart.report import sheet
-from eyechart.report.sheet import write_sheet
+from eyechart.report import export
+from eyechart.report.export import write_sheet
 from eyechart.terminal import visible
 from report.test_xlsx import as_excel_shows
 
@@ -57,7 +57,7 @@ def test_a_text_that_is_too_long_says_so(tmp_path: Path) -> None:
 
 
 def test_too_many_rows_are_refused_and_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheet, "MAX_ROWS", 3)
+    monkeypatch.setattr(export, "MAX_ROWS", 3)
     write_sheet(["n"], [[1], [2]], tmp_path / "a.xlsx")
     with pytest.raises(StoreError, match="3 rows"):
         write_sheet(["n"], [[1], [2], [3]], tmp_path / "b.xlsx")

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.model.prices import Price
-from eyechart.report.counting import MAX_VALUES, NO_VALUE, OTHER_VALUES
 from eyechart.report.statistics import wilson
-from eyechart.report.summarise import summarise
-from eyechart.report.summary import Summary
+from eyechart.report.summary import MAX_VALUES, NO_VALUE, OTHER_VALUES, Summary, summarise
 from eyechart.types import OUTCOMES, Outcome, Reply, Result, Usage
 from report.examples import result
 

@@ -2,8 +2,7 @@ import json
 from typing import Any
 
 from eyechart.report.statistics import wilson
-from eyechart.report.summarise import summarise
-from eyechart.report.summary import Summary
+from eyechart.report.summary import Summary, summarise
 from eyechart.types import OUTCOMES, Result
 from report.examples import result
 

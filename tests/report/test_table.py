@@ -6,10 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.model.prices import usd
-from eyechart.report.columns import percent
-from eyechart.report.summarise import summarise
-from eyechart.report.summary import Summary
-from eyechart.report.table import run_table, runs_table, to_text
+from eyechart.report.summary import Summary, summarise
+from eyechart.report.table import percent, run_table, runs_table, to_text
 from eyechart.types import Outcome, Result
 from report.examples import result
 

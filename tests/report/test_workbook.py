@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
-from eyechart.report.workbook import MAX_CHARACTERS, MAX_EXACT, Workbook, fit, new_workbook
+from eyechart.report.export import MAX_CHARACTERS, MAX_EXACT, Workbook, fit, new_workbook
 from eyechart.terminal import visible
 
 

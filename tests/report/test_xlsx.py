@@ -9,10 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openpyxl.utils.escape import unescape
 
-from eyechart.report import xlsx
-from eyechart.report.summarise import summarise
-from eyechart.report.workbook import MAX_CHARACTERS
-from eyechart.report.xlsx import write_xlsx
+from eyechart.report import export
+from eyechart.report.export import MAX_CHARACTERS, write_xlsx
+from eyechart.report.summary import summarise
 from eyechart.terminal import visible
 from eyechart.types import OUTCOMES, Result
 from report.examples import result
@@ -96,7 +95,7 @@ def test_control_characters_become_pictures(tmp_path: Path) -> None:
 
 
 def test_more_rows_than_a_sheet_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xlsx, "MAX_ROWS", 4)
+    monkeypatch.setattr(export, "MAX_ROWS", 4)
     write_xlsx([result(i) for i in range(7)], tmp_path / "out.xlsx")
     sheets = sheets_of(tmp_path / "out.xlsx")
     assert {name: [row["id"] for row in rows] for name, rows in sheets.items()} == {

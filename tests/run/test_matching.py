@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.lazy import HeldSource
+from eyechart.data.source import HeldSource
 from eyechart.errors import DataError, UsageError
-from eyechart.run.matching import Said, named_as, of_log, of_table, questions_of
+from eyechart.run.rescore import Said, named_as, of_log, of_table, questions_of
 from eyechart.types import LogEntry, Replies, Reply, ReplyLog, Sample
 
 SAMPLES = [Sample(id=name, question=f"Which {name}?") for name in ("007", "8", "x")]

@@ -7,9 +7,7 @@ from typing import Any, Literal
 import pytest
 
 import eyechart as ec
-from eyechart.data.lazy import HeldSource
-from eyechart.data.select import select_circles
-from eyechart.data.source import open_source
+from eyechart.data.source import HeldSource, open_source, select_circles
 from eyechart.errors import DataError, UnknownName, UsageError
 from eyechart.prompt.default import custom_prompt
 from eyechart.registry import benchmark, benchmarks

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.score.judge_prompts import wording
+from eyechart.score.judged import wording
 from eyechart.types import JudgeCall, JudgedScorer, JudgeFailed, NoJudge, Reply, Sample, Score, answer_calls
 
 CHOICES = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}

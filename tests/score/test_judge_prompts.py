@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
-from eyechart.score.judge_prompts import PROMPTS, fill, names_of, read_prompts, wording
+from eyechart.score.judged import PROMPTS, fill, names_of, read_prompts, wording
 from eyechart.types import JudgeCall
 
 

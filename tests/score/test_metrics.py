@@ -7,9 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.score.cells import accepted
-from eyechart.score.text import anls, ocrbench, relaxed, vqa_accuracy, yes_no
-from eyechart.score.vqa import normalise_vqa, strip_vqa_punctuation
+from eyechart.score.text import (
+    accepted,
+    anls,
+    normalise_vqa,
+    ocrbench,
+    relaxed,
+    strip_vqa_punctuation,
+    vqa_accuracy,
+    yes_no,
+)
 from eyechart.types import Reply, Sample
 from score.golden import vectors
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.score.number import number, read_number
-from eyechart.score.numerals import parse_number
+from eyechart.score.number import number, parse_number, read_number
 from eyechart.types import Reply, Sample
 
 WRITTEN = [

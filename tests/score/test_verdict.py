@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.score.abstain import abstains
-from eyechart.score.fold import fold
-from eyechart.score.verdict import Reading, official_verdict, verdict
+from eyechart.score.reading import Reading, abstains, fold, official_verdict, verdict
 from eyechart.types import Reply, Sample
 
 GOLD = Sample(id="1", question="?", golds=("x",))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.score.yesno import read_yes_no
+from eyechart.score.text import read_yes_no
 from eyechart.types import Reply, Sample
 
 YES = [

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar, overload
 from eyechart.baselines.pixels import RGB, Patch, Patches, Picture, find_patches
 from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
 from eyechart.errors import MissingExtra
-from eyechart.quiet import quiet
+from eyechart.files import quiet
 
 T = TypeVar("T")
 

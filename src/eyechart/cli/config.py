@@ -12,9 +12,8 @@ from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
 from eyechart.option import declared_options, file_keys, option
 from eyechart.registry import ConfigReader, configurations
-from eyechart.run.config_files import SUFFIXES, load_file
 from eyechart.run.models import Choice, read_model
-from eyechart.run.options import BILL, RUN, Options
+from eyechart.run.options import BILL, RUN, SUFFIXES, Options, load_file
 
 _HINT = "a configuration has the keys source and model, and options by the names in: eyechart run --help"
 _SOURCES = ("source", "sources", "data")

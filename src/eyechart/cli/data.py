@@ -151,8 +151,7 @@ def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
     from eyechart.data.lint import check
     from eyechart.run.plan import make_loader
-    from eyechart.run.preflight import excused, make_lint
-    from eyechart.run.sources import find_benchmark
+    from eyechart.run.sources import excused, find_benchmark, make_lint
 
     if args.parity:
         raise UsageError("--parity has no effect: nothing is asked or scored here", hint="leave it out")

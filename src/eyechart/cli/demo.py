@@ -97,7 +97,7 @@ def _write_files(folder: Path) -> int:
     """A small file of open questions and one of multiple choice, as people have them."""
     import json
 
-    from eyechart.benchmarks.demo import QUESTIONS
+    from eyechart.catalogue.demo import QUESTIONS
 
     known = {row["id"]: row for row in map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines())}
     lines = [

@@ -15,8 +15,7 @@ from typing import NoReturn
 from eyechart import __version__, console
 from eyechart.console import add_verb
 from eyechart.errors import EyechartError, UsageError
-from eyechart.plugins import Announcement
-from eyechart.registry import Command, commands, summarise_command
+from eyechart.registry import Announcement, Command, commands, summarise_command
 from eyechart.terminal import brief, print_error, visible
 
 ABOUT = """\

@@ -11,7 +11,7 @@ from eyechart.errors import StoreError, UsageError
 from eyechart.registry import Execute, command
 
 if TYPE_CHECKING:
-    from eyechart.run.record import Run
+    from eyechart.run.run import Run
 
 FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 def execute(args: argparse.Namespace) -> int:
     """Print the table, write what was asked for."""
     from eyechart.report.table import run_table
-    from eyechart.run.record import Run
+    from eyechart.run.run import Run
 
     done = Run(find_run(args.run))
     _check_files(args)
@@ -74,7 +74,7 @@ def execute(args: argparse.Namespace) -> int:
         print_json(done.summary.to_json())
         return 0
     if args.json:
-        from eyechart.report.exports import write_json
+        from eyechart.report.export import write_json
 
         write_json(done.samples(), args.json, done.summary, done.price())
         note(f"wrote {args.json}")
@@ -85,7 +85,7 @@ def execute(args: argparse.Namespace) -> int:
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse what cannot be written before the first file is."""
     if args.parquet:
-        from eyechart.report.exports import require_parquet
+        from eyechart.report.export import require_parquet
 
         require_parquet()
     named = [getattr(args, name) for name in (*FORMATS, "json")]
@@ -125,10 +125,10 @@ def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
 
 
 def _write(done: Run, name: str, path: str) -> None:
-    from eyechart.report import exports, xlsx
+    from eyechart.report import export
 
     if name == "xlsx":
-        xlsx.write_xlsx(done.samples(), path, done.summary, done.price())
+        export.write_xlsx(done.samples(), path, done.summary, done.price())
     else:
-        writers = {"csv": exports.write_csv, "jsonl": exports.write_jsonl, "parquet": exports.write_parquet}
+        writers = {"csv": export.write_csv, "jsonl": export.write_jsonl, "parquet": export.write_parquet}
         writers[name](done.samples(), path, done.price())

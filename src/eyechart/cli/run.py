@@ -17,7 +17,7 @@ from eyechart.run.options import BILL, GROUPS, RUN, Options
 if TYPE_CHECKING:
     from eyechart.run.models import Choice
     from eyechart.run.plan import Plan
-    from eyechart.run.record import Run
+    from eyechart.run.run import Run
 
 DESCRIPTION = """\
 Ask a model every question of a source, score the replies, print the table.
@@ -197,7 +197,7 @@ def evaluate_all(
     """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import reasons_of
     from eyechart.run import evaluate
-    from eyechart.run.bill import unpriced
+    from eyechart.run.estimate import unpriced
     from eyechart.run.models import choose_models
 
     plans = _plans(sources, choose_models(models, options))

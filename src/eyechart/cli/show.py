@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 def execute(args: argparse.Namespace) -> int:
     """Show it."""
     from eyechart.report.show import show_json, show_sample
-    from eyechart.run.bill import judge_prices
-    from eyechart.run.record import Run
+    from eyechart.run.estimate import judge_prices
+    from eyechart.run.run import Run
 
     done = Run(find_run(args.run))
     result = done.sample(args.sample, args.trial)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 
 from eyechart.data.choices import LETTERS, parse_choices
-from eyechart.data.lazy import ChangedSource
+from eyechart.data.source import ChangedSource
 from eyechart.errors import DataError, UsageError
 from eyechart.placeholders import number_placeholders
 from eyechart.types import Sample, Source

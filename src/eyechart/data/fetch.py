@@ -21,9 +21,9 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
 
-from eyechart.data.limits import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES
+from eyechart.data.rows import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES
 from eyechart.errors import ImageError, StoreError, shortened
-from eyechart.replacing import make_folder, replacing
+from eyechart.files import make_folder, replacing
 
 _MAX_REDIRECTS = 5
 _ATTEMPTS = 3

@@ -1,10 +1,4 @@
-"""References to pictures that are ready to send.
-
-Base64 that is already a JPEG, PNG, WebP or still GIF and needs no cut goes from the file to the request as
-it stands: it is decoded once to be checked and hashed, and never encoded again, unless a JPEG quality is
-asked for. Everything is done when asked for and no picture is kept, so memory follows what is in flight. EXIF
-orientation is left to whoever shows the picture, as in the file.
-"""
+"""Ranges of bytes of the data files that a run reads its pictures from."""
 
 from __future__ import annotations
 
@@ -12,26 +6,116 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import msgspec
 
-from eyechart.data.cells import Cells
-from eyechart.data.encode import reencode
-from eyechart.data.limits import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES, MAX_FILE_BYTES, MAX_SENT_BYTES
+from eyechart.data.fetch import Fetcher
 from eyechart.data.parquet import ParquetCells
-from eyechart.data.paths import REFUSALS
-from eyechart.data.pixels import MIME, decode_fully, fitted, inspect
+from eyechart.data.pixels import (
+    MIME,
+    clipped,
+    decode_fully,
+    fitted,
+    inspect,
+    looks_whole,
+    open_picture,
+    reencode,
+)
+from eyechart.data.rows import (
+    DOWNLOAD_TIMEOUT_S,
+    MAX_DOWNLOAD_BYTES,
+    MAX_FILE_BYTES,
+    MAX_SENT_BYTES,
+    REFUSALS,
+)
 from eyechart.errors import ImageError, UsageError
 from eyechart.memory import claiming_image, reserve
 from eyechart.types import Image, ImageRef
 
-if TYPE_CHECKING:
-    from eyechart.data.fetch import Fetcher
+_KEPT_OPEN = 8  # files; a run has one, as a rule
+# Another process may have put a pipe in the file's place: opening it must not wait for somebody to write.
+_MODE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class _Kept(NamedTuple):
+    handle: int
+    status: os.stat_result  # when it was opened
+
+
+class Cells:
+    """Keeps the files open: to open one anew costs more than to read a cell.
+
+    What is read is the file as it was first opened, though another may have taken its name since: the
+    ranges belong to that one. If it is written to meanwhile, they belong to nothing, and reading says so.
+    Any number of threads may read at once.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, _Kept] = {}
+        self._opening = threading.Lock()
+
+    def status(self, path: str, look: Callable[[], os.stat_result]) -> os.stat_result:
+        """What the file was when it was opened; `look` finds out whether it can be."""
+        if kept := self._files.get(path):
+            return kept.status
+        status = look()
+        try:
+            kept = self._keep(path)
+        except OSError:  # reading it will say so
+            return status
+        return kept.status if kept else status
+
+    def knows(self, path: str) -> bool:
+        """Whether the file has been opened and is kept so."""
+        return path in self._files
+
+    def read(self, path: str, offset: int, length: int) -> bytes:
+        """The bytes of one cell; fewer where the file ends within it."""
+        kept = self._files.get(path) or self._keep(path)
+        if kept is None:
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a path as the file wrote it
+                file.seek(offset)
+                return file.read(length)
+        data = os.pread(kept.handle, length, offset)
+        now, before = os.fstat(kept.handle), kept.status
+        if now.st_mtime_ns != before.st_mtime_ns or now.st_size != before.st_size:
+            raise ImageError(
+                f"{path}: the file was changed while the run read from it", hint="start the run again"
+            )
+        return data
+
+    def _keep(self, path: str) -> _Kept | None:
+        """The file, opened for good; None where no more are kept, or the system cannot read at an offset."""
+        with self._opening:
+            if path not in self._files and len(self._files) < _KEPT_OPEN and hasattr(os, "pread"):
+                handle = os.open(path, _MODE)
+                self._files[path] = _Kept(handle, os.fstat(handle))
+            return self._files.get(path)
+
+    def close(self, close: Callable[[int], None] = os.close) -> None:
+        """Close the files. No thread may be reading now; what is read later opens them anew."""
+        # The function is taken along: when Python ends, modules may be gone before us.
+        while self._files:
+            try:  # noqa: SIM105 - as above
+                close(self._files.popitem()[1].handle)
+            except OSError:
+                pass
+
+    __del__ = close
+
+
+# -- References to pictures that are ready to send.
+#
+# Base64 that is already a JPEG, PNG, WebP or still GIF and needs no cut goes from the file to the request as
+# it stands: it is decoded once to be checked and hashed, and never encoded again, unless a JPEG quality is
+# asked for. Everything is done when asked for and no picture is kept, so memory follows what is in flight.
+# EXIF orientation is left to whoever shows the picture, as in the file.
 
 _LONGEST_SHOWN = 200  # characters of a path in a message
 _SENT_AS_THEY_ARE = (b"\x89PNG", b"\xff\xd8\xff")
@@ -154,7 +238,7 @@ class ImageLoader:
             status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
         if ref.kind == "hub":
-            from eyechart.data.hub.rows import identity_of
+            from eyechart.data.hub import identity_of
 
             parts.append(identity_of(ref))
         if self.max_side is not None:
@@ -200,7 +284,7 @@ class ImageLoader:
 
 
 def _read_hub(ref: ImageRef) -> bytes | str:
-    from eyechart.data.hub.rows import read_picture
+    from eyechart.data.hub import read_picture
 
     return read_picture(ref)
 
@@ -304,3 +388,112 @@ def _from_base64(text: bytes, what: str) -> _Raw:
         raise ImageError(
             f"{what}: broken base64: {why}", hint="the cell is cut off; export it again"
         ) from err
+
+
+# -- Pictures measured, not sent: width, height and bytes, from as little of the file as will tell.
+#
+# For a run that is only estimated. Nothing is fetched from the web: a picture at an address counts as kept
+# from an earlier run, or has the size that is assumed of all such.
+
+ASSUMED_SIZE = (1024, 768)
+ASSUMED_BYTES = 200_000
+
+_LARGE = 256 * 1024  # bytes in the file: of larger ones only the ends are read
+_HEAD = 64 * 1024
+_TAIL = 24
+
+
+@dataclass(slots=True)
+class Measurer:
+    """What a loader would send, without the pixels; `base64` and `sha256` of its pictures are empty.
+
+    `is_exact`: load what lies here after all, so that a request can be recognised by its content.
+    """
+
+    loader: ImageLoader
+    is_exact: bool = False
+    n_assumed: int = 0  # pictures at addresses whose size nobody knows yet
+
+    def fingerprint(self, ref: ImageRef) -> str:
+        return self.loader.fingerprint(ref)
+
+    def close(self) -> None:
+        self.loader.close()
+
+    def load(self, ref: ImageRef) -> Image:
+        """The picture as it would be sent; `ImageError` if it could not be."""
+        if ref.kind == "url" and self.loader.allow_urls:
+            return self._at_address(ref)
+        if self.is_exact:
+            return self.loader.load(ref)
+        return self._changed(ref, *(_ends_of(ref) or self._whole(ref)))
+
+    def _whole(self, ref: ImageRef) -> tuple[str, int, int, int]:
+        data = self.loader.original(ref)
+        name, picture = open_picture(data, str(ref))
+        return name, *picture.size, len(data)
+
+    def _at_address(self, ref: ImageRef) -> Image:
+        loader = self.loader
+        fetcher = Fetcher(
+            cache_dir=Path(loader.cache_dir) if loader.cache_dir else None,
+            allow_private=loader.allow_private_urls,
+        )
+        if fetcher.kept(ref.location) is not None:
+            return loader.load(ref) if self.is_exact else self._changed(ref, *self._whole(ref))
+        self.n_assumed += 1
+        return self._changed(ref, "JPEG", *ASSUMED_SIZE, ASSUMED_BYTES, is_assumed=True)
+
+    def _changed(
+        self, ref: ImageRef, name: str, width: int, height: int, n_bytes: int, *, is_assumed: bool = False
+    ) -> Image:
+        """Cut and shrunk as the loader would. A new encoding is taken to need as many bytes a pixel."""
+        size = (width, height)
+        if ref.box is not None and is_assumed:
+            size = ref.box[2:]
+        elif ref.box is not None:
+            left, top, right, bottom = clipped(ref.box, size, str(ref))
+            size = (right - left, bottom - top)
+        new = fitted(*size, self.loader.max_pixels, self.loader.max_side)
+        is_changed = new != (width, height)
+        if is_changed:
+            n_bytes = max(1, n_bytes * new[0] * new[1] // (width * height))
+        is_jpeg = self.loader.jpeg_quality is not None
+        return Image(
+            base64=b"",
+            mime="image/jpeg" if is_jpeg else MIME.get(name, MIME["PNG"]),
+            width=new[0],
+            height=new[1],
+            sha256="",
+            n_bytes=n_bytes,
+            resized=new != size,
+            reencoded=is_changed or is_jpeg or name not in MIME,
+            origin=str(ref),
+        )
+
+
+def _ends_of(ref: ImageRef) -> tuple[str, int, int, int] | None:
+    """Format, width, height and bytes of a large picture by its ends; None where they do not tell."""
+    import pybase64
+
+    if ref.kind not in ("file", "cell"):
+        return None
+    is_cell = ref.kind == "cell"
+    try:
+        with Path(ref.location).open("rb", buffering=0) as file:
+            start, length = (ref.offset, ref.length) if is_cell else (0, file.seek(0, 2))
+            if length <= _LARGE:
+                return None
+            file.seek(start)
+            head = file.read(_HEAD)
+            file.seek(start + length - _TAIL)
+            tail = file.read(_TAIL)
+        if is_cell:
+            if length % 4:
+                return None
+            length = length // 4 * 3 - tail.count(b"=")
+            head, tail = (pybase64.b64decode(end, validate=True) for end in (head, tail))
+        name, picture = open_picture(head, str(ref))
+    except (OSError, ValueError, ImageError):
+        return None  # the loader has the words for what is wrong, if anything is
+    return (name, *picture.size, length) if looks_whole(name, head, tail, length) else None

@@ -16,15 +16,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from eyechart.data.columns import ALIASES, detect
-from eyechart.data.encoding import BOM
-from eyechart.data.fields import as_text
+from eyechart.data.columns import ALIASES, as_text, detect
 from eyechart.data.formats import find_file, guess_format
-from eyechart.data.json_columns import SPLIT, JsonColumnsReader
-from eyechart.data.json_window import Window
+from eyechart.data.json_files import SPLIT, JsonColumnsReader, Window
 from eyechart.data.rows import Reader, place
 from eyechart.data.sheets import SheetReader, archive_names, cell_text, is_workbook
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
+from eyechart.data.tables import BOM
 from eyechart.errors import DataError, UsageError
 from eyechart.exchange import API_FAILURE
 from eyechart.registry import log_formats

@@ -1,27 +1,226 @@
-"""Opening a source: a path, a name or a hub's data set to something that yields samples, again and again."""
+"""Sources around samples: opened when they are wanted, changed on their way, or held as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.columns import ALIASES, Detection, Overrides, detect, is_json, resolve_target
-from eyechart.data.delimited import DelimitedReader
-from eyechart.data.encoding import checked_encoding
+from eyechart.data.columns import (
+    ALIASES,
+    REPEATING_IDS,
+    Detection,
+    Overrides,
+    as_text,
+    detect,
+    is_json,
+    resolve_target,
+    take_apart,
+)
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
-from eyechart.data.hub.spec import is_hub, parse_hub
-from eyechart.data.image_cells import ImageCells
-from eyechart.data.json_rows import JsonLinesReader, JsonReader
-from eyechart.data.lazy import ChangedSource
+from eyechart.data.hub import is_hub, parse_hub
+from eyechart.data.image_columns import ImageCells, RowReference, filled_columns, holds_paths
+from eyechart.data.json_files import JsonLinesReader, JsonReader
 from eyechart.data.parquet import ParquetReader
-from eyechart.data.paths import PathRules, lmu_roots
-from eyechart.data.reading import Reading
-from eyechart.data.rows import OnProblem, Reader, Row, raise_problem
+from eyechart.data.rows import OnProblem, PathRules, Reader, Row, lmu_roots, place, raise_problem
+from eyechart.data.tables import DelimitedReader, checked_encoding
 from eyechart.errors import DataError, UsageError
+from eyechart.registry import did_you_mean
 from eyechart.types import ImageRef, Sample, Source
+
+
+@dataclass(frozen=True)
+class LazySource:
+    """`opener` finds the files, and may raise; it is called once, at the first sample."""
+
+    name: str
+    origin: str
+    opener: Callable[[], Source] = field(repr=False)
+
+    @cached_property
+    def opened(self) -> Source:
+        return self.opener()
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.opened)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSource:
+    """A source whose samples go through `change` on their way; its name and place stay."""
+
+    source: Source = field(repr=False)
+    change: Callable[[Iterable[Sample]], Iterator[Sample]]
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def origin(self) -> str:
+        return self.source.origin
+
+    def __iter__(self) -> Iterator[Sample]:
+        return self.change(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSource:
+    """Samples that are in memory already, such as the questions of a file of replies."""
+
+    name: str
+    origin: str
+    samples: tuple[Sample, ...] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """In the order in which they are held."""
+        return iter(self.samples)
+
+
+def remarks_of(source: Source) -> tuple[str, ...] | None:
+    """What a source says of its questions and images that can move the score, each in one line.
+
+    None for a source that says nothing of itself. It is opened for that.
+    """
+    while isinstance(source, LazySource | ChangedSource):
+        source = source.opened if isinstance(source, LazySource) else source.source
+    return getattr(source, "remarks", None)
+
+
+# -- One pass over a source: rows become samples, with ids that are unique and pictures that are found.
+
+
+class Reading:
+    """One pass over a file: row by row, with the ids and pictures met so far."""
+
+    def __init__(
+        self, path: Path, reader: Reader, detection: Detection, cells: ImageCells, on_problem: OnProblem
+    ) -> None:
+        self.path = path
+        self.reader = reader
+        self.detection = detection
+        self.cells = cells
+        self.on_problem = on_problem
+        self.first_rows: dict[str, int] = {}  # id to row number
+        self.repeats: dict[str, int] = {}
+        self.pictures: dict[str, tuple[ImageRef, ...]] = {}  # of the rows above, by id
+        self.ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read on the first need
+
+    def samples(self) -> Iterator[Sample]:
+        blobs = self.detection.tried.get("image", ())
+        for row in self.reader.rows(blobs, self.on_problem):
+            try:
+                sample = self._sample(row)
+            except DataError as problem:
+                self.on_problem(problem)
+                continue
+            yield sample
+
+    def rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
+        """Every row as it stands, with its pictures."""
+        blobs = self.detection.tried.get("image", ())
+        id_column = self.detection.fields.get("id", ("",))[0]
+        for row in self.reader.rows(blobs, self.on_problem):
+            where = place(self.path, row.number, row.line)
+            images = self._images(filled_columns(row.values, self.detection.images), row, where)
+            if images:
+                self.pictures[_key(str(row.values.get(id_column) or row.number))] = images
+            yield row, images
+
+    def _sample(self, row: Row) -> Sample:
+        where = place(self.path, row.number, row.line)
+        parts = take_apart(row, self.detection, where)
+        sample_id = self._unique(parts.id, row, where)
+        images = self._images(parts.images, row, where)
+        if images:
+            self.pictures[_key(parts.id)] = images
+        return Sample(
+            id=sample_id,
+            question=parts.question,
+            images=images,
+            golds=parts.golds,
+            choices=parts.choices,
+            choices_text=parts.choices_text,
+            hint=parts.hint,
+            meta=parts.meta,
+            row=row.number,
+        )
+
+    def _unique(self, sample_id: str, row: Row, where: str) -> str:
+        first = self.first_rows.setdefault(sample_id, row.number)
+        if first == row.number:
+            return sample_id
+        column = self.detection.fields["id"][0]
+        if column.lower() not in REPEATING_IDS:
+            raise DuplicateId(
+                f"{where}: the {column} {sample_id!r} is that of row {first} already",
+                hint=f"give every row its own {column}",
+            )
+        count = self.repeats.get(sample_id, 1)
+        while (name := f"{sample_id}#{count + 1}") in self.first_rows:
+            count += 1
+        self.repeats[sample_id] = count + 1
+        self.first_rows[name] = row.number
+        return name
+
+    def _images(self, columns: Iterable[tuple[str, object]], row: Row, where: str) -> tuple[ImageRef, ...]:
+        images: list[ImageRef] = []
+        for column, value in columns:
+            try:
+                found = self.cells.read(value, row.number, only_paths=holds_paths(column))
+            except ValueError as err:
+                raise DataError(
+                    f"{where}, column {column!r}: {err}", hint="write base64, a path or an address"
+                ) from err
+            for ref in found:
+                images.extend([ref] if isinstance(ref, ImageRef) else self._other_row(ref, column, where))
+        return tuple(images)
+
+    def _other_row(self, reference: RowReference, column: str, where: str) -> tuple[ImageRef, ...]:
+        """The picture of the row that is named; above this one, or further down with its own picture."""
+        key = _key(reference.id)
+        if key in self.pictures:
+            return self.pictures[key]
+        if self.ahead is None:
+            self.ahead = self._look_ahead()
+        if key not in self.ahead:
+            raise DataError(
+                f"{where}, column {column!r}: {reference.id!r} is no picture and no index of a row with one",
+                hint="a short cell names another row; a path needs its ending, such as .jpg",
+            )
+        return self.ahead[key]
+
+    def _look_ahead(self) -> dict[str, tuple[ImageRef, ...]]:
+        """One more pass: the rows that have a picture of their own, by id."""
+        found: dict[str, tuple[ImageRef, ...]] = {}
+        id_column = self.detection.fields.get("id", ("",))[0]
+        for row in self.reader.rows(self.detection.tried["image"], lambda problem: None):
+            refs: list[ImageRef | RowReference] = []
+            try:
+                for column, value in filled_columns(row.values, self.detection.images):
+                    refs += self.cells.read(value, row.number, only_paths=holds_paths(column))
+            except ValueError:
+                continue
+            own = tuple(ref for ref in refs if isinstance(ref, ImageRef))
+            if own and len(own) == len(refs):
+                found.setdefault(_key(str(row.values.get(id_column) or row.number)), own)
+        return found
+
+
+class DuplicateId(DataError):
+    """Two rows of one id: their answers could not be told apart."""
+
+
+def _key(sample_id: str) -> str:
+    """Ids that the official loader compares as numbers are compared as numbers."""
+    text = sample_id.strip()
+    return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else text
+
+
+# -- Opening a source: a path, a name or a hub's data set to something that yields samples, again and again.
 
 Format = Literal["tsv", "csv", "jsonl", "json", "parquet"]
 Cells = Literal["text", "pandas"]
@@ -110,7 +309,7 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     """One split. Strangers wrote it: it may not point to files of this machine."""
     if options.format or options.encoding or options.cells != "text":
         raise UsageError(f"{spec}: --format, --encoding and --cells are for files, not for a hub's data set")
-    from eyechart.data.hub.rows import open_hub
+    from eyechart.data.hub import open_hub
 
     reader = open_hub(spec)
     pictures = reader.picture_columns()
@@ -201,7 +400,7 @@ def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) 
 def _path_rules(source: FileSource) -> PathRules:
     options = source.options
     if source.detection.format == "hub":
-        from eyechart.data.hub.rows import HubReader
+        from eyechart.data.hub import HubReader
 
         assert isinstance(source._reader, HubReader)
         return source._reader.path_rules(options.image_root)
@@ -212,3 +411,122 @@ def _path_rules(source: FileSource) -> PathRules:
     roots.append(Path())
     unique = list(dict.fromkeys(str(root.absolute()) for root in roots))
     return PathRules(unique, options.allow_absolute)
+
+
+# -- Which samples to ask: the first so many, some by id, some by category.
+
+_VALUES_REMEMBERED = 200
+_VALUES_SHOWN = 12
+
+
+def select(
+    samples: Iterable[Sample],
+    *,
+    limit: int | None = None,
+    ids: Collection[str] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> Iterator[Sample]:
+    """Samples that fit `ids` and `where`, in order, at most `limit` of them.
+
+    `where` compares text: ``{"category": "map,chart"}`` keeps both categories. A name that no sample
+    has is found out at the end of the pass, and so is a selection of nothing.
+
+    >>> two = [Sample(id="1", question="?", meta={"category": "map"}), Sample(id="2", question="?")]
+    >>> [sample.id for sample in select(two, where={"category": "map"})]
+    ['1']
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit {limit} selects nothing", hint="leave it out to ask everything")
+    return _Selection(limit, None if ids is None else frozenset(ids), dict(where or {})).of(samples)
+
+
+class _Selection:
+    """One pass, and what it saw: needed only to explain a selection that cannot be meant."""
+
+    def __init__(self, limit: int | None, ids: frozenset[str] | None, where: Mapping[str, str]) -> None:
+        self.limit = limit
+        self.ids = ids
+        self.where = {key: frozenset({value, *_parts(value)}) for key, value in where.items()}
+        self.seen_ids: set[str] = set()
+        self.known_ids: list[str] = []
+        self.known_keys: set[str] = set()
+        self.known_values: dict[str, set[str]] = {key: set() for key in where}
+
+    def of(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        count = 0
+        for sample in samples:
+            if not self._fits(sample):
+                continue
+            yield sample
+            count += 1
+            if count == self.limit:
+                return
+        self._explain(count)
+
+    def _fits(self, sample: Sample) -> bool:
+        if self.ids is not None:
+            if len(self.known_ids) < _VALUES_REMEMBERED:
+                self.known_ids.append(sample.id)
+            if sample.id not in self.ids:
+                return False
+            self.seen_ids.add(sample.id)
+        if not self.where:
+            return True
+        self.known_keys.update(sample.meta)
+        fits = True
+        for key, wanted in self.where.items():
+            text = as_text(sample.meta.get(key))
+            if text and len(self.known_values[key]) < _VALUES_REMEMBERED:
+                self.known_values[key].add(text)
+            fits &= text in wanted
+        return fits
+
+    def _explain(self, count: int) -> None:
+        """Complain, now that all samples were seen."""
+        missing = sorted((self.ids or frozenset()) - self.seen_ids)
+        if missing:
+            alike = f"ids look like {_listed(self.known_ids[:5])}"
+            hint = did_you_mean(missing[0], self.known_ids, otherwise=alike)
+            raise UsageError(f"--ids: no sample {_listed(missing[:5])}", hint=hint)
+        for key in self.where:
+            if key not in self.known_keys:
+                known = sorted(self.known_keys)
+                have = f"samples have: {_listed(known[:_VALUES_SHOWN]) or 'nothing'}"
+                hint = did_you_mean(key, known, otherwise=have)
+                raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
+        if count == 0:
+            raise UsageError("nothing is selected", hint=self._values_hint())
+
+    def _values_hint(self) -> str:
+        shown = [
+            f"{key} is one of {_listed(sorted(values)[:_VALUES_SHOWN])}"
+            for key, values in self.known_values.items()
+        ]
+        return "; ".join(shown) or "the source has no samples"
+
+
+def _parts(value: str) -> list[str]:
+    return [part.strip() for part in value.split(",")]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def select_circles(
+    samples: Iterable[Sample],
+    *,
+    limit: int | None = None,
+    ids: Collection[str] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> Iterator[Sample]:
+    """The same by question: all rotations of a question of which one fits, at most `limit` questions.
+
+    The samples are gone through twice: rotations may stand anywhere.
+    """
+    chosen: set[str] = set()
+    for sample in select(samples, ids=ids, where=where):
+        chosen.add(sample.circle or sample.id)
+        if len(chosen) == limit:
+            break
+    return (sample for sample in samples if (sample.circle or sample.id) in chosen)

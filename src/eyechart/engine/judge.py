@@ -22,7 +22,7 @@ from eyechart.engine.pool import Stopped, StopSignal
 from eyechart.engine.retry import EngineSettings, NoReply, RetryingClient
 from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
-from eyechart.score.judge_prompts import wording
+from eyechart.score.judged import wording
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import (

@@ -30,7 +30,7 @@ from eyechart.model.specs import find_proxy, refuse_unknown, split_address, stri
 from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request
 
 if TYPE_CHECKING:
-    from eyechart.model.proxied import ProxiedHttp
+    from eyechart.model.http import ProxiedHttp
 
 _encode = msgspec.json.Encoder().encode
 _MARK = b"\0"  # occurs in no JSON: in a text it would be escaped
@@ -250,7 +250,7 @@ class ChatEndpoint(ABC):
     def _connect(self) -> Http | ProxiedHttp:
         if self._proxy is None:
             return Http(self._url, self._headers)
-        from eyechart.model.proxied import ProxiedHttp
+        from eyechart.model.http import ProxiedHttp
 
         return ProxiedHttp(self._url, self._headers, self._proxy)
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from eyechart.model.prices import Price, usd
-from eyechart.report.record import cost_of, to_json_text, to_record
+from eyechart.report.rows import cost_of, to_json_text, to_record
 from eyechart.store.reader import Call
 from eyechart.terminal import one_line, visible
 from eyechart.types import Failure, Reply, Result, Sample

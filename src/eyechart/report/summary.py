@@ -1,40 +1,121 @@
-"""The numbers of a run: the headline with its interval, and the same for every group.
-
-What counts as what, for a group and for the whole run alike:
-
-- **n** counts samples, however many trials each had. **outcomes** counts sample-trials.
-- **score** is the mean over samples of the mean over a sample's scored trials. `correct`, `wrong` and
-  `partial` count their value; `unparsed`, `refused` and `truncated` count 0. A sample that `failed` (no
-  reply), is `unscored` (no public answer) or pending (not asked yet) is no part of the score. Where
-  samples are worth points, each counts by its weight.
-- **ci95** is the interval of that mean; `statistics.Moments.interval` says by which rule.
-- **coverage** is the share of sample-trials that the score rests on.
-- **bounds** are the worst and best score that the samples asked could have had: every `failed`,
-  `unparsed` and `truncated` one counted wrong, then right. Unscored and pending ones stay outside.
-- **chance** is what guessing gets on average, over the samples that have a score (over all, where none has):
-  for multiple choice 1 / options (times the accepted ones, where there are several), 1 / sets of options for
-  a gold of several letters, 1/2 for an open question whose golds are all yes or no, true or false, 0 for any
-  other; of a circle, that for all its rotations.
-
-**cost** is in USD: the tokens of the replies that the numbers rest on and of all calls to the judge, at the
-prices that the run was last started with; none where a price is not known. A reply taken from the cache
-counts what it cost when it was asked for.
-
-**also** holds other readings of the same replies: in a circular run the plain score over all rotations,
-and the verdicts of further scorers.
-
-summarise.py counts them.
-"""
+"""What guessing gets: the floor to read a score by."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eyechart.report.statistics import Interval
-from eyechart.types import Outcome
+import msgspec
+
+from eyechart.data.choices import parse_choices
+from eyechart.exchange import add_in_order
+from eyechart.model.prices import Price
+from eyechart.report.circles import fold
+from eyechart.report.statistics import Interval, Moments, spread
+from eyechart.score.choice import gold_letter
+from eyechart.score.default import written_choices
+from eyechart.score.options import options_of
+from eyechart.score.text import polarity
+from eyechart.types import OUTCOMES, Export, Outcome, Result, Sample, Usage
+
+_FIRST_OPTION = re.compile(r"(?<![A-Za-z0-9])[(（\[]?A[).:、．）：\]]")
+_LETTERS = re.compile(r"[A-Z](?:(?:\s|[,，、;；/&+])*(?:\band\b|和)?\s*[A-Z])+")
+
+
+def chance_of(sample: Sample) -> float:
+    """What guessing gets on one sample, by the kinds of questions that the default reader knows.
+
+    A gold of several letters is met by one of all the sets of options that a reply can name.
+
+    >>> chance_of(Sample(id="1", question="Which?", golds=("B",), choices={"A": "cat", "B": "dog"}))
+    0.5
+    >>> chance_of(Sample(id="2", question="True or false?", golds=("true",)))
+    0.5
+    >>> chance_of(Sample(id="3", question="Which two? A. cat B. dog C. cow", golds=("A, C",))) == 1 / 7
+    True
+    """
+    choices = sample.choices or _written(sample)
+    if not choices:
+        return 0.5 if sample.golds and all(map(polarity, sample.golds)) else 0.0
+    accepted = {letters for gold in sample.golds for letters in _named(gold, choices)}
+    if any(len(letters) > 1 for letters in accepted):
+        return len(accepted) / ((1 << len(choices)) - 1)
+    return max(1, len(accepted)) / len(choices)
+
+
+def _written(sample: Sample) -> Mapping[str, str]:
+    """The options that stand in the text itself, one per line or all in one, where every gold is of them."""
+    text = sample.choices_text or sample.question
+    first = _FIRST_OPTION.search(text)
+    if not sample.golds or first is None:
+        return {}
+    tail = text[first.start() :]
+    blocks = (text, tail, tail.partition("\n")[0])
+    found = written_choices(sample) or max(map(parse_choices, blocks), key=len)
+    return found if len(found) > 1 and all(_named(gold, found) for gold in sample.golds) else {}
+
+
+def _named(gold: str, choices: Mapping[str, str]) -> set[frozenset[str]]:
+    """The sets of options that meet a gold: an option by its letter or its text, or several letters."""
+    if letter := gold_letter(gold, choices):
+        return {frozenset((letter,))}
+    if same := options_of(choices).all_named(gold):  # a text that several options share
+        return {frozenset((letter,)) for letter in same}
+    letters = re.findall("[A-Z]", gold) if _LETTERS.fullmatch(gold.strip()) else []
+    is_sound = len(letters) == len(set(letters)) > 1 and set(letters) <= set(choices)
+    return {frozenset(letters)} if is_sound else set()
+
+
+# -- Which outcomes are part of a score, and what each adds to it.
+
+SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
+_CREDITED = frozenset({"correct", "partial", "wrong"})
+UNKNOWN = frozenset({"failed", "unparsed", "truncated"})  # they could have been right: the bounds say so
+
+
+def credit(result: Result) -> float | None:
+    """What one result adds to the score; None where it is no part of it.
+
+    >>> from eyechart.types import Sample
+    >>> credit(Result(sample=Sample(id="1", question="?"), position=0)) is None
+    True
+    """
+    if result.score is None or result.score.outcome not in SCORED:
+        return None
+    return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
+
+
+# -- The numbers of a run: the headline with its interval, and the same for every group.
+#
+# What counts as what, for a group and for the whole run alike:
+#
+# - **n** counts samples, however many trials each had. **outcomes** counts sample-trials.
+# - **score** is the mean over samples of the mean over a sample's scored trials. `correct`, `wrong` and
+#   `partial` count their value; `unparsed`, `refused` and `truncated` count 0. A sample that `failed` (no
+#   reply), is `unscored` (no public answer) or pending (not asked yet) is no part of the score. Where
+#   samples are worth points, each counts by its weight.
+# - **ci95** is the interval of that mean; `statistics.Moments.interval` says by which rule.
+# - **coverage** is the share of sample-trials that the score rests on.
+# - **bounds** are the worst and best score that the samples asked could have had: every `failed`,
+#   `unparsed` and `truncated` one counted wrong, then right. Unscored and pending ones stay outside.
+# - **chance** is what guessing gets on average, over the samples that have a score (over all, where none
+#   has): for multiple choice 1 / options (times the accepted ones, where there are several), 1 / sets of
+#   options
+#   for a gold of several letters, 1/2 for an open question whose golds are all yes or no, true or false, 0
+#   for any other; of a circle, that for all its rotations.
+#
+# **cost** is in USD: the tokens of the replies that the numbers rest on and of all calls to the judge, at the
+# prices that the run was last started with; none where a price is not known. A reply taken from the cache
+# counts what it cost when it was asked for.
+#
+# **also** holds other readings of the same replies: in a circular run the plain score over all rotations,
+# and the verdicts of further scorers.
+#
+# summarise.py counts them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,3 +224,326 @@ class Summary:
             "parity": self.parity,
             "version": self.version,
         }
+
+
+# -- One pass over results: counters for the whole run, for every group, and for every trial.
+
+NO_VALUE = "(none)"  # the group of samples that lack the key
+OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
+MAX_VALUES = 200  # per key: a column of identifiers makes no table
+
+
+class _Asked(msgspec.Struct):
+    """One sample's trials so far, and the tallies it belongs to."""
+
+    tallies: list[_Tally]
+    chance: float
+    weight: float
+    total: float = 0.0
+    scored: int = 0
+    unknown: int = 0  # failed, unparsed, truncated
+    failed: int = 0
+    has_reply: bool = False
+    has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
+
+
+class _Tally:
+    """The counters of one group."""
+
+    __slots__ = ("bounded", "chance", "counts", "guessing", "highest", "lowest", "n", "pending", "values")
+
+    def __init__(self) -> None:
+        self.counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
+        self.pending = 0
+        self.n = 0
+        self.guessing = Moments()  # what it gets on all samples
+        self.chance = Moments()  # and on those that the score is over
+        self.values = Moments()
+        self.bounded = 0.0  # the weight of the samples that the bounds rest on
+        self.lowest = 0.0
+        self.highest = 0.0
+
+    def close_sample(self, asked: _Asked) -> None:
+        weight = asked.weight
+        self.n += 1
+        self.guessing.add(asked.chance, weight)
+        if asked.scored:
+            self.values.add(asked.total / asked.scored, weight)
+            self.chance.add(asked.chance, weight)
+        if n_trials := asked.scored + asked.failed:
+            self.bounded += weight
+            self.lowest += weight * asked.total / n_trials
+            self.highest += weight * (asked.total + asked.unknown) / n_trials
+
+    def group(self) -> Group:
+        n_trials = sum(self.counts.values()) + self.pending
+        n_scored = sum(count for outcome, count in self.counts.items() if outcome in SCORED)
+        return Group(
+            n=self.n,
+            score=self.values.mean,
+            ci95=self.values.interval(),
+            outcomes=self.counts,
+            pending=self.pending,
+            coverage=n_scored / n_trials if n_trials else None,
+            bounds=(self.lowest / self.bounded, self.highest / self.bounded) if self.bounded else None,
+            chance=self.guessing.mean if self.chance.mean is None else self.chance.mean,
+        )
+
+
+class Count:
+    """All counters of a run: those of each group, and a few numbers per sample until it is closed.
+
+    The numbers per sample are needed because its trials may come in any order, unless they are `in_order`.
+    """
+
+    def __init__(self, group_by: Sequence[str], *, in_order: bool = False) -> None:
+        self.overall = _Tally()
+        self._is_in_order = in_order
+        self.sent = 0
+        self.retried = 0
+        self._n_usages = 0
+        self._n_uncounted = 0  # samples whose replies came without their tokens
+        self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
+        self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
+        self._asked: dict[tuple[int, str], _Asked] = {}
+        self._by_trial: dict[int, Moments] = {}
+
+    def add(self, result: Result) -> None:
+        """Count one trial of one sample."""
+        key = (result.position, result.sample.id)
+        asked = self._asked.get(key)
+        if asked is None:
+            if self._is_in_order:
+                self.close()
+            sample = result.sample
+            tallies = list(self._tallies(sample))
+            chance = chance_of(sample) ** result.n_rows  # every rotation would have to be guessed
+            asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight)
+            self._asked[key] = asked
+        self._add_costs(result, asked)
+        outcome = result.outcome
+        if outcome is None:
+            for tally in asked.tallies:
+                tally.pending += 1
+            return
+        for tally in asked.tallies:
+            tally.counts[outcome] += 1
+        asked.unknown += outcome in UNKNOWN
+        asked.failed += outcome == "failed"
+        value = credit(result)
+        if value is not None:
+            asked.scored += 1
+            asked.total += value
+            self._by_trial.setdefault(result.trial, Moments()).add(value, result.sample.weight)
+
+    def groups(self) -> dict[str, dict[str, Group]]:
+        """The groups of every key that some sample has: numbers by size, then texts, catch-alls last."""
+        return {
+            key: {value: tallies[value].group() for value in sorted(tallies, key=_place)}
+            for key, tallies in self._by.items()
+            if tallies.keys() - {NO_VALUE}
+        }
+
+    def close(self) -> None:
+        """All results are in: each sample's trials become its one value.
+
+        Added up in the benchmark's order, so that a resumed run gives the same last digit.
+        """
+        for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
+            self._n_uncounted += asked.has_reply and not asked.has_usage
+            for tally in asked.tallies:
+                tally.close_sample(asked)
+        self._asked.clear()
+
+    @property
+    def is_counted(self) -> bool:
+        """The tokens of every sample that has a reply are known: only then do they add up to a cost."""
+        return self._n_usages > 0 and not self._n_uncounted
+
+    def usage(self) -> Usage:
+        return Usage(**self._used)
+
+    def tokens(self) -> dict[str, int]:
+        """The same for people; those from the endpoint's cache where there were any."""
+        named = {name.removesuffix("_tokens"): n for name, n in self._used.items()}
+        return {name: n for name, n in named.items() if n or name != "cached"}
+
+    def trials(self) -> Trials | None:
+        """Over trials, when there were several."""
+        over = spread(mean for moments in self._by_trial.values() if (mean := moments.mean) is not None)
+        if over is None or len(self._by_trial) < 2:
+            return None
+        return Trials(k=len(self._by_trial), mean=over[0], std=over[1])
+
+    def _add_costs(self, result: Result, asked: _Asked) -> None:
+        self.sent += result.attempts
+        self.retried += max(0, result.attempts - 1)
+        if result.reply is None:
+            return
+        asked.has_reply = True
+        if usage := result.reply.usage:
+            asked.has_usage = True
+            self._n_usages += 1
+            self._used["prompt_tokens"] += usage.prompt_tokens
+            self._used["completion_tokens"] += usage.completion_tokens
+            self._used["reasoning_tokens"] += usage.reasoning_tokens
+            self._used["cached_tokens"] += usage.cached_tokens
+
+    def _tallies(self, sample: Sample) -> Iterator[_Tally]:
+        yield self.overall
+        for key, tallies in self._by.items():
+            value = _as_text(sample.meta.get(key))
+            if value not in tallies and len(tallies) >= MAX_VALUES and value != NO_VALUE:
+                value = OTHER_VALUES
+            tally = tallies.get(value)
+            if tally is None:
+                tally = tallies[value] = _Tally()
+            yield tally
+
+
+def _as_text(value: Any) -> str:
+    """A group's name. A cell that holds nothing (empty, or a number that is none) lacks the key."""
+    if value is None or value != value:
+        return NO_VALUE
+    return str(value).strip() or NO_VALUE
+
+
+def _place(value: str) -> tuple[bool, bool, float, str]:
+    """Where a group stands among the others.
+
+    >>> sorted(["10", "(none)", "b", "9", "a"], key=_place)
+    ['9', '10', 'a', 'b', '(none)']
+    """
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    is_number = math.isfinite(number)
+    return value in {NO_VALUE, OTHER_VALUES}, not is_number, number if is_number else 0.0, value
+
+
+# -- Results to numbers, in one pass. summary.py says what each number means.
+
+
+def summarise(
+    results: Iterable[Result],
+    *,
+    benchmark: str,
+    model: str,
+    group_by: Sequence[str] = (),
+    in_order: bool = False,
+    run: str = "",
+    requests: Mapping[str, int] | None = None,
+    price: Price | None = None,
+    seconds: float | None = None,
+    scorer: str = "",
+    parity: str = "",
+    version: str = "",
+) -> Summary:
+    """Read the results once, in any order, and count.
+
+    `in_order`: they stand in the benchmark's order, all trials of a sample together, so that nothing needs
+    to be kept of a sample once the next one begins.
+    `requests` (sent, retried, cached) is what the engine counted; without it, sent and retried are added
+    up from the results' attempts. `price` is what the replies' tokens cost when they were asked for.
+
+    >>> from eyechart.types import Sample, Score
+    >>> def result(position, outcome):
+    ...     sample = Sample(id=str(position), question="Is it red?", golds=("yes",), meta={"kind": "colour"})
+    ...     value = 1.0 if outcome == "correct" else 0.0
+    ...     return Result(sample=sample, position=position, score=Score(outcome=outcome, value=value))
+    >>> results = [result(0, "correct"), result(1, "correct"), result(2, "wrong"), result(3, "unparsed")]
+    >>> summary = summarise(results, benchmark="demo", model="baseline/random", group_by=["kind", "split"])
+    >>> summary.score, summary.overall.bounds, summary.overall.chance, list(summary.by)
+    (0.5, (0.5, 0.75), 0.5, ['kind'])
+    """
+    counted = Count(group_by, in_order=in_order)
+    for result in results:
+        counted.add(result)
+    counted.close()
+    return Summary(
+        benchmark=benchmark,
+        model=model,
+        overall=counted.overall.group(),
+        by=counted.groups(),
+        run=run,
+        requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
+        tokens=counted.tokens(),
+        cost=price.cost(counted.usage()) if price and counted.is_counted else None,
+        seconds=seconds,
+        trials=counted.trials(),
+        scorer=scorer,
+        parity=parity,
+        version=version,
+    )
+
+
+def count(results: Iterable[Result]) -> Group:
+    """The numbers of all results together."""
+    counted = Count(())
+    for result in results:
+        counted.add(result)
+    counted.close()
+    return counted.overall.group()
+
+
+# -- The numbers that files for other tools begin with: the headline as the run counts it, and its error.
+
+
+def trials_of(results: Iterable[Result]) -> Iterator[list[Result]]:
+    """The trials of each sample together, as runs keep them."""
+    for _, trials in itertools.groupby(results, key=lambda result: (result.position, result.sample.id)):
+        yield list(trials)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """The headline, as the run counts it, and the tokens of all replies."""
+
+    summary: Summary
+    plain: Summary  # every row for itself, where rotations of one question count as one
+    stderr: float | None  # of the headline; None where samples are worth points, or there are too few
+    n_scored: int  # samples that the headline rests on
+
+    @property
+    def score(self) -> float | None:
+        return self.summary.score
+
+
+def numbers_of(export: Export) -> Numbers:
+    """Count, in one pass over the results or two."""
+    group_by: Sequence[str] = export.manifest.get("group_by") or ()
+    spread = _Spread()
+    folds = export.manifest.get("circular") == "headline"
+    counted = fold(export.results()) if folds else export.results()
+    names: dict[str, Any] = {"benchmark": "", "model": "", "group_by": group_by}
+    summary = summarise(spread.seen(counted), in_order=True, **names)
+    plain = summarise(export.results(), in_order=True, **names) if folds else summary
+    return Numbers(summary=summary, plain=plain, stderr=spread.stderr, n_scored=spread.values.n)
+
+
+class _Spread:
+    """The standard error of the mean over samples, taken on the way."""
+
+    def __init__(self) -> None:
+        self.values = Moments()
+        self.squares = 0.0
+        self.is_even = True  # every sample counts the same
+
+    def seen(self, results: Iterable[Result]) -> Iterator[Result]:
+        for trials in trials_of(results):
+            scored = [value for result in trials if (value := credit(result)) is not None]
+            self.is_even &= trials[0].sample.weight == 1
+            if scored:
+                value = add_in_order(scored) / len(scored)
+                self.values.add(value)
+                self.squares += value * value
+            yield from trials
+
+    @property
+    def stderr(self) -> float | None:
+        n, mean = self.values.n, self.values.mean
+        if n < 2 or mean is None or not self.is_even:
+            return None
+        variance = max(0.0, (self.squares - n * mean * mean) / (n - 1))
+        return float((variance / n) ** 0.5)

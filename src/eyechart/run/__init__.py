@@ -14,7 +14,7 @@ from eyechart.run.evaluate import evaluate
 from eyechart.run.models import choose_models
 from eyechart.run.options import LOADING_OPTIONS, Options
 from eyechart.run.plan import make_plan
-from eyechart.run.record import Run
+from eyechart.run.run import Run
 from eyechart.run.sources import find_benchmark, rotated, selected
 from eyechart.types import Benchmark, Source
 

@@ -1,31 +1,416 @@
-"""A run looked at ahead: what would be asked, how large it is, and about what it would cost.
-
-The way of a sample is the run's own up to the request: read, rendered, its pictures found. There it ends:
-nothing is sent, nothing is written, and of the pictures only the sizes are taken.
-"""
+"""What a run costs: the prices of its model and its judge, what was spent before, and what may be."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.checks import sound_samples
-from eyechart.errors import DataError
+from eyechart.engine.sample import has_rounds
+from eyechart.errors import DataError, UsageError
+from eyechart.model.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, find_price, usd
 from eyechart.run.models import choose_models
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_loader, make_plan, make_preparer, share_requests
 from eyechart.terminal import show_status
-from eyechart.types import Benchmark, Sample, Source
+from eyechart.types import (
+    MODELS_TURN,
+    Benchmark,
+    ImageRef,
+    JudgedScorer,
+    Message,
+    Model,
+    Request,
+    Sample,
+    Scorer,
+    Source,
+    Usage,
+    capabilities_of,
+)
+from eyechart.validate import sound_samples
 
 if TYPE_CHECKING:
+    from eyechart.data.images import Measurer
+    from eyechart.engine.budget import Budget
     from eyechart.engine.prepare import Prepare, Prepared
-    from eyechart.model.prices import Price
-    from eyechart.run.workload import Workload
+    from eyechart.run.plan import Plan
+    from eyechart.store.journal import Journal
+    from eyechart.store.reader import Judged
+
+
+_JUDGES = "judge_prices"  # among the journal's facts
+
+
+def is_free(model: Model) -> bool:
+    """Whether it runs here, without tokens that anybody would count."""
+    return capabilities_of(model).is_free
+
+
+def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str, Price | None]:
+    """The prices of a run's model and its judge, as far as anybody says them.
+
+    With a limit in USD, a price that nobody says is refused: the limit could not be kept.
+    """
+    prices = {"model": find_price(model.name, _served(model), options.prices)}
+    if judge is not None:
+        is_same = (judge.name, _where(judge)) == (model.name, _where(model))
+        prices["judge"] = find_price(judge.name, _served(judge), options.prices, is_judge=not is_same)
+    for who, one in (("model", model), ("judge", judge)):
+        if one is not None:
+            _refuse_unpriced(one, who, prices[who], options)
+    return prices
+
+
+def find_judge_price(judge: Model | None, options: Options) -> dict[str, Price | None]:
+    """The price of a judge that is named when the replies are there already: a text of prices is the judge's.
+
+    Empty where none is named now: what was said before stays.
+    """
+    if options.judge is None or judge is None:
+        return {}
+    price = find_price(judge.name, _served(judge), options.prices)
+    _refuse_unpriced(judge, "judge", price, options)
+    return {"judge": price}
+
+
+def unpriced(plan: Plan) -> list[str]:
+    """Whose price is not known though the user has said prices: a slip in a name, most likely."""
+    judge = plan.verdicts.judge
+    everyone = [("model", plan.model), *([("judge", judge)] if judge else [])]
+    return [
+        _called(one, who)
+        for who, one in everyone
+        if plan.options.prices and plan.prices.get(who) is None and not is_free(one)
+    ]
+
+
+def priced(manifest: Mapping[str, Any], prices: Mapping[str, Price | None]) -> dict[str, Any]:
+    """A manifest with these prices in place of those it had."""
+    if not prices:
+        return dict(manifest)
+    new = {who: price and price.to_json() for who, price in prices.items()}
+    return {**manifest, "prices": {**(manifest.get("prices") or {}), **new}}
+
+
+def keep_judge_price(journal: Journal, judge: Model | None, prices: Mapping[str, Price | None]) -> None:
+    """Remember what this judge costs: the run may have another one later."""
+    if judge is not None and "judge" in prices:
+        price = prices["judge"]
+        kept = journal.mapping(_JUDGES)
+        journal.set_meta(_JUDGES, {**kept, judge.name: price and price.to_json()})
+
+
+def judge_prices(journal: Journal) -> dict[str, Price | None]:
+    """The prices of all judges that a run has had, by name."""
+    return {name: Price.of(kept) for name, kept in journal.mapping(_JUDGES).items()}
+
+
+def judges_cost(journal: Journal, judged: Sequence[Judged], *, otherwise: Price | None) -> float | None:
+    """What all judges of a run have taken, each at its own price; None where a part is not known."""
+    prices, total = judge_prices(journal), 0.0
+    for one in judged:
+        price = prices.get(one.model, otherwise)
+        if price is None or one.n_counted < one.n_asked + one.n_cached:
+            return None
+        total += price.cost(one.usage)
+    return total
+
+
+def paid_cost(journal: Journal, price: Price | None, judge_price: Price | None) -> float | None:
+    """What this run itself has paid, the judges included; None where a price is not known."""
+    to_model, to_judges = journal.paid_totals()
+    by_name = judge_prices(journal)
+    bills = [(price, to_model), *((by_name.get(name, judge_price), one) for name, one in to_judges.items())]
+    bills = [(price, one) for price, one in bills if one.n]
+    if any(price is None for price, _ in bills):
+        return None
+    return sum(price.cost(one.usage) for price, one in bills if price is not None)
+
+
+def judge_requests(judged: Sequence[Judged]) -> dict[str, int]:
+    """Calls to judges, and those that other runs had made before."""
+    if not judged:
+        return {}
+    cached = sum(one.n_cached for one in judged)
+    return {"judge": sum(one.n_asked for one in judged), **({"judge_cached": cached} if cached else {})}
+
+
+def make_budget(
+    journal: Journal, options: Options, prices: Mapping[str, Price | None], judge: Model | None
+) -> Budget:
+    """The limits of a run, less what its earlier starts have spent on those who have a price here.
+
+    Where stored replies are scored again, that is the judge alone.
+    """
+    from eyechart.engine.budget import Budget
+
+    model_price, judge_price = prices.get("model"), prices.get("judge")
+    budget = Budget(
+        max_cost=options.max_cost,
+        max_tokens=options.max_total_tokens,
+        prices={"model": model_price, "judge": judge_price},
+    )
+    by_name = {**judge_prices(journal), **({judge.name: judge_price} if judge else {})}
+    to_model, to_judges = journal.paid_totals()
+    if "model" in prices and to_model.n:
+        budget.carry("model", to_model.usage, model_price, to_model.n)
+    for name, paid in to_judges.items():
+        budget.carry("judge", paid.usage, by_name.get(name, judge_price), paid.n)
+    return budget
+
+
+def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Options) -> None:
+    if options.max_cost is not None and price is None and not is_free(model):
+        raise UsageError(
+            f"no price is known for {_called(model, who)}, so --max-cost cannot be enforced", hint=_hint(who)
+        )
+
+
+def _served(model: Model) -> Mapping[str, Any]:
+    """The identity by which a price is found: with the addresses, even where the endpoint has a name."""
+    addresses = getattr(model, "addresses", None)
+    if not addresses:
+        return model.identity
+    return {**model.identity, "endpoint": addresses if len(addresses) > 1 else addresses[0]}
+
+
+def _where(model: Model) -> object:
+    return _served(model).get("endpoint")
+
+
+def _called(model: Model, who: str) -> str:
+    return f"the judge {model.name}" if who == "judge" else model.name
+
+
+def _hint(who: str) -> str:
+    if who == "judge":
+        return "give one in a file: --prices FILE, which holds prices: {my-judge: {input: 2.5, output: 10}}"
+    return "give one with --prices input=2.5,output=10 (USD per million tokens), or a file of prices"
+
+
+# -- Requests that would be sent, added up: their number, bytes, tokens, and what those would cost.
+
+SHORT_REPLY = 10  # tokens of a letter, a number, a few words
+LONG_REPLY = 1000  # tokens of a reply that reasons first, where no limit is set
+JUDGE_WORDING = 400  # tokens of a judge's instructions
+JUDGE_REPLY = 200  # at most, of a verdict with its reason
+
+_PER_REQUEST = 100  # bytes of a body besides the messages
+_PER_PART = 45  # bytes around a text or a picture
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    text_tokens: int = 0
+    image_tokens: int = 0
+    n_bytes: int = 0
+    images: int = 0
+
+    def __add__(self, other: _Size) -> _Size:
+        return _Size(
+            self.text_tokens + other.text_tokens,
+            self.image_tokens + other.image_tokens,
+            self.n_bytes + other.n_bytes,
+            self.images + other.images,
+        )
+
+
+class Workload:
+    """All that would be sent, added up sample by sample."""
+
+    def __init__(self, plan: Plan, pictures: Measurer) -> None:
+        identity = plan.model.identity
+        self._is_free = is_free(plan.model)
+        self.rule = find_image_rule(plan.model.name)
+        self._plan = plan
+        self._pictures = pictures
+        self._detail = str(identity.get("image_detail") or "")
+        limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
+        self._limit: int | None = limits[0] if limits else None
+        self._takes_rounds = capabilities_of(plan.model).takes_rounds
+        self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
+        self._asked = _Size()
+        self.requests = 0
+        self.replies = 0
+        self._apart_tokens = 0  # in the prompts, if every reply takes a request of its own
+        self._judged_replies = 0
+        self._judge_text = 0
+
+    def add(self, items: Sequence[Prepared]) -> None:
+        """Trials of one sample that are to be asked."""
+        requests = [item.request for item in items if item.request is not None]
+        if not requests:
+            return
+        first = requests[0]
+        if has_rounds(first.messages) and not self._takes_rounds:
+            for request in requests:
+                self._add_rounds(request.messages)
+        else:
+            self._add_request(self._size(first.messages), n_replies=len(requests))
+        if self._judged and self._plan.verdicts.judge_setup:
+            self._add_judged(items[0].task.sample.question, first, len(requests))
+
+    @property
+    def n_bytes(self) -> int:
+        return self._asked.n_bytes
+
+    @property
+    def images(self) -> int:
+        return self._asked.images
+
+    @property
+    def text_tokens(self) -> int:
+        return self._asked.text_tokens
+
+    @property
+    def image_tokens(self) -> int:
+        return self._asked.image_tokens
+
+    @property
+    def prompt_tokens(self) -> tuple[int, int]:
+        """If one request brings all trials of a sample, and if the endpoint gives one reply a request."""
+        return self.text_tokens + self.image_tokens, self._apart_tokens
+
+    @property
+    def completion_tokens(self) -> tuple[int, int]:
+        """If all replies are short, and if all are as long as they may be."""
+        if self._is_free:
+            return 0, 0
+        longest = LONG_REPLY if self._limit is None else self._limit
+        return self.replies * min(SHORT_REPLY, longest), self.replies * longest
+
+    @property
+    def judge_requests(self) -> tuple[int, int]:
+        """None where rules can decide everything; one for each verdict at most."""
+        needed = sum(bool(getattr(getattr(one, "scorer", one), "needs_judge", False)) for one in self._judged)
+        return self._judged_replies * needed, self._judged_replies * len(self._judged)
+
+    @property
+    def judge_tokens(self) -> tuple[int, int]:
+        """In and out together."""
+        return self._judge_usage(0).total_tokens, self._judge_usage(1).total_tokens
+
+    def cost(self, prices: Mapping[str, Price | None]) -> tuple[float, float] | None:
+        """In USD; None where a price is not known."""
+        nothing = Price(input=0.0, output=0.0)
+        is_free = self._is_free or not self.requests  # what needs not be asked costs nothing anywhere
+        model, judge = nothing if is_free else prices.get("model"), prices.get("judge")
+        if model is None or (judge is None and self.judge_requests[1]):
+            return None
+        ends = []
+        for end in (0, 1):
+            usage = Usage(
+                prompt_tokens=self.prompt_tokens[end], completion_tokens=self.completion_tokens[end]
+            )
+            total = model.cost(usage)
+            ends.append(total + (judge.cost(self._judge_usage(end)) if judge else 0.0))
+        return ends[0], ends[1]
+
+    def assumptions(
+        self, prices: Mapping[str, Price | None], n_assumed: int, cost: tuple[float, float] | None
+    ) -> Iterator[str]:
+        """What the numbers rest on, for people."""
+        options = self._plan.options
+        if self._is_free and not self.judge_requests[1]:
+            yield "a baseline runs here: it takes no tokens and costs nothing"
+            return
+        yield "text: a token for 4 characters, one for each Chinese, Japanese or Korean character"
+        if self.images:
+            yield f"pictures: {self.rule.name}"
+        if n_assumed:
+            yield (
+                f"pictures at addresses are not fetched now: {n_assumed:,} of unknown size "
+                "were taken to be 1024 x 768"
+            )
+        longest = f"{self._limit:,} (the limit set)" if self._limit is not None else f"{LONG_REPLY:,}"
+        yield f"replies: {min(SHORT_REPLY, self._limit or SHORT_REPLY)} to {longest} tokens each"
+        if self.replies > self.requests:
+            yield (
+                "trials: one request brings all of a sample; an endpoint that gives one reply a request "
+                f"takes {self.replies:,} requests, about {self.prompt_tokens[1]:,} tokens in"
+            )
+        if self.judge_requests[1]:
+            yield "the judge: asked once a verdict at most; rules decide what they can"
+        if options.cache and self.requests:
+            yield "replies that other runs left in the cache are not looked for"
+        for who, price in prices.items():
+            if price is not None:
+                as_of = f" as of {price.as_of}" if price.as_of else ""
+                yield f"price of the {who}: {price.source}{as_of}"
+            elif self.requests and not (who == "model" and self._is_free):
+                yield f"price of the {who}: not known; --prices gives one"
+        if options.max_cost is not None and cost is not None and cost[1] > options.max_cost:
+            yield f"--max-cost {usd(options.max_cost)} may end the run before all is asked"
+
+    def _add_request(self, size: _Size, *, n_replies: int) -> None:
+        self.requests += 1
+        self.replies += n_replies
+        if not self._is_free:
+            self._apart_tokens += n_replies * (size.text_tokens + size.image_tokens)
+            self._asked += size + _Size(n_bytes=_PER_REQUEST)
+
+    def _add_rounds(self, messages: Sequence[Message]) -> None:
+        """A conversation: each round is sent all that was said before it, short replies in their places."""
+        so_far = _Size()
+        for message in messages:
+            if message == MODELS_TURN:
+                self._add_request(so_far, n_replies=1)
+                so_far += _Size(text_tokens=SHORT_REPLY + PER_MESSAGE, n_bytes=4 * SHORT_REPLY)
+            else:
+                so_far += self._size((message,))
+        self._add_request(so_far, n_replies=1)
+
+    def _add_judged(self, question: str, request: Request, n: int) -> None:
+        sample = request.sample
+        words = "\n".join((question, *sample.choices.values(), sample.choices_text))
+        self._judged_replies += n
+        self._judge_text += n * (count_text_tokens(words) + JUDGE_WORDING)
+
+    def _judge_usage(self, end: int) -> Usage:
+        share = self.judge_requests[end] / max(1, self._judged_replies)
+        read = self.completion_tokens[end] if self._judged_replies else 0  # the judge reads the replies
+        per_call = (min(SHORT_REPLY, JUDGE_REPLY), JUDGE_REPLY)[end]
+        return Usage(
+            prompt_tokens=round(share * (self._judge_text + read)),
+            completion_tokens=self.judge_requests[end] * per_call,
+        )
+
+    def _size(self, messages: Sequence[Message]) -> _Size:
+        if self._is_free:
+            return _Size()
+        words = images = picture_tokens = n_bytes = 0
+        for message in messages:
+            words += PER_MESSAGE
+            for part in message.parts:
+                n_bytes += _PER_PART
+                if isinstance(part, str):
+                    words += count_text_tokens(part)
+                    n_bytes += len(part.encode("utf-8", "replace"))
+                    continue
+                images += 1
+                if isinstance(part, ImageRef):  # an address that is handed on as it is
+                    n_bytes += len(part.location)
+                    picture = self._pictures.load(part)
+                else:
+                    n_bytes += 4 * ((part.n_bytes + 2) // 3)
+                    picture = part
+                picture_tokens += self.rule.tokens(picture.width, picture.height, self._detail)
+        return _Size(words, picture_tokens, n_bytes, images)
+
+
+def _scorers(plan: Plan) -> tuple[Scorer, ...]:
+    return (plan.verdicts.scorer, *plan.verdicts.beside)
+
+
+# -- A run looked at ahead: what would be asked, how large it is, and about what it would cost.
+#
+# The way of a sample is the run's own up to the request: read, rendered, its pictures found. There it ends:
+# nothing is sent, nothing is written, and of the pictures only the sizes are taken.
 
 _REASONS = 5  # of samples that would fail
 _SHOWN_EVERY_S = 0.2
@@ -106,8 +491,7 @@ def without_key(options: Options) -> Options:
 
 def estimate(plan: Plan) -> Estimate:
     """Go through all samples of a plan as its run would, up to the point where something is sent."""
-    from eyechart.data.measure import Measurer
-    from eyechart.run.workload import Workload
+    from eyechart.data.images import Measurer
 
     loader = make_loader(plan.options)
     quick, exact = Measurer(loader), Measurer(loader, is_exact=True)
@@ -134,7 +518,6 @@ def estimate(plan: Plan) -> Estimate:
 
 def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterator[tuple[int, list[Prepared]]]:
     """The trials of one sample after the other, those together that would share a request."""
-    from eyechart.run.bill import is_free
     from eyechart.run.evaluate import open_earlier
     from eyechart.store.folder import KeptReplies
     from eyechart.store.journal import FILE_NAME
@@ -163,7 +546,7 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
 
 def _shown(plan: Plan) -> Iterator[Sample]:
     """The samples, and on a terminal how many there were so far."""
-    from eyechart.run.preflight import watch_samples
+    from eyechart.run.sources import watch_samples
 
     is_shown = plan.options.progress and sys.stderr.isatty()
     shown_at_s = time.monotonic()

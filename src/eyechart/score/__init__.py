@@ -17,7 +17,7 @@ def __getattr__(name: str) -> ModuleType:
     if not name.startswith("_"):
         if find_spec(full) is not None:
             return import_module(full)
-        from eyechart.plugins import announcements
+        from eyechart.registry import announcements
 
         announced = announcements(tuple(sys.path)).get("eyechart.scorers", {}).get(name.replace("_", "-"))
         if announced is not None:

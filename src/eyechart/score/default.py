@@ -30,10 +30,8 @@ def score_default(reply: Reply, sample: Sample) -> Score:
 
 def _score_open(reply: Reply, sample: Sample) -> Score:
     """By the kind of the gold; its reader is imported when the first such gold comes."""
-    from eyechart.score.number import score_number
-    from eyechart.score.numerals import parse_number
-    from eyechart.score.text import score_text
-    from eyechart.score.yesno import polarity, score_yes_no
+    from eyechart.score.number import parse_number, score_number
+    from eyechart.score.text import polarity, score_text, score_yes_no
 
     if sample.golds and all(polarity(gold) for gold in sample.golds):
         return score_yes_no(reply, sample)

@@ -1,21 +1,213 @@
-"""Our own contract with a judge, for any sample: rules first, a judge for what they leave open.
+"""What a judge is asked, in our own words; ``--judge-prompts FILE`` puts a user's in their place.
 
-A judge is asked which option a reply means when the rules read none, and whether an open answer is right
-when the rules did not find it so, for they can miss a paraphrase. It must answer in the form that it is
-asked for: "incorrect" is not correct, and "not correct" is neither. A judge that fails, or whose words
-cannot be read, leaves the sample unscored: never right, never wrong.
+A prompt is a text with names in braces. Only the names that the stage knows are filled in, each once and
+as it stands, so that braces in a reply or in a formula are harmless.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from eyechart.registry import judged_scorer
+from eyechart.errors import UsageError
+from eyechart.registry import judged_scorer, near_names
 from eyechart.score.choice import gold_letter
 from eyechart.score.default import score_default, written_choices
-from eyechart.score.verdict import withheld
+from eyechart.score.reading import withheld
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
+from eyechart.wordings import checked_wordings, read_yaml
+
+# Stage to wording. The names in braces are the values that the stage's scorer hands over.
+PROMPTS: Mapping[str, str] = {
+    # InSight-o3: which option does the answer mean. The gold is not shown.
+    "mcqa": """\
+Below are a multiple-choice question, its options, and an answer that a model wrote.
+Decide which option the answer picks.
+
+- Compare what the answer says with the text of every option.
+- Write the letter of that option as one capital letter, and nothing besides it.
+
+Question: {question}
+Options:
+{options}
+Model answer: {answer}
+
+Letter:""",
+    # InSight-o3: the short answer in a long reply to an open question.
+    "openqa": """\
+Below are a question and a model's reply.
+Copy the word or the short phrase of the reply that answers the question.
+
+- What stands in <answer> tags or in \\boxed{...} comes first;
+  without them, take the last statement that decides.
+- Leave out blanks at the ends, quotation marks, LaTeX and Markdown signs. A number keeps its unit.
+- Five words at most, and nothing besides them.
+
+Question: {question}
+Model reply: {answer}
+
+Short answer:""",
+    # InSight-o3: is the short answer right. What is uncertain is wrong.
+    "judge": """\
+Below are a question about a picture, the true answer, and a model's answer.
+Write <correct> if the model's answer means the same as the true one, in words or in what is seen.
+Write <wrong> if it does not, or if you are not sure. Write the tag alone.
+
+Question: {question}
+True answer: {gold}
+Model answer: {answer}
+
+Tag:""",
+    # Our own: the option that a reply means; Z for none of them.
+    "option": """\
+A model was asked a multiple-choice question. Say which option its reply settles on.
+
+- Judge by what the reply finally commits to, not by options it mentions in passing.
+- If it settles on no option, or on more than one, write Z.
+- Write one capital letter and nothing else.
+
+Question: {question}
+Options:
+{options}
+Reply: {answer}
+
+Letter:""",
+    # Our own: whether an open answer is right; three words, so that doubt has a name.
+    "verdict": """\
+A model was asked a question about a picture. Compare its reply with the reference answer.
+
+Write exactly one word:
+CORRECT    the reply's final answer means the same as the reference
+INCORRECT  it means something else
+NONE       the reply commits to no answer
+
+Question: {question}
+Reference answer: {gold}
+Reply: {answer}
+
+Word:""",
+    # VLMEvalKit's multiple choice: the nearest option, Z for none, with two worked examples.
+    "choice": """\
+Match a model's answer to the options of a multiple-choice question.
+Find the option that says most nearly the same as the answer. If no option does, the result is Z.
+Write one capital letter (one of the options, or Z) and nothing else.
+
+Example 1
+Question: What animal is in the picture?
+Options: A. teddy bear B. rabbit C. cat D. dog
+Answer: a cute teddy bear
+Result: A
+
+Example 2
+Question: What animal is in the picture?
+Options: A. teddy bear B. rabbit C. cat D. dog
+Answer: a spider
+Result: Z
+
+Now yours
+Question: {question}?
+Options: {options}
+Answer: {answer}
+Result: """,
+    "choice-zh": """\
+请把模型的回答对应到单项选择题的选项上。
+找出与回答意思最接近的选项；如果没有任何选项与回答意思相近，结果为 Z。
+只输出一个大写字母（某个选项或 Z），不要输出其他内容。
+
+例 1
+问题：图中是什么动物？
+选项：A. 泰迪熊 B. 兔子 C. 猫 D. 狗
+回答：一只可爱的泰迪熊
+结果：A
+
+例 2
+问题：图中是什么动物？
+选项：A. 泰迪熊 B. 兔子 C. 猫 D. 狗
+回答：蜘蛛
+结果：Z
+
+现在请完成
+问题：{question}？
+选项：{options}
+回答：{answer}
+结果：""",
+}
+
+
+_NAME = re.compile(r"\{([a-z]+)\}")
+
+
+def fill(prompt: str, values: Mapping[str, str]) -> str:
+    r"""The prompt with its names filled in, in one pass: what is filled in is not looked at again.
+
+    >>> fill("Q: {question} A: {answer} \\boxed{...}", {"question": "{answer}?", "answer": "7"})
+    'Q: {answer}? A: 7 \\boxed{...}'
+    """
+    names = "|".join(map(re.escape, values))
+    return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], prompt) if names else prompt
+
+
+def wording(call: JudgeCall, prompts: Mapping[str, str]) -> str:
+    """The words of one call: the user's where there are some, else the scorer's own, else ours."""
+    return fill(prompts.get(call.stage) or call.prompt or PROMPTS[call.stage], call.values)
+
+
+def names_of(stage: str) -> list[str]:
+    """The names that a stage fills in.
+
+    >>> names_of("judge")
+    ['question', 'gold', 'answer']
+    """
+    return _NAME.findall(PROMPTS[stage])
+
+
+def _check_names(path: str | Path, stage: str, prompt: str) -> None:
+    """A judge that is not shown the answer, or is shown a slip of the pen, judges nothing.
+
+    Other words in braces are the prompt's own, as in a formula.
+    """
+    known = names_of(stage)
+    names = ", ".join(f"{{{name}}}" for name in known)
+    found = _NAME.findall(prompt)
+    everywhere = {name for one in PROMPTS for name in names_of(one)}
+    for name in found:
+        if name not in known and (name in everywhere or near_names(name, known)):
+            raise UsageError(f"{path}: {stage} has no {{{name}}} to fill in", hint=f"it has {names}")
+    if "answer" not in found:
+        raise UsageError(
+            f"{path}: the prompt of {stage} does not show the judge what was answered", hint=f"it has {names}"
+        )
+
+
+def read_prompts(path: str | Path) -> dict[str, str]:
+    """Stage to prompt, from a YAML or JSON file. Stages that are not there keep our wording."""
+    prompts = checked_wordings(_content(path), path, PROMPTS, what="stage of judging")
+    for stage, prompt in prompts.items():
+        _check_names(path, stage, prompt)
+    return prompts
+
+
+def _content(path: str | Path) -> Any:
+    """What the file holds; where there is none, the system's number for that is no help."""
+    try:
+        return read_yaml(path)
+    except UsageError as err:
+        reason = err.__cause__.strerror if isinstance(err.__cause__, OSError) else None
+        raise UsageError(
+            f"{path} cannot be read: {reason}" if reason else err.message,
+            hint=f"--judge-prompts takes a YAML or JSON file, with texts for any of: {', '.join(PROMPTS)}",
+        ) from err
+
+
+# -- Our own contract with a judge, for any sample: rules first, a judge for what they leave open.
+#
+# A judge is asked which option a reply means when the rules read none, and whether an open answer is right
+# when the rules did not find it so, for they can miss a paraphrase. It must answer in the form that it is
+# asked for: "incorrect" is not correct, and "not correct" is neither. A judge that fails, or whose words
+# cannot be read, leaves the sample unscored: never right, never wrong.
 
 NO_OPTION = "Z"
 UNREADABLE = "judge_unreadable"  # the reason of a sample that stays unscored because of the judge's words

@@ -1,17 +1,210 @@
-"""Numbers: reading the one a reply states, and comparing it with the gold."""
+"""Numbers as people write them: grouped, signed, scaled, spelled, as fractions, in Chinese."""
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from eyechart.registry import scorer
-from eyechart.score.abstain import abstains
-from eyechart.score.fold import lower
-from eyechart.score.numerals import Number, chinese_number, fold_numbers, numbers_in, parse_number, unwrapped
-from eyechart.score.statement import answer_start, sentence_end, statements, whole_json
-from eyechart.score.verdict import Reading, verdict
+from eyechart.score.reading import (
+    Reading,
+    abstains,
+    answer_start,
+    bare_span,
+    fold,
+    lower,
+    sentence_end,
+    statements,
+    verdict,
+    whole_json,
+)
 from eyechart.types import Reply, Sample, Score
+
+MAX_DIGITS = 400
+MAX_CHARS = 500  # of a text that is one number
+
+_UNITS = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_WORDS: dict[str, int] = {word: value for value, word in enumerate(_UNITS)}
+_WORDS |= {word: 10 * value for value, word in enumerate(_TENS, start=2)}
+_SCALES = {
+    "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
+    "k": 1e3, "m": 1e6, "mn": 1e6, "b": 1e9, "bn": 1e9, "千": 1e3, "万": 1e4, "萬": 1e4, "亿": 1e8, "億": 1e8,
+}  # fmt: skip
+_CHINESE = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+
+_MINUS = ("-", "minus", "negative", "负")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_NARROW_SPACES = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3})")
+_VULGAR = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+
+_DIGITS = (
+    r"(?:\d{1,3}(?:\.\d{3}){2,}(?:,\d{1,9})?(?!\d)"  # 1.234.567 and 1.234.567,8
+    r"|\d{1,3}(?:\.\d{3}){1,9},\d{1,9}(?![\d,])"  # 1.234,56
+    r"|[1-9]\d{0,2}(?:[,']\d{3}){1,12}(?:\.\d{1,60})?(?![\d,']\d)(?!\d)"  # 1,234.5 and 1'234
+    r"|[1-9]\d?(?:,\d{2}){1,6},\d{3}(?:\.\d{1,60})?(?!\d)"  # 12,34,567
+    rf"|\d{{1,{MAX_DIGITS}}}[.,]\d{{1,{MAX_DIGITS}}}(?![\d.,]*\d)"  # 3.14 and 3,14
+    rf"|\d{{1,{MAX_DIGITS}}}(?!\d)(?![.,:]\d)|(?<![\d.])\.\d{{1,60}}(?![\d.]*\d))"
+)
+_SCALE = "|".join(word for word in _SCALES if len(word) > 2 or not word.isascii())
+_SPELLED = rf"(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[1:10])}))?|{'|'.join(reversed(_UNITS))}"
+_NUMBER = re.compile(
+    r"(?<!(?-i:[^\W\u2e80-\u9fff]))(?<![.,:/])(?<![A-Za-z]-)(?P<sign>[-+]\s?|(?<!\d\s)(?:minus|negative)\s|负)?(?P<money>[$€£¥₹￥]\s?|(?:USD|EUR|RMB|US\$)\s?)?(?P<late_sign>-)?"
+    rf"(?:\\frac\{{(?P<over>\d{{1,15}})\}}\{{(?P<under>\d{{1,15}})\}}"
+    rf"|(?:(?P<whole>\d{{1,9}})[ -])?(?P<top>\d{{1,15}})\s?/\s?(?P<bottom>\d{{1,15}})(?![\d/])"
+    rf"|(?P<mixed>\d{{1,9}})?\s?(?P<vulgar>[{_VULGAR}])"
+    rf"|(?P<digits>{_DIGITS})"
+    r"(?:[eE](?P<exponent>[-+]?\d{1,3})(?!\w)|\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?(?:\^\s?\{?(?P<power>[-+]?\d{1,3})\}?"
+    r"|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})))?"
+    rf"|\b(?P<spelled>{_SPELLED})\b)"
+    rf"(?P<scale>\s?(?:{_SCALE})(?![a-z])|(?:k|(?(money)(?:bn|b|mn|m)))(?!\w))?"
+    r"(?P<percent>\s?(?:\\?%|percent\b|per cent\b))?",
+    re.IGNORECASE,
+)
+_NOT_A_COUNT = re.compile(
+    r"\b(?:this|that|the|which|no|each|every|any|some|another|other|only)\s+$", re.IGNORECASE
+)
+_CHINESE_COUNT = re.compile(
+    r"(?:是|有|共|一共|共有|总共)*([零〇一二两兩三四五六七八九十百]{1,5})[\u4e00-\u9fff]{0,2}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as it stands in a text. `face` is what is written before a percent sign."""
+
+    value: float
+    face: float
+    span: tuple[int, int]
+
+
+def parse_number(text: str) -> Number | None:
+    """The number a short text is, with its sign, currency, unit or percent; None when it is anything else.
+
+    >>> [parse_number(text).value for text in ("-3", "1,234", "3,14", "$5 million", "2.5e3", "50%", "１２")]
+    [-3.0, 1234.0, 3.14, 5000000.0, 2500.0, 0.5, 12.0]
+    >>> parse_number("room 12"), parse_number("12:30"), parse_number("2019-05-06")
+    (None, None, None)
+    """
+    plain = fold_numbers(text)
+    start, end = unwrapped(plain)
+    if end - start > MAX_CHARS:
+        return None
+    if re.fullmatch(r"\d{1,3}(?: \d{3})+", plain[start:end]):
+        return _exact(float(plain[start:end].replace(" ", "")), (start, end))
+    found = list(numbers_in(plain, start, end))
+    if len(found) != 1:
+        return chinese_number(plain, start, end) if not found else None
+    first, last = found[0].span
+    unit = plain[last:end].strip()
+    is_unit = (
+        len(unit) <= 12 and len(unit.split()) <= 2 and not any(map(str.isdigit, unit)) and ":" not in unit
+    )
+    return found[0] if first == start and is_unit else None
+
+
+def fold_numbers(text: str) -> str:
+    """Plain characters; the narrow spaces that group digits become apostrophes, which also do."""
+    return fold(_NARROW_SPACES.sub("'", text))
+
+
+def numbers_in(text: str, start: int, end: int) -> Iterator[Number]:
+    """Every number in that part of a text that went through `fold_numbers`, in order."""
+    for match in _NUMBER.finditer(text, start, end):
+        if match["spelled"] and match["spelled"].lower() == "one" and _is_pronoun(text, match):
+            continue
+        face = _face(match)
+        if face is None or not math.isfinite(face):
+            continue
+        yield Number(face / 100 if match["percent"] else face, face, match.span())
+
+
+def _is_pronoun(text: str, match: re.Match[str]) -> bool:
+    before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 4]
+    return _NOT_A_COUNT.search(before) is not None or after.lower().startswith(" of ")
+
+
+def _face(match: re.Match[str]) -> float | None:
+    value = _magnitude(match)
+    if value is None:
+        return None
+    scale = _SCALES[match["scale"].strip().lower()] if match["scale"] else 1
+    is_negative = (match["sign"] or "").strip().lower() in _MINUS or match["late_sign"]
+    return (-value if is_negative else value) * scale
+
+
+def _magnitude(match: re.Match[str]) -> float | None:
+    if match["spelled"]:
+        return float(sum(_WORDS[word] for word in re.split("[ -]", match["spelled"].lower())))
+    if match["vulgar"]:
+        return float(match["mixed"] or 0) + unicodedata.numeric(match["vulgar"])
+    top, bottom = match["over"] or match["top"], match["under"] or match["bottom"]
+    if top and bottom:
+        return float(match["whole"] or 0) + int(top) / int(bottom) if int(bottom) else None
+    raised = (match["raised"] or "").translate(_SUPERSCRIPTS)
+    exponent = int(match["exponent"] or match["power"] or raised or 0)
+    return float(f"{_plain_digits(match['digits'])}e{exponent}")
+
+
+def _plain_digits(digits: str) -> str:
+    """Digits with a decimal point and no grouping.
+
+    A lone comma groups when exactly three digits follow and the number does not begin with 0
+    (``1,234``); otherwise it is a decimal comma (``3,14``, ``0,125``).
+    """
+    digits = digits.replace("'", "")
+    if digits.count(".") > 1 or (digits.find(".") < digits.find(",") and "." in digits):
+        return digits.replace(".", "").replace(",", ".")  # 1.234.567,8
+    head, _, tail = digits.partition(",")
+    if digits.count(",") == 1 and (len(tail.partition(".")[0]) != 3 or head.startswith("0")):
+        return digits.replace(",", ".")
+    return digits.replace(",", "")
+
+
+def chinese_number(text: str, start: int, end: int) -> Number | None:
+    """A count in Chinese numerals that is all there is: "三", "十二个", "一共有三只"."""
+    found = _CHINESE_COUNT.fullmatch(text, start, end)
+    value = _chinese_value(found.group(1)) if found else None
+    return None if found is None or value is None else _exact(float(value), found.span(1))
+
+
+def _chinese_value(numeral: str) -> int | None:
+    """Up to 999: 十二, 二十, 一百零五."""
+    hundreds, has_hundreds, rest = numeral.rpartition("百")
+    tens, has_tens, units = rest.lstrip("零").rpartition("十")
+    parts = ((hundreds, has_hundreds, 100), (tens, has_tens, 10), (units, True, 1))
+    total = 0
+    for digits, is_there, weight in parts:
+        if len(digits) > 1 or (digits and not is_there):
+            return None
+        if digits:
+            total += _CHINESE[digits] * weight if digits in _CHINESE else 0
+        elif is_there and weight > 1:
+            total += weight
+    return total
+
+
+def _exact(value: float, span: tuple[int, int]) -> Number:
+    return Number(value, value, span)
+
+
+def unwrapped(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """Like `bare_span`, without the signs for "about" either; a dollar before digits is money and stays."""
+    first, last = bare_span(text, start, end)
+    if first > start and text[first - 1] == "$" and text[first : first + 1].isdigit():
+        return first - 1, last
+    while first < last and text[first] in "~≈ ":
+        first += 1
+    return first, last
+
+
+# -- Numbers: reading the one a reply states, and comparing it with the gold.
 
 TOLERANCE = 1e-9  # relative: 0.1 + 0.2 is 0.3, and nothing else is forgiven
 MAX_NUMBERS = 2_000  # a reply with more numbers than this states none of them

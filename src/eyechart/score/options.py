@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import Literal
 
 import msgspec
 
-from eyechart.score.fold import fold
-from eyechart.score.statement import SIGNS, bare
+from eyechart.score.reading import MAX_STATEMENTS, SIGNS, Pattern, bare, fold, is_hypothetical, lower, stated
 
 # Letters that need a space between words; in Chinese, Japanese and Korean a word ends without one.
 # A case to ignore there is none in these ranges, and looking for one letter by letter takes 50 ms to compile.
@@ -195,3 +195,212 @@ def _ends_word(words: str, text: str, at: int) -> bool:
 def _is_letter(char: str) -> bool:
     """A character that `WORD` matches."""
     return char.isalnum() and not ("\u2e80" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7af")
+
+
+# -- The phrases that introduce an option letter, in English and Chinese.
+#
+# English is looked for in lower-cased text without a flag, Chinese only where the reply is not plain ASCII:
+# a reply of a page is then read in a fraction of a millisecond.
+
+# Not "B-flat", "C++", "A's", "a.m.", nor the last letter of "U.S.".
+LETTER = rf"(?<!{WORD})(?<!{WORD}\.)([A-Za-z])(?!{WORD}|'{WORD}|-{WORD}|\+|#|\.[A-Za-z]\.)"
+WRAPPING = r"[\s*_~`\"'$(\[{<:=>|\\]|\\?(?:text|textbf|mathrm|mathbf)\{"
+CLOSERS = r"[)\]*\"'`>$}_.]{0,6}\s{0,3}"
+
+_STRONG = Pattern(
+    r"\b(?:(?:correct|right|best|final|my|chosen|selected|appropriate|matching)\s+"
+    r"(?:option|choice|letter|selection|pick)(?:\*{1,3})?\s{0,3}(?:is\b|would be|should be|must be|:|=)"
+    r"|(?:option|choice)\s+is\s"
+    r"|(?:choose|chose|pick|picked|select|selected|go with|going with|opt for|settle on)\s"
+    r"|(?:d|ll|would|will)\s+answer\s"
+    r"|it\s+should\s+(?:actually |instead |really )?be\s"
+    # A change of mind, where a letter follows: "wait, no, it's C".
+    r"|(?:wait|actually|correction|on second thoughts?|scratch that|no|sorry|i mean)\b[ ,.:;!-]{1,6}"
+    r"(?:no\b[\s,.]{1,4})?(?:(?:it's|it is|it should be|it must be|i mean|make that|that's|that is)\s)?"
+    rf"(?=\W{{0,6}}(?:option\s|choice\s)?\W{{0,4}}[a-z](?!{WORD}))"
+    rf"|not\s+(?:{WRAPPING}|option\s|choice\s){{0,4}}{WORD}{{1,24}}[)\]*\"',]{{0,4}}\s+but(?:\s+rather)?\s)"
+    r"|(?:^|\n)\W{0,6}(?:option|choice|selection|final answer|final choice|prediction|result|output|"
+    r"response|verdict|conclusion|correct|assistant)\W{0,4}(?:[:=]|->|→)"
+)
+_STRONG_CHINESE = Pattern(
+    r"(?<!不)(?:正确|最佳|合适)的?(?:选项)?(?:应该是|应为|是|为|:)"
+    r"|结论\s?(?:是|为|:)"
+    r"|(?<![不别没挑])(?<!不[能该应要])(?<!不应该)选(?!项|出|中|取|自)择?(?:答案|选项)?(?:是|为|:)?"
+    r"|(?:而是|更正为?|应该是|应为)[:,]?"
+)
+_PREDICATE = Pattern(
+    r"(?:^|[.\n;:,(*!?\"'\[。，；：]|\b(?:option|choice|answer|so|therefore|thus|hence|that|believe|think|"
+    rf"conclude|only)\s)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}(?:option |choice )?"
+    r"(?:(?:is|must be|would be|should be|seems(?: to be)?|appears to be)\s+"
+    r"(?:clearly |definitely |indeed |therefore |obviously )?"
+    r"(?:the |my )?(?:(?:only |most |best |final )*(?:correct\b|right\b(?!\s*(?:next|side|hand|of|above|"
+    r"below|there|in|on|at|behind|beside|-)))|(?:final )?answer\b"
+    r"|(?:most |best )(?:appropriate|suitable|accurate|likely|fitting|plausible)\b"
+    r"|best (?:answer|choice|option|match|fit|description)\b)"
+    r"|best (?:describes|matches|fits|represents)\b|(?:fits|matches|describes)\b[^.!?\n]{0,40}\bbest\b)"
+)
+_PREDICATE_CHINESE = Pattern(
+    rf"(?:^|[.\n;:,(*!?\"'\[。，；：]|选项|项|以|此|故|知|只有)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}"
+    r"(?:选项|项)?(?:是|为)?最?(?:正确|对的|合适)"
+)
+_WEAK = Pattern(
+    r"\b(?:(?:it|this|that)(?:'s|\s+is|\s+must be|\s+should be|\s+would be|\s+has to be)\s"
+    r"|i(?:'d|\s+would)?\s+(?:think|believe|guess|say|suspect)\s+(?:that\s)?"
+    r"|(?:option|choice)\s"
+    r"|(?<!might )(?<!may )(?<!could )(?:is|be)\s(?P<capital>(?=[(*\[]{0,4}[a-z](?:[)\]*.:]|\s*$))))"
+    r"|(?:^|[.\n,;]\s?)\W{0,3}(?:so|thus|therefore|hence|finally|in conclusion|conclusion)\b[,:]?\s"
+)
+_WEAK_CHINESE = Pattern(r"选项|就是|(?:所以|因此|大概|应该)是|(?:认为|觉得|判断|看来|推断)应?该?[是选]")
+_CAPITAL = Pattern(r"[(*\[]{0,4}[A-Z]")
+
+
+def strong_cues(text: str, start: int) -> list[re.Match[str]]:
+    """Phrases after which a letter is the answer: "I choose", "the correct option is", "wait, no,", "选"."""
+    return _find(text, start, _STRONG, _STRONG_CHINESE)
+
+
+def strong_predicates(text: str, start: int) -> list[re.Match[str]]:
+    """Letters (group 1) that are called correct: "B is the right answer", "B选项正确"."""
+    return _find(text, start, _PREDICATE, _PREDICATE_CHINESE)
+
+
+def weak_cues(text: str, start: int) -> list[re.Match[str]]:
+    """Phrases after which a letter is spoken of: "it is", "I think", "so", "option", "我认为是"."""
+    found = _find(text, start, _WEAK, _WEAK_CHINESE)
+    # Any "is" may stand before a letter only if that is a capital: "the type is B.", not "is a."
+    return [cue for cue in found if cue.lastgroup != "capital" or _CAPITAL.match(text, cue.end())]
+
+
+def _find(text: str, start: int, english: Pattern, chinese: Pattern) -> list[re.Match[str]]:
+    found = list(english.finditer(lower(text), start))
+    if not text.isascii():
+        found = sorted([*found, *chinese.finditer(text, start)], key=re.Match.start)
+    return found[-MAX_STATEMENTS:]
+
+
+# -- Option letters in running text: which single letter is an answer, and which is an article or a subject.
+
+Kind = Literal["letter", "ambiguous", "not-an-option"]
+
+_FILLER = Pattern(
+    rf"(?:{WRAPPING}|\b(?:option|choice|letter|answer|simply|just|only|clearly|probably|likely|definitely|indeed|"
+    r"therefore|thus|most|either|both|is|to be|the)\b|选项|选择|选|是|为|应该)*",
+    re.IGNORECASE,
+)
+_LETTER_HERE = Pattern(LETTER)
+_CONNECTOR = Pattern(
+    r"\s*(?:$|[^\w\s]|_|(?-i:[\u2e80-\u9fff])|(?:because|since|as|for|and|or|which|with|from|based|due|given|but|"
+    r"rather|not|so|is|was|in this|according|by|if|when|instead|option|choice|answer)\b)",
+    re.IGNORECASE,
+)
+_CLOSED = Pattern(r"\s*(?:$|[.):\]}*\"'`>$\n。：，、；])")
+_SUBJECT = Pattern(
+    rf"{CLOSERS}(?:is|was|isn't|wasn't|are|were|has|have|had|shows?|seems?|looks?|appears?|cannot|can't|can|could|would|"
+    r"will|may|might|does|doesn't|did|didn't|refers?|describes?|says?|represents?|depicts?|mentions?|also|shares?|"
+    r"matches|contains?)\b|(?:选项|项)?[是为的描显表看]",
+    re.IGNORECASE,
+)
+_REJECTED = Pattern(
+    rf"{CLOSERS}(?:(?:is|was|are|seems?|looks?|appears?|would be|must be|can be)\s+"
+    r"(?:clearly |definitely |also )?"
+    r"(?:not\b|wrong|incorrect|false|out\b|excluded|eliminated|ruled|invalid|impossible|unlikely)"
+    r"|(?:is|was|does|do)n't\b|can(?:not|'t)\b)"
+    r"|(?:选项|项)?(?:是|为)?(?:错|不|有误|排除)",
+    re.IGNORECASE,
+)
+_DOUBTED = Pattern(rf"{CLOSERS}[?？]")
+_PAIRED = Pattern(
+    r"[)\]*\"'`$}_\s]{0,6}(?:,|;|/|&|\+|、|，|(?<=\))(?=\()|\band\b|\bor\b|和|或者?|与|及|还是)\s{0,3}(?:and\b|or\b)?\s{0,3}(?:both\b)?"
+    r"\s{0,3}(?:option|choice|选项)?[\s(\[*\"'$]{0,5}" + LETTER,
+    re.IGNORECASE,
+)
+_PAIRED_BEFORE = Pattern(
+    LETTER + r"[)\]*\"'`$\s]{0,5}(?:/|&|、|\band\b|\bor\b|\bnor\b|和|或者?|与|及|还是)\s{0,3}"
+    r"(?:option|choice|选项)?[\s(\[*\"'$]{0,5}$",
+    re.IGNORECASE,
+)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What was found at one place: a letter of an option, several at once, or one that is no option."""
+
+    kind: Kind
+    letter: str | None
+    span: tuple[int, int]
+
+
+def letter_after(text: str, start: int, end: int, options: Options, *, may_be_subject: bool) -> Found | None:
+    """The letter that `text` gives right after a cue, if it is given as the answer.
+
+    None where there is no letter, where it is an article or a pronoun ("is a cat", "I think"), where it
+    is asked or denied ("B?", "B is wrong"), and where a sentence about it begins, unless
+    `may_be_subject`.
+    """
+    filler = _FILLER.match(text, start, end)
+    found = _LETTER_HERE.match(text, filler.end() if filler else start, end)
+    if found is None or not _is_a_letter(text, found, options):
+        return None
+    tail = text[found.end() : found.end() + 80]
+    if _DOUBTED.match(tail) or _REJECTED.match(tail) or (not may_be_subject and _SUBJECT.match(tail)):
+        return None
+    letter = options.label(found.group(1))
+    if letter is None:
+        is_meant = found.group(1).isupper() and _CLOSED.match(tail)
+        return Found("not-an-option", None, found.span(1)) if is_meant else None
+    if other_letter(text, found.end(), letter, options):
+        return Found("ambiguous", None, found.span(1))
+    return Found("letter", letter, found.span(1))
+
+
+def other_letter(text: str, position: int, letter: str, options: Options) -> bool:
+    """Whether a second option is offered beside the one that ends at `position`: "A or B", "A, C"."""
+    pair = _PAIRED.match(text[position : position + 60])
+    if pair is None or options.label(pair.group(1)) in (None, letter):
+        return False
+    tail = text[position + pair.end() : position + pair.end() + 80]
+    return not (_SUBJECT.match(tail) or _is_article(pair.group(1), tail))
+
+
+def strong(text: str, start: int, options: Options) -> Iterator[Found]:
+    """Letters given in so many words: "the answer is B", "I choose B", "B is correct", "选B"."""
+    for place in stated(text, start):
+        if found := letter_after(text, place.start, place.end, options, may_be_subject=True):
+            yield found
+    for cue in strong_cues(text, start):
+        if is_negated(text, cue.start()) or is_hypothetical(text, cue.start()):
+            continue
+        if found := letter_after(text, cue.end(), len(text), options, may_be_subject=False):
+            yield found
+    for cue in strong_predicates(text, start):
+        at, letter = cue.start(1), options.label(cue.group(1))
+        is_denied = is_negated(text, at) or is_hypothetical(text, at)
+        if letter is None or is_denied or text[cue.end() : cue.end() + 1] in ("?", "？", "吗"):
+            continue
+        before = _PAIRED_BEFORE.search(text[max(start, at - 30) : at])
+        is_paired = before is not None and options.label(before.group(1)) not in (None, letter)
+        yield Found("ambiguous", None, cue.span(1)) if is_paired else Found("letter", letter, cue.span(1))
+
+
+def weak(text: str, start: int, options: Options) -> Iterator[Found]:
+    """Letters that are only spoken of in passing: "it is B", "so B", "option B"."""
+    for cue in weak_cues(text, start):
+        if is_negated(text, cue.start()) or is_negated(text, cue.end()) or is_hypothetical(text, cue.start()):
+            continue
+        if found := letter_after(text, cue.end(), len(text), options, may_be_subject=False):
+            yield found
+
+
+def _is_a_letter(text: str, found: re.Match[str], options: Options) -> bool:
+    """Not an article, not the pronoun, and not the first letter of an option's own words ("C major")."""
+    if _is_article(found.group(1), text[found.end() : found.end() + 40]):
+        return False
+    return not any(
+        mention.span[0] == found.start() and mention.span[1] > found.end()
+        for mention in options.mentions(text, found.start(), found.start() + 80)
+    )
+
+
+def _is_article(letter: str, tail: str) -> bool:
+    if letter in "Ii":
+        return _CLOSED.match(tail) is None
+    return letter in "Aa" and _CONNECTOR.match(tail) is None

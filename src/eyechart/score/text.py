@@ -1,23 +1,470 @@
-"""Text against text: the public metrics under one roof, and our own normalised comparison."""
+"""The answers of one question, given as a list or as the text of a TSV cell."""
 
 from __future__ import annotations
 
+import ast
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Protocol, TypeAlias, TypeVar
 
+from eyechart.exchange import add_in_order
+from eyechart.files import quiet
 from eyechart.registry import scorer
-from eyechart.score.abstain import abstains
-from eyechart.score.anls import anls
-from eyechart.score.fold import fold
-from eyechart.score.ocrbench import ocrbench
 from eyechart.score.options import is_negated, is_part_of_more
-from eyechart.score.relaxed import relaxed
-from eyechart.score.statement import answer_start, bare, statements, whole_json
-from eyechart.score.verdict import Reading, verdict
-from eyechart.score.vqa import vqa_accuracy
-from eyechart.score.yesno import read_yes_no, yes_no
+from eyechart.score.reading import (
+    Reading,
+    abstains,
+    answer_start,
+    bare,
+    bare_span,
+    fold,
+    official_verdict,
+    statements,
+    verdict,
+    whole_json,
+)
 from eyechart.types import Reply, Sample, Score
+
+Answers: TypeAlias = str | float | Sequence[object]
+
+MAX_CELL_CHARS = 1_000_000  # a longer cell is text, not a list somebody wrote by hand
+
+
+def accepted(answers: Answers) -> list[str]:
+    """Every accepted answer, as text. A cell that spells a list is that list; any other is one answer.
+
+    VLMEvalKit evaluates the cell as Python; here only literals are read, and nothing is run. As there,
+    a list written in JSON's words (``[null]``) is no list but one answer.
+
+    >>> accepted("['12', 'twelve']"), accepted("[see note]"), accepted(["12", 12.5])
+    (['12', 'twelve'], ['[see note]'], ['12', '12.5'])
+    """
+    if not isinstance(answers, str | Sequence):
+        return [str(answers)]  # a bare number, as a JSON file holds it
+    if not isinstance(answers, str):
+        return [str(answer) for answer in answers]
+    listed = _list_literal(answers)
+    return [answers] if listed is None else [str(answer) for answer in listed]
+
+
+def answers_of(sample: Sample) -> Answers:
+    """The golds as the official code gets them: a single one as the cell it was, which may spell a list."""
+    return sample.golds[0] if len(sample.golds) == 1 else sample.golds
+
+
+def _list_literal(cell: str) -> list[object] | None:
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]") and len(text) <= MAX_CELL_CHARS):
+        return None
+    with quiet():  # a stray backslash in somebody's file is not our news
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return None
+    return value if isinstance(value, list) else None
+
+
+# -- A metric over text, recorded as a scorer: the plain function stays callable as it is.
+
+
+class Metric(Protocol):
+    """An answer and every accepted one in, 0 to 1 out."""
+
+    def __call__(self, prediction: str, answers: Answers, /) -> float:
+        """Compare."""
+        ...
+
+
+M = TypeVar("M", bound=Metric)
+
+
+def metric(name: str, *, version: str, parity: str = "") -> Callable[[M], M]:
+    """Record `function` as the scorer `name`, applied to the reply's text as it came.
+
+    >>> @metric("same-length", version="1")
+    ... def same_length(prediction: str, answers: Answers) -> float:
+    ...     return float(any(len(prediction) == len(str(answer)) for answer in answers))
+    >>> same_length("abc", ["xyz"])
+    1.0
+    """
+
+    def record(function: M) -> M:
+        @scorer(name, version=version, parity=parity)
+        def score(reply: Reply, sample: Sample) -> Score:
+            value = function(reply.text, answers_of(sample)) if sample.golds else 0.0
+            read = reply.text.strip() or None
+            return official_verdict(reply, sample, value=value, read=read, route=name)
+
+        return function
+
+    return record
+
+
+# -- Contractions that VQA accuracy gives their apostrophe back.
+#
+# The set is that of the public VQA evaluation script (GT-Vision-Lab/VQA). Each spelling that lacks exactly
+# one apostrophe is mapped to the full one. The script's entries with capitals (``Im``) are left out: they
+# are looked up after lower-casing, so they never match.
+
+_SPELLED = """
+ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
+he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't mightn't've might've mustn't
+must've needn't not've o'clock oughtn't 'ow's'at shan't she'd've should've shouldn't shouldn't've
+somebody'd've somebody'll somebody's someone'd someone'd've someone'll someone's something'd something'd've
+something'll that's there'd there'd've there're there's they'd they'd've they'll they're they've 'twas
+wasn't we'd've we've weren't what'll what're what's what've when's where'd where's where've who'd who'd've
+who'll who's who've why'll why're why's won't would've wouldn't wouldn't've y'all y'all'll y'all'd've
+you'd you'd've you'll you're you've
+"""
+
+
+def _slips(word: str) -> Iterator[str]:
+    return (word[:i] + word[i + 1 :] for i, char in enumerate(word) if char == "'")
+
+
+CONTRACTIONS: dict[str, str] = {slip: word for word in _SPELLED.split() for slip in _slips(word)}
+CONTRACTIONS["somebody'd"] = "somebodyd"  # as published: this one goes the other way
+
+
+# -- ANLS, average normalised Levenshtein similarity: DocVQA and InfoVQA.
+#
+# Rule: Biten et al., 2019 (https://arxiv.org/abs/1907.00490), as VLMEvalKit e8e78f05 computes it.
+# Golden vectors: tests/golden/anls.jsonl.
+
+THRESHOLD = 0.5
+
+
+@metric("anls", version="1", parity="official")
+def anls(prediction: str, answers: Answers) -> float:
+    """How close the reply is to the nearest accepted answer: 1 is equal, below 0.5 counts as 0.
+
+    Quirks kept: the distance is taken between tidied strings but divided by the length of the untidied
+    ones, upper-cased (so that ``ß`` counts two); a wrapped answer ("The answer is X") is penalised.
+
+    >>> anls("Invoice ", ["invoice"]), anls("invoise", "['invoice', 'bill']"), anls("no", ["invoice"])
+    (1.0, 0.8571428571428572, 0.0)
+    """
+    distances = [_distance(str(prediction), answer) for answer in accepted(answers)]
+    similarity = 1 - min(distances, default=1.0)
+    return similarity if similarity >= THRESHOLD else 0.0
+
+
+def _distance(prediction: str, answer: str) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    longest = max(len(answer.upper()), len(prediction.upper()))
+    if longest == 0:
+        return 0.0
+    return Levenshtein.distance(_tidy(answer), _tidy(prediction)) / longest
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+# -- Relaxed accuracy: ChartQA.
+#
+# Rule: Masry et al., 2022 (https://arxiv.org/abs/2203.10244), as VLMEvalKit e8e78f05 computes it.
+# Golden vectors: tests/golden/relaxed.jsonl.
+
+
+@metric("relaxed", version="1", parity="official")
+def relaxed(prediction: str, answers: Answers, *, tolerance: float = 0.05) -> float:
+    """1 when a number is within 5 % of an accepted answer, or other text is equal but for case; else 0.
+
+    Quirks kept: ``50%`` is 0.5 and not 50; ``1,000`` and ``$5`` are no numbers; an answer of 0 is
+    compared as text, so ``0.0`` misses ``0``. Answers keep their outer spaces, the prediction does not.
+
+    >>> relaxed("104", ["100"]), relaxed("106", ["100"]), relaxed("50%", "0.5"), relaxed("0.0", "0")
+    (1.0, 0.0, 1.0, 0.0)
+    """
+    text = str(prediction).strip()
+    return float(any(_matches(text, answer, tolerance) for answer in accepted(answers)))
+
+
+def _matches(prediction: str, answer: str, tolerance: float) -> bool:
+    read, gold = _number(prediction), _number(answer)
+    if read is not None and gold:  # as published: a gold of 0 falls through to the text match
+        return abs(read - gold) / abs(gold) <= tolerance
+    return prediction.lower() == answer.lower()
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return None
+
+
+# -- VQA accuracy: TextVQA, VizWiz and others with ten human answers.
+#
+# Rule: Antol et al., 2015 (https://arxiv.org/abs/1505.00468), as VLMEvalKit e8e78f05 computes it.
+# Golden vectors: tests/golden/vqa_acc.jsonl.
+
+PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
+ARTICLES = frozenset({"a", "an", "the"})
+NUMBER_WORDS = {
+    "none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4",
+    "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
+}  # fmt: skip
+
+_DIGIT_COMMA_DIGIT = re.compile(r"\d,\d")
+_LONE_PERIOD = re.compile(r"(?<!\d)\.(?!\d)")
+_SHORT = 200  # characters of an answer that may come again: a long reply is not worth its memory
+_PERIODS_DROPPED = 32  # as published: a regex flag stands where the count belongs
+
+
+@metric("vqa-accuracy", version="1", parity="official")
+def vqa_accuracy(prediction: str, answers: Answers) -> float:
+    """How many people gave this answer: three others or more make 1, averaged over who is left out.
+
+    Quirk kept: with a single accepted answer nobody else can agree, so the score is always 0.
+
+    >>> vqa_accuracy("The dog.", ["dog"] * 2 + ["cat"] * 8), vqa_accuracy("two", ["2"] * 10)
+    (0.6, 1.0)
+    >>> vqa_accuracy("dog", ["dog"])
+    0.0
+    """
+    read = normalise_vqa(str(prediction))
+    golds = [normalise_vqa(answer) for answer in accepted(answers)]
+    if not golds:
+        return 0.0
+    agreeing = golds.count(read)
+    credits = [min(1.0, (agreeing - (gold == read)) / 3) for gold in golds]
+    return add_in_order(credits) / len(credits)
+
+
+def normalise_vqa(text: str) -> str:
+    """The form in which VQA accuracy compares answers.
+
+    >>> normalise_vqa("The two dogs, dont they?")
+    "2 dogs don't they"
+    """
+    return _normalised(text) if len(text) <= _SHORT else _normalised.__wrapped__(text)
+
+
+@lru_cache(maxsize=4096)  # ten people often give the same answer
+def _normalised(text: str) -> str:
+    text = strip_vqa_punctuation(text.replace("\n", " ").replace("\t", " ").strip())
+    words = [NUMBER_WORDS.get(word, word) for word in text.lower().split()]
+    return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in ARTICLES)
+
+
+def strip_vqa_punctuation(text: str) -> str:
+    """The official punctuation step: a mark beside a space is deleted, any other becomes a space.
+
+    Quirks kept: one ``digit,digit`` anywhere has every mark deleted; apostrophe, colon, ``*``, ``#``,
+    ``$``, ``%`` and ``&`` are not marks; at most 32 full stops go.
+
+    >>> strip_vqa_punctuation("dog/cat, pi 3.14"), strip_vqa_punctuation("1,000 dog/cat")
+    ('dog cat pi 3.14', '1000 dogcat')
+    """
+    has_digit_comma = _DIGIT_COMMA_DIGIT.search(text) is not None
+    stripped = text
+    for mark in PUNCTUATION:
+        is_deleted = has_digit_comma or f"{mark} " in text or f" {mark}" in text
+        stripped = stripped.replace(mark, "" if is_deleted else " ")
+    return _LONE_PERIOD.sub("", stripped, count=_PERIODS_DROPPED)
+
+
+# -- OCRBench: whether the reply contains the text.
+#
+# Rule: Liu et al., 2023 (https://arxiv.org/abs/2305.07895), as VLMEvalKit e8e78f05 computes it.
+# Golden vectors: tests/golden/ocrbench.jsonl.
+
+HANDWRITTEN_MATHS = "Handwritten Mathematical Expression Recognition"
+
+
+def ocrbench(prediction: str, answers: Answers, category: str = "") -> bool:
+    """Whether an accepted answer occurs anywhere in the reply.
+
+    Quirks kept: no word boundaries, and an empty answer always hits. Handwritten maths is compared
+    without spaces but with its case; all other categories without case.
+
+    >>> ocrbench("The word is Centre.", ["CENTRE"], "Regular Text Recognition")
+    True
+    >>> ocrbench("X ^ 2", ["x^2"], "Handwritten Mathematical Expression Recognition")
+    False
+    """
+    tidy = _without_spaces if category == HANDWRITTEN_MATHS else _without_case
+    text = tidy(str(prediction))
+    return any(tidy(answer) in text for answer in accepted(answers))
+
+
+@scorer("ocrbench", version="1", parity="official")
+def score_ocrbench(reply: Reply, sample: Sample) -> Score:
+    """OCRBench's hit, with the category taken from the sample."""
+    hit = ocrbench(reply.text, answers_of(sample), str(sample.meta.get("category", "")))
+    return official_verdict(
+        reply, sample, value=float(hit), read=reply.text.strip() or None, route="ocrbench"
+    )
+
+
+def _without_spaces(text: str) -> str:
+    return text.replace("\n", " ").replace(" ", "")
+
+
+def _without_case(text: str) -> str:
+    return text.lower().strip().replace("\n", " ")
+
+
+# -- Yes or no: the official reading of POPE, MME and HallusionBench, and our own.
+#
+# Official rule: VLMEvalKit e8e78f05. Golden vectors: tests/golden/yorn.jsonl.
+
+MAX_MENTION_CHARS = 400  # in a longer reply a lone "yes" may belong to anything
+
+_POLARITY = {
+    "yes": "Yes", "yeah": "Yes", "yep": "Yes", "yup": "Yes", "是": "Yes", "是的": "Yes", "对": "Yes",
+    "对的": "Yes", "有": "Yes", "有的": "Yes", "正确": "Yes", "没错": "Yes", "可以": "Yes",
+    "no": "No", "nope": "No", "nah": "No", "否": "No", "不": "No", "不是": "No", "不是的": "No", "不对": "No",
+    "没有": "No", "错": "No", "错误": "No", "不正确": "No", "不可以": "No", "不能": "No",
+}  # fmt: skip
+_TRUTH = {"true": "Yes", "correct": "Yes", "真": "Yes", "false": "No", "incorrect": "No", "假": "No"}
+_ALL = {**_POLARITY, **_TRUTH}
+
+_BREAK = r"""(?=$|[\s.,;:!?*_"'`)\]}$<。，、；：！？\\-])"""
+_LEAD = re.compile(rf"({'|'.join(sorted(_ALL, key=len, reverse=True))}){_BREAK}", re.IGNORECASE)
+_NO_NOUN = re.compile(
+    r"\W{0,3}(?:idea|answer|clue|comment|way|information|context|image|doubt)\b", re.IGNORECASE
+)
+_EITHER = re.compile(
+    r"\W{0,4}(?:or|and|/|或者?|还是|和)\W{0,4}(?:yes|no|true|false|是|否|不是)\b|/(?:yes|no)\b", re.IGNORECASE
+)
+_CORRECTED = re.compile(
+    r"\b(?:wait|actually|correction|on second thought|scratch that|i mean|rather)\b\W{1,6}"
+    r"(?:(?:it is|it's|the answer is|i mean)\W{1,4})?(yes|no|true|false)\b(?!\s+[a-z])",
+    re.IGNORECASE,
+)
+_MENTION = re.compile(
+    r"(?<![^\W_])(yes|no(?=\W{0,3}(?:$|[.,;:!)\n。，])))(?![^\W_])", re.IGNORECASE
+)  # "no" before a noun ("no doubt") is no answer
+
+
+def yes_no(reply: str) -> str | None:
+    """Yes or No when exactly one of the two words stands in the reply; else None. As VLMEvalKit reads it.
+
+    Quirk kept: asterisks, colons, single quotes and full-width marks stay glued to the word, so
+    ``**Yes**`` and ``yes:`` are not read, and "No, ... yes ..." is not decided.
+
+    >>> yes_no("Yes, it is."), yes_no("(no)"), yes_no("**Yes**"), yes_no("No, but yes")
+    ('Yes', 'No', None, None)
+    """
+    words = set(strip_vqa_punctuation(str(reply).lower()).split())
+    if ("yes" in words) == ("no" in words):
+        return None
+    return "Yes" if "yes" in words else "No"
+
+
+def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
+    """What the reply decides, by its last statement, else by its first word. Never guesses.
+
+    With `with_truth_words`, true and false count as well: for questions whose gold is one of them.
+
+    >>> read_yes_no("**Yes**").answer, read_yes_no("No, there is. Yes?").answer, read_yes_no("否。").answer
+    ('Yes', 'No', 'No')
+    >>> read_yes_no("There is no doubt about the colour.").rule
+    'yes-no:unread'
+    """
+    plain = fold(text)
+    start, end = bare_span(plain, answer_start(plain))
+    words = _ALL if with_truth_words else _POLARITY
+    if start >= end:
+        return Reading(None, "yes-no:empty")
+    if polarity := words.get(plain[start:end].lower()):
+        return Reading(polarity, "yes-no:bare-word", (start, end), is_whole=True)
+    value = whole_json(plain, answer_start(plain))
+    if isinstance(value, bool):
+        return Reading("Yes" if value else "No", "yes-no:json", (start, end))
+    if polarity := words.get(str(value).strip().lower()):
+        return Reading(polarity, "yes-no:json", (start, end))
+    return (
+        _by_statement(plain, start, words)
+        or _by_correction(plain, start, words)
+        or _at(plain, start, "yes-no:first-word", words)
+        or _by_last_line(plain, start, end, words)
+        or _by_mention(plain, start, end)
+        or Reading(None, "yes-no:unread")
+    )
+
+
+@scorer("yes-no", version="1")
+def score_yes_no(reply: Reply, sample: Sample) -> Score:
+    """Our own reading of yes and no, in English and Chinese, against a gold that says either."""
+    reading = read_yes_no(reply.text, with_truth_words=says_truth(sample.golds))
+    wanted = {polarity(gold) for gold in sample.golds}
+    return verdict(reply, sample, reading, float(reading.answer is not None and reading.answer in wanted))
+
+
+@scorer("yes-no-vlmevalkit", version="1", parity="official")
+def score_yes_no_official(reply: Reply, sample: Sample) -> Score:
+    """The official reading; it must equal the gold as written, ``Yes`` or ``No``."""
+    read = yes_no(reply.text)
+    hit = read is not None and read in sample.golds
+    route, is_whole = "yes-no-vlmevalkit", bare(reply.text).title() == read
+    return official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
+
+
+def polarity(gold: str) -> str | None:
+    """Yes or No, when a gold says one of them in any of the ways we know.
+
+    >>> polarity("yes"), polarity("False"), polarity("否"), polarity("dog")
+    ('Yes', 'No', 'No', None)
+    """
+    return _ALL.get(fold(gold).strip().strip(".。").lower())
+
+
+def says_truth(golds: Sequence[str]) -> bool:
+    """Whether the golds are in terms of true and false."""
+    return any(fold(gold).strip().lower() in _TRUTH for gold in golds)
+
+
+def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | None:
+    """The decisive word that stands at `start`, unless it is offered as one of two."""
+    start, _ = bare_span(text, start)
+    lead = _LEAD.match(text, start)
+    if lead is None or lead.group(1).lower() not in words:
+        return None
+    if _EITHER.match(text, lead.end()) or (
+        lead.group(1).lower() == "no" and _NO_NOUN.match(text, lead.end())
+    ):
+        return None
+    return Reading(words[lead.group(1).lower()], rule, lead.span(1))
+
+
+def _by_statement(text: str, start: int, words: dict[str, str]) -> Reading | None:
+    for place in statements(text, start):
+        if reading := _at(text[: place.end], place.start, f"yes-no:{place.kind}", words):
+            return reading
+    return None
+
+
+def _by_correction(text: str, start: int, words: dict[str, str]) -> Reading | None:
+    for found in reversed(list(_CORRECTED.finditer(text, start))):
+        if polarity := words.get(found.group(1).lower()):
+            return Reading(polarity, "yes-no:corrected", found.span(1))
+    return None
+
+
+def _by_last_line(text: str, start: int, end: int, words: dict[str, str]) -> Reading | None:
+    first, last = bare_span(text, max(text.rfind("\n", start, end), start), end)
+    if polarity := words.get(text[first:last].lower()):
+        return Reading(polarity, "yes-no:last-line", (first, last))
+    return None
+
+
+def _by_mention(text: str, start: int, end: int) -> Reading | None:
+    if end - start > MAX_MENTION_CHARS or abstains(text[start:end]):
+        return None
+    found = list(_MENTION.finditer(text, start))
+    if len({mention.group(1).lower() for mention in found}) != 1:
+        return None
+    return Reading(_POLARITY[found[-1].group(1).lower()], "yes-no:mentioned", found[-1].span(1))
+
+
+# -- Text against text: the public metrics under one roof, and our own normalised comparison.
 
 __all__ = [
     "anls", "exact", "normalise", "ocrbench", "read_text", "read_yes_no", "relaxed", "text_match",

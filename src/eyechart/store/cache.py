@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from eyechart.errors import EyechartError, StoreError, UsageError
-from eyechart.replacing import make_file, make_folder
+from eyechart.files import make_file, make_folder
 from eyechart.store.folder import cache_home
 from eyechart.store.sqlite import connect_to_read
 from eyechart.types import Reply

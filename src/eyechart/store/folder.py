@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import StoreError
-from eyechart.replacing import draft_of, make_folder, remove_draft, replacing
+from eyechart.files import draft_of, make_folder, remove_draft, replacing
 from eyechart.store.journal import FILE_NAME
 from eyechart.store.reader import Replied, Task, list_tasks, open_to_read
 from eyechart.store.sqlite import store_errors

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from eyechart.checks import sound_samples
 from eyechart.errors import DataError, StoreError
-from eyechart.replacing import make_file
+from eyechart.files import make_file
 from eyechart.store import sqlite
 from eyechart.store.reader import PROVISIONAL, JournalReader
 from eyechart.store.sqlite import Statement, Writer, connect, store_errors
 from eyechart.types import Failure, Reply, Sample, Score, Scorer, Usage
+from eyechart.validate import sound_samples
 
 FILE_NAME = "run.sqlite"
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.hub.library import _is_reachable
-from eyechart.data.hub.load import load_hub, split_names
-from eyechart.data.hub.rows import open_hub
+from eyechart.data.hub import _is_reachable, load_hub, open_hub, split_names
 from eyechart.data.images import ImageLoader
 from eyechart.data.lint import check
 from eyechart.data.source import SourceOptions, open_source
@@ -247,7 +245,7 @@ def test_fingerprints_follow_the_data(tmp_path: Path, datasets: Any) -> None:
 
 
 def test_a_picture_is_found_again_in_another_process(tmp_path: Path, datasets: Any) -> None:
-    from eyechart.data.hub import load as loading
+    from eyechart.data import hub as loading
 
     folder = clone(tmp_path / "signs", {"test": signs(datasets)})
     [first, *_] = samples(f"hf:{folder}")

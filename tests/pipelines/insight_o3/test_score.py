@@ -216,7 +216,7 @@ def test_what_the_judge_is_told() -> None:
 
 
 def test_every_stage_has_its_wording() -> None:
-    from eyechart.score.judge_prompts import wording
+    from eyechart.score.judged import wording
 
     steps: Judging[Score] = score_insight_o3(Reply(text="it is {gold} blue"), OPEN)
     first = wording(next(steps), {})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.replies import read_log, read_replies
 from eyechart.errors import EyechartError
-from eyechart.run.matching import of_log, questions_of
+from eyechart.run.rescore import of_log, questions_of
 
 SAID = {
     "role": "assistant",

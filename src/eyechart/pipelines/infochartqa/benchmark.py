@@ -75,7 +75,7 @@ def infochartqa(
 ) -> Benchmark:
     """Return the hub's questions, or those of `file`; `image_root` holds charts named by `figure_id`."""
     from eyechart.data.formats import origin_of
-    from eyechart.data.lazy import LazySource
+    from eyechart.data.source import LazySource
     from eyechart.pipelines.infochartqa.data import HUB, open_infochartqa, read_model_response
 
     settings = {"file": file, "split": split, "builder": builder, "image_root": image_root}

@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.data.choices import LETTERS, choices_from_dict, choices_from_list
-from eyechart.data.fields import as_text
+from eyechart.data.columns import as_text
 from eyechart.data.formats import find_file, guess_format
-from eyechart.data.image_cells import PICTURE_SUFFIXES, ImageCells, RowReference
-from eyechart.data.json_file import json_errors, row_texts
-from eyechart.data.lazy import HeldSource
-from eyechart.data.literals import read_literal
-from eyechart.data.paths import PathRules
-from eyechart.data.rows import Blob, Reader, Row, place
-from eyechart.data.source import SourceOptions, open_reader
+from eyechart.data.image_columns import PICTURE_SUFFIXES, ImageCells, RowReference
+from eyechart.data.json_files import json_errors, row_texts
+from eyechart.data.rows import Blob, PathRules, Reader, Row, place, read_literal
+from eyechart.data.source import HeldSource, SourceOptions, open_reader
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Replies, Reply, Sample
 
@@ -242,8 +239,7 @@ def open_infochartqa(
 
 
 def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
-    from eyechart.data.hub.load import split_names
-    from eyechart.data.hub.spec import parse_hub
+    from eyechart.data.hub import parse_hub, split_names
 
     named = parse_hub(spec)
     base, _, revision = str(named).partition("@")
@@ -262,7 +258,7 @@ def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASo
 
 def _hub_opener(spec: str, image_root: Path | None) -> Callable[[], tuple[Reader, Pictures]]:
     def opened() -> tuple[Reader, Pictures]:
-        from eyechart.data.hub.rows import open_hub
+        from eyechart.data.hub import open_hub
 
         reader = open_hub(spec)
         return reader, Pictures(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")

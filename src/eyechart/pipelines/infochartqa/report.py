@@ -15,7 +15,7 @@ from typing import Any
 from eyechart.pipelines.infochartqa.data import NO_RESPONSE, is_left_out, type_of_entry
 from eyechart.pipelines.infochartqa.score import as_official_text, check, reply_text, type_of
 from eyechart.registry import exporter
-from eyechart.report.files import drop_files, write_json
+from eyechart.report.rows import drop_files, write_json
 from eyechart.types import Export, Result
 
 Record = dict[str, Any]

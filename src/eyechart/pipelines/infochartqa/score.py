@@ -11,7 +11,7 @@ from typing import Any, Literal
 from rapidfuzz.distance import LCSseq
 
 from eyechart.registry import scorer
-from eyechart.score.verdict import official_verdict
+from eyechart.score.reading import official_verdict
 from eyechart.types import Reply, Sample, Score
 
 _LETTERS = "ABCD"

@@ -15,18 +15,22 @@ from typing import Protocol, TypeVar
 
 from eyechart.pipelines.infochartqa.score import DEFAULT_TYPE, EXACT, LEFT_OUT, VAGUE, type_of
 from eyechart.registry import scorer
-from eyechart.score.abstain import abstains
-from eyechart.score.cells import accepted
-from eyechart.score.choice_reader import read_choice
+from eyechart.score.choice import read_choice
 from eyechart.score.default import written_choices
-from eyechart.score.fold import fold
-from eyechart.score.number import MAX_NUMBERS, read_number
-from eyechart.score.numerals import Number, fold_numbers, numbers_in, unwrapped
+from eyechart.score.number import MAX_NUMBERS, Number, fold_numbers, numbers_in, read_number, unwrapped
 from eyechart.score.options import ARTICLE, Options, is_negated, is_part_of_more, options_of
-from eyechart.score.statement import answer_start, bare, containers, stated, whole_json
-from eyechart.score.text import read_text
-from eyechart.score.verdict import Reading, verdict
-from eyechart.score.yesno import polarity, read_yes_no
+from eyechart.score.reading import (
+    Reading,
+    abstains,
+    answer_start,
+    bare,
+    containers,
+    fold,
+    stated,
+    verdict,
+    whole_json,
+)
+from eyechart.score.text import accepted, polarity, read_text, read_yes_no
 from eyechart.types import Reply, Sample, Score
 
 _MIN_SLIP_CHARS = 5  # in a shorter word, another letter makes another word

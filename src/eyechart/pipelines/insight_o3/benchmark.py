@@ -18,11 +18,10 @@ from typing import Any
 import msgspec
 
 from eyechart.data.choices import parse_choices
-from eyechart.data.fields import as_text
+from eyechart.data.columns import as_text
 from eyechart.data.formats import guess_format
-from eyechart.data.image_cells import ImageCells
-from eyechart.data.paths import PathRules
-from eyechart.data.rows import Row, place
+from eyechart.data.image_columns import ImageCells
+from eyechart.data.rows import PathRules, Row, place
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, UsageError
 from eyechart.prompt.default import with_system
@@ -325,7 +324,7 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         think: bool = False,
     ) -> Benchmark:
         """`file` and `image_root` stand in for the places below `root`; `think` asks for tags."""
-        from eyechart.data.lazy import LazySource
+        from eyechart.data.source import LazySource
 
         if file and image_root and root:
             raise UsageError(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eyechart.pipelines.insight_o3.evaluate import Evaluation
-    from eyechart.run.record import Run
+    from eyechart.run.run import Run
 
 
 DESCRIPTION = """\

@@ -17,17 +17,15 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from eyechart.data.fields import as_text
+from eyechart.data.columns import as_text
 from eyechart.data.formats import guess_format
-from eyechart.data.hub.load import fetch_repository
-from eyechart.data.hub.rows import open_hub
-from eyechart.data.hub.spec import is_hub
+from eyechart.data.hub import fetch_repository, is_hub, open_hub
 from eyechart.data.images import ImageLoader, MissingImage
 from eyechart.data.rows import Blob, Row, place
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.errors import DataError, UsageError
+from eyechart.files import replacing
 from eyechart.registry import converters
-from eyechart.replacing import replacing
 from eyechart.types import Converted, ImageRef
 
 Values = Mapping[str, Any]

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eyechart import errors
 from eyechart.errors import DataError, StoreError, UsageError
+from eyechart.files import make_folder
 from eyechart.option import REQUIRED, argument
 from eyechart.pipelines.insight_o3.benchmark import AnnotationSource
 from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH, InsightScorer
-from eyechart.replacing import make_folder
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_plan
 from eyechart.types import Benchmark
 
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
-    from eyechart.run.record import Run
+    from eyechart.run.run import Run
 
 
 DEFAULT_FIELDS: Mapping[str, Any] = {"max_completion_tokens": 16384}
@@ -477,7 +477,7 @@ def _drop(run: Path) -> None:
 
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:
-    from eyechart.data.json_file import json_errors, read_bytes
+    from eyechart.data.json_files import json_errors, read_bytes
     from eyechart.pipelines.insight_o3.report import summary_metrics
 
     found = []
@@ -604,7 +604,7 @@ def _written(arguments: Arguments, done: Run) -> Evaluation:
 
 
 def _write_arguments(arguments: Arguments) -> None:
-    from eyechart.report.files import write_json
+    from eyechart.report.rows import write_json
 
     try:
         make_folder(arguments.folder)

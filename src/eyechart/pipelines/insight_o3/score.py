@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from eyechart.registry import scorers
-from eyechart.score.verdict import official_verdict
+from eyechart.score.reading import official_verdict
 from eyechart.types import (
     JudgeCall,
     JudgeFailed,

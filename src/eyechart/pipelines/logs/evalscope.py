@@ -21,8 +21,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.json_file import read_bytes
-from eyechart.data.json_rows import JsonLinesReader
+from eyechart.data.json_files import JsonLinesReader, read_bytes
 from eyechart.data.rows import place
 from eyechart.errors import DataError
 from eyechart.exchange import TRIAL

@@ -16,8 +16,8 @@ from typing import IO, Any
 import msgspec
 
 from eyechart.data.choices import LETTERS, choices_from_list
-from eyechart.data.encoding import BOM
-from eyechart.data.json_window import Window
+from eyechart.data.json_files import Window
+from eyechart.data.tables import BOM
 from eyechart.errors import DataError
 from eyechart.exchange import MARK
 from eyechart.pipelines.logs.reading import (
@@ -47,9 +47,8 @@ from eyechart.pipelines.logs.writing import (
     format_usage,
 )
 from eyechart.registry import exporter, log_format
-from eyechart.report.credit import credit
-from eyechart.report.files import text_file
-from eyechart.report.headline import Numbers, numbers_of, trials_of
+from eyechart.report.rows import text_file
+from eyechart.report.summary import Numbers, credit, numbers_of, trials_of
 from eyechart.store.folder import file_safe
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample, Usage
 

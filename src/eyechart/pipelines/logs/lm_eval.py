@@ -22,10 +22,9 @@ import msgspec
 
 from eyechart.data.choices import LETTERS, choices_from_list
 from eyechart.data.columns import ALIASES
-from eyechart.data.encoding import BOM
-from eyechart.data.json_file import read_bytes
-from eyechart.data.json_rows import JsonLinesReader, JsonReader
+from eyechart.data.json_files import JsonLinesReader, JsonReader, read_bytes
 from eyechart.data.rows import place
+from eyechart.data.tables import BOM
 from eyechart.errors import DataError
 from eyechart.exchange import MARK, add_in_order
 from eyechart.pipelines.logs.reading import (
@@ -47,9 +46,8 @@ from eyechart.pipelines.logs.writing import (
     join_prompt,
 )
 from eyechart.registry import exporter, log_format
-from eyechart.report.credit import credit
-from eyechart.report.files import text_file
-from eyechart.report.headline import Numbers, numbers_of, trials_of
+from eyechart.report.rows import text_file
+from eyechart.report.summary import Numbers, credit, numbers_of, trials_of
 from eyechart.store.folder import file_safe
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from eyechart.data.json_file import json_errors
+from eyechart.data.json_files import json_errors
 from eyechart.data.sheets import refuse_bomb
 from eyechart.errors import DataError
 from eyechart.exchange import MARK

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from eyechart.exchange import MARK
-from eyechart.report.record import to_json_text
+from eyechart.report.rows import to_json_text
 from eyechart.types import ImageRef, Reply, Result, Sample, Usage
 
 _HALF = re.compile("[\ud800-\udfff]")

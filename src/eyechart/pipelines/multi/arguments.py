@@ -11,12 +11,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from eyechart.data.json_file import json_errors, read_bytes
+from eyechart.data.json_files import json_errors, read_bytes
 from eyechart.errors import UsageError
+from eyechart.files import replacing
 from eyechart.model.redact import HIDDEN, without_secrets
 from eyechart.option import argument, names_in, read_pairs
 from eyechart.registry import did_you_mean
-from eyechart.replacing import replacing
 from eyechart.store.folder import file_safe
 
 PREDICTION_FILE = "prediction.json"

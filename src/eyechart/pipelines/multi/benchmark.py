@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from eyechart.data.formats import origin_of
-from eyechart.data.lazy import ChangedSource, LazySource
+from eyechart.data.source import ChangedSource, LazySource
 from eyechart.errors import DataError, UsageError
 from eyechart.pipelines.multi.data import MultiFiles, open_multi, read_replies
 from eyechart.pipelines.multi.select import Selection, read_codes

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.lazy import HeldSource
+from eyechart.data.source import HeldSource
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.files import (
     OLD_MARK,

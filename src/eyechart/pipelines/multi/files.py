@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from eyechart.data.json_file import json_errors, read_bytes, row_texts
-from eyechart.data.paths import PathRules
+from eyechart.data.json_files import json_errors, read_bytes, row_texts
+from eyechart.data.rows import PathRules
 from eyechart.errors import DataError, listed
 from eyechart.types import ImageRef
 

@@ -11,8 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.lazy import remarks_of
+from eyechart.data.source import remarks_of
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
+from eyechart.files import make_folder
 from eyechart.pipelines.multi.arguments import (
     ARGS_FILE,
     PREDICTION_FILE,
@@ -25,10 +26,9 @@ from eyechart.pipelines.multi.arguments import (
 from eyechart.pipelines.multi.benchmark import EVERY_TYPE
 from eyechart.pipelines.multi.evaluators import Chosen, choose_model
 from eyechart.pipelines.multi.report import INDENT, answered
-from eyechart.replacing import make_folder
-from eyechart.report.files import write_json
+from eyechart.report.rows import write_json
 from eyechart.run.options import Options
-from eyechart.run.record import Run
+from eyechart.run.run import Run
 from eyechart.store.journal import FILE_NAME
 from eyechart.types import Benchmark, Model, Reply, Request, capabilities_of
 
@@ -192,7 +192,7 @@ def as_before(model: Model, run_folder: Path) -> Model:
 
 
 def _identity(run_folder: Path) -> dict[str, Any]:
-    from eyechart.run.record import Run
+    from eyechart.run.run import Run
     from eyechart.store.journal import FILE_NAME
 
     if not (run_folder / FILE_NAME).exists():

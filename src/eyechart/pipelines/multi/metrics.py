@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.json_file import json_errors, read_bytes
+from eyechart.data.json_files import json_errors, read_bytes
 from eyechart.errors import DataError, UsageError
 from eyechart.exchange import add_in_order
+from eyechart.files import make_folder
 from eyechart.pipelines.multi.files import education_remark
 from eyechart.pipelines.multi.report import (
     ScoredPredictions,
@@ -26,7 +27,6 @@ from eyechart.pipelines.multi.report import (
     write_scores,
     write_summary,
 )
-from eyechart.replacing import make_folder
 
 _STANDARD = "prediction.json"
 _SHOWN_IDS = 5

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import DataError, MissingExtra
+from eyechart.files import make_folder, quiet, replacing
 from eyechart.model.redact import without_secrets
 from eyechart.pipelines.multi.files import level_of
 from eyechart.pipelines.multi.score import KINDS, clean, is_refusal, kind_of, score
 from eyechart.pipelines.multi.score import score as score_prediction
-from eyechart.quiet import quiet
 from eyechart.registry import exporter
-from eyechart.replacing import make_folder, replacing
-from eyechart.report.exports import guarded
-from eyechart.report.files import drop_files, text_file, write_json
+from eyechart.report.export import guarded
+from eyechart.report.rows import drop_files, text_file, write_json
 from eyechart.types import Export, Result, Sample
 
 _LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others, as they come

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from eyechart.errors import DataError, MissingExtra, UsageError
-from eyechart.quiet import quiet
+from eyechart.files import quiet
 from eyechart.registry import scorer
-from eyechart.score.verdict import official_verdict
+from eyechart.score.reading import official_verdict
 from eyechart.types import Reply, Sample, Score
 
 Position = Literal["start", "end"]

@@ -46,7 +46,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
     ) -> Benchmark:
         """Return the set; `cells` are read as the official loader reads them unless asked otherwise."""
         from eyechart.data.formats import origin_of
-        from eyechart.data.lazy import LazySource
+        from eyechart.data.source import LazySource
 
         def opened() -> Source:
             if not (file or published):

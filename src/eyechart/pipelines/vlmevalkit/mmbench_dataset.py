@@ -280,7 +280,7 @@ def _as_rgb(loader: ImageLoader, ref: ImageRef) -> Picture:
 
 def _in_rgb(picture: Picture, what: str) -> Picture:
     from eyechart.data.pixels import decode
-    from eyechart.quiet import quiet
+    from eyechart.files import quiet
 
     decode(picture, what)
     with quiet():  # Pillow warns about palettes whose transparency it drops

@@ -28,11 +28,9 @@ from typing import Any, TypeAlias
 from eyechart.exchange import NO_ANSWER
 from eyechart.registry import exporter
 from eyechart.report.circles import fold
-from eyechart.report.credit import credit
-from eyechart.report.exports import guarded
-from eyechart.report.files import drop_files, text_file
-from eyechart.report.record import MAX_META, Cell, to_json_text
-from eyechart.report.sheet import new_sheet
+from eyechart.report.export import guarded, new_sheet
+from eyechart.report.rows import MAX_META, Cell, drop_files, text_file, to_json_text
+from eyechart.report.summary import credit
 from eyechart.types import Export, Result
 
 

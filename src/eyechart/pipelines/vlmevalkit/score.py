@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from eyechart.registry import judged_scorer
 from eyechart.score.choice import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, infer
-from eyechart.score.statement import bare
-from eyechart.score.verdict import official_verdict
+from eyechart.score.reading import bare, official_verdict
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: a question with such a character is put in Chinese

@@ -85,7 +85,7 @@ def _new_file(place: Path) -> TextIO:
 
 def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[str, None]:
     """Take the rows, write each down, and return the names of their fields, in the order of appearance."""
-    from eyechart.report.workbook import MAX_ROWS
+    from eyechart.report.export import MAX_ROWS
 
     named: dict[str, None] = {}
     first: dict[str, int] = {}  # index to the row that it was met in
@@ -118,7 +118,7 @@ def _index_of(cells: Mapping[str, str | int | float]) -> str:
 
 def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -> list[str]:
     """Write the workbook; the indices of the rows of which a cell did not fit."""
-    from eyechart.report.workbook import new_workbook
+    from eyechart.report.export import new_workbook
 
     cut: list[str] = []
     with new_workbook(place) as book:
@@ -133,7 +133,7 @@ def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -
 
 
 def _tell_of_cut(place: Path, cut: list[str]) -> None:
-    from eyechart.report.workbook import MAX_CHARACTERS
+    from eyechart.report.export import MAX_CHARACTERS
     from eyechart.terminal import one_line, print_note
 
     what = "a cell of 1 row was" if len(cut) == 1 else f"cells of {len(cut):,} rows were"

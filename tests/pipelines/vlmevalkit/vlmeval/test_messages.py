@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.paths import OUTSIDE, PathRules
+from eyechart.data.rows import OUTSIDE, PathRules
 from eyechart.errors import DataError
 from eyechart.pipelines.vlmevalkit.vlmeval.images import to_messages
 from eyechart.types import ImageRef, Message

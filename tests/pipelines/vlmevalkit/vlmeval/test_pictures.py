@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.paths import PathRules
+from eyechart.data.rows import PathRules
 from eyechart.errors import StoreError
 from eyechart.pipelines.vlmevalkit.vlmeval.images import (
     _inside,

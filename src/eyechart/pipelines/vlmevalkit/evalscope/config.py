@@ -17,7 +17,7 @@ from typing import Any, Literal
 from eyechart.errors import UsageError
 from eyechart.model.redact import HIDDEN, is_secret, without_secrets
 from eyechart.registry import did_you_mean
-from eyechart.run.config_files import SUFFIXES, decode_json, load_file
+from eyechart.run.options import SUFFIXES, decode_json, load_file
 
 BACKEND = "VLMEvalKit"
 _BACKENDS = ("Native", "OpenCompass", BACKEND, "RAGEval", "ThirdParty")

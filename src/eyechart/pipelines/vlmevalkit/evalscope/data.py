@@ -31,7 +31,7 @@ class Questions:
 
 def open_questions(entry: DataEntry) -> Questions:
     """Find the file and choose how it is read."""
-    from eyechart.data.hub.spec import is_hub
+    from eyechart.data.hub import is_hub
     from eyechart.registry import benchmarks, find_published_benchmark
 
     if is_hub(entry.source):
@@ -82,7 +82,7 @@ def _own(entry: DataEntry, path: Path) -> Questions:
 def _find(entry: DataEntry) -> Path | None:
     """The file: by its path, else in $LMUData or ~/LMUData, else as any other source is looked up."""
     from eyechart.data.formats import SUFFIXES, find_file
-    from eyechart.data.paths import lmu_roots
+    from eyechart.data.rows import lmu_roots
 
     given = Path(entry.source).expanduser()
     if given.suffix.lower() in SUFFIXES and given.is_file():
@@ -99,7 +99,7 @@ def _find(entry: DataEntry) -> Path | None:
 
 def _nowhere(entry: DataEntry) -> DataError:
     from eyechart.data.formats import find_file
-    from eyechart.data.paths import lmu_roots
+    from eyechart.data.rows import lmu_roots
 
     try:
         find_file(entry.source)

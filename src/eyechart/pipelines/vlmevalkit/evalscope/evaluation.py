@@ -52,7 +52,7 @@ from eyechart.types import Benchmark, Export, Message, Result, Sample
 
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
-    from eyechart.run.record import Run
+    from eyechart.run.run import Run
 
 Row = Mapping[str, str]
 AGAIN = "the same call again asks only for what is missing"
@@ -301,7 +301,7 @@ def _evaluate(plan: Plan) -> Run:
 
 def _score_file(one: Evaluation) -> Run:
     """Predictions that are there already, as a run."""
-    from eyechart.run.replies import score_replies
+    from eyechart.run.rescore import score_replies
 
     kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
     file = write_answered(one.predictions, one.questions.source, one.options, kept)

@@ -179,7 +179,7 @@ def write_config(place: TaskFolder, task: Task) -> None:
     """Keep the configuration beside the results, without keys; `eyechart run` runs it again."""
     import yaml
 
-    from eyechart.replacing import replacing
+    from eyechart.files import replacing
 
     folders.prepare_folder(place.folder / CONFIGS)
     text = yaml.safe_dump(describe_task(task), sort_keys=False, allow_unicode=True)

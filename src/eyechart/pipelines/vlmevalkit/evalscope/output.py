@@ -16,12 +16,11 @@ from typing import Any, TypeAlias
 from eyechart.data.rows import Blob
 from eyechart.errors import DataError, UsageError
 from eyechart.exchange import API_FAILURE, NO_ANSWER
+from eyechart.files import make_folder
 from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
 from eyechart.pipelines.vlmevalkit.report import Line, survey, write_trials
 from eyechart.registry import exporter
-from eyechart.replacing import make_folder
-from eyechart.report.files import text_file
-from eyechart.report.record import Cell, to_json_text
+from eyechart.report.rows import Cell, text_file, to_json_text
 from eyechart.run.options import Options
 from eyechart.terminal import one_line, print_note, print_text
 from eyechart.types import Export, Result
@@ -236,8 +235,7 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
 
 def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: Path) -> None:
     """As a workbook, whose cells hold only so much: what was cut is said."""
-    from eyechart.report.sheet import new_sheet
-    from eyechart.report.workbook import MAX_CHARACTERS, fit
+    from eyechart.report.export import MAX_CHARACTERS, fit, new_sheet
 
     n_cut = 0
     with new_sheet(heading, path) as add:

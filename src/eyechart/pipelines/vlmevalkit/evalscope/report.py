@@ -37,10 +37,8 @@ from eyechart.pipelines.logs.writing import (
 )
 from eyechart.pipelines.vlmevalkit.report import model_name
 from eyechart.registry import exporter
-from eyechart.report.counting import OTHER_VALUES
-from eyechart.report.credit import credit
-from eyechart.report.files import text_file, write_json
-from eyechart.report.headline import Numbers, numbers_of, trials_of
+from eyechart.report.rows import text_file, write_json
+from eyechart.report.summary import OTHER_VALUES, Numbers, credit, numbers_of, trials_of
 from eyechart.store.folder import file_safe, prepare_folder
 from eyechart.types import Export, Result
 

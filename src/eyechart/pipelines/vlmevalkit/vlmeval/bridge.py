@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eyechart.data.lazy import HeldSource
+from eyechart.data.source import HeldSource
 from eyechart.errors import EyechartError
 from eyechart.exchange import NO_ANSWER
 from eyechart.pipelines.vlmevalkit.vlmeval.images import make_image_ref, to_messages

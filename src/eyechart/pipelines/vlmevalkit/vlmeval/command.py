@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
+from eyechart.files import replacing
 from eyechart.model.environment import refuse_foreign_key
 from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task, Values
@@ -38,8 +39,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.flags import (
 )
 from eyechart.registry import did_you_mean, find_published_benchmark
 from eyechart.registry import models as providers
-from eyechart.replacing import replacing
-from eyechart.run.config_files import decode_json
+from eyechart.run.options import decode_json
 
 _ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 

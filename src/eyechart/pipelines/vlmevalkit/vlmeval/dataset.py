@@ -13,9 +13,9 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, ClassVar, Literal
 
-from eyechart.data.fields import as_text
+from eyechart.data.columns import as_text
 from eyechart.data.formats import find_file, guess_format
-from eyechart.data.paths import PathRules
+from eyechart.data.rows import PathRules
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, listed
 from eyechart.pipelines.vlmevalkit.benchmark import SETS, vlmevalkit_prompt

@@ -15,12 +15,12 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.image_cells import PICTURE_SUFFIXES, REFERENCE_CHARS
-from eyechart.data.paths import PathRules
+from eyechart.data.image_columns import PICTURE_SUFFIXES, REFERENCE_CHARS
 from eyechart.data.pixels import decode, inspect, open_picture
+from eyechart.data.rows import PathRules
 from eyechart.errors import DataError, ImageError
+from eyechart.files import replacing
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import Frame, is_missing, pandas, toliststr
-from eyechart.replacing import replacing
 from eyechart.types import ImageRef, Message, Part, Role
 
 if TYPE_CHECKING:

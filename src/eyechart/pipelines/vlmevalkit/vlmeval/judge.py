@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.images import ImageLoader
-from eyechart.data.paths import PathRules
+from eyechart.data.rows import PathRules
 from eyechart.engine.retry import RetryPolicy
 from eyechart.errors import ModelError, UsageError
 from eyechart.exchange import NO_ANSWER

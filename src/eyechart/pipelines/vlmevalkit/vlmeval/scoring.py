@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.data.circular import OFFSET
-from eyechart.data.columns import detect
-from eyechart.data.fields import as_text, take_apart
-from eyechart.data.lazy import HeldSource
+from eyechart.data.columns import as_text, detect, take_apart
 from eyechart.data.rows import Row
+from eyechart.data.source import HeldSource
 from eyechart.errors import DataError, ModelError, UsageError, listed
 from eyechart.exchange import API_FAILURE
 from eyechart.pipelines.vlmevalkit.benchmark import as_index
@@ -35,13 +34,13 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
 )
 from eyechart.prompt.default import custom_prompt
 from eyechart.registry import scorers
-from eyechart.report.files import text_file
+from eyechart.report.rows import text_file
 from eyechart.score.judged import UNREADABLE
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Failure, Reply, Result, Sample
 
 if TYPE_CHECKING:
-    from eyechart.run.record import Run
+    from eyechart.run.run import Run
 
 
 CHOICE = "choice-vlmevalkit"
@@ -118,7 +117,7 @@ def _by_rules(said: _Said) -> list[Result]:
 def _by_judge(said: _Said, judge: Mapping[str, Any]) -> list[Result]:
     """The same with a judge: a run of its own, made of the replies and kept nowhere."""
     from eyechart.run.options import Options
-    from eyechart.run.replies import score_replies
+    from eyechart.run.rescore import score_replies
 
     benchmark = Benchmark(
         name=said.name,

@@ -21,15 +21,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
-from eyechart.data.json_file import json_errors, read_bytes
-from eyechart.data.literals import MAX_LITERAL_CHARS, read_list_items, read_literal
-from eyechart.data.paths import lmu_roots
+from eyechart.data.json_files import json_errors, read_bytes
+from eyechart.data.rows import MAX_LITERAL_CHARS, lmu_roots, read_list_items, read_literal
 from eyechart.data.sheets import refuse_too_large
 from eyechart.errors import DataError, MissingExtra, UsageError, listed
-from eyechart.replacing import replacing
-from eyechart.report.files import text_file
-from eyechart.report.record import Cell
-from eyechart.report.workbook import MAX_CHARACTERS, MAX_ROWS, new_workbook
+from eyechart.files import replacing
+from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, new_workbook
+from eyechart.report.rows import Cell, text_file
 from eyechart.terminal import print_note, visible
 
 

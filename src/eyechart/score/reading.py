@@ -1,19 +1,145 @@
-r"""Where a reply states its answer: tags, boxes, JSON, and phrases such as "the answer is".
+"""One way to write each character: full-width letters, fancy quotes and styled letters become plain.
 
-Everything here runs in time linear in the reply, which may be a megabyte of anything: patterns have no
-nested repeats, and what follows a cue is looked at for a bounded number of characters.
+Folding never moves a character, so a place found in the folded text is a place in the reply.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+import unicodedata
 from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import msgspec
 
-from eyechart.score.fold import fold, lower
+from eyechart.types import Outcome, Reply, Sample, Score
+
+# The compatibility forms Unicode does not unify, but that people type for the same mark.
+_ALIKE = {
+    **dict.fromkeys("‘’‚‛′´", "'"),
+    **dict.fromkeys("“”„‟″「」『』«»", '"'),
+    **dict.fromkeys("−‐‑‒–—―", "-"),
+    **dict.fromkeys("【〔〖", "["),
+    **dict.fromkeys("】〕〗", "]"),
+    **dict.fromkeys("《〈", "<"),
+    **dict.fromkeys("》〉", ">"),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", " "),  # invisible, yet they glue words together
+}
+# Tokens of chat templates that servers leave in replies: <|im_end|>, <|begin_of_box|>, </s>.
+_TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>")
+# "x²" is not "x2" and "5½" is not "51/2": readers of numbers want these as they are.
+_KEPT_FORMS = ("<super>", "<sub>", "<fraction>")
+
+
+def fold(text: str) -> str:
+    """The same text, each character in its plain form where it has one of the same length.
+
+    >>> fold("答案是Ｂ。 “𝐁” 10⁶")
+    '答案是B。 "B" 10⁶'
+
+    Tokens of chat templates become blanks.
+
+    >>> fold("B</s>")
+    'B    '
+    """
+    if "<" in text:
+        text = _TEMPLATE_TOKEN.sub(lambda token: " " * len(token.group()), text)
+    if text.isascii():
+        return text
+    return text.translate({ord(char): plain for char in set(text) if (plain := _plain(char)) != char})
+
+
+def lower(text: str) -> str:
+    """The text with A to Z in lower case, nothing moved. Patterns over it need no flag, which is much faster.
+
+    >>> lower("The Ｂ in İzmir")
+    'the Ｂ in İzmir'
+    """
+    return text.lower() if text.isascii() else text.translate(_LOWER)
+
+
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+@lru_cache(maxsize=8192)
+def _plain(char: str) -> str:
+    if char in _ALIKE:
+        return _ALIKE[char]
+    if unicodedata.decomposition(char).startswith(_KEPT_FORMS):
+        return char
+    plain = unicodedata.normalize("NFKC", char)
+    return _ALIKE.get(plain, plain) if len(plain) == 1 else char
+
+
+# -- Replies that decline: an apology, a refusal, a plain "I cannot tell".
+
+MAX_CHARS = 400  # what is longer says more than that it will not answer
+
+_DECLINES = re.compile(
+    r"\b(?:can ?not|can't|could ?not|couldn't|unable to|not able to|(?:im|not )possible to|no way to|"
+    r"hard to|difficult to|won't|will not)\s+(?:\w+\s+){0,3}?"
+    r"(?:be (?:determined|answered|told|identified|inferred)|tell|determine|see|answer|identify|help|assist|"
+    r"process|say|know|view|provide|read|comply|discuss|analy[sz]e|access|recogni[sz]e|infer|make out|"
+    r"discern)\b"
+    r"|\b(?:do(?:n't| not) (?:really )?know|not (?:really )?sure|no idea|unsure|"
+    r"(?:not enough|insufficient|no) (?:visual )?(?:information|context|image|evidence)|unanswerable|"
+    r"(?:decline|refuse)s? to)\b"
+    r"|^\W*(?:i'm (?:really |very )?sorry|i am sorry|sorry|i apologi[sz]e|as an ai)\b"
+    r"|无法|不能(?:判断|确定|回答|看到|看清|识别|提供|帮)|不知道|不确定|不清楚|看不(?:清|到|出)|抱歉|对不起"
+    r"|難以|难以|無法",
+    re.IGNORECASE,
+)
+
+
+def abstains(text: str) -> bool:
+    """Whether the whole reply is a refusal or says that it cannot tell.
+
+    A scorer asks this only after it found no answer: "I'm not sure, but I pick B" is an answer.
+
+    >>> abstains("I'm sorry, I can't help with that."), abstains("无法判断"), abstains("A red bus.")
+    (True, True, False)
+    """
+    return len(text) <= MAX_CHARS and _DECLINES.search(fold(text.strip())) is not None
+
+
+# -- Regular expressions that are compiled when they are first used.
+#
+# The long ones take several milliseconds each to compile, and a reply that is one letter needs none of them.
+
+
+class Pattern:
+    """As `re.compile` makes it, but later.
+
+    >>> bool(Pattern("B+", re.IGNORECASE).search("abc"))
+    True
+    """
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern = pattern
+        self._flags = flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, self._flags)
+
+    def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        return self._compiled.match(text, start, end)
+
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        return self._compiled.search(text, start)
+
+    def finditer(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
+        return self._compiled.finditer(text, start)
+
+
+# -- Where a reply states its answer: tags, boxes, JSON, and phrases such as "the answer is".
+#
+# Everything here runs in time linear in the reply, which may be a megabyte of anything: patterns have no
+# nested repeats, and what follows a cue is looked at for a bounded number of characters.
 
 MAX_SLOT_CHARS = 300  # of what follows "the answer is"
 MAX_BOX_CHARS = 2_000
@@ -239,3 +365,116 @@ def whole_json(text: str, start: int = 0) -> Any:
         return None
     values = [value for key, value in parsed.items() if _JSON_KEY.fullmatch(key.strip())]
     return values[0] if len(values) == 1 else None
+
+
+# -- From what was read to an outcome: the one place where refusals, cut-offs and missing golds are decided.
+
+WITHHELD = frozenset({"content_filter", "refusal"})
+CUT_OFF = "length"
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """An answer found in a reply, the rule that found it, and where it stands (a slice of the reply).
+
+    `is_whole`: the reply is this answer and nothing else, so that a length limit cannot have cut it.
+    """
+
+    answer: str | None
+    rule: str
+    span: tuple[int, int] = (0, 0)
+    is_whole: bool = False
+
+    @property
+    def letter(self) -> str | None:
+        """The answer of a choice: one of the option letters."""
+        return self.answer
+
+    def evidence(self, text: str) -> str:
+        """The words of the reply that decided."""
+        return text[slice(*self.span)]
+
+
+def chosen(letter: str, rule: str, span: tuple[int, int], *, is_whole: bool = False) -> Reading:
+    """The option that a rule of our own reader of choices found."""
+    return Reading(letter, f"choice:{rule}", span, is_whole)
+
+
+def unread(rule: str, span: tuple[int, int]) -> Reading:
+    """No option, and why: there are several, it is none of them, or the reply contradicts itself."""
+    return Reading(None, f"choice:{rule}", span)
+
+
+def verdict(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
+    """The score of one of our own scorers.
+
+    Without golds nothing is scored. A withheld reply is refused and a cut-off one truncated, whatever
+    it says; only a reply that is nothing but the option letter (people set ``max_tokens=1``) is whole
+    in spite of its length limit. A reply in which no answer was read is refused when all it does is
+    decline, else unparsed.
+    """
+    outcome = _outcome(reply, sample, reading, value)
+    return Score(
+        outcome=outcome,
+        value=value if outcome in ("correct", "partial") else 0.0,
+        read=reading.answer,
+        route=reading.rule,
+        detail={"evidence": reading.evidence(reply.text)} if reading.span != (0, 0) else {},
+    )
+
+
+def official_verdict(
+    reply: Reply,
+    sample: Sample,
+    *,
+    value: float,
+    read: str | None,
+    route: str,
+    is_whole: bool = False,
+) -> Score:
+    """The score of a parity scorer: the official value stands; the outcome only names why it is 0.
+
+    `is_whole`: the reply is the answer and nothing else, so that it is wrong rather than cut off.
+    """
+    outcome: Outcome
+    if not sample.golds:
+        outcome, value = "unscored", 0.0
+    elif value > 0:
+        outcome = by_value(value)
+    else:
+        outcome = withheld(reply, is_whole=is_whole) or why_unread(reply.text, read) or "wrong"
+    return Score(outcome=outcome, value=value, read=read, route=route)
+
+
+def by_value(value: float) -> Outcome:
+    """Full marks, some, or none.
+
+    >>> by_value(1.0), by_value(0.3), by_value(0.0)
+    ('correct', 'partial', 'wrong')
+    """
+    if value >= 1:
+        return "correct"
+    return "partial" if value > 0 else "wrong"
+
+
+def withheld(reply: Reply, *, is_whole: bool) -> Outcome | None:
+    """What the endpoint itself says about the reply, if that settles it."""
+    if reply.finish_reason in WITHHELD:
+        return "refused"
+    return "truncated" if reply.finish_reason == CUT_OFF and not is_whole else None
+
+
+def why_unread(text: str, read: str | None) -> Outcome | None:
+    """Why there is no answer: the reply declines, or it is empty or not understood. None if there is one."""
+    if abstains(text):
+        return "refused"
+    return None if read else "unparsed"
+
+
+def _outcome(reply: Reply, sample: Sample, reading: Reading, value: float) -> Outcome:
+    if not sample.golds:
+        return "unscored"
+    if stopped := withheld(reply, is_whole=reading.is_whole):
+        return stopped
+    if reading.answer is None:
+        return why_unread(reply.text, None) or "unparsed"
+    return by_value(value)

@@ -12,7 +12,7 @@ from PIL import Image, ImageChops
 
 import eyechart
 
-FOLDER = Path(eyechart.__file__).parent / "benchmarks" / "demo_data"
+FOLDER = Path(eyechart.__file__).parent / "catalogue" / "demo_data"
 GENERATOR = Path(__file__).parents[2] / "tools" / "draw_demo.py"
 CATEGORIES = {"charts", "tables", "signs", "receipts", "shapes", "counting", "positions"}
 

@@ -44,8 +44,8 @@ class Run:
     @cached_property
     def _plain(self) -> Summary:
         """Every row for itself, whether or not some are rotations of one question."""
-        from eyechart.report.summarise import summarise
-        from eyechart.run.bill import judge_requests, paid_cost
+        from eyechart.report.summary import summarise
+        from eyechart.run.estimate import judge_requests, paid_cost
 
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
@@ -82,7 +82,7 @@ class Run:
 
     def _with_judge(self, cost: float | None, judged: Sequence[Judged]) -> float | None:
         """The model's cost and that of every judge; None where a part is not known."""
-        from eyechart.run.bill import judges_cost
+        from eyechart.run.estimate import judges_cost
 
         if not judged or (cost is None and "replies" not in self.manifest):
             return cost
@@ -93,7 +93,7 @@ class Run:
     def summary(self) -> Summary:
         """All numbers, counted from the journal."""
         from eyechart.report.circles import fold
-        from eyechart.report.summarise import summarise
+        from eyechart.report.summary import summarise
 
         plain, circular = self._plain, self.manifest.get("circular")
         summary, also = plain, {}
@@ -109,7 +109,7 @@ class Run:
 
     def _by_further_scorers(self) -> dict[str, Group]:
         from eyechart.report.circles import fold
-        from eyechart.report.summarise import count
+        from eyechart.report.summary import count
 
         found = {}
         for scorer in self.manifest.get("also_scorers", ()):

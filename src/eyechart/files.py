@@ -1,8 +1,4 @@
-"""Files and folders as we make them: files appear whole or not at all, and what holds data is its owner's.
-
-A file is written beside its place, as a draft, then moved into it. The draft is locked while it is written,
-so that one which a killed process left behind can be told from one on its way.
-"""
+"""Silence for a few lines of other people's code, one thread at a time."""
 
 from __future__ import annotations
 
@@ -10,11 +6,31 @@ import errno
 import os
 import re
 import stat
+import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from eyechart.errors import StoreError
+
+# Python 3.11 keeps warning filters per process: two threads that change them at once can leave the
+# wrong ones behind, so every room keeps quiet by this one lock. Use it around short work only.
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Ignore warnings inside."""
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+# -- Files and folders as we make them: files appear whole or not at all, and what holds data is its owner's.
+#
+# A file is written beside its place, as a draft, then moved into it. The draft is locked while it is written,
+# so that one which a killed process left behind can be told from one on its way.
 
 _DRAFT = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part", re.DOTALL)
 _NAME_LENGTH = 100  # characters of the name that a draft is called after

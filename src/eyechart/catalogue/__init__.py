@@ -1,0 +1,1 @@
+"""Benchmarks that come with the package, one short file each: source, prompt, scorer, grouping, paper."""

@@ -1,0 +1,603 @@
+"""Data sets of the Hugging Face hub: their names, the library that opens them, their rows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import msgspec
+
+from eyechart.data.rows import Blob, OnProblem, PathRules, Row, raise_problem
+from eyechart.errors import DataError, EyechartError, ImageError, MissingExtra, UsageError
+from eyechart.files import quiet
+from eyechart.registry import did_you_mean
+from eyechart.types import ImageRef
+
+# -- How a data set of the Hugging Face hub is named: ``hf:ORG/NAME:split@revision``.
+#
+# The part behind the colon is a split, ``config/split``, or the name of a config that has a single split.
+# A place that begins like a path is a folder on this machine: a clone of a hub repository, or what
+# `save_to_disk` wrote.
+
+PREFIX = "hf:"
+FORM = "hf:ORG/NAME, hf:ORG/NAME:split@revision, hf:ORG/NAME:config/split or hf:./folder:split"
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_PART = re.compile(r"[^\s/:@\[\]]+(/[^\s/:@\[\]]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class HubSpec:
+    """A data set, or one part of it. `part` is as written; `config` and `split` are what it names."""
+
+    place: str  # ORG/NAME, or the absolute path of a folder
+    part: str = ""
+    revision: str = ""
+    is_local: bool = False
+
+    def __str__(self) -> str:
+        """The form that can be read again, anywhere on this machine."""
+        part = f":{self.part}" if self.part else ""
+        return f"{PREFIX}{self.place}{part}" + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def config(self) -> str:
+        """The config, where it stands before a split."""
+        return self.part.rpartition("/")[0]
+
+    @property
+    def split(self) -> str:
+        """The split, or a lone name that may turn out to be a config."""
+        return self.part.rpartition("/")[2]
+
+    @property
+    def name(self) -> str:
+        """Short name, for the run folder.
+
+        >>> parse_hub("hf:someone/signs:night/test").name
+        'signs-night-test'
+        """
+        return "-".join([Path(self.place).name, *filter(None, self.part.split("/"))])
+
+
+def is_hub(spec: object) -> bool:
+    """Whether a source is named by ``hf:`` and is no file that happens to be called so."""
+    return isinstance(spec, str) and spec.startswith(PREFIX) and not Path(spec).exists()
+
+
+def parse_hub(spec: str) -> HubSpec:
+    """Take a name apart; `UsageError` for what cannot be one, `DataError` for a folder that is not there.
+
+    >>> parse_hub("hf:Jietson/InfoChartQA:text@main")
+    HubSpec(place='Jietson/InfoChartQA', part='text', revision='main', is_local=False)
+    """
+    rest = spec.removeprefix(PREFIX)
+    if rest.startswith((".", "/", "~")):
+        return _local(spec, rest)
+    named, _, revision = rest.partition("@")
+    place, colon, part = named.partition(":")
+    if not _REPOSITORY.fullmatch(place):
+        hint = f"write {FORM}"
+        if place.count("/") > 1:
+            organisation, name, config = place.split("/", 2)
+            hint = f"a config goes behind a colon: hf:{organisation}/{name}:{config}/SPLIT"
+        elif place and "/" not in place:
+            hint = f"the hub's own form is ORG/NAME; a folder is written hf:./{place}"
+        raise UsageError(f"{spec!r} does not name a data set of the hub", hint=hint)
+    if (colon and not _PART.fullmatch(part)) or (not revision and named != rest):
+        raise UsageError(
+            f"{spec!r} does not name a split or a revision",
+            hint=f"write {FORM}; --limit takes the first rows of a split",
+        )
+    return HubSpec(place, part, revision)
+
+
+def _local(spec: str, rest: str) -> HubSpec:
+    """A folder: the longest beginning that is one, so that its own colons do no harm."""
+    try:
+        whole = Path(rest).expanduser()
+        if whole.is_dir():
+            return HubSpec(str(whole.absolute()), is_local=True)
+        place, colon, part = rest.rpartition(":")
+        folder = Path(place).expanduser()
+        if colon and _PART.fullmatch(part) and folder.is_dir():
+            return HubSpec(str(folder.absolute()), part, is_local=True)
+    except (OSError, ValueError, RuntimeError) as err:  # NUL bytes, a home that nobody has
+        raise DataError(f"{spec[:200]!r} cannot be opened: {err}") from err
+    if "@" in rest:
+        raise DataError(f"{spec}: no such folder", hint="a folder has no revisions: leave @... out")
+    is_file = whole.is_file()
+    hint = f"hf: takes a folder; a file is given by its path: {rest}" if is_file else "is the path right?"
+    raise DataError(f"{spec}: no such folder", hint=hint)
+
+
+# -- The hub's library `datasets`: imported late, kept quiet, and its errors said in our words.
+
+_OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+_REACHED_WITHIN_S = 5.0
+
+
+def library() -> Any:
+    """The library; `MissingExtra` where it is not installed."""
+    try:
+        with quiet():
+            import datasets
+    except ImportError as err:
+        raise MissingExtra.named("hub", needed_for="Data sets of the Hugging Face hub") from err
+    return datasets
+
+
+@contextmanager
+def calm(spec: HubSpec) -> Iterator[None]:
+    """No log lines of the library; its progress bars only on a terminal, where somebody waits.
+
+    Where the hub cannot be reached, the library looks into its cache alone: by itself it would try again for
+    half a minute before it did, or said that nobody answers.
+    """
+    datasets = library()
+    from huggingface_hub import constants
+    from huggingface_hub.utils import logging as hub_logging
+
+    is_offline = constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
+    if not spec.is_local and not any(is_offline) and not _is_reachable(constants.ENDPOINT):
+        constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True
+
+    logs = (datasets.logging, hub_logging)
+    levels = [log.get_verbosity() for log in logs]
+    hide_bars = not sys.stderr.isatty() and not datasets.are_progress_bars_disabled()
+    for log in logs:
+        log.set_verbosity(50)
+    if hide_bars:
+        datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = is_offline
+        if hide_bars:
+            datasets.enable_progress_bars()
+        for log, level in zip(logs, levels, strict=True):
+            log.set_verbosity(level)
+
+
+def _is_reachable(endpoint: str) -> bool:
+    """Whether somebody listens at the hub's address, or at that of the proxy on the way to it."""
+    parts = urlsplit(endpoint)
+    proxy = getproxies().get(parts.scheme) if not proxy_bypass(parts.hostname or "") else None
+    if proxy:
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    address = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+    found = threading.Event()
+
+    def connect() -> None:
+        with suppress(OSError), socket.create_connection(address, timeout=_REACHED_WITHIN_S):
+            found.set()
+
+    looking = threading.Thread(target=connect, daemon=True)  # a name server may be silent for longer
+    looking.start()
+    looking.join(_REACHED_WITHIN_S)
+    return found.is_set()
+
+
+def explain(spec: HubSpec, err: Exception) -> NoReturn:
+    """The library's error as one that says what to do."""
+    if isinstance(err, ConnectionError) or "LocalEntryNotFoundError" in str(err):
+        hint = "is there a connection? A folder is read without one: hf:./folder"
+        if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in _OFFLINE):
+            hint = "HF_HUB_OFFLINE is set: unset it to download, or bring the cache that HF_HOME points to"
+        raise DataError(f"{spec}: not in the cache, and the hub cannot be reached", hint=hint) from err
+    if isinstance(err, FileNotFoundError) and spec.is_local:
+        raise DataError(
+            f"{spec}: no data files in it",
+            hint="it should hold Parquet, JSONL, CSV or what save_to_disk wrote",
+        ) from err
+    if isinstance(err, FileNotFoundError):
+        raise DataError(
+            f"{spec}: {first_line(err)}",
+            hint="is the name right? For a private or gated data set, log in first: hf auth login",
+        ) from err
+    cause = err.__cause__ or err
+    raise DataError(
+        f"{spec}: cannot be loaded: {type(cause).__name__}: {first_line(cause)}",
+        hint="are its files whole? A clone made with git needs git lfs for the large ones",
+    ) from err
+
+
+def first_line(err: BaseException) -> str:
+    """What an error of the library says, without the pages that may follow."""
+    return (str(err).strip().splitlines() or [type(err).__name__])[0][:300]
+
+
+# -- A data set of the hub reads its own files and no others, whatever its card lists.
+
+
+def refuse_foreign(spec: HubSpec, builder: Any) -> None:
+    """A repository's card may list files anywhere; only its own are read."""
+    files = [str(file) for group in (builder.config.data_files or {}).values() for file in group]
+    if spec.is_local:
+        allowed = [Path(spec.place).resolve(), *caches()]
+        foreign = [file for file in files if not _is_below(file.rpartition("::")[2], allowed)]
+    else:
+        foreign = [file for file in files if not file.rpartition("::")[2].startswith("hf://")]
+        if foreign and Path(spec.place).is_dir():
+            raise DataError(
+                f"{spec}: a folder {spec.place} stands here and would be read in its place",
+                hint=f"write hf:./{spec.place} for the folder, or start from elsewhere",
+            )
+    if foreign:
+        raise DataError(
+            f"{spec}: it lists a file that is not its own: {foreign[0]}",
+            hint="copy the files together, or mend data_files in README.md",
+        )
+
+
+def _is_below(path: str, folders: Sequence[Path]) -> bool:
+    place = Path(os.path.realpath(path))
+    return "://" not in path and any(place.is_relative_to(folder) for folder in folders)
+
+
+def caches() -> list[Path]:
+    """Where the library keeps what it has fetched and made."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return [Path(str(folder)).resolve() for folder in (library().config.HF_DATASETS_CACHE, HF_HUB_CACHE)]
+
+
+# -- Which config and which split of a data set is meant. Where several could be, none is guessed.
+
+
+def resolved(spec: HubSpec) -> tuple[Any, str, str]:
+    """The builder, the config if one has to be named, and the split."""
+    if spec.config:
+        builder = builder_of(spec, spec.config)
+        return builder, spec.config, pick(spec, spec.split, splits_of(builder), config=spec.config)
+    try:
+        builder = library().load_dataset_builder(spec.place, **_revision(spec))
+    except ValueError as err:  # the library's way to say that a config must be named
+        configs = _configs(spec)
+        if spec.split not in configs:
+            raise wrong_part(spec, "config", configs) from err
+        builder = None
+    if builder is not None:
+        splits = splits_of(builder)
+        if not spec.split or spec.split in splits or spec.split not in _configs(spec):
+            return builder, "", pick(spec, spec.split, splits)
+    builder = builder_of(spec, spec.split)
+    return builder, spec.split, pick(spec, "", splits_of(builder), config=spec.split)
+
+
+def builder_of(spec: HubSpec, config: str | None) -> Any:
+    """The library's builder of one config, or of the only one."""
+    try:
+        return library().load_dataset_builder(spec.place, config, **_revision(spec))
+    except ValueError as err:
+        configs = _configs(spec)
+        if config in configs:
+            raise DataError(f"{spec}: cannot be loaded: {first_line(err)}") from err
+        raise wrong_part(spec, "config", configs, named=config or "") from err
+
+
+def _revision(spec: HubSpec) -> dict[str, str]:
+    return {"revision": spec.revision} if spec.revision else {}
+
+
+def _configs(spec: HubSpec) -> list[str]:
+    return list(library().get_dataset_config_names(spec.place, **_revision(spec)))
+
+
+def splits_of(builder: Any) -> list[str]:
+    """The splits that a builder can load, without loading them."""
+    return [str(name) for name in (builder.config.data_files or builder.info.splits or ())]
+
+
+def pick(spec: HubSpec, split: str, names: Sequence[str], *, config: str = "") -> str:
+    """The split that is meant: the one that is named, or the only one."""
+    if split in names:
+        return split
+    if not split and len(names) == 1:
+        return names[0]
+    raise wrong_part(spec, "split", names, named=split, config=config)
+
+
+def wrong_part(
+    spec: HubSpec, kind: str, known: Sequence[str], *, named: str | None = None, config: str = ""
+) -> DataError:
+    """The error for a config or a split that is not there, with those that are."""
+    name = spec.split if named is None else named
+    listed = ", ".join(known) or "one without a name"
+    message = f"{spec}: " + (f"no {kind} {name!r}" if name else f"{len(known)} {kind}s, and none is named")
+    before = f"{config}/" if config else ""
+    example = f"hf:{spec.place}:{before}{known[0] if known else ''}".removesuffix(":")
+    near = did_you_mean(name, list(known)) if name else ""
+    return DataError(f"{message} (there are: {listed})", hint=f"{near} write e.g. {example}".strip())
+
+
+# -- Data sets of the Hugging Face hub, loaded through its library `datasets` and left where that keeps them.
+#
+# What the library loads lies memory-mapped on disk: an open data set costs next to nothing, so the last few
+# are kept, and a picture is read from its row when it is wanted.
+
+_KEPT = 8  # open data sets; a benchmark of several splits has one each
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """One split, ready to read. `roots` are the folders below which its files lie; the first is its own."""
+
+    spec: HubSpec
+    dataset: Any  # datasets.Dataset
+    roots: tuple[Path, ...]
+    identity: str  # changes when the data does
+
+    @property
+    def split(self) -> str:
+        return str(self.dataset.split or self.spec.split)
+
+
+_LOCK = threading.RLock()
+_OPEN: OrderedDict[str, Loaded] = OrderedDict()
+
+
+def load_hub(spec: str) -> Loaded:
+    """Load one split anew; `DataError` says what is wrong with the name, the data or the connection."""
+    wanted = parse_hub(spec)
+    with _LOCK:
+        try:
+            with calm(wanted):
+                loaded = _saved(wanted) if _is_saved(wanted) else _built(wanted)
+        except EyechartError:
+            raise
+        except Exception as err:  # whatever a stranger's files make the library raise
+            explain(wanted, err)
+        _OPEN[str(loaded.spec)] = loaded
+        _OPEN.move_to_end(str(loaded.spec))
+        while len(_OPEN) > _KEPT:
+            _OPEN.popitem(last=False)
+        return loaded
+
+
+def opened(spec: str) -> Loaded:
+    """The split as it was loaded in this process, or loaded now."""
+    with _LOCK:
+        return _OPEN.get(spec) or load_hub(spec)
+
+
+def split_names(spec: str) -> list[str]:
+    """The splits that a data set has, without loading them."""
+    wanted = parse_hub(spec)
+    with _LOCK, calm(wanted):
+        try:
+            if _is_saved(wanted):
+                found = library().load_from_disk(wanted.place)
+                return [str(name) for name in found] if isinstance(found, dict) else [str(found.split or "")]
+            return splits_of(builder_of(wanted, wanted.config or None))
+        except EyechartError:
+            raise
+        except Exception as err:  # as above
+            explain(wanted, err)
+
+
+def fetch_repository(spec: str) -> Path:
+    """All files of a repository in a folder, fetched where they are not yet; a folder is itself."""
+    wanted = parse_hub(spec)
+    if wanted.part:
+        raise UsageError(
+            f"{spec}: the files of a repository are wanted, not a split", hint=f"hf:{wanted.place}"
+        )
+    if wanted.is_local:
+        return Path(wanted.place)
+    with _LOCK, calm(wanted):
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+
+        try:
+            found = snapshot_download(wanted.place, repo_type="dataset", revision=wanted.revision or None)
+        except (LocalEntryNotFoundError, OfflineModeIsEnabled) as err:
+            explain(wanted, ConnectionError(first_line(err)))
+        except Exception as err:  # as above
+            explain(wanted, err)
+    return Path(found)
+
+
+def _is_saved(spec: HubSpec) -> bool:
+    """Whether the folder is what `save_to_disk` writes."""
+    return spec.is_local and any(
+        (Path(spec.place) / name).is_file() for name in ("state.json", "dataset_dict.json")
+    )
+
+
+def _saved(spec: HubSpec) -> Loaded:
+    found = library().load_from_disk(spec.place)
+    if not isinstance(found, dict):
+        own = str(found.split or "")
+        if spec.part and spec.part != own:
+            raise wrong_part(spec, "split", [own] if own else [])
+        return _loaded(spec, found)
+    names = [str(name) for name in found]
+    split = pick(spec, spec.part, names)
+    return _loaded(replace(spec, part=split), found[split])
+
+
+def _built(spec: HubSpec) -> Loaded:
+    builder, config, split = resolved(spec)
+    refuse_foreign(spec, builder)
+    builder.download_and_prepare()
+    part = f"{config}/{split}" if config else split
+    return _loaded(replace(spec, part=part), builder.as_dataset(split=split))
+
+
+def _loaded(spec: HubSpec, dataset: Any) -> Loaded:
+    own = Path(spec.place) if spec.is_local else _snapshot(spec)
+    parts: list[object] = [dataset._fingerprint, len(dataset)]
+    for file in dataset.cache_files:
+        status = Path(file["filename"]).stat()
+        parts += [file["filename"], status.st_size, status.st_mtime_ns]
+    identity = hashlib.sha256(repr(parts).encode()).hexdigest()
+    return Loaded(spec, dataset, (own, *caches()), identity)
+
+
+def _snapshot(spec: HubSpec) -> Path:
+    """Where files of the repository lie that were fetched before; it need not exist."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    try:
+        kept = snapshot_download(
+            spec.place, repo_type="dataset", local_files_only=True, revision=spec.revision or None
+        )
+    except Exception:  # not there, in whatever words of the library's version
+        folder = f"datasets--{spec.place.replace('/', '--')}"
+        return Path(HF_HUB_CACHE) / folder / "snapshots" / (spec.revision or "main")
+    return Path(kept)
+
+
+# -- Rows of a data set of the Hugging Face hub, with the pictures left in it.
+#
+# Columns are read as they are stored, so no picture is ever decoded here: a picture becomes a reference to
+# its row and column, and its bytes are read when it is sent.
+
+_BATCH_ROWS = 64
+_ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second picture of a list column
+
+
+def open_hub(spec: str) -> HubReader:
+    """The rows of ``hf:ORG/NAME:split``, downloaded if need be, or of a folder."""
+    return HubReader(load_hub(spec))
+
+
+class HubReader(msgspec.Struct, frozen=True):
+    """Rows of one split."""
+
+    loaded: Loaded
+
+    @property
+    def origin(self) -> str:
+        """The name by which exactly this split is found again."""
+        return str(self.loaded.spec)
+
+    def path_rules(self, image_root: Path | str | None = None) -> PathRules:
+        """Strangers wrote it: only files below its own folder are read, and below one that a user names."""
+        roots = [self.loaded.roots[0], *([Path(image_root)] if image_root else [])]
+        return PathRules([str(root.absolute()) for root in roots], allow_absolute=False)
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.loaded.dataset.column_names)
+
+    def picture_columns(self) -> tuple[str, ...]:
+        """Columns that are pictures by their type."""
+        schema = self.loaded.dataset.with_format("arrow").data.schema
+        return tuple(name for name in schema.names if _holds_pictures(schema.field(name).type))
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        """All rows, in order; one row's texts are in memory at a time, and no picture."""
+        number = 0
+        for batch in self.loaded.dataset.with_format("arrow").iter(batch_size=_BATCH_ROWS):
+            columns = {
+                name: self._values(batch.column(name), name, number, is_blob=name in blobs)
+                for name in batch.column_names
+            }
+            for _ in range(batch.num_rows):
+                number += 1
+                yield Row(number, 0, {name: next(values) for name, values in columns.items()})
+
+    def _values(self, column: Any, name: str, before: int, *, is_blob: bool) -> Iterator[Any]:
+        if _holds_pictures(column.type):
+            for index, cell in enumerate(column):
+                yield self._picture(cell, name, before + index) if is_blob else None
+            return
+        labels = getattr(self.loaded.dataset.features[name], "names", None)  # of a ClassLabel
+        for cell in column:
+            value = cell.as_py()
+            if is_blob and isinstance(value, str):
+                yield Blob(value.encode("utf-8", "surrogatepass"), column=name) if value else None
+            elif is_blob and isinstance(value, list):
+                yield [_named(item, f"{name}[{index}]") for index, item in enumerate(value)]
+            elif labels and isinstance(value, int):
+                yield labels[value] if 0 <= value < len(labels) else None
+            else:
+                yield value
+
+    def _picture(self, cell: Any, column: str, row: int) -> Any:
+        """A reference to the bytes, or the path that stands in their place."""
+        import pyarrow as pa
+
+        if not cell.is_valid:
+            return None
+        if isinstance(cell, pa.ListScalar):
+            return [
+                found
+                for index, item in enumerate(cell.values)
+                if (found := self._picture(item, f"{column}[{index}]", row)) is not None
+            ]
+        if isinstance(cell, pa.StructScalar) and not cell["bytes"].is_valid:
+            path = cell["path"].as_py() if "path" in cell else None
+            return self._file(path) if path else None
+        return ImageRef(kind="hub", location=self.origin, offset=row, column=column)
+
+    def _file(self, path: str) -> ImageRef | str:
+        """The library writes whole paths to files it has fetched; a path to anywhere else is just a text."""
+        place = os.path.realpath(path)
+        if os.path.isabs(path) and any(  # noqa: PTH117 - this is per row
+            place.startswith(os.path.realpath(root) + os.sep) for root in self.loaded.roots
+        ):
+            return ImageRef(kind="file", location=path)
+        return path
+
+
+def read_picture(ref: ImageRef) -> bytes | str:
+    """The bytes (or base64 text) that a reference of kind ``hub`` points at."""
+    dataset = _dataset(ref)
+    column, index = ref.column, None
+    if column not in dataset.column_names and (match := _ITEM.fullmatch(column)):
+        column, index = match[1], int(match[2])
+    if column not in dataset.column_names or not 0 <= ref.offset < len(dataset):
+        raise ImageError(f"{ref}: no such row or column any more", hint="start the run again")
+    table = dataset.select_columns([column]).with_format("arrow")[ref.offset : ref.offset + 1]
+    value = table.column(0)[0].as_py()
+    if index is not None:
+        value = value[index] if isinstance(value, list) and index < len(value) else None
+    if isinstance(value, dict):
+        value = value.get("bytes")
+    if not isinstance(value, bytes | str) or not value:
+        raise ImageError(f"{ref}: no picture in column {ref.column!r}")
+    return value
+
+
+def identity_of(ref: ImageRef) -> str:
+    """What changes when the data set does, without a look at the picture."""
+    try:
+        return opened(ref.location).identity
+    except DataError as err:
+        raise ImageError(err.message, hint=err.hint) from err
+
+
+def _dataset(ref: ImageRef) -> Any:
+    try:
+        return opened(ref.location).dataset
+    except DataError as err:
+        raise ImageError(err.message, hint=err.hint) from err
+
+
+def _named(item: Any, column: str) -> Any:
+    return Blob(item.encode("utf-8", "surrogatepass"), column=column) if isinstance(item, str) else item
+
+
+def _holds_pictures(kind: Any) -> bool:
+    """Bytes, or the library's struct of bytes and path, or a list of either."""
+    import pyarrow as pa
+
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _holds_pictures(kind.value_type)
+    if pa.types.is_struct(kind):
+        return "bytes" in {field.name for field in kind}
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -1,1 +1,0 @@
-"""Data sets of the Hugging Face hub: their names, the library that opens them, their rows."""
