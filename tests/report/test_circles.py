@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.report.circles import fold
+from eyechart.report.circles import merge_rotations
 from eyechart.score.circular import hit
 from eyechart.types import ImageRef, Outcome, Result
 from report.examples import result
@@ -53,7 +53,7 @@ def circle(
     ],
 )
 def test_what_becomes_of_a_circle(outcomes: list[Outcome | None], expected: Outcome | None) -> None:
-    [one] = fold(circle(outcomes))
+    [one] = merge_rotations(circle(outcomes))
     assert one.outcome == expected
     assert (one.sample.id, one.position) == ("7", 0)
     if one.score is not None:
@@ -67,29 +67,29 @@ def test_what_becomes_of_a_circle(outcomes: list[Outcome | None], expected: Outc
 
 def test_the_question_stands_for_its_circle_wherever_it_is() -> None:
     rows = circle(["correct", "correct", "correct"], meta={"category": "map"})
-    [one] = fold([rows[2], rows[1], rows[0]])
+    [one] = merge_rotations([rows[2], rows[1], rows[0]])
     assert (one.sample.id, one.position, one.sample.meta) == ("7", 0, {"category": "map"})
-    [without] = fold([rows[2], rows[1]])
+    [without] = merge_rotations([rows[2], rows[1]])
     assert (without.sample.id, without.position) == ("7#r1", 1)
 
 
 def test_others_pass_and_circles_follow_in_order() -> None:
     alone = result(2, "wrong")
     rows = [*circle(["correct", "wrong"], "b", 3), alone, *circle(["correct"], "a", 0)]
-    folded = list(fold(rows))
+    folded = list(merge_rotations(rows))
     assert folded[0] is alone
     assert [one.sample.id for one in folded] == ["q2", "a", "b"]
-    assert list(fold([])) == []
+    assert list(merge_rotations([])) == []
 
 
 def test_trials_are_circles_of_their_own() -> None:
     rows = [row for trial in (0, 1) for row in circle(["correct", ("correct", "wrong")[trial]], trial=trial)]
-    assert [(one.trial, one.outcome) for one in fold(rows)] == [(0, "correct"), (1, "wrong")]
+    assert [(one.trial, one.outcome) for one in merge_rotations(rows)] == [(0, "correct"), (1, "wrong")]
 
 
 def test_pictures_and_replies_are_let_go() -> None:
     picture = ImageRef(kind="data", location="A" * 1000)
-    [one] = fold(circle(["correct", "correct"], images=(picture,), attempts=2))
+    [one] = merge_rotations(circle(["correct", "correct"], images=(picture,), attempts=2))
     assert (one.sample.images, one.reply, one.attempts) == ((), None, 4)
     assert one.sample.choices == {"A": "cat", "B": "dog"}
 
@@ -97,9 +97,9 @@ def test_pictures_and_replies_are_let_go() -> None:
 @given(st.lists(st.sampled_from(OUTCOMES), min_size=1, max_size=5), st.randoms())
 def test_the_order_in_which_rows_come_does_not_matter(outcomes: list[Outcome | None], random: Any) -> None:
     rows = circle(outcomes)
-    [before] = fold(rows)
+    [before] = merge_rotations(rows)
     random.shuffle(rows)
-    assert list(fold(rows)) == [before]
+    assert list(merge_rotations(rows)) == [before]
     assert (before.outcome == "correct") == (set(outcomes) == {"correct"})
 
 
@@ -118,6 +118,6 @@ def test_row_by_row_and_folded_is_the_official_verdict() -> None:
             )
             score = scorer(Reply(text=row["prediction"]), sample)
             results.append(Result(sample=sample, position=position, score=score))
-        [one] = fold(results)
+        [one] = merge_rotations(results)
         assert one.score is not None
         assert one.score.value == hit(vector["rows"]), vector["id"]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+ROTATION_OFFSET = 1_000_000  # as published: rotation i of a numbered question is its index plus i times this
 
 # How a letter can be marked; the first style that fits the block from A on is its style.
 _STYLES = ("({})", "（{}）", "[{}]", "{}.", "{}．", "{})", "{}）", "{}:", "{}：", "{}、")

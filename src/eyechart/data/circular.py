@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
-from eyechart.data.choices import LETTERS, parse_choices
+from eyechart.data.choices import LETTERS, ROTATION_OFFSET, parse_choices
 from eyechart.data.source import ChangedSource
 from eyechart.errors import DataError, UsageError
 from eyechart.placeholders import number_placeholders
 from eyechart.types import Sample, Source
-
-OFFSET = 1_000_000  # as published: rotation i of a numbered question is its index plus i times this
 
 _CAPITALS = frozenset(LETTERS)
 _WORDS = re.compile(r"[^\W_]+")
@@ -188,5 +186,5 @@ def _rotation_id(sample_id: str, turn: int) -> str:
     if not turn:
         return sample_id
     if len(sample_id) < 7 and _INDEX.fullmatch(sample_id):
-        return str(int(sample_id) + turn * OFFSET)
+        return str(int(sample_id) + turn * ROTATION_OFFSET)
     return f"{sample_id}#r{turn}"

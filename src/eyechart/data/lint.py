@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from eyechart.data.choices import LETTERS
-from eyechart.data.circular import OFFSET
+from eyechart.data.choices import ROTATION_OFFSET
 from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.image_columns import Looks, Media, look_of
 from eyechart.data.images import ImageLoader, MissingImage
@@ -365,9 +365,9 @@ class Lint:
         if not (sample.id.isascii() and sample.id.isdigit()) or len(sample.id) > 9:
             return False
         index = int(sample.id)
-        if index < OFFSET:
+        if index < ROTATION_OFFSET:
             self._questions.add(index)
-        return index >= OFFSET and index % OFFSET in self._questions
+        return index >= ROTATION_OFFSET and index % ROTATION_OFFSET in self._questions
 
     def count(self, sample: Sample) -> None:
         """What samples have, and what is worth a remark without moving any number."""

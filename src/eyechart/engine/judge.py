@@ -23,6 +23,7 @@ from eyechart.engine.retry import EngineSettings, NoReply, RetryingClient
 from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
 from eyechart.score.judged import wording
+from eyechart.report.circles import OpenCircle, find_open_circles
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import (
@@ -137,6 +138,28 @@ class Scoring(msgspec.Struct, frozen=True):
 def _cut_middle(text: str) -> str:
     half = MOST_SCORED // 2
     return text if len(text) <= MOST_SCORED else f"{text[:half]}\n\n{text[-half:]}"
+
+
+async def judge_circles(
+    journal: Journal, scoring: Scoring, scorer: Scorer, *, trials: int, n_at_once: int
+) -> None:
+    """Put the unread rotations of every open circle to the judge, until one of them is wrong."""
+    if scoring.judge is None or not isinstance(scorer, JudgedScorer):
+        return
+    journal.flush()
+    results = journal.results(scorer.name, version=scorer.version, trials=trials)
+
+    async def judge(circle: OpenCircle) -> None:
+        for name in circle.unread:
+            for result in journal.results(scorer.name, trial=circle.trial, sample=name):
+                if result.reply is None:
+                    continue
+                item = Answered(sample=result.sample, trial=circle.trial, key=result.key, reply=result.reply)
+                score = await scoring.score_by(scorer, item)
+                if score is None or score.value < 1:
+                    return
+
+    await do_all(find_open_circles(results), judge, n_workers=n_at_once, judge=scoring.judge)
 
 
 async def do_all(

@@ -18,7 +18,7 @@ _LOST = frozenset({"wrong", "partial", "refused"})
 _UNREAD = frozenset({"unparsed", "truncated"})
 
 
-def fold(results: Iterable[Result]) -> Iterator[Result]:
+def merge_rotations(results: Iterable[Result]) -> Iterator[Result]:
     """One result for each circle and trial; samples that are in no circle pass as they are, at once.
 
     A circle goes by its question, the row that the others are rotations of (or the first, where that row
@@ -116,3 +116,27 @@ def _rank(sample: Sample, position: int) -> tuple[bool, int]:
 def _small(sample: Sample) -> Sample:
     """What a report counts by. A picture may be in the sample as text, so none is kept."""
     return replace(sample, images=(), hint="", choices_text="")
+
+
+class OpenCircle(msgspec.Struct):
+    """A question of which rotations could not be read by rules and none was read and wrong."""
+
+    trial: int
+    is_lost: bool = False
+    unread: list[str] = msgspec.field(default_factory=list)  # ids of rotations, in order
+
+
+def find_open_circles(results: Iterable[Result]) -> list[OpenCircle]:
+    """The questions that a judge still decides. One wrong rotation loses a question, whatever the rest say."""
+    found: dict[tuple[str, int], OpenCircle] = {}
+    for result in results:
+        if not result.sample.circle:
+            continue
+        circle = found.setdefault((result.sample.circle, result.trial), OpenCircle(result.trial))
+        score = result.score
+        if score is not None and score.outcome != "unscored" and score.value < 1:
+            if score.read is None:
+                circle.unread.append(result.sample.id)
+            else:
+                circle.is_lost = True
+    return [circle for circle in found.values() if circle.unread and not circle.is_lost]

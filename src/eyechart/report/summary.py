@@ -14,7 +14,7 @@ import msgspec
 from eyechart.data.choices import parse_choices
 from eyechart.exchange import add_in_order
 from eyechart.model.prices import Price
-from eyechart.report.circles import fold
+from eyechart.report.circles import merge_rotations
 from eyechart.report.statistics import Interval, Moments, spread
 from eyechart.score.choice import gold_letter
 from eyechart.score.default import written_choices
@@ -515,7 +515,7 @@ def numbers_of(export: Export) -> Numbers:
     group_by: Sequence[str] = export.manifest.get("group_by") or ()
     spread = _Spread()
     folds = export.manifest.get("circular") == "headline"
-    counted = fold(export.results()) if folds else export.results()
+    counted = merge_rotations(export.results()) if folds else export.results()
     names: dict[str, Any] = {"benchmark": "", "model": "", "group_by": group_by}
     summary = summarise(spread.seen(counted), in_order=True, **names)
     plain = summarise(export.results(), in_order=True, **names) if folds else summary

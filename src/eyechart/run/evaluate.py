@@ -431,7 +431,7 @@ async def score_rest(
     n_at_once: int,
 ) -> None:
     """Score replies that have no verdict yet: of an earlier start, by another scorer, of a circle."""
-    from eyechart.engine.circles import judge_circles
+    from eyechart.engine.judge import judge_circles
 
     for scorer in (*scoring.beside, scoring.scorer):
         await scoring.score_all(scorer, find_replies(scorer), n_at_once=n_at_once)

@@ -147,13 +147,13 @@ def _is_rotation(name: str, known: Collection[str]) -> bool:
     >>> _is_rotation("1000007", {"7"}), _is_rotation("q7#r2", {"q7"}), _is_rotation("1000008", {"7"})
     (True, True, False)
     """
-    from eyechart.data.circular import OFFSET
+    from eyechart.data.choices import ROTATION_OFFSET
 
     question, mark, turn = name.rpartition("#r")
     if mark and turn.isdigit():
         return question in known
     number = _number(name)
-    return number not in ("", *known) and str(int(number) % OFFSET) in known
+    return number not in ("", *known) and str(int(number) % ROTATION_OFFSET) in known
 
 
 def _placed(name: str, places: Mapping[str, str], file: str) -> str:

@@ -92,14 +92,14 @@ class Run:
     @cached_property
     def summary(self) -> Summary:
         """All numbers, counted from the journal."""
-        from eyechart.report.circles import fold
+        from eyechart.report.circles import merge_rotations
         from eyechart.report.summary import summarise
 
         plain, circular = self._plain, self.manifest.get("circular")
         summary, also = plain, {}
         if circular:
             group_by = self.manifest.get("group_by", [])
-            folded = summarise(fold(self._counted()), benchmark="", model="", group_by=group_by)
+            folded = summarise(merge_rotations(self._counted()), benchmark="", model="", group_by=group_by)
             if circular == "headline":
                 also["plain"] = plain.overall
                 summary = replace(plain, overall=folded.overall, by=folded.by, trials=folded.trials)
@@ -108,13 +108,13 @@ class Run:
         return replace(summary, also={**also, **self._by_further_scorers()})
 
     def _by_further_scorers(self) -> dict[str, Group]:
-        from eyechart.report.circles import fold
+        from eyechart.report.circles import merge_rotations
         from eyechart.report.summary import count
 
         found = {}
         for scorer in self.manifest.get("also_scorers", ()):
             results = self._counted(scorer)
-            found[scorer] = count(fold(results) if self.manifest.get("circular") == "headline" else results)
+            found[scorer] = count(merge_rotations(results) if self.manifest.get("circular") == "headline" else results)
         return found
 
     @property

@@ -14,7 +14,7 @@ from eyechart.pipelines.vlmevalkit.report import (
     compute_run_accuracies,
     write_accuracy_csv,
 )
-from eyechart.report.circles import fold
+from eyechart.report.circles import merge_rotations
 from report.examples import result
 from score.golden import vectors
 
@@ -68,7 +68,7 @@ def test_a_run_counts_circles_once_and_failures_not_at_all() -> None:
         result(6, "partial", meta=meta, value=0.5),
         result(7, "wrong", meta=meta, weight=0.0),
     ]
-    assert compute_run_accuracies(fold(results)) == [{"split": "dev", "Overall": 0.5, "map": 0.5}]
+    assert compute_run_accuracies(merge_rotations(results)) == [{"split": "dev", "Overall": 0.5, "map": 0.5}]
 
 
 def test_the_file_has_quotes_and_empty_cells(tmp_path: Path) -> None:

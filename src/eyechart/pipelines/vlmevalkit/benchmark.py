@@ -167,10 +167,10 @@ class MMBenchSource:
 
 def _question(sample: Sample, index: int) -> int:
     """The index of the row that a row is a rotation of."""
-    from eyechart.data.circular import OFFSET
+    from eyechart.data.choices import ROTATION_OFFSET
 
     group = as_index(sample.meta.get("g_index"))
-    return index % OFFSET if group is None else group
+    return index % ROTATION_OFFSET if group is None else group
 
 
 def as_index(value: object) -> int | None:

@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 
 from eyechart.exchange import NO_ANSWER
 from eyechart.registry import exporter
-from eyechart.report.circles import fold
+from eyechart.report.circles import merge_rotations
 from eyechart.report.export import guarded, new_sheet
 from eyechart.report.rows import MAX_META, Cell, drop_files, text_file, to_json_text
 from eyechart.report.summary import credit
@@ -287,7 +287,7 @@ def survey(results: Iterable[Result], *, as_noted: bool = False) -> Survey:
             yield result
 
     def questions() -> Iterator[Result]:
-        for question in fold(seen()):
+        for question in merge_rotations(seen()):
             verdicts.settle(question)
             yield question
 

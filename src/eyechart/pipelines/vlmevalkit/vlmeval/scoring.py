@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.circular import OFFSET
+from eyechart.data.choices import ROTATION_OFFSET
 from eyechart.data.columns import as_text, detect, take_apart
 from eyechart.data.rows import Row
 from eyechart.data.source import HeldSource
@@ -209,7 +209,7 @@ def mark_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
     known = {sample.id for sample in kept}
     for sample in kept:
         group, index = as_index(sample.meta.get("g_index")), as_index(sample.id)
-        question = str(group if group is not None else index % OFFSET if index is not None else "")
+        question = str(group if group is not None else index % ROTATION_OFFSET if index is not None else "")
         if not question:
             yield sample
         elif question in known:
