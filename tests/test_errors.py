@@ -30,3 +30,11 @@ def test_a_model_error_is_neither_retryable_nor_fatal_unless_it_says_so() -> Non
     error = ModelError("no")
     assert (error.is_retryable, error.is_fatal, error.is_unreachable) == (False, False, False)
     assert (error.status, error.retry_after_s) == (None, None)
+
+
+def test_a_failed_request_of_vlmevalkit_is_never_read_as_an_answer() -> None:
+    from eyechart.errors import API_FAILURE, NO_ANSWER
+    from eyechart.score.choice import infer
+
+    assert API_FAILURE in NO_ANSWER
+    assert infer(f"{NO_ANSWER} A", {"A": "cat"}) is None

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 
 from eyechart.terminal import brief, visible
 
+API_FAILURE = "Failed to obtain answer via API"  # the text by which VLMEvalKit marks a failed request
+NO_ANSWER = f"{API_FAILURE}."  # as it stands in place of an answer
+
 
 class EyechartError(Exception):
     """Base of all errors a user can act on. Shown as one message, never as a traceback.

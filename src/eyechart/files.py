@@ -11,8 +11,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from eyechart.errors import StoreError
+from eyechart.errors import StoreError, UsageError
 
 # Python 3.11 keeps warning filters per process: two threads that change them at once can leave the
 # wrong ones behind, so every room keeps quiet by this one lock. Use it around short work only.
@@ -166,3 +167,13 @@ def _hint(error: OSError, path: Path) -> str:
     if isinstance(error, IsADirectoryError):
         return "name a file inside it"
     return "choose a place where you may write and that has room"
+
+
+def read_yaml(path: str | Path) -> Any:
+    """What a YAML or JSON file holds; `UsageError` for one that cannot be read."""
+    import yaml
+
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))  # JSON is YAML too
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as err:
+        raise UsageError(f"{path} cannot be read: {' '.join(str(err).split())}") from err

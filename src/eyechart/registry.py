@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from eyechart.errors import EyechartError, UnknownName
+from eyechart.errors import EyechartError, UnknownName, UsageError
 from eyechart.types import (
     Benchmark,
     Converter,
@@ -246,6 +246,25 @@ def did_you_mean(name: str, known: list[str], *, otherwise: str = "", see: str =
     if not near:
         return otherwise or (f"see: {see}" if see else "")
     return f"did you mean {' or '.join(near)}?" + (f" See: {see}" if see else "")
+
+
+def check_texts(content: Any, path: str | Path, names: Iterable[str], *, what: str) -> dict[str, str]:
+    """Texts by name, if `content` is that and every name is one of `names`; `what` says what they name.
+
+    >>> check_texts({"ending": "Go."}, "words.yaml", ["ending"], what="piece")
+    {'ending': 'Go.'}
+    """
+    known = list(names)
+    listed = f"the names are: {', '.join(known)}"
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} does not map names to texts", hint=listed)
+    for name, text in content.items():
+        if name not in known:
+            hint = did_you_mean(str(name), known, otherwise=listed)
+            raise UsageError(f"{path}: no {what} is called {name!r}", hint=hint)
+        if not isinstance(text, str):
+            raise UsageError(f"{path}: {name!r} is {type(text).__name__}, not text", hint=listed)
+    return content
 
 
 @dataclass(frozen=True, slots=True)

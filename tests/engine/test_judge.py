@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from eyechart.engine import sample as sample_module
-from eyechart.engine.judge import judge_circles
-from eyechart.engine.judge import JudgeSetup
+from eyechart.engine.judge import JudgeSetup, judge_circles
 from eyechart.errors import ModelError
 from eyechart.store.journal import Journal
 from eyechart.types import (

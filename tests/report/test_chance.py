@@ -4,7 +4,7 @@ import pytest
 
 from eyechart.report.summary import chance_of, summarise
 from eyechart.types import Result, Sample
-from report.examples import result
+from support.results import result
 
 FOUR = {"A": "cat", "B": "dog", "C": "cow", "D": "hen"}
 

@@ -23,7 +23,7 @@ from eyechart.report.export import (
 )
 from eyechart.report.summary import summarise
 from eyechart.types import OUTCOMES, Result
-from report.examples import result
+from support.results import result
 
 any_text = st.text(st.characters(), max_size=30)
 WRITERS: list[Callable[[Iterable[Result], Path], None]] = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.report.summary import numbers_of
-from report.examples import export_of, result
+from support.results import export_of, result
 
 
 def test_numbers_are_those_of_the_run(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.registry import exporters
 from eyechart.types import Result
-from report.examples import export_of, result
+from support.results import export_of, result
 
 N_TRIALS = 4
 

@@ -11,7 +11,7 @@ from eyechart.model.prices import Price
 from eyechart.report import rows as rows_module
 from eyechart.report.rows import to_json_text, to_record, to_rows
 from eyechart.types import Result
-from report.examples import result
+from support.results import result
 
 
 def rows_of(results: list[Result]) -> list[dict[str, object]]:

@@ -12,7 +12,7 @@ from eyechart.report.show import show_json, show_sample, why
 from eyechart.report.table import to_text
 from eyechart.store.reader import Call
 from eyechart.types import Failure, Outcome, Reply, Result, Score, Usage
-from report.examples import result
+from support.results import result
 
 IMAGE = {
     "mime": "image/png", "width": 640, "height": 480, "bytes": 12345, "sha256": "ab" * 32, "resized": True,

@@ -11,7 +11,7 @@ from eyechart.model.prices import Price
 from eyechart.report.statistics import wilson
 from eyechart.report.summary import MAX_VALUES, NO_VALUE, OTHER_VALUES, Summary, summarise
 from eyechart.types import OUTCOMES, Outcome, Reply, Result, Usage
-from report.examples import result
+from support.results import result
 
 
 def summary_of(results: list[Result], **options: Any) -> Summary:

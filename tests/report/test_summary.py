@@ -4,7 +4,7 @@ from typing import Any
 from eyechart.report.statistics import wilson
 from eyechart.report.summary import Summary, summarise
 from eyechart.types import OUTCOMES, Result
-from report.examples import result
+from support.results import result
 
 
 def summary_of(results: list[Result], **options: Any) -> Summary:

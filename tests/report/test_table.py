@@ -9,7 +9,7 @@ from eyechart.model.prices import usd
 from eyechart.report.summary import Summary, summarise
 from eyechart.report.table import percent, run_table, runs_table, to_text
 from eyechart.types import Outcome, Result
-from report.examples import result
+from support.results import result
 
 GOLDEN = """\
 demo · openai/tiny

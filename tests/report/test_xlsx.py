@@ -14,7 +14,7 @@ from eyechart.report.export import MAX_CHARACTERS, write_xlsx
 from eyechart.report.summary import summarise
 from eyechart.terminal import visible
 from eyechart.types import OUTCOMES, Result
-from report.examples import result
+from support.results import result
 
 
 def as_excel_shows(value: Any) -> Any:

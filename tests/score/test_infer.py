@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.errors import UsageError
 from eyechart.score.choice import infer
-from score.golden import vectors
+from support.golden import vectors
 
 FORMS = {
     "vlmevalkit": "inferred",

@@ -18,7 +18,7 @@ from eyechart.score.text import (
     yes_no,
 )
 from eyechart.types import Reply, Sample
-from score.golden import vectors
+from support.golden import vectors
 
 by_id = pytest.mark.parametrize
 

@@ -7,7 +7,7 @@ dump_submission(({**one, "prediction": ask(one)} for one in data), "submission.x
 Neither pandas nor torch is needed. Where torch was imported before, the data set is one of torch's.
 """
 
-from eyechart.exchange import NO_ANSWER
+from eyechart.errors import NO_ANSWER
 from eyechart.pipelines.vlmevalkit.mmbench_dataset import MMBenchDataset, decode_base64_to_image
 from eyechart.pipelines.vlmevalkit.submission import dump_submission
 

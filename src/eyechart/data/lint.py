@@ -11,8 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from eyechart.data.choices import LETTERS
-from eyechart.data.choices import ROTATION_OFFSET
+from eyechart.data.choices import LETTERS, ROTATION_OFFSET
 from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.image_columns import Looks, Media, look_of
 from eyechart.data.images import ImageLoader, MissingImage

@@ -23,8 +23,7 @@ from eyechart.data.rows import Reader, place
 from eyechart.data.sheets import SheetReader, archive_names, cell_text, is_workbook
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.data.tables import BOM
-from eyechart.errors import DataError, UsageError
-from eyechart.exchange import API_FAILURE
+from eyechart.errors import API_FAILURE, DataError, UsageError
 from eyechart.registry import log_formats
 from eyechart.types import Failure, FileSigns, LogReader, Replies, Reply, ReplyLog, Stage
 

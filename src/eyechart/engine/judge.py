@@ -17,13 +17,13 @@ from typing import TypeVar
 
 import msgspec
 
+from eyechart.circular import OpenCircle, find_open_circles
 from eyechart.engine.budget import BudgetGate
 from eyechart.engine.pool import Stopped, StopSignal
 from eyechart.engine.retry import EngineSettings, NoReply, RetryingClient
 from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
 from eyechart.score.judged import wording
-from eyechart.report.circles import OpenCircle, find_open_circles
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import (

@@ -175,7 +175,7 @@ def read_prices(override: str | None = None) -> Price | tuple[Entry, ...]:
 
 def read_price_file(path: str | Path) -> tuple[Entry, ...]:
     """The entries of a file: one table, or several under `tables`, in JSON or YAML."""
-    from eyechart.wordings import read_yaml
+    from eyechart.files import read_yaml
 
     if not _is_file(path):
         raise UsageError(f"prices: there is no file {str(path)!r}", hint=_HINT)

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
+from eyechart.circular import merge_rotations
 from eyechart.data.choices import parse_choices
-from eyechart.exchange import add_in_order
 from eyechart.model.prices import Price
-from eyechart.report.circles import merge_rotations
 from eyechart.report.statistics import Interval, Moments, spread
 from eyechart.score.choice import gold_letter
 from eyechart.score.default import written_choices
+from eyechart.score.number import add_in_order
 from eyechart.score.options import options_of
 from eyechart.score.text import polarity
 from eyechart.types import OUTCOMES, Export, Outcome, Result, Sample, Usage

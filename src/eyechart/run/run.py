@@ -92,7 +92,7 @@ class Run:
     @cached_property
     def summary(self) -> Summary:
         """All numbers, counted from the journal."""
-        from eyechart.report.circles import merge_rotations
+        from eyechart.circular import merge_rotations
         from eyechart.report.summary import summarise
 
         plain, circular = self._plain, self.manifest.get("circular")
@@ -108,13 +108,15 @@ class Run:
         return replace(summary, also={**also, **self._by_further_scorers()})
 
     def _by_further_scorers(self) -> dict[str, Group]:
-        from eyechart.report.circles import merge_rotations
+        from eyechart.circular import merge_rotations
         from eyechart.report.summary import count
 
         found = {}
         for scorer in self.manifest.get("also_scorers", ()):
             results = self._counted(scorer)
-            found[scorer] = count(merge_rotations(results) if self.manifest.get("circular") == "headline" else results)
+            found[scorer] = count(
+                merge_rotations(results) if self.manifest.get("circular") == "headline" else results
+            )
         return found
 
     @property

@@ -171,7 +171,7 @@ def rotated(benchmark: Benchmark, whole: Source) -> Benchmark:
     A benchmark whose file holds the rotations already is asked as it is; `whole` is that file, of which
     the benchmark may have a selection.
     """
-    from eyechart.data.circular import circular, circular_unless_rotated
+    from eyechart.circular import circular, circular_unless_rotated
 
     source = _sound(benchmark.source)
     turned = circular_unless_rotated(source, whole) if benchmark.circular else circular(source)

@@ -1,7 +1,8 @@
 """Reply and sample to score: pure functions, usable on their own.
 
 `eyechart.score.choice`, `eyechart.score.text` and the other modules load when they are first named. So do the
-scorers of pipelines: `eyechart.score.multi` is the module that the scorer ``multi`` is registered with.
+scorers of pipelines: `eyechart.score.multi` is the module that the scorer ``multi`` is registered with; and
+`eyechart.score.circular`, which scores the rotations of one question together.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
+_ELSEWHERE = {"circular": "eyechart.circular"}
+
 
 def __getattr__(name: str) -> ModuleType:
     full = f"{__name__}.{name}"
     if not name.startswith("_"):
         if find_spec(full) is not None:
             return import_module(full)
+        if name in _ELSEWHERE:
+            return import_module(_ELSEWHERE[name])
         from eyechart.registry import announcements
 
         announced = announcements(tuple(sys.path)).get("eyechart.scorers", {}).get(name.replace("_", "-"))

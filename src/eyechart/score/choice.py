@@ -12,8 +12,7 @@ from string import ascii_uppercase
 
 import msgspec
 
-from eyechart.errors import UsageError
-from eyechart.exchange import API_FAILURE
+from eyechart.errors import API_FAILURE, UsageError
 from eyechart.registry import scorer
 from eyechart.score.options import (
     ARTICLE,

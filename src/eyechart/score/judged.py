@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.registry import judged_scorer, near_names
+from eyechart.files import read_yaml
+from eyechart.registry import check_texts, judged_scorer, near_names
 from eyechart.score.choice import gold_letter
 from eyechart.score.default import score_default, written_choices
 from eyechart.score.reading import withheld
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
-from eyechart.wordings import checked_wordings, read_yaml
 
 # Stage to wording. The names in braces are the values that the stage's scorer hands over.
 PROMPTS: Mapping[str, str] = {
@@ -184,7 +184,7 @@ def _check_names(path: str | Path, stage: str, prompt: str) -> None:
 
 def read_prompts(path: str | Path) -> dict[str, str]:
     """Stage to prompt, from a YAML or JSON file. Stages that are not there keep our wording."""
-    prompts = checked_wordings(_content(path), path, PROMPTS, what="stage of judging")
+    prompts = check_texts(_content(path), path, PROMPTS, what="stage of judging")
     for stage, prompt in prompts.items():
         _check_names(path, stage, prompt)
     return prompts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eyechart.registry import scorer
@@ -339,3 +339,18 @@ def _distinct(text: str, start: int, end: int) -> list[Number]:
 
 def _reading(found: Number, rule: str, span: tuple[int, int]) -> Reading:
     return Reading(f"{found.value:.15g}", f"number:{rule}", span)
+
+
+def add_in_order(values: Iterable[float]) -> float:
+    """The sum from left to right, rounded after every step.
+
+    The official programs add this way (numpy does too, below eight numbers). Since Python 3.12 the built-in
+    `sum` compensates for rounding, so the last digit of a published figure would depend on the version.
+
+    >>> add_in_order([0.1] * 10)
+    0.9999999999999999
+    """
+    total: float = 0  # whole numbers stay whole
+    for value in values:
+        total += value
+    return total

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol, TypeAlias, TypeVar
 
-from eyechart.exchange import add_in_order
 from eyechart.files import quiet
 from eyechart.registry import scorer
+from eyechart.score.number import add_in_order
 from eyechart.score.options import is_negated, is_part_of_more
 from eyechart.score.reading import (
     Reading,

@@ -8,7 +8,7 @@ from typing import Any
 from eyechart.pipelines.infochartqa.report import make_report, score_entries
 from eyechart.registry import exporters
 from eyechart.types import Failure, Reply, Result, Sample
-from report.examples import export_of
+from support.results import export_of
 
 # question_id, split, gold, type, reply (None: failed)
 ASKED: list[tuple[Any, str, str, int, str | None]] = [

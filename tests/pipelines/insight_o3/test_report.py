@@ -11,7 +11,7 @@ from eyechart.pipelines.insight_o3.benchmark import AnnotationSource
 from eyechart.pipelines.insight_o3.report import write_insight_o3
 from eyechart.pipelines.insight_o3.score import score_insight_o3
 from eyechart.types import Failure, Reply, Result, Sample, answer_calls
-from report.examples import export_of
+from support.results import export_of
 from support.files import jsonl
 from support.insight_o3 import E2E, expected, scripted, stub_judge
 

@@ -9,7 +9,7 @@ import pytest
 from eyechart.data.replies import read_log
 from eyechart.registry import exporters
 from eyechart.types import Outcome, Result
-from report.examples import export_of, result
+from support.results import export_of, result
 from support.extras import extra
 
 inspect_log = extra("inspect_ai.log")

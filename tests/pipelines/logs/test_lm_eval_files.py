@@ -6,7 +6,7 @@ from typing import Any
 
 from eyechart.registry import exporters
 from eyechart.types import Result
-from report.examples import export_of, result
+from support.results import export_of, result
 
 MANIFEST = {
     "benchmark": "zoo",

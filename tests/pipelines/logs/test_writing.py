@@ -13,7 +13,7 @@ from eyechart.data.replies import parse_failure, read_log, read_replies
 from eyechart.pipelines.logs.writing import encode_json_line, format_failure, format_messages
 from eyechart.registry import exporters, scorers
 from eyechart.types import Failure, ImageRef, Reply, Result, Usage
-from report.examples import export_of, result
+from support.results import export_of, result
 
 MANIFEST = {
     "benchmark": "zoo",

@@ -11,7 +11,7 @@ from eyechart.pipelines.multi import report
 from eyechart.pipelines.multi.report import answered, arguments, summarise_predictions
 from eyechart.registry import exporters
 from eyechart.types import ImageRef, Reply, Result, Usage
-from report.examples import export_of
+from support.results import export_of
 from support.multi_examples import (
     failed,
     multi_result,

@@ -7,9 +7,9 @@ from typing import Any
 import openpyxl
 
 from eyechart import registry
-from eyechart.exchange import NO_ANSWER
+from eyechart.errors import NO_ANSWER
 from eyechart.types import Outcome, Result
-from report.examples import export_of, result
+from support.results import export_of, result
 
 MANIFEST = {"model": "openai/Qwen/Qwen2.5-VL:7b", "origin": "somewhere/MMBench_DEV_EN.tsv", "trials": 1}
 STEM = "Qwen2_5-VL-7b_MMBench_DEV_EN"

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.circular import merge_rotations
 from eyechart.pipelines.vlmevalkit.report import (
     compute_accuracies,
     compute_run_accuracies,
     write_accuracy_csv,
 )
-from eyechart.report.circles import merge_rotations
-from report.examples import result
-from score.golden import vectors
+from support.results import result
+from support.golden import vectors
 
 
 @pytest.mark.parametrize("vector", vectors("report_acc"), ids=lambda vector: vector["id"])

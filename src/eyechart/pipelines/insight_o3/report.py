@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from eyechart.exchange import add_in_order
 from eyechart.files import make_folder
 from eyechart.model.redact import without_secrets
 from eyechart.pipelines.insight_o3.benchmark import annotation_row
 from eyechart.registry import exporter
 from eyechart.report.rows import drop_files, text_file, write_json
+from eyechart.score.number import add_in_order
 from eyechart.types import Export, Result
 
 # How a sample ends: with a verdict, with a reply that did not end by itself, or without either.

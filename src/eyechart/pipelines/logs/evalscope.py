@@ -24,9 +24,9 @@ import msgspec
 from eyechart.data.json_files import JsonLinesReader, read_bytes
 from eyechart.data.rows import place
 from eyechart.errors import DataError
-from eyechart.exchange import TRIAL
 from eyechart.pipelines.logs.reading import (
     MAX_TRIALS,
+    TRIAL,
     Number,
     convert_entry,
     decode_entry,

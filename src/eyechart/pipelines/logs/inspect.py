@@ -19,8 +19,8 @@ from eyechart.data.choices import LETTERS, choices_from_list
 from eyechart.data.json_files import Window
 from eyechart.data.tables import BOM
 from eyechart.errors import DataError
-from eyechart.exchange import MARK
 from eyechart.pipelines.logs.reading import (
+    MARK,
     MAX_TRIALS,
     Archive,
     Number,

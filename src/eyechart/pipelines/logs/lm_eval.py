@@ -26,8 +26,8 @@ from eyechart.data.json_files import JsonLinesReader, JsonReader, read_bytes
 from eyechart.data.rows import place
 from eyechart.data.tables import BOM
 from eyechart.errors import DataError
-from eyechart.exchange import MARK, add_in_order
 from eyechart.pipelines.logs.reading import (
+    MARK,
     MAX_TRIALS,
     Number,
     convert_entry,
@@ -48,6 +48,7 @@ from eyechart.pipelines.logs.writing import (
 from eyechart.registry import exporter, log_format
 from eyechart.report.rows import text_file
 from eyechart.report.summary import Numbers, credit, numbers_of, trials_of
+from eyechart.score.number import add_in_order
 from eyechart.store.folder import file_safe
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
 

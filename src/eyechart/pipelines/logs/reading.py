@@ -17,11 +17,12 @@ import msgspec
 from eyechart.data.json_files import json_errors
 from eyechart.data.sheets import refuse_bomb
 from eyechart.errors import DataError
-from eyechart.exchange import MARK
 from eyechart.types import ImageRef, LogEntry, Reply, Sample, Usage
 
 T = TypeVar("T")
 
+MARK = "eyechart"  # the key under which our own exports keep what a format has no place for
+TRIAL = "eyechart_trial"  # which of several answers it is, where EvalScope's files do not tell
 MAX_TRIALS = 1000  # of one question; each becomes a row of every question's
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 

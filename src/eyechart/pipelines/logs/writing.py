@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.exchange import MARK
+from eyechart.pipelines.logs.reading import MARK
 from eyechart.report.rows import to_json_text
 from eyechart.types import ImageRef, Reply, Result, Sample, Usage
 

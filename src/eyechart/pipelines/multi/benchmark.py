@@ -16,11 +16,11 @@ from typing import Literal
 from eyechart.data.formats import origin_of
 from eyechart.data.source import ChangedSource, LazySource
 from eyechart.errors import DataError, UsageError
+from eyechart.files import read_yaml
 from eyechart.pipelines.multi.data import MultiFiles, open_multi, read_replies
 from eyechart.pipelines.multi.select import Selection, read_codes
-from eyechart.registry import benchmark
+from eyechart.registry import benchmark, check_texts
 from eyechart.types import MODELS_TURN, Benchmark, ImageRef, Message, Replies, Sample, Source
-from eyechart.wordings import checked_wordings, read_yaml
 
 Language = Literal["zh", "en"]
 
@@ -125,7 +125,7 @@ def read_words(path: str | Path, lang: Language) -> dict[str, str]:
     content = read_yaml(path)
     if isinstance(content, dict) and content and set(content) <= set(WORDS):
         content = content.get(lang, {})
-    own = checked_wordings(content, path, NAMES, what="piece of MULTI's prompt")
+    own = check_texts(content, path, NAMES, what="piece of MULTI's prompt")
     return {**WORDS[lang], **{name: text.strip("\n") for name, text in own.items()}}
 
 

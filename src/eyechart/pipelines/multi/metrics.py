@@ -14,7 +14,6 @@ from typing import Any
 
 from eyechart.data.json_files import json_errors, read_bytes
 from eyechart.errors import DataError, UsageError
-from eyechart.exchange import add_in_order
 from eyechart.files import make_folder
 from eyechart.pipelines.multi.files import education_remark
 from eyechart.pipelines.multi.report import (
@@ -27,6 +26,7 @@ from eyechart.pipelines.multi.report import (
     write_scores,
     write_summary,
 )
+from eyechart.score.number import add_in_order
 
 _STANDARD = "prediction.json"
 _SHOWN_IDS = 5

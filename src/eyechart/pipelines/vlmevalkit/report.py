@@ -25,9 +25,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from eyechart.exchange import NO_ANSWER
+from eyechart.circular import merge_rotations
+from eyechart.errors import NO_ANSWER
 from eyechart.registry import exporter
-from eyechart.report.circles import merge_rotations
 from eyechart.report.export import guarded, new_sheet
 from eyechart.report.rows import MAX_META, Cell, drop_files, text_file, to_json_text
 from eyechart.report.summary import credit

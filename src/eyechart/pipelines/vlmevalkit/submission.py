@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from eyechart.errors import DataError, EyechartError, StoreError, UsageError, listed
-from eyechart.exchange import NO_ANSWER
+from eyechart.errors import NO_ANSWER, DataError, EyechartError, StoreError, UsageError, listed
 
 _FIRST = ("question", "A", "B", "C", "D")
 _THEN = ("prediction", "category", "l2_category", "index")

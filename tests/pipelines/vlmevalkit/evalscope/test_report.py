@@ -10,7 +10,7 @@ import yaml
 from eyechart.pipelines.logs.evalscope import read_report
 from eyechart.registry import exporters
 from eyechart.types import Outcome, Result
-from report.examples import export_of, result
+from support.results import export_of, result
 
 MANIFEST = {
     "benchmark": "zoo",

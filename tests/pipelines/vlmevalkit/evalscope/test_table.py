@@ -8,7 +8,7 @@ import pytest
 from eyechart.pipelines.vlmevalkit.evalscope.output import format_table, write_evalscope
 from eyechart.pipelines.vlmevalkit.report import Line
 from eyechart.types import Outcome, Result
-from report.examples import export_of, result
+from support.results import export_of, result
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from eyechart.data.rows import Blob
-from eyechart.errors import DataError, UsageError
-from eyechart.exchange import API_FAILURE, NO_ANSWER
+from eyechart.errors import API_FAILURE, NO_ANSWER, DataError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
 from eyechart.pipelines.vlmevalkit.report import Line, survey, write_trials

@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import msgspec
 
-from eyechart.exchange import MARK, TRIAL, add_in_order
+from eyechart.pipelines.logs.reading import MARK, TRIAL
 from eyechart.pipelines.logs.writing import (
     copy_meta,
     encode_json_line,
@@ -39,6 +39,7 @@ from eyechart.pipelines.vlmevalkit.report import model_name
 from eyechart.registry import exporter
 from eyechart.report.rows import text_file, write_json
 from eyechart.report.summary import OTHER_VALUES, Numbers, credit, numbers_of, trials_of
+from eyechart.score.number import add_in_order
 from eyechart.store.folder import file_safe, prepare_folder
 from eyechart.types import Export, Result
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyechart.data.source import HeldSource
-from eyechart.errors import EyechartError
-from eyechart.exchange import NO_ANSWER
+from eyechart.errors import NO_ANSWER, EyechartError
 from eyechart.pipelines.vlmevalkit.vlmeval.images import make_image_ref, to_messages
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import CHOICE, JUDGED, OPEN, is_circular, read_samples
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (

@@ -15,8 +15,7 @@ from typing import Any
 from eyechart.data.images import ImageLoader
 from eyechart.data.rows import PathRules
 from eyechart.engine.retry import RetryPolicy
-from eyechart.errors import ModelError, UsageError
-from eyechart.exchange import NO_ANSWER
+from eyechart.errors import NO_ANSWER, ModelError, UsageError
 from eyechart.model.specs import make_model
 from eyechart.pipelines.vlmevalkit.vlmeval.images import to_messages
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump, load

@@ -18,8 +18,7 @@ from eyechart.data.choices import ROTATION_OFFSET
 from eyechart.data.columns import as_text, detect, take_apart
 from eyechart.data.rows import Row
 from eyechart.data.source import HeldSource
-from eyechart.errors import DataError, ModelError, UsageError, listed
-from eyechart.exchange import API_FAILURE
+from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, listed
 from eyechart.pipelines.vlmevalkit.benchmark import as_index
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, Line, model_name, survey, write_accuracy_csv
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.report.circles import merge_rotations
-from eyechart.score.circular import hit
+from eyechart.circular import hit, merge_rotations
 from eyechart.types import ImageRef, Outcome, Result
-from report.examples import result
-from score.golden import vectors
+from support.results import result
+from support.golden import vectors
 
 OUTCOMES: tuple[Outcome | None, ...] = (
     "correct", "partial", "wrong", "unparsed", "refused", "truncated", "failed", "unscored", None,

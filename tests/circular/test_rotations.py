@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.circular import circular, rotated, rotations
 from eyechart.data.choices import parse_choices
-from eyechart.data.circular import circular, rotated, rotations
 from eyechart.data.source import open_source
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
-from score.golden import vectors
+from support.golden import vectors
 from support.files import choice_tsv, jsonl
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

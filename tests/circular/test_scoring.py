@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.circular import choices_of, hit
 from eyechart.score.choice import infer
-from eyechart.score.circular import choices_of, hit
 from eyechart.types import JudgeFailed
-from score.golden import vectors
+from support.golden import vectors
 
 
 @pytest.mark.parametrize("vector", vectors("circular"), ids=lambda vector: vector["id"])

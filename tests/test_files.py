@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
-from eyechart.wordings import checked_wordings, read_yaml
+from eyechart.files import read_yaml
+from eyechart.registry import check_texts
 
 NAMES = ("role", "ending")
 
 
 def read(path: Path) -> dict[str, str]:
-    return checked_wordings(read_yaml(path), path, NAMES, what="piece")
+    return check_texts(read_yaml(path), path, NAMES, what="piece")
 
 
 @pytest.mark.parametrize("text", ["ending: 'Go.'\n", '{"ending": "Go."}', "\ufeffending: Go.\n"])
