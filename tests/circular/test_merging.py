@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from eyechart.circular import hit, merge_rotations
 from eyechart.types import ImageRef, Outcome, Result
-from support.results import result
 from support.golden import vectors
+from support.results import result
 
 OUTCOMES: tuple[Outcome | None, ...] = (
     "correct", "partial", "wrong", "unparsed", "refused", "truncated", "failed", "unscored", None,

@@ -13,8 +13,8 @@ from eyechart.data.choices import parse_choices
 from eyechart.data.source import open_source
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
-from support.golden import vectors
 from support.files import choice_tsv, jsonl
+from support.golden import vectors
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

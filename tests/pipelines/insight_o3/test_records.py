@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from eyechart.pipelines.insight_o3.report import end_of, eval_result, group_of, official_records
 from eyechart.types import Reply, Result, Score
-from support.results import result
 from support.insight_o3 import vectors
+from support.results import result
 
 
 def marked(records: Any) -> list[dict[str, Any]]:

@@ -11,9 +11,9 @@ from eyechart.pipelines.insight_o3.benchmark import AnnotationSource
 from eyechart.pipelines.insight_o3.report import write_insight_o3
 from eyechart.pipelines.insight_o3.score import score_insight_o3
 from eyechart.types import Failure, Reply, Result, Sample, answer_calls
-from support.results import export_of
 from support.files import jsonl
 from support.insight_o3 import E2E, expected, scripted, stub_judge
+from support.results import export_of
 
 TRIALS = 3
 

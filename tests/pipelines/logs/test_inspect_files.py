@@ -9,8 +9,8 @@ import pytest
 from eyechart.data.replies import read_log
 from eyechart.registry import exporters
 from eyechart.types import Outcome, Result
-from support.results import export_of, result
 from support.extras import extra
+from support.results import export_of, result
 
 inspect_log = extra("inspect_ai.log")
 value_to_float = extra("inspect_ai.scorer").value_to_float

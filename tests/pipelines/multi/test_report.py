@@ -11,7 +11,6 @@ from eyechart.pipelines.multi import report
 from eyechart.pipelines.multi.report import answered, arguments, summarise_predictions
 from eyechart.registry import exporters
 from eyechart.types import ImageRef, Reply, Result, Usage
-from support.results import export_of
 from support.multi_examples import (
     failed,
     multi_result,
@@ -20,6 +19,7 @@ from support.multi_examples import (
     official_results,
     read_json,
 )
+from support.results import export_of
 
 PROBLEM: dict[str, Any] = {
     "problem_type_list": ["单选", "多选", "其他"],

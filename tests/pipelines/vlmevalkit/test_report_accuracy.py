@@ -15,8 +15,8 @@ from eyechart.pipelines.vlmevalkit.report import (
     compute_run_accuracies,
     write_accuracy_csv,
 )
-from support.results import result
 from support.golden import vectors
+from support.results import result
 
 
 @pytest.mark.parametrize("vector", vectors("report_acc"), ids=lambda vector: vector["id"])
