@@ -10,7 +10,8 @@ What is named in `__all__` is the public API; nothing else is promised.
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import eyechart.model  # noqa: F401  (imported later, the package would take the place of the decorator)
 from eyechart.errors import (
@@ -25,8 +26,6 @@ from eyechart.errors import (
 )
 from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
 from eyechart.run import load, run
-from eyechart.run.estimate import Estimate
-from eyechart.run.estimate import estimate_run as estimate
 from eyechart.run.run import Run
 from eyechart.types import (
     MODELS_TURN,
@@ -50,6 +49,10 @@ from eyechart.types import (
     Source,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from eyechart.run.estimate import Estimate
+    from eyechart.run.estimate import estimate_run as estimate
 
 __version__ = "0.1.0"
 
@@ -97,10 +100,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """`eyechart.score` is there without an import of its own, and costs nothing until it is used."""
-    if name == "score":
-        import importlib
+_LAZY = {  # imported when they are first used
+    "Estimate": ("eyechart.run.estimate", "Estimate"),
+    "estimate": ("eyechart.run.estimate", "estimate_run"),
+}
 
-        return importlib.import_module("eyechart.score")
+
+def __getattr__(name: str) -> Any:
+    if name == "score":
+        return import_module("eyechart.score")
+    if name in _LAZY:
+        module, attribute = _LAZY[name]
+        return getattr(import_module(module), attribute)
     raise AttributeError(f"module 'eyechart' has no attribute {name!r}")

@@ -279,7 +279,7 @@ def merge_rotations(results: Iterable[Result]) -> Iterator[Result]:
     ...     sample = Sample(id=f"{position}000007", question="Which?", circle="7")
     ...     score = Score(outcome=outcome, value=float(outcome == "correct"))
     ...     return Result(sample=sample, position=position, score=score)
-    >>> [one] = fold([row(1, "correct"), row(2, "wrong"), row(3, "unparsed")])
+    >>> [one] = merge_rotations([row(1, "correct"), row(2, "wrong"), row(3, "unparsed")])
     >>> one.sample.id, one.outcome, dict(one.score.detail)
     ('1000007', 'wrong', {'rows': 3, 'right': 1})
     """

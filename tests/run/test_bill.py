@@ -13,7 +13,7 @@ import pytest
 import eyechart as ec
 from eyechart.errors import UsageError
 from eyechart.report.summary import Summary
-from eyechart.run.estimate import make_budget
+from eyechart.run.cost import make_budget
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_plan
 from eyechart.run.rescore import rescore

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from eyechart.run.evaluate import run_async
+from eyechart.run.loop import run_async
 
 
 def test_cycles_are_looked_for_less_often_during_a_run_and_as_before_after_it() -> None:
@@ -36,7 +36,7 @@ MANY = """
 import asyncio, resource
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
-from eyechart.run.evaluate import run_async
+from eyechart.run.loop import run_async
 async def work():
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 print(run_async(work()) > 64)

@@ -197,7 +197,7 @@ def evaluate_all(
     """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import reasons_of
     from eyechart.run import evaluate
-    from eyechart.run.estimate import unpriced
+    from eyechart.run.cost import unpriced
     from eyechart.run.models import choose_models
 
     plans = _plans(sources, choose_models(models, options))

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 def execute(args: argparse.Namespace) -> int:
     """Show it."""
     from eyechart.report.show import show_json, show_sample
-    from eyechart.run.estimate import judge_prices
+    from eyechart.run.cost import judge_prices
     from eyechart.run.run import Run
 
     done = Run(find_run(args.run))

@@ -196,7 +196,7 @@ class Plan:
 
 def make_plan(source: str | Path | Benchmark | Source, model: str | object, options: Options) -> Plan:
     """Find the parts of a run and check that they fit. Writes nothing, spends nothing."""
-    from eyechart.run.estimate import find_prices
+    from eyechart.run.cost import find_prices
     from eyechart.run.sources import refuse_blind_run
     from eyechart.store.cache import read_size_limit
     from eyechart.store.folder import folder_for

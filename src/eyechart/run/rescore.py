@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyechart.errors import DataError, ModelError, UsageError
-from eyechart.run.estimate import find_judge_price, keep_judge_price, make_budget, priced
-from eyechart.run.evaluate import make_settings, open_earlier, open_known_replies, run_async, score_rest
+from eyechart.run.cost import find_judge_price, keep_judge_price, make_budget, priced
+from eyechart.run.evaluate import make_settings, open_earlier, open_known_replies, score_rest
+from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.plan import (
     Verdicts,

@@ -45,7 +45,7 @@ class Run:
     def _plain(self) -> Summary:
         """Every row for itself, whether or not some are rotations of one question."""
         from eyechart.report.summary import summarise
-        from eyechart.run.estimate import judge_requests, paid_cost
+        from eyechart.run.cost import judge_requests, paid_cost
 
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
@@ -82,7 +82,7 @@ class Run:
 
     def _with_judge(self, cost: float | None, judged: Sequence[Judged]) -> float | None:
         """The model's cost and that of every judge; None where a part is not known."""
-        from eyechart.run.estimate import judges_cost
+        from eyechart.run.cost import judges_cost
 
         if not judged or (cost is None and "replies" not in self.manifest):
             return cost
