@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from importlib import import_module
 from typing import Any
 
 import pytest
 
-import support.acme  # noqa: F401  (registers the provider)
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.specs import Fleet, make_model
+from eyechart.registry import models
 from eyechart.types import Image, Message, ModelSettings, Reply, Request, Several, Usage
 from support.parts import sample
 from support.server import Answer, Server
 
 KEY = "acme-0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def acme(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the provider for one test."""
+    monkeypatch.setattr(models, "_parts", dict(models._parts))
+    monkeypatch.delitem(sys.modules, "support.acme", raising=False)
+    import_module("support.acme")
+
+
 PICTURE = Image(base64=b"QUJD", mime="image/png", width=1, height=1, sha256="0" * 64, n_bytes=3)
 CONVERSATION = Request(
     messages=(
