@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.errors import ModelError, advice, in_words, renamed
+from eyechart.errors import ModelError, rename_flags, translate_errors, translate_hint
 from eyechart.pipelines.insight_o3.evaluate import in_these_words
 
 NAMES = {
@@ -40,7 +40,7 @@ sentences = st.lists(flags | st.sampled_from(["choose", "or", "(see", "it)", "x"
     ],
 )
 def test_hints(said: str, meant: str) -> None:
-    assert advice(said, NAMES, KNOWN) == meant
+    assert translate_hint(said, NAMES, KNOWN) == meant
 
 
 @pytest.mark.slow
@@ -48,18 +48,18 @@ def test_hints(said: str, meant: str) -> None:
 def test_only_whole_flags_are_renamed_and_in_any_order_of_names(text: str) -> None:
     backwards = dict(reversed(NAMES.items()))
     words = [NAMES.get(word, word) for word in text.split(" ")]
-    assert renamed(text, NAMES) == renamed(text, backwards) == " ".join(words)
-    assert renamed(text, {}) == text
+    assert rename_flags(text, NAMES) == rename_flags(text, backwards) == " ".join(words)
+    assert rename_flags(text, {}) == text
 
 
 @given(sentences)
 def test_no_other_flag_is_left(text: str) -> None:
-    left = re.findall(r"(?<![\w-])--[a-z][\w-]*", advice(text, NAMES, KNOWN))
+    left = re.findall(r"(?<![\w-])--[a-z][\w-]*", translate_hint(text, NAMES, KNOWN))
     assert set(left) <= KNOWN
 
 
 def test_what_is_raised_is_worded_and_stays_what_it_is() -> None:
-    with pytest.raises(ModelError) as caught, in_words(NAMES, KNOWN):
+    with pytest.raises(ModelError) as caught, translate_errors(NAMES, KNOWN):
         raise ModelError("--out: no", hint="--rpm asks slower; leave out --judge", status=429)
     assert str(caught.value) == "--work-dir: no\n  hint: leave out --referee"
     assert (caught.value.args, caught.value.status) == (("--work-dir: no",), 429)

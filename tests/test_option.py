@@ -13,11 +13,11 @@ from eyechart.option import (
     add_options,
     argument,
     check_limits,
-    declared_options,
-    file_keys,
-    given_options,
-    names_in,
+    list_file_keys,
+    list_option_names,
+    list_options,
     option,
+    read_given_options,
     read_pairs,
 )
 
@@ -40,7 +40,7 @@ class Pace:
 def parse(*words: str) -> dict[str, Any]:
     parser = argparse.ArgumentParser()
     add_options(parser, Pace)
-    return given_options(Pace, parser.parse_args(words))
+    return read_given_options(Pace, parser.parse_args(words))
 
 
 def test_what_is_not_given_is_left_to_the_defaults() -> None:
@@ -61,7 +61,7 @@ def test_flags_become_values_of_the_declared_types() -> None:
 
 
 def test_a_file_uses_the_names_of_options_and_of_flags() -> None:
-    keys = file_keys(Pace)
+    keys = list_file_keys(Pace)
     assert keys["workers"] == keys["n_workers"] == FileKey("n_workers")
     assert (keys["cache"], keys["no_cache"]) == (FileKey("cache"), FileKey("cache", is_inverted=True))
     assert "w" not in keys
@@ -99,5 +99,5 @@ def test_a_secret_is_not_shown() -> None:
 
 
 def test_groups_and_flags_are_known_by_name() -> None:
-    assert names_in(Pace, "the pace") == ("n_workers", "wait_s", "cache")
-    assert declared_options(Pace)["n_workers"].flag == "--workers"
+    assert list_option_names(Pace, "the pace") == ("n_workers", "wait_s", "cache")
+    assert list_options(Pace)["n_workers"].flag == "--workers"

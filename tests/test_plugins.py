@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.registry import Announcement, announcements, read_announcements
+from eyechart.registry import EntryPoint, parse_entry_points, read_entry_points
 
 
 def by_library(path: list[str]) -> dict[str, dict[str, str]]:
@@ -25,9 +25,9 @@ def by_library(path: list[str]) -> dict[str, dict[str, str]]:
 
 
 def by_us(path: list[str]) -> dict[str, dict[str, str]]:
-    announcements.cache_clear()
-    found = announcements(tuple(path))
-    announcements.cache_clear()
+    read_entry_points.cache_clear()
+    found = read_entry_points(tuple(path))
+    read_entry_points.cache_clear()
     return {group: {name: one.value for name, one in named.items()} for group, named in found.items()}
 
 
@@ -78,7 +78,7 @@ def test_loading_imports_the_module(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "their_parts.py").write_text("Thing = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "their_parts", raising=False)
-    Announcement("theirs", value).load()
+    EntryPoint("theirs", value).load()
     assert "their_parts" in sys.modules
 
 
@@ -106,4 +106,4 @@ def test_any_file_is_read_as_the_library_reads_it(lines: list[str]) -> None:
         for one in OnePackage().entry_points
         if one.group.startswith("eyechart.")
     ]
-    assert [(group, *one) for group, one in read_announcements(text)] == wanted
+    assert [(group, *one) for group, one in parse_entry_points(text)] == wanted

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.errors import EyechartError, UnknownName
-from eyechart.registry import Registry, announcements, benchmarks, near_names
+from eyechart.registry import Registry, benchmarks, find_near_names, read_entry_points
 from eyechart.types import JudgeCall, JudgedScorer, Judging, Reply, Sample, Score, answer_calls
 
 
@@ -47,7 +47,7 @@ class Announced:
 @pytest.fixture
 def announced(monkeypatch: pytest.MonkeyPatch) -> Announced:
     made = Announced()
-    monkeypatch.setattr(registry, "announcements", made)
+    monkeypatch.setattr(registry, "read_entry_points", made)
     return made
 
 
@@ -227,15 +227,15 @@ def test_everything_that_we_announce_can_be_loaded(kind: Registry[Any]) -> None:
 
 @given(st.text(), st.lists(st.text()))
 def test_near_names_are_known_names(name: str, known: list[str]) -> None:
-    assert set(near_names(name, known)) <= set(known)
-    assert len(near_names(name, known)) <= 2
+    assert set(find_near_names(name, known)) <= set(known)
+    assert len(find_near_names(name, known)) <= 2
 
 
 def test_all_that_a_benchmark_is_recognised_by_is_announced() -> None:
     """Its module is imported for its own files alone, so the entry points must name each of them."""
     for name in benchmarks.names():
         benchmarks.get(name)
-    announced = set(announcements(tuple(sys.path))["eyechart.published"])
+    announced = set(read_entry_points(tuple(sys.path))["eyechart.published"])
     lower = {name.lower() for name in announced}
     assert all({f"file:{name}", f"hub:{name}"} & lower for name in registry._published)
     assert {f"layout:{'/'.join(parts)}" for parts in registry._layouts.values()} <= announced

@@ -15,38 +15,38 @@ from rich.text import Text
 import eyechart
 from eyechart.console import print_json, print_rich
 from eyechart.errors import DataError
-from eyechart.terminal import UNSAFE, brief, one_line, visible, write
+from eyechart.terminal import UNSAFE, escape_controls, shorten_message, to_one_line, write
 
 any_text = st.text(st.characters())
 
 
 def test_plain_text_stays_as_it_is() -> None:
-    assert visible("答案是Ｂ [red] é\n\tnext 😀") == "答案是Ｂ [red] é\n\tnext 😀"
+    assert escape_controls("答案是Ｂ [red] é\n\tnext 😀") == "答案是Ｂ [red] é\n\tnext 😀"
 
 
 def test_line_ends_of_other_systems() -> None:
-    assert visible("one\r\ntwo\rthree") == "one\ntwo␍three"
+    assert escape_controls("one\r\ntwo\rthree") == "one\ntwo␍three"
 
 
 def test_escape_sequences_are_shown() -> None:
-    assert visible("\x1b]0;title\x07\x9b2J\x7f") == "␛]0;title␇<U+009B>2J␡"
+    assert escape_controls("\x1b]0;title\x07\x9b2J\x7f") == "␛]0;title␇<U+009B>2J␡"
 
 
 def test_direction_of_reading_cannot_be_turned() -> None:
-    assert visible("a\u202eb\u2066c") == "a<U+202E>b<U+2066>c"
+    assert escape_controls("a\u202eb\u2066c") == "a<U+202E>b<U+2066>c"
 
 
 @given(any_text)
 def test_nothing_is_obeyed_and_everything_can_be_encoded(text: str) -> None:
-    shown = visible(text)
+    shown = escape_controls(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
     shown.encode("utf-8")
-    assert visible(shown) == shown
+    assert escape_controls(shown) == shown
 
 
 @given(any_text)
 def test_one_line_is_one_line(text: str) -> None:
-    assert len(one_line(text).splitlines()) <= 1
+    assert len(to_one_line(text).splitlines()) <= 1
 
 
 @pytest.mark.slow
@@ -112,6 +112,6 @@ def test_a_message_never_repeats_a_whole_long_value(message: str, value: str) ->
 
 def test_paths_and_lists_stay_whole() -> None:
     path = "run folder: " + "/folder" * 100
-    assert brief(path) == path
+    assert shorten_message(path) == path
     names = "known names: " + ", ".join(f"name{n}" for n in range(100))
-    assert brief(names) == names
+    assert shorten_message(names) == names

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eyechart.errors import UsageError, listed
-from eyechart.terminal import UNSAFE, print_note, show_status, visible, write
+from eyechart.errors import UsageError, join_names
+from eyechart.terminal import UNSAFE, escape_controls, print_note, show_status, write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -101,7 +101,7 @@ def print_json(value: Any) -> None:
 
 
 @contextlib.contextmanager
-def stdout_kept_for(*, is_json: bool) -> Iterator[None]:
+def reserve_stdout(*, is_json: bool) -> Iterator[None]:
     """What a user's own model or configuration prints meanwhile goes to stderr when stdout is for JSON."""
     with contextlib.redirect_stdout(sys.stderr) if is_json else contextlib.nullcontext():
         yield
@@ -120,7 +120,7 @@ def print_rich(*renderables: RenderableType) -> None:
         def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
             """What a cell holds is shown and never obeyed, even where a table forgot to see to it."""
             for part in super().render(renderable, options):
-                yield part if part.control else Segment(visible(part.text), part.style)
+                yield part if part.control else Segment(escape_controls(part.text), part.style)
 
     if not _speaks_unicode() and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a dash that cannot be shown is no reason to fail
@@ -135,7 +135,7 @@ def note(text: str) -> None:
     print_note(text)
 
 
-def tell(runs: Sequence[Run], *, as_json: bool) -> None:
+def print_runs(runs: Sequence[Run], *, as_json: bool) -> None:
     """Print the numbers, then what went wrong and what to do next."""
     if as_json:
         summaries = [done.summary.to_json() for done in runs]
@@ -143,12 +143,12 @@ def tell(runs: Sequence[Run], *, as_json: bool) -> None:
     else:
         print_rich(*_tables(runs))
     for done in runs:
-        remark(done, as_json=as_json)
+        print_remarks(done, as_json=as_json)
 
 
-def remark(done: Run, *, as_json: bool) -> None:
+def print_remarks(done: Run, *, as_json: bool) -> None:
     """What went wrong with a run, what to do next, and what lies where; on stderr."""
-    from eyechart.registry import writes_submission
+    from eyechart.registry import has_submission
     from eyechart.run.run import OFFICIAL
 
     if done.trouble is not None:
@@ -169,24 +169,26 @@ def remark(done: Run, *, as_json: bool) -> None:
     if done.files_trouble:
         note(f"the result files could not be written: {done.files_trouble}")
     if done.summary.score is None and not done.n_failed and not _has_golds(done):
-        is_submission = done.files and writes_submission(str(done.manifest["files"]))
+        is_submission = done.files and has_submission(str(done.manifest["files"]))
         where = f"; the file to hand in: {done.files[0]}" if is_submission else ": nothing can be scored"
         note(f"no {'answer is public' if is_submission else 'question has an answer'}{where}")
     if not as_json:
         if done.files:
             folder = done.folder / OFFICIAL
             names = [path.relative_to(folder).as_posix() for path in done.files]
-            note(f"result files: {folder} ({listed(names, 6)})")
+            note(f"result files: {folder} ({join_names(names, 6)})")
         note(f"run folder: {done.folder}")
 
 
-def changes_table(changes: Sequence[Change], *, heading: str, columns: tuple[str, str]) -> RenderableType:
+def build_changes_table(
+    changes: Sequence[Change], *, heading: str, columns: tuple[str, str]
+) -> RenderableType:
     """Samples that have two verdicts, the first ones by name."""
     from rich.console import Group as Stack
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.terminal import one_line
+    from eyechart.terminal import to_one_line
 
     shown = 20
     rest = f", the first {shown}" if len(changes) > shown else ""
@@ -196,7 +198,7 @@ def changes_table(changes: Sequence[Change], *, heading: str, columns: tuple[str
     for change in changes[:shown]:
         name = change.sample if not change.trial else f"{change.sample} (trial {change.trial})"
         was = f"{change.before} {change.value_before:g}"
-        table.add_row(Text(one_line(name)), was, f"{change.after} {change.value_after:g}")
+        table.add_row(Text(to_one_line(name)), was, f"{change.after} {change.value_after:g}")
     return Stack(Text(f"{heading}{rest}:"), table) if changes else Text(heading)
 
 
@@ -227,7 +229,7 @@ def _failures(done: Run, at_most: int = 1000) -> Iterator[str]:
             yield f"hint: {remedy}"
 
 
-def counting(what: str) -> Callable[[int], None] | None:
+def make_counter(what: str) -> Callable[[int], None] | None:
     """Something to call with a growing count: shown on a terminal, at a readable pace."""
     if not sys.stderr.isatty():
         return None
@@ -249,7 +251,7 @@ def _speaks_unicode() -> bool:
 # -- Estimates for people and scripts: what a run would ask for, and about what it would cost.
 
 
-def tell_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
+def print_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
     """Print what each run would be; as one JSON object, or for several a list of them under `estimates`."""
     if as_json:
         found = [estimate.to_json() for estimate in estimates]
@@ -262,22 +264,22 @@ def _parts(estimate: Estimate) -> Iterator[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.terminal import one_line
+    from eyechart.terminal import to_one_line
 
-    yield Text(one_line(f"{estimate.benchmark} · {estimate.model} (nothing was sent)"), style="bold")
+    yield Text(to_one_line(f"{estimate.benchmark} · {estimate.model} (nothing was sent)"), style="bold")
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in _rows(estimate):
-        table.add_row(name, Text(one_line(value)))
+        table.add_row(name, Text(to_one_line(value)))
     yield table
     for assumption in estimate.assumptions:
-        yield Text(one_line(assumption), style="dim")
+        yield Text(to_one_line(assumption), style="dim")
     yield Text("")
 
 
 def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
-    from eyechart.model.prices import usd
+    from eyechart.model.prices import format_usd
     from eyechart.store.cache import format_size
 
     trials = f", {estimate.trials} trials each" if estimate.trials > 1 else ""
@@ -302,7 +304,7 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     if estimate.cost is None:
         yield "cost", "not known"
     else:
-        yield "cost", " to ".join(dict.fromkeys(map(usd, estimate.cost))) + " USD"
+        yield "cost", " to ".join(dict.fromkeys(map(format_usd, estimate.cost))) + " USD"
 
 
 def _span(least: int, most: int) -> str:

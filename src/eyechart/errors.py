@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from eyechart.terminal import brief, visible
+from eyechart.terminal import escape_controls, shorten_message
 
 API_FAILURE = "Failed to obtain answer via API"  # the text by which VLMEvalKit marks a failed request
 NO_ANSWER = f"{API_FAILURE}."  # as it stands in place of an answer
@@ -23,13 +23,13 @@ class EyechartError(Exception):
     exit_code = 2
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        self.message = brief(message)
-        self.hint = brief(hint)
+        self.message = shorten_message(message)
+        self.hint = shorten_message(hint)
         super().__init__(self.message)
 
     def __str__(self) -> str:
         # Visible, since Python itself prints it where a script does not catch it.
-        return visible(f"{self.message}\n  hint: {self.hint}" if self.hint else self.message)
+        return escape_controls(f"{self.message}\n  hint: {self.hint}" if self.hint else self.message)
 
 
 class UsageError(EyechartError):
@@ -99,35 +99,35 @@ class ModelError(EyechartError):
 MAX_QUOTED = 200  # characters of a value that a message repeats
 
 
-def quoted(value: object) -> str:
+def quote_value(value: object) -> str:
     r"""A value for a message, as Python writes it: the beginning, where it is long.
 
-    >>> quoted("a\n"), quoted("x" * 201)[-22:]
+    >>> quote_value("a\n"), quote_value("x" * 201)[-22:]
     ("'a\\n'", "x'... (201 characters)")
     """
     if isinstance(value, str | bytes) and len(value) > MAX_QUOTED:
         unit = "characters" if isinstance(value, str) else "bytes"
         return f"{value[:MAX_QUOTED]!r}... ({len(value):,} {unit})"
-    return shortened(repr(value))
+    return shorten(repr(value))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Text for a message, without quotes: the beginning, where it is long.
 
-    >>> shortened("abc"), shortened("x" * 300)[-22:]
+    >>> shorten("abc"), shorten("x" * 300)[-22:]
     ('abc', 'xx... (300 characters)')
     """
     return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}... ({len(text):,} characters)"
 
 
-def listed(names: Sequence[str], at_most: int = 3) -> str:
+def join_names(names: Sequence[str], at_most: int = 3) -> str:
     """Names for a message: the first of them, and how many more there are.
 
-    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
+    >>> join_names(["a", "b"]), join_names(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
     """
     more = f" and {len(names) - at_most:,} more" if len(names) > at_most else ""
-    return ", ".join(map(shortened, names[:at_most])) + more
+    return ", ".join(map(shorten, names[:at_most])) + more
 
 
 # -- Hints for another command: ours name the flags of `eyechart run`, which it may call otherwise
@@ -137,39 +137,39 @@ _CLAUSE = re.compile(r"; |, or |\. ")
 
 
 @contextmanager
-def in_words(names: Mapping[str, str], known: Collection[str] = ()) -> Iterator[None]:
-    """Errors raised inside name the flags and keys of another command; see `advice`."""
+def translate_errors(names: Mapping[str, str], known: Collection[str] = ()) -> Iterator[None]:
+    """Errors raised inside name the flags and keys of another command; see `translate_hint`."""
     try:
         yield
     except EyechartError as err:
-        err.message = renamed(err.message, names)
-        err.hint = advice(err.hint, names, known)
+        err.message = rename_flags(err.message, names)
+        err.hint = translate_hint(err.hint, names, known)
         err.args = (err.message,)
         raise
 
 
-def advice(hint: str, names: Mapping[str, str], known: Collection[str] = ()) -> str:
+def translate_hint(hint: str, names: Mapping[str, str], known: Collection[str] = ()) -> str:
     """A hint for another command: flags by their names there, without the clauses about flags it lacks.
 
     `names` maps a flag, or a whole phrase, to that of the command; `known` are the flags that it has.
 
-    >>> advice("is it running? --base-url names another; --give-up-after N waits", {"--base-url": "api_base"})
-    'is it running? api_base names another'
-    >>> advice("to ask a file of your own: eyechart run FILE --as NAME", {})
+    >>> translate_hint("is it up? --base-url names another; --retries N waits", {"--base-url": "api_base"})
+    'is it up? api_base names another'
+    >>> translate_hint("to ask a file of your own: eyechart run FILE --as NAME", {})
     'to ask a file of your own: eyechart run FILE --as NAME'
     """
     if "eyechart " in hint:  # a whole command, which is typed as it stands
         return hint
-    text = renamed(hint, names)
+    text = rename_flags(hint, names)
     if _speaks(text, known):
         return text
     return "; ".join(one.strip() for one in _CLAUSE.split(text) if _speaks(one, known))
 
 
-def renamed(text: str, names: Mapping[str, str]) -> str:
+def rename_flags(text: str, names: Mapping[str, str]) -> str:
     """A text with flags and phrases by their names in another command; a part of a longer flag is none.
 
-    >>> renamed("--out names it, --output_dir and --my--out stay", {"--out": "--work-dir"})
+    >>> rename_flags("--out names it, --output_dir and --my--out stay", {"--out": "--work-dir"})
     '--work-dir names it, --output_dir and --my--out stay'
     """
     if not names:

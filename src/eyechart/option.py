@@ -4,8 +4,8 @@
     class Options:
         limit: int | None = option(None, group="the questions", metavar="N", help="the first N samples")
 
-The rest follows: ``--limit N`` on the command line (`add_options`, `given_options`), ``limit`` in a
-configuration file (`file_keys`), the keyword in Python, and limits of numbers (`check_limits`).
+The rest follows: ``--limit N`` on the command line (`add_options`, `read_given_options`), ``limit`` in a
+configuration file (`list_file_keys`), the keyword in Python, and limits of numbers (`check_limits`).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Option(NamedTuple):
 _declared: dict[type, Mapping[str, Option]] = {}
 
 
-def declared_options(cls: type) -> Mapping[str, Option]:
+def list_options(cls: type) -> Mapping[str, Option]:
     """The options that the fields of a class declare, by name and in their order."""
     if cls not in _declared:
         types = get_type_hints(cls)
@@ -125,7 +125,7 @@ def declared_options(cls: type) -> Mapping[str, Option]:
     return _declared[cls]
 
 
-def names_in(cls: type, *groups: str) -> tuple[str, ...]:
+def list_option_names(cls: type, *groups: str) -> tuple[str, ...]:
     """The names of the options in some groups, in the order of the fields."""
     told = ((one.name, one.metadata[_KEY][-1]) for one in fields(cls) if _KEY in one.metadata)
     return tuple(name for name, declared in told if declared["group"] in groups)
@@ -147,7 +147,7 @@ def _read_type(annotation: Any) -> dict[str, Any]:
 
 def add_options(parser: ArgumentParser, cls: type, *groups: str, without: Collection[str] = ()) -> None:
     """Declare the flags of some groups of options, in this order; of all groups where none is named."""
-    options = declared_options(cls).values()
+    options = list_options(cls).values()
     for title in groups or dict.fromkeys(one.group for one in options):
         group = _find_group(parser, title)
         there = {action.dest for action in parser._actions}
@@ -163,13 +163,13 @@ def _find_group(parser: ArgumentParser, title: str) -> Any:
 
 def add_option(parser: Any, cls: type, name: str, *more_flags: str, **changes: Any) -> None:
     """Declare the flag of one option, here with `more_flags` or, say, another `help`."""
-    declared_options(cls)[name].add_to(parser, *more_flags, **changes)
+    list_options(cls)[name].add_to(parser, *more_flags, **changes)
 
 
-def given_options(cls: type, args: Namespace) -> dict[str, Any]:
+def read_given_options(cls: type, args: Namespace) -> dict[str, Any]:
     """The options that flags name; what was not given is left to the defaults."""
     found = {}
-    for one in declared_options(cls).values():
+    for one in list_options(cls).values():
         value = getattr(args, one.name, None)
         if value is not None and one.parse is not None:
             value = one.parse(value, one.flag)
@@ -185,10 +185,10 @@ class FileKey(NamedTuple):
     is_inverted: bool = False  # as the flag that it is called after: no_cache, quiet
 
 
-def file_keys(cls: type) -> dict[str, FileKey]:
+def list_file_keys(cls: type) -> dict[str, FileKey]:
     """The names that a configuration file may use: those of the options, and of their flags."""
     found = {}
-    for one in declared_options(cls).values():
+    for one in list_options(cls).values():
         for flag in one.flags:
             if flag.startswith("--"):
                 found[flag[2:].replace("-", "_")] = FileKey(one.name, one.is_switched_off)
@@ -198,7 +198,7 @@ def file_keys(cls: type) -> dict[str, FileKey]:
 
 def check_limits(options: Any) -> None:
     """Refuse numbers that are outside of what was declared."""
-    for name, one in declared_options(type(options)).items():
+    for name, one in list_options(type(options)).items():
         value = getattr(options, name)
         if value is None:
             continue

@@ -41,7 +41,7 @@ _FILE = "entry_points.txt"
 _OURS = "eyechart."
 
 
-class Announcement(NamedTuple):
+class EntryPoint(NamedTuple):
     """A name, and the module to import for it."""
 
     name: str
@@ -70,20 +70,20 @@ class Announcement(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def announcements(path: tuple[str, ...]) -> Mapping[str, Mapping[str, Announcement]]:
+def read_entry_points(path: tuple[str, ...]) -> Mapping[str, Mapping[str, EntryPoint]]:
     """All that is announced to us by packages on `path` (as in `sys.path`): by group, then by name."""
-    found: dict[str, dict[str, Announcement]] = {}
+    found: dict[str, dict[str, EntryPoint]] = {}
     for text in _texts(path):
-        for group, one in read_announcements(text):
+        for group, one in parse_entry_points(text):
             found.setdefault(group, {})[one.name] = one
     return found
 
 
-def read_announcements(text: str) -> Iterator[tuple[str, Announcement]]:
+def parse_entry_points(text: str) -> Iterator[tuple[str, EntryPoint]]:
     r"""Each announcement to us in an entry_points.txt, with its group.
 
-    >>> list(read_announcements("[console_scripts]\nx = y:z\n\n[eyechart.models]\nmine = my.models\n"))
-    [('eyechart.models', Announcement(name='mine', value='my.models'))]
+    >>> list(parse_entry_points("[console_scripts]\nx = y:z\n\n[eyechart.models]\nmine = my.models\n"))
+    [('eyechart.models', EntryPoint(name='mine', value='my.models'))]
     """
     group = ""
     for line in map(str.strip, text.splitlines()):
@@ -91,7 +91,7 @@ def read_announcements(text: str) -> Iterator[tuple[str, Announcement]]:
             group = line[1:-1]
         elif group.startswith(_OURS) and "=" in line and not line.startswith("#"):
             name, _, value = line.partition("=")
-            yield group, Announcement(name.strip(), value.strip())
+            yield group, EntryPoint(name.strip(), value.strip())
 
 
 def _texts(path: tuple[str, ...]) -> Iterator[str]:
@@ -170,7 +170,7 @@ class Registry(Generic[T]):
             self._load(entry)
         if name not in self._parts:
             raise UnknownName(
-                f"no {self.kind} named {name!r}", hint=did_you_mean(name, self.names(), see=self.see)
+                f"no {self.kind} named {name!r}", hint=suggest_name(name, self.names(), see=self.see)
             )
         return self._parts[name]
 
@@ -183,7 +183,7 @@ class Registry(Generic[T]):
         entry = self._announced().get(name)
         return entry.read_source() if entry else ""
 
-    def _load(self, entry: Announcement) -> None:
+    def _load(self, entry: EntryPoint) -> None:
         before = dict(self._parts)
         load_entry(entry, self.kind)
         self._parts |= before  # a neighbour in that module must not undo what a user has put in its place
@@ -193,11 +193,11 @@ class Registry(Generic[T]):
                 hint=f"its module must declare it with @{self.kind.replace(' ', '_')}({entry.name!r})",
             )
 
-    def _announced(self) -> Mapping[str, Announcement]:
-        return announcements(tuple(sys.path)).get(f"eyechart.{self.kind.replace(' ', '_')}s", {})
+    def _announced(self) -> Mapping[str, EntryPoint]:
+        return read_entry_points(tuple(sys.path)).get(f"eyechart.{self.kind.replace(' ', '_')}s", {})
 
 
-def load_entry(entry: Announcement, kind: str) -> None:
+def load_entry(entry: EntryPoint, kind: str) -> None:
     """Import the module of an entry point; whatever goes wrong in it becomes one clear error."""
     try:
         entry.load()
@@ -208,13 +208,13 @@ def load_entry(entry: Announcement, kind: str) -> None:
         ) from err
 
 
-def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
+def find_near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
     """Known names that `name` is a slip or the beginning of.
 
-    >>> near_names("mmbnch-dev-en", ["mmbench-dev-en", "o3-bench"])
+    >>> find_near_names("mmbnch-dev-en", ["mmbench-dev-en", "o3-bench"])
     ['mmbench-dev-en']
-    >>> near_names("--lim", ["--image-root", "--limit"]), near_names("-n", ["--api-nproc", "--no-adapt"])
-    (['--limit'], [])
+    >>> find_near_names("--lim", ["--image-root", "--limit"])
+    ['--limit']
     """
     from rapidfuzz import fuzz
 
@@ -234,15 +234,15 @@ def near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
     return [known[-at] for score, at in scored[:at_most] if score >= _NEAR]
 
 
-def did_you_mean(name: str, known: list[str], *, otherwise: str = "", see: str = "", at_most: int = 2) -> str:
+def suggest_name(name: str, known: list[str], *, otherwise: str = "", see: str = "", at_most: int = 2) -> str:
     """The hint for a name that is not known: those that look like it, or else what to do instead.
 
-    >>> did_you_mean("mmbnch", ["mmbench", "o3-bench"], see="eyechart data list")
+    >>> suggest_name("mmbnch", ["mmbench", "o3-bench"], see="eyechart data list")
     'did you mean mmbench? See: eyechart data list'
-    >>> did_you_mean("pope", ["mmbench"], otherwise="known: mmbench")
+    >>> suggest_name("pope", ["mmbench"], otherwise="known: mmbench")
     'known: mmbench'
     """
-    near = near_names(name, known, at_most=at_most)
+    near = find_near_names(name, known, at_most=at_most)
     if not near:
         return otherwise or (f"see: {see}" if see else "")
     return f"did you mean {' or '.join(near)}?" + (f" See: {see}" if see else "")
@@ -260,7 +260,7 @@ def check_texts(content: Any, path: str | Path, names: Iterable[str], *, what: s
         raise UsageError(f"{path} does not map names to texts", hint=listed)
     for name, text in content.items():
         if name not in known:
-            hint = did_you_mean(str(name), known, otherwise=listed)
+            hint = suggest_name(str(name), known, otherwise=listed)
             raise UsageError(f"{path}: no {what} is called {name!r}", hint=hint)
         if not isinstance(text, str):
             raise UsageError(f"{path}: {name!r} is {type(text).__name__}, not text", hint=listed)
@@ -422,7 +422,7 @@ def find_benchmark_by_columns(columns: Collection[str]) -> tuple[str, frozenset[
 
 def _load_announced(kind: str, is_wanted: Callable[[str], bool]) -> None:
     """Import the modules that announce something published which is wanted, and no others."""
-    for name, entry in announcements(tuple(sys.path)).get("eyechart.published", {}).items():
+    for name, entry in read_entry_points(tuple(sys.path)).get("eyechart.published", {}).items():
         found, _, rest = name.partition(":")
         if found == kind and is_wanted(rest):
             load_entry(entry, "benchmark")
@@ -496,13 +496,13 @@ def exporter(
     return lambda function: exporters.record(name, function)
 
 
-def writes_submission(name: str) -> bool:
+def has_submission(name: str) -> bool:
     """Whether the first file of an exporter is to be submitted for scoring."""
     exporters.get(name)
     return name in _submissions
 
 
-def serves_any_run(name: str) -> bool:
+def is_for_any_run(name: str) -> bool:
     """Whether the files of an exporter can be made of any run."""
     exporters.get(name)
     return name not in _for_own_runs

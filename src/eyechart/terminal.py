@@ -24,10 +24,10 @@ _LONG_VALUE = re.compile(rf"'[^'\n]{{{_MAX_VALUE},}}'|\"[^\"\n]{{{_MAX_VALUE},}}
 _ERASE_LINE = "\r\x1b[K"
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Show control characters instead of obeying them; newlines and tabs stay.
 
-    >>> visible("\x1b[31mred\x07 \u202eback")
+    >>> escape_controls("\x1b[31mred\x07 \u202eback")
     '␛[31mred␇ <U+202E>back'
     """
     if text.isascii() and text.isprintable():  # nearly all text, in one quick look
@@ -35,21 +35,21 @@ def visible(text: str) -> str:
     return UNSAFE.sub(_mark, text.replace("\r\n", "\n"))
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     r"""The same on one line, for names and table cells.
 
-    >>> one_line(" two\n lines\t")
+    >>> to_one_line(" two\n lines\t")
     'two lines'
     """
-    return " ".join(visible(text).split())
+    return " ".join(escape_controls(text).split())
 
 
-def brief(text: str) -> str:
+def shorten_message(text: str) -> str:
     """A message without most of the long values that it repeats: about 200 characters of each stay.
 
     What is long: a text in quotes, a word that no path is as long as, or else the middle of it all.
 
-    >>> brief("no column 'image'"), len(brief(f"--ids {'x' * 400_000!r}: no such sample"))
+    >>> shorten_message("no column 'image'"), len(shorten_message(f"--ids {'x' * 400_000!r}: no such sample"))
     ("no column 'image'", 246)
     """
     if len(text) <= _MAX_VALUE:
@@ -63,19 +63,19 @@ def brief(text: str) -> str:
 
 def print_text(text: str, *, end: str = "\n") -> None:
     """Results, on stdout."""
-    write(sys.stdout, visible(text) + end)
+    write(sys.stdout, escape_controls(text) + end)
 
 
 def print_note(text: str, *, end: str = "\n") -> None:
     """A remark for people, on stderr."""
-    shown = visible("\n".join(map(brief, text.split("\n"))))
-    write(sys.stderr, wrapped(shown, width_of(sys.stderr)) + end)
+    shown = escape_controls("\n".join(map(shorten_message, text.split("\n"))))
+    write(sys.stderr, wrap_lines(shown, find_width(sys.stderr)) + end)
 
 
-def wrapped(text: str, width: int | None) -> str:
+def wrap_lines(text: str, width: int | None) -> str:
     r"""Lines broken between words where a terminal would break them anywhere; paths and addresses stay whole.
 
-    >>> print(wrapped("no such file\n  hint: look into the folder", 20))
+    >>> print(wrap_lines("no such file\n  hint: look into the folder", 20))
     no such file
       hint: look into
         the folder
@@ -97,7 +97,7 @@ def wrapped(text: str, width: int | None) -> str:
     return "\n".join(lines)
 
 
-def width_of(stream: TextIO) -> int | None:
+def find_width(stream: TextIO) -> int | None:
     """The columns of a terminal; None for a file or a pipe, where lines are as long as they are."""
     try:
         if not stream.isatty():
@@ -116,7 +116,7 @@ def print_error(text: str) -> None:
 def show_status(text: str) -> None:
     """Where things stand, on one line of a terminal that the next one replaces."""
     if sys.stderr.isatty():
-        write(sys.stderr, f"{_ERASE_LINE}{one_line(text)}\r")
+        write(sys.stderr, f"{_ERASE_LINE}{to_one_line(text)}\r")
 
 
 def write(stream: TextIO, text: str, *, errors: str = "backslashreplace") -> None:

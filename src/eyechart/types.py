@@ -317,10 +317,10 @@ class Capabilities:
     max_concurrency: int | None = None  # requests at a time; None: as many as the run allows
 
 
-def capabilities_of(model: object) -> Capabilities:
+def read_capabilities(model: object) -> Capabilities:
     """What a model states; the defaults where it states nothing, or nothing but `max_concurrency`.
 
-    >>> capabilities_of(object()).is_endpoint
+    >>> read_capabilities(object()).is_endpoint
     False
     """
     stated = getattr(model, "capabilities", None)

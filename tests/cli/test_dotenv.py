@@ -195,5 +195,5 @@ def test_a_folder_of_that_name_is_no_file(tmp_path: Path) -> None:
 
 def test_nothing_of_the_file_stays_for_the_next_call(tmp_path: Path, server: Server) -> None:
     run(tmp_path, server, f"OPENAI_API_KEY={OTHER}\nOPENAI_BASE_URL=HERE\n")
-    assert environment.key() == os.environ.get("OPENAI_API_KEY")
-    assert environment.address() == os.environ.get("OPENAI_BASE_URL")
+    assert environment.find_key() == os.environ.get("OPENAI_API_KEY")
+    assert environment.find_address() == os.environ.get("OPENAI_BASE_URL")

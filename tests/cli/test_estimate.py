@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import eyechart as ec
-from eyechart.console import tell_estimates
+from eyechart.console import print_estimates
 from support.command import eyechart
 from support.files import choice_tsv, jsonl
 from support.server import Server
@@ -21,7 +21,7 @@ def questions(tmp_path: Path) -> Path:
 
 def test_people_read_what_would_be_asked(questions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = ec.estimate(questions, "openai/gpt-4o", api_key="k", trials=2, progress=False)
-    tell_estimates([found], as_json=False)
+    print_estimates([found], as_json=False)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == "q · openai/gpt-4o (nothing was sent)"
     assert "samples 6, 2 trials each" in lines
@@ -36,7 +36,7 @@ def test_what_cannot_be_asked_is_told_with_its_reason(
 ) -> None:
     rows = [{"question": "?", "answer": "x", "image": f"{k}.png"} for k in range(9)]
     found = ec.estimate(jsonl(tmp_path / "q.jsonl", rows), "baseline/random", progress=False)
-    tell_estimates([found], as_json=False)
+    print_estimates([found], as_json=False)
     out = capsys.readouterr().out
     assert "cannot be asked  9" in out
     assert out.count("no such file") == 5
@@ -47,9 +47,9 @@ def test_one_object_for_one_estimate_and_for_several(
     questions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = ec.estimate(questions, "baseline/random", progress=False)
-    tell_estimates([found], as_json=True)
+    print_estimates([found], as_json=True)
     assert json.loads(capsys.readouterr().out) == found.to_json()
-    tell_estimates([found, found], as_json=True)
+    print_estimates([found, found], as_json=True)
     assert json.loads(capsys.readouterr().out) == {"estimates": [found.to_json()] * 2}
 
 

@@ -62,8 +62,8 @@ def test_replies_beside_a_file_of_questions_are_told_where_that_goes(
 def test_a_verb_alone_is_parsed_as_among_all() -> None:
     together = verbs_of(command.build_parser())
     assert list(together)[:3] == ["run", "eval", "score"]
-    assert {*together} == {*command.command_names(), "eval"}
-    for name in command.command_names():
+    assert {*together} == {*command.list_commands(), "eval"}
+    for name in command.list_commands():
         alone = verbs_of(command.build_parser(name))
         assert alone[name].format_help() == together[name].format_help()
 

@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.cli.model import _check
 from eyechart.errors import ModelError
-from eyechart.model.checkup import cases
+from eyechart.model.checkup import list_cases
 from eyechart.types import Request
 from support.command import eyechart
 from support.parts import ScriptedModel
@@ -96,7 +96,7 @@ def test_a_terminal_shows_what_is_asked_and_is_left_clean(monkeypatch: pytest.Mo
     shown = Terminal()
     monkeypatch.setattr("sys.stderr", shown)
     with pytest.raises(ModelError, match="no such key"):
-        asyncio.run(_check(ScriptedModel(dies), cases(), 9.0))
+        asyncio.run(_check(ScriptedModel(dies), list_cases(), 9.0))
     clear = "\r\x1b[K"
     assert shown.getvalue() == f"{clear}1 of 6: text only\r{clear}2 of 6: one picture\r{clear}\r"
 

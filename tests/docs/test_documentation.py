@@ -254,15 +254,15 @@ def is_written(flag: str, page: str) -> bool:
 
 
 def test_every_option_of_a_run_is_in_the_table_of_names() -> None:
-    from eyechart.option import declared_options, file_keys
+    from eyechart.option import list_file_keys, list_options
     from eyechart.run.options import Options
 
     rows = [line.split("|") for line in page_text("configuration.md").splitlines() if line.startswith("| `")]
     row_of = {name: row for row in rows for name in row[1].split("`")[1::2]}
-    for key, meant in file_keys(Options).items():
+    for key, meant in list_file_keys(Options).items():
         if key not in ("api_key", "judge_api_key") and not meant.is_inverted:
             assert row_of.get(key) is row_of.get(meant.option) is not None, f"{key} is not in the table"
-    for name, option in declared_options(Options).items():
+    for name, option in list_options(Options).items():
         if isinstance(option.default, bool | int | float | str) and name in row_of:
             default = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
             assert row_of[name][-2].strip(" `").lower() == default.lower(), f"{name}: another default"

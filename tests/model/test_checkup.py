@@ -7,7 +7,7 @@ import pytest
 from PIL import Image as Pictures
 
 from eyechart.errors import ModelError
-from eyechart.model.checkup import Finding, cases, check_model, conclusions
+from eyechart.model.checkup import CheckResult, check_model, draw_conclusions, list_cases
 from eyechart.model.python import adapt
 from eyechart.types import Image, Model, Reply, Request
 from support.parts import ScriptedModel
@@ -23,8 +23,8 @@ ABILITIES = [
 ]
 
 
-def check(model: Model) -> list[Finding]:
-    async def work() -> list[Finding]:
+def check(model: Model) -> list[CheckResult]:
+    async def work() -> list[CheckResult]:
         try:
             return [finding async for finding in check_model(model)]
         finally:
@@ -143,7 +143,7 @@ def test_an_empty_answer_is_shown_with_its_reason() -> None:
 @pytest.mark.slow
 def test_the_pictures_are_what_they_say_and_small_to_send() -> None:
     pictures = [
-        part for case in cases() for turn in case.turns for part in turn.parts if isinstance(part, Image)
+        part for case in list_cases() for turn in case.turns for part in turn.parts if isinstance(part, Image)
     ]
     for one in pictures:
         with Pictures.open(io.BytesIO(one.data())) as opened:
@@ -159,7 +159,7 @@ def test_a_model_that_never_answers_is_not_waited_for() -> None:
             await asyncio.sleep(60)
             return Reply(text="late")
 
-    async def work() -> list[Finding]:
+    async def work() -> list[CheckResult]:
         return [finding async for finding in check_model(Silent(sees), timeout_s=0.01)]
 
     found = asyncio.run(work())
@@ -202,16 +202,16 @@ def test_an_evaluator_class_is_handed_all_rounds_at_once() -> None:
 
 @pytest.mark.slow
 def test_conclusions_are_drawn_skill_by_skill() -> None:
-    assert set(conclusions(check(ScriptedModel(sees))).values()) == {"yes"}
-    assert conclusions(check(ScriptedModel(reads_only))) == {
+    assert set(draw_conclusions(check(ScriptedModel(sees))).values()) == {"yes"}
+    assert draw_conclusions(check(ScriptedModel(reads_only))) == {
         "sees pictures": "no",
         "tells several pictures apart": "no",
         "remembers earlier rounds": "not known",  # the rounds are about pictures
     }
     half = check(ScriptedModel(lambda request: "red" if request.messages[-1].images else "yellow"))
-    assert conclusions(half)["sees pictures"] == "partly"
+    assert draw_conclusions(half)["sees pictures"] == "partly"
     same = check(ScriptedModel(lambda request: "green"))
-    assert set(conclusions(same).values()) == {"not known"}
+    assert set(draw_conclusions(same).values()) == {"not known"}
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_who_forgets_is_told_from_who_is_blind() -> None:
     def forgets(request: Request) -> str:
         return "Noted." if request.sample.id == "check:multi-round" else sees(request)
 
-    assert conclusions(check(ScriptedModel(forgets))) == {
+    assert draw_conclusions(check(ScriptedModel(forgets))) == {
         "sees pictures": "yes",
         "tells several pictures apart": "yes",
         "remembers earlier rounds": "no",
@@ -235,7 +235,7 @@ def test_no_answer_shows_nothing_and_a_refusal_does() -> None:
         raise ModelError("no pictures here,\nnever", is_retryable=False)
 
     for silent in (busy, lambda request: ""):
-        assert set(conclusions(check(ScriptedModel(silent))).values()) == {"not known"}
+        assert set(draw_conclusions(check(ScriptedModel(silent))).values()) == {"not known"}
     found = check(ScriptedModel(refuses))
-    assert conclusions(found)["sees pictures"] == "no"
+    assert draw_conclusions(found)["sees pictures"] == "no"
     assert found[1].said == "no pictures here, never"

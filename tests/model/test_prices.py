@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
 from eyechart.model import prices
-from eyechart.model.prices import VARIABLE, Entry, Price, find_price, read_price_file, read_prices, usd
+from eyechart.model.prices import (
+    VARIABLE,
+    Price,
+    PriceEntry,
+    find_price,
+    format_usd,
+    read_price_file,
+    read_prices,
+)
 from eyechart.types import Usage
 
 OPENAI = {"endpoint": "https://api.openai.com/v1"}
@@ -215,12 +223,12 @@ def test_what_an_older_manifest_lacks_is_no_price(kept: Any) -> None:
 
 @given(st.floats(0, 1e6, allow_nan=False))
 def test_amounts_for_people_are_within_a_few_percent(amount: float) -> None:
-    said = float(usd(amount).replace(",", ""))
+    said = float(format_usd(amount).replace(",", ""))
     assert said == pytest.approx(amount, rel=0.06, abs=1e-10)
 
 
 def test_an_entry_fits_its_versions() -> None:
-    entry = Entry(pattern="m-1", price=Price(input=1, output=1))
+    entry = PriceEntry(pattern="m-1", price=Price(input=1, output=1))
     fitting = ["m-1", "M-1", "m-1-20250101", "m-1-latest", "m-1@20250101", "m-1-preview-0409", "m-1-001"]
     assert all(entry.fits(name, frozenset()) for name in fitting)
     assert not any(entry.fits(name, frozenset()) for name in ["m-12", "m-1.5", "m-1-mini", "am-1", "m-1-1"])

@@ -16,7 +16,7 @@ import pytest
 from eyechart.errors import ModelError, UsageError
 from eyechart.model.python import adapt
 from eyechart.model.specs import make_model
-from eyechart.types import Capabilities, Message, Model, ModelSettings, Reply, Request, capabilities_of
+from eyechart.types import Capabilities, Message, Model, ModelSettings, Reply, Request, read_capabilities
 from support.files import picture
 from support.parts import image, no_thread_left, request, sample
 
@@ -374,14 +374,14 @@ def test_a_class_may_state_its_capabilities(shape: str) -> None:
     stated = Capabilities(is_endpoint=True, takes_urls=True, max_concurrency=3)
     kind = type("Mine", (), {"capabilities": stated, shape: lambda self, messages: "A"})
     expected = replace(stated, takes_rounds=shape == "generate_answer", takes_urls=False)
-    assert capabilities_of(adapt(kind(), "python:mine")) == expected, (
+    assert read_capabilities(adapt(kind(), "python:mine")) == expected, (
         "what it is called with is told by its shape"
     )
 
 
 def test_an_attribute_of_that_name_may_mean_something_else() -> None:
     kind = type("Mine", (), {"capabilities": ["vision"], "generate": lambda self, messages: "A"})
-    assert not capabilities_of(adapt(kind(), "python:mine")).is_endpoint
+    assert not read_capabilities(adapt(kind(), "python:mine")).is_endpoint
 
 
 def test_an_async_class_may_ask_for_less_too() -> None:

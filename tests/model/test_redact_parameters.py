@@ -2,7 +2,7 @@
 
 import pytest
 
-from eyechart.model.redact import HIDDEN, without_secrets
+from eyechart.model.redact import HIDDEN, redact_parameters
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,10 @@ from eyechart.model.redact import HIDDEN, without_secrets
      "aws_access_key_id", "google_credentials"],
 )  # fmt: skip
 def test_keys_are_hidden(name: str) -> None:
-    assert without_secrets({name: "s", "inside": [{name: "s"}]}) == {name: HIDDEN, "inside": [{name: HIDDEN}]}
+    assert redact_parameters({name: "s", "inside": [{name: "s"}]}) == {
+        name: HIDDEN,
+        "inside": [{name: HIDDEN}],
+    }
 
 
 @pytest.mark.parametrize(
@@ -23,8 +26,8 @@ def test_keys_are_hidden(name: str) -> None:
      "monkey", "top_k", "answer_key", "model_key", "author"],
 )  # fmt: skip
 def test_what_may_change_an_answer_is_not(name: str) -> None:
-    assert without_secrets({name: "x"}) == {name: "x"}
+    assert redact_parameters({name: "x"}) == {name: "x"}
 
 
 def test_a_key_that_was_not_given_is_not_said_to_be_there() -> None:
-    assert without_secrets({"api_key": None}) == {"api_key": None}
+    assert redact_parameters({"api_key": None}) == {"api_key": None}

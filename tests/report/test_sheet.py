@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eyechart.errors import StoreError
 from eyechart.report import export
 from eyechart.report.export import write_sheet
-from eyechart.terminal import visible
+from eyechart.terminal import escape_controls
 from report.test_xlsx import as_excel_shows
 
 
@@ -46,7 +46,7 @@ def test_any_text_comes_back_as_it_is_shown(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.xlsx"
         write_sheet(["text", "end"], [[text, 1]], path)
-        assert (read(path)[1][0] or "") == visible(text)
+        assert (read(path)[1][0] or "") == escape_controls(text)
 
 
 def test_a_text_that_is_too_long_says_so(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.model.prices import usd
+from eyechart.model.prices import format_usd
 from eyechart.report.summary import Summary, summarise
 from eyechart.report.table import percent, run_table, runs_table, to_text
 from eyechart.types import Outcome, Result
@@ -185,7 +185,7 @@ def test_percent_has_one_decimal() -> None:
 def test_the_cost_stands_below_with_that_of_a_sample(summary: Summary) -> None:
     said = to_text(run_table(replace(summary, cost=1.5)))
     assert summary.outcomes["failed"] == 1
-    assert f"1.50 USD ({usd(1.5 / (summary.n - 1))} per sample)" in said, "what failed cost nothing"
+    assert f"1.50 USD ({format_usd(1.5 / (summary.n - 1))} per sample)" in said, "what failed cost nothing"
     assert "USD" not in to_text(run_table(replace(summary, cost=None)))
 
 

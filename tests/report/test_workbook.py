@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
 from eyechart.report.export import MAX_CHARACTERS, MAX_EXACT, Workbook, fit, new_workbook
-from eyechart.terminal import visible
+from eyechart.terminal import escape_controls
 
 
 def units(text: str) -> int:
@@ -65,9 +65,9 @@ def test_a_cell_holds_what_excel_holds(letter: str) -> None:
 def test_any_text_fits(text: str, times: int) -> None:
     fitted = fit(text * times)
     assert units(fitted.text) <= MAX_CHARACTERS
-    assert fitted.is_cut == (units(visible(text * times)) > MAX_CHARACTERS)
+    assert fitted.is_cut == (units(escape_controls(text * times)) > MAX_CHARACTERS)
     if not fitted.is_cut:
-        assert fitted.text == visible(text * times)
+        assert fitted.text == escape_controls(text * times)
         assert fitted.is_replaced == (fitted.text != (text * times).replace("\r\n", "\n"))
 
 

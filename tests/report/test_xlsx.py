@@ -12,7 +12,7 @@ from openpyxl.utils.escape import unescape
 from eyechart.report import export
 from eyechart.report.export import MAX_CHARACTERS, write_xlsx
 from eyechart.report.summary import summarise
-from eyechart.terminal import visible
+from eyechart.terminal import escape_controls
 from eyechart.types import OUTCOMES, Result
 from support.results import result
 
@@ -112,4 +112,4 @@ def test_more_rows_than_a_sheet_holds(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_any_text_comes_back_or_is_marked(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         (row,) = written([result(0, reply=text)], Path(folder))
-    assert (row["reply"] or "") == visible(text)
+    assert (row["reply"] or "") == escape_controls(text)

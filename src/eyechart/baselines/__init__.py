@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eyechart.errors import MissingExtra, UnknownName, UsageError
-from eyechart.registry import did_you_mean, model
+from eyechart.registry import model, suggest_name
 from eyechart.types import Capabilities, ModelSettings, Reply, Request
 
 NAMES = ("random", "majority", "ocr", "look")
@@ -29,7 +29,7 @@ VERSION = "1"  # moves whenever an answer could move
 def make_baseline(name: str, settings: ModelSettings) -> Baseline:
     """Make the baseline of that name. Its one parameter is `seed`, a whole number."""
     if name not in NAMES:
-        hint = did_you_mean(name, list(NAMES), otherwise=f"there are: {', '.join(NAMES)}")
+        hint = suggest_name(name, list(NAMES), otherwise=f"there are: {', '.join(NAMES)}")
         raise UnknownName(f"no baseline named {name!r}", hint=hint)
     refused = sorted(set(settings.parameters) - {"seed"} - COMMON)
     if refused:

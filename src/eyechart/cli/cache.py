@@ -97,13 +97,13 @@ def execute_clear(args: argparse.Namespace) -> int:
 
 def _check_model(name: str | None) -> None:
     """A model that the cache does not know is a slip, and removing nothing would hide it."""
-    from eyechart.registry import did_you_mean
+    from eyechart.registry import suggest_name
     from eyechart.store.cache import inspect_cache
 
     if name is None or (info := inspect_cache()).trouble or name in info.by_model:
         return
     known = list(info.by_model)
-    hint = did_you_mean(name, known, otherwise="see: eyechart cache info", see="eyechart cache info")
+    hint = suggest_name(name, known, otherwise="see: eyechart cache info", see="eyechart cache info")
     raise UsageError(f"the cache holds no reply of {name!r}", hint=hint)
 
 
@@ -124,7 +124,7 @@ def _facts(info: CacheInfo, limit: int, images: Amount) -> RenderableType:
     from rich.text import Text
 
     from eyechart.store.cache import format_size, images_home
-    from eyechart.terminal import visible
+    from eyechart.terminal import escape_controls
 
     facts = {
         "replies": str(info.path),
@@ -143,7 +143,7 @@ def _facts(info: CacheInfo, limit: int, images: Amount) -> RenderableType:
     table.add_column(overflow="fold")
     for name, value in facts.items():
         if value:
-            table.add_row(name, Text(visible(value)))
+            table.add_row(name, Text(escape_controls(value)))
     return table
 
 
@@ -152,14 +152,14 @@ def _models(info: CacheInfo) -> list[RenderableType]:
     from rich.text import Text
 
     from eyechart.store.cache import format_size
-    from eyechart.terminal import one_line
+    from eyechart.terminal import to_one_line
 
     table = Table(box=None, pad_edge=False)
     table.add_column("model", overflow="fold")
     table.add_column("replies", justify="right")
     table.add_column("size", justify="right")
     for name, each in info.by_model.items():
-        table.add_row(Text(one_line(name)), f"{each.count:,}", format_size(each.bytes))
+        table.add_row(Text(to_one_line(name)), f"{each.count:,}", format_size(each.bytes))
     return [Text(""), table] if info.by_model else []
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
-from eyechart.option import declared_options, file_keys, option
+from eyechart.option import list_file_keys, list_options, option
 from eyechart.registry import ConfigReader, configurations
 from eyechart.run.models import Choice, read_model
 from eyechart.run.options import BILL, RUN, SUFFIXES, Options, load_file
@@ -65,7 +65,7 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedConfig:
     """A configuration as it stands in its file."""
 
     path: str
@@ -79,14 +79,14 @@ class Loaded:
         return next((one for one in readers if one.is_mine(self.content)), None)
 
 
-def find_config(sources: Sequence[str]) -> Loaded | None:
+def find_config(sources: Sequence[str]) -> LoadedConfig | None:
     """The configuration among the sources, which must be alone there; read once, since a .py is run."""
     configs = [source for source in sources if is_config(source)]
     if not configs:
         return None
     if len(sources) > 1:
         raise UsageError("a configuration is run alone", hint=f"eyechart run {configs[0]}")
-    return Loaded(configs[0], load_file(Path(configs[0])))
+    return LoadedConfig(configs[0], load_file(Path(configs[0])))
 
 
 def is_config(path: str) -> bool:
@@ -109,11 +109,11 @@ def is_config(path: str) -> bool:
         return False
     content = load_file(file)
     if is_list:
-        return Loaded(path, content).reader() is not None
+        return LoadedConfig(path, content).reader() is not None
     return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *foreign})
 
 
-def read_config(loaded: Loaded) -> Config:
+def read_config(loaded: LoadedConfig) -> Config:
     """Read a configuration. Names that no option has are refused here; one without a model when it is run."""
     with _named_errors(loaded.path, _HINT):
         config = _read(loaded)
@@ -132,7 +132,7 @@ def _named_errors(path: str, hint: str) -> Iterator[None]:
         raise UsageError(message, hint=err.hint or hint) from err
 
 
-def _read(loaded: Loaded) -> Config:
+def _read(loaded: LoadedConfig) -> Config:
     path, content = loaded.path, loaded.content
     if not isinstance(content, Mapping):
         raise UsageError(f"{path} does not hold a mapping of names to values")
@@ -140,7 +140,7 @@ def _read(loaded: Loaded) -> Config:
         raise UsageError(
             f"{path} keeps the command of a run, and is no configuration", hint=f"run: {command}"
         )
-    keys = file_keys(Options)
+    keys = list_file_keys(Options)
     options: dict[str, Any] = {}
     for written, value in content.items():
         name = str(written).replace("-", "_")
@@ -152,8 +152,8 @@ def _read(loaded: Loaded) -> Config:
                 f"{path}: {name} is given twice, once as {written}", hint="leave one of them out"
             )
         options[name] = value
-    switches = declared_options(Switches)
-    refuse_unknown(set(options), {*declared_options(Options), *_SOURCES, *_MODELS, *switches}, who=path)
+    switches = list_options(Switches)
+    refuse_unknown(set(options), {*list_options(Options), *_SOURCES, *_MODELS, *switches}, who=path)
     said = {name: _truth(options.pop(name), name, path) for name in switches if name in options}
     sources = _listed(options, _SOURCES, path)
     if not all(isinstance(source, str) for source in sources):

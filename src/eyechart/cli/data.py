@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.console import add_verb, counting, note, print_json, print_rich
+from eyechart.console import add_verb, make_counter, note, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
-from eyechart.option import add_option, add_options, given_options
+from eyechart.option import add_option, add_options, read_given_options
 from eyechart.registry import Execute, command, converters
 from eyechart.run.options import BENCHMARK, DATA, QUESTION, Options
 from eyechart.terminal import print_text
@@ -94,7 +94,7 @@ def execute_show(args: argparse.Namespace) -> int:
     """Describe a source by what it was detected as and by one sample."""
     from eyechart.run.plan import asked_benchmark, choose_prompt
 
-    benchmark, options = asked_benchmark(args.source, Options.of(given_options(Options, args)))
+    benchmark, options = asked_benchmark(args.source, Options.of(read_given_options(Options, args)))
     about = _about(benchmark) | ({"scorer": options.scorer} if options.scorer else {})
     args.prompt = args.prompt or any((args.input, args.system, args.prompt_template))  # they shape it alone
     try:
@@ -155,10 +155,10 @@ def execute_check(args: argparse.Namespace) -> int:
 
     if args.parity:
         raise UsageError("--parity has no effect: nothing is asked or scored here", hint="leave it out")
-    options = Options.of(given_options(Options, args))
+    options = Options.of(read_given_options(Options, args))
     lint = make_lint(find_benchmark(args.source, options), options)
     report = check(
-        lint, make_loader(options), look_at_images=not args.no_images, progress=counting("rows checked")
+        lint, make_loader(options), look_at_images=not args.no_images, progress=make_counter("rows checked")
     )
     report.findings = [one for one in report.findings if one.code not in excused(options)]
     if args.json:
@@ -166,9 +166,9 @@ def execute_check(args: argparse.Namespace) -> int:
     else:
         from rich.text import Text
 
-        from eyechart.terminal import visible
+        from eyechart.terminal import escape_controls
 
-        print_rich(Text(visible("\n".join(report.lines()))))
+        print_rich(Text(escape_controls("\n".join(report.lines()))))
     return 0 if report.is_clean else 1
 
 
@@ -176,13 +176,13 @@ def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.terminal import visible
+    from eyechart.terminal import escape_controls
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for name, value in facts:
-        table.add_row(Text(visible(name)), Text(visible(value)))
+        table.add_row(Text(escape_controls(name)), Text(escape_controls(value)))
     return table
 
 
@@ -192,7 +192,7 @@ def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
 def execute_convert(args: argparse.Namespace) -> int:
     """Convert, and say what to do with the result."""
     convert = converters.get(args.name)
-    done = convert(args.source, Path(args.out), force=args.force, progress=counting("rows converted"))
+    done = convert(args.source, Path(args.out), force=args.force, progress=make_counter("rows converted"))
     print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} pictures")
     note(f"run it with: eyechart run {args.name} --set root={args.out} -m MODEL")
     return 0

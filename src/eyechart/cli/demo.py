@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from eyechart.cli.run import evaluate_all, worst
-from eyechart.console import note, print_rich, tell
+from eyechart.console import note, print_rich, print_runs
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
 from eyechart.terminal import print_text
@@ -71,7 +71,7 @@ def execute(args: argparse.Namespace) -> int:
     said = {name: value for name, value in options.items() if value is not None}
     models = BASELINES if can_look() else BASELINES[:-1]
     runs = list(evaluate_all(["demo"], models, said))
-    tell(runs, as_json=args.json)
+    print_runs(runs, as_json=args.json)
     if models != BASELINES:
         note("baseline/look, which looks at the images, was left out: pip install 'eyechart[ocr]'")
     if not args.json and runs:

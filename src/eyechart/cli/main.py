@@ -15,8 +15,8 @@ from typing import NoReturn
 from eyechart import __version__, console
 from eyechart.console import add_verb
 from eyechart.errors import EyechartError, UsageError
-from eyechart.registry import Announcement, Command, commands, summarise_command
-from eyechart.terminal import brief, print_error, visible
+from eyechart.registry import Command, EntryPoint, commands, summarise_command
+from eyechart.terminal import escape_controls, print_error, shorten_message
 
 ABOUT = """\
 An eye exam for vision-language models: point it at a benchmark file and a model, get a number you can
@@ -40,7 +40,7 @@ CORE = ("run", "score", "report", "show", "data", "model", "cache", "demo")
 ALIASES = {"eval": "run"}
 
 
-def command_names() -> list[str]:
+def list_commands() -> list[str]:
     """The commands there are, in the order of the help."""
     return [*CORE, *(name for name in commands.names() if name not in CORE)]
 
@@ -61,7 +61,7 @@ def _aliases(name: str) -> list[str]:
 
 
 def _summary(name: str) -> str:
-    return summarise_command(name, Announcement(name, _module(name)).read_source() if name in CORE else "")
+    return summarise_command(name, EntryPoint(name, _module(name)).read_source() if name in CORE else "")
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Leave, with a message that repeats what was typed and may hold anything."""
-        super().exit(status, None if message is None else visible(brief(message)))
+        super().exit(status, None if message is None else escape_controls(shorten_message(message)))
 
     def error(self, message: str) -> NoReturn:
         """Refuse, as any other mistake in a call is refused."""
@@ -77,12 +77,12 @@ class Parser(argparse.ArgumentParser):
 
     def unrecognized(self, unknown: Sequence[str]) -> NoReturn:
         """Refuse what nobody understands, with the nearest flag that exists."""
-        from eyechart.registry import did_you_mean
+        from eyechart.registry import suggest_name
 
         flags = sorted(set(re.findall(r"--[a-z][a-z_-]*", self.format_help())))
         first = next((text for text in unknown if text.startswith("-")), unknown[0])
         see = f"{self.prog} --help"
-        hint = did_you_mean(first.partition("=")[0], flags, otherwise=f"see: {see}", see=see)
+        hint = suggest_name(first.partition("=")[0], flags, otherwise=f"see: {see}", see=see)
         raise UsageError(f"unrecognized arguments: {' '.join(unknown)}", hint=hint)
 
 
@@ -97,7 +97,7 @@ def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"eyechart {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
-    for name in [verb] if verb else command_names():
+    for name in [verb] if verb else list_commands():
         if verb == "":
             verbs.add_parser(name, help=_summary(name), aliases=_aliases(name))
             continue
@@ -148,10 +148,10 @@ def _verb(word: str) -> str:
         return verb
     if word.startswith("-"):
         return ""
-    from eyechart.registry import did_you_mean
+    from eyechart.registry import suggest_name
 
-    names = [one for name in command_names() for one in (name, *_aliases(name))]
-    hint = did_you_mean(word, names, otherwise=f"there are: {', '.join(names)}", see="eyechart --help")
+    names = [one for name in list_commands() for one in (name, *_aliases(name))]
+    hint = suggest_name(word, names, otherwise=f"there are: {', '.join(names)}", see="eyechart --help")
     if Path(word).exists():
         hint = f"to evaluate a model on it: eyechart run {word} -m MODEL"
     raise UsageError(f"unknown command {word!r}", hint=hint)

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import add_verb, load_dotenv, print_json, print_rich, stdout_kept_for
+from eyechart.console import add_verb, load_dotenv, print_json, print_rich, reserve_stdout
 from eyechart.errors import UsageError
-from eyechart.option import add_options, given_options
+from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, checkups, command
 from eyechart.run.options import MODEL, Options
 from eyechart.terminal import show_status
@@ -16,7 +16,7 @@ from eyechart.terminal import show_status
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.model.checkup import Case, Finding
+    from eyechart.model.checkup import CheckCase, CheckResult
     from eyechart.types import Model
 
 DESCRIPTION = """\
@@ -57,26 +57,26 @@ def execute(args: argparse.Namespace) -> int:
     """Put the cases; 0 when every one was answered rightly, 1 otherwise."""
     import asyncio  # a third of what the command would take to start
 
-    from eyechart.model.checkup import cases
+    from eyechart.model.checkup import list_cases
     from eyechart.run.models import choose_models
     from eyechart.run.plan import find_model
 
     load_dotenv()
-    with stdout_kept_for(is_json=args.json):
+    with reserve_stdout(is_json=args.json):
         model: Model | None = None
-        more: list[Callable[[Model], list[Case]]] = []
+        more: list[Callable[[Model], list[CheckCase]]] = []
         for name in checkups.names():
-            named, cases_of = checkups.get(name).prepare(args, Options.of(given_options(Options, args)))
+            named, cases_of = checkups.get(name).prepare(args, Options.of(read_given_options(Options, args)))
             model = model or named
             more.append(cases_of)
         if model is not None:
-            options = Options.of(given_options(Options, args))
+            options = Options.of(read_given_options(Options, args))
         elif args.spec:
-            [(given, options)] = choose_models([args.spec], given_options(Options, args))
+            [(given, options)] = choose_models([args.spec], read_given_options(Options, args))
             model = find_model(given, options)
         else:
             raise UsageError("no model given", hint="eyechart model check MODEL, e.g. openai/my-model")
-        asked = [*cases(), *(case for cases_of in more for case in cases_of(model))]
+        asked = [*list_cases(), *(case for cases_of in more for case in cases_of(model))]
         findings = asyncio.run(_check(model, asked, options.timeout_s))
     if args.json:
         print_json(_as_json(model.name, findings))
@@ -85,7 +85,7 @@ def execute(args: argparse.Namespace) -> int:
     return 0 if all(finding.verdict == "yes" for finding in findings) else 1
 
 
-async def _check(model: Model, asked: Sequence[Case], timeout_s: float) -> list[Finding]:
+async def _check(model: Model, asked: Sequence[CheckCase], timeout_s: float) -> list[CheckResult]:
     from eyechart.model.checkup import check_model
 
     try:
@@ -95,7 +95,7 @@ async def _check(model: Model, asked: Sequence[Case], timeout_s: float) -> list[
         await model.close()
 
 
-def _shown(asked: Sequence[Case]) -> Iterator[Case]:
+def _shown(asked: Sequence[CheckCase]) -> Iterator[CheckCase]:
     """The cases, each named when its turn comes: slow models take minutes."""
     for number, case in enumerate(asked, start=1):
         _show(f"{number} of {len(asked)}: {case.ability}")
@@ -107,8 +107,8 @@ def _show(text: str) -> None:
     show_status(text)
 
 
-def _as_json(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
-    from eyechart.model.checkup import conclusions
+def _as_json(name: str, findings: Sequence[CheckResult]) -> dict[str, Any]:
+    from eyechart.model.checkup import draw_conclusions
 
     return {
         "model": name,
@@ -116,11 +116,11 @@ def _as_json(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
         "said": {one.ability: one.said for one in findings},
         "expected": {one.ability: one.expected for one in findings},
         "answered": {one.ability: one.is_answered for one in findings},
-        "conclusions": dict(conclusions(findings)),
+        "conclusions": dict(draw_conclusions(findings)),
     }
 
 
-def _table(name: str, findings: Sequence[Finding]) -> RenderableType:
+def _table(name: str, findings: Sequence[CheckResult]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
@@ -139,10 +139,10 @@ def _table(name: str, findings: Sequence[Finding]) -> RenderableType:
     return table
 
 
-def _conclusion(findings: Sequence[Finding]) -> RenderableType:
+def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:
     from rich.text import Text
 
-    from eyechart.model.checkup import conclusions, is_constant
+    from eyechart.model.checkup import draw_conclusions, is_constant
 
     by = {
         verdict: [f.ability for f in findings if f.verdict == verdict] for verdict in ("yes", "unsure", "no")
@@ -153,5 +153,5 @@ def _conclusion(findings: Sequence[Finding]) -> RenderableType:
     lines.append(f"answered: {n_answered} of {len(findings)}, rightly {len(by['yes'])}")
     if is_constant(findings):
         lines.append("every answer is the same, so that those which are right show nothing")
-    lines += [f"{skill}: {conclusion}" for skill, conclusion in conclusions(findings).items()]
+    lines += [f"{skill}: {conclusion}" for skill, conclusion in draw_conclusions(findings).items()]
     return Text("\n".join(lines))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.console import changes_table, find_run, note, print_json, print_rich
+from eyechart.console import build_changes_table, find_run, note, print_json, print_rich
 from eyechart.errors import StoreError, UsageError
 from eyechart.registry import Execute, command
 
@@ -120,7 +120,7 @@ def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
         print_json([change.to_json() for change in found])
     else:
         heading = f"{own} and {scorer} differ on {len(found)} sample{'s' * (len(found) != 1)}"
-        print_rich(changes_table(found, heading=heading, columns=(own, scorer)))
+        print_rich(build_changes_table(found, heading=heading, columns=(own, scorer)))
     return 0
 
 

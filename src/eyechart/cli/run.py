@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.cli.config import Config, Switches, find_config, read_config
-from eyechart.console import load_dotenv, note, stdout_kept_for, tell
+from eyechart.console import load_dotenv, note, print_runs, reserve_stdout
 from eyechart.errors import EyechartError, UsageError
-from eyechart.option import add_options, given_options
+from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, command
 from eyechart.run.options import BILL, GROUPS, RUN, Options
 
@@ -104,7 +104,7 @@ def execute(args: argparse.Namespace) -> int:
     """Run every source with every model."""
     load_dotenv()
     runs: list[Run] = []
-    with stdout_kept_for(is_json=args.json):
+    with reserve_stdout(is_json=args.json):
         loaded = find_config([*args.sources, *args.data])
     if loaded is not None and (reader := loaded.reader()) is not None:
         return reader.run(loaded.path, loaded.content, args)
@@ -116,27 +116,27 @@ def execute(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _estimate(args, config)
     try:
-        with stdout_kept_for(is_json=args.json):
+        with reserve_stdout(is_json=args.json):
             runs.extend(_evaluate(args, config))
     except (EyechartError, KeyboardInterrupt):
         if runs and not args.json:
-            tell(runs, as_json=False)  # they are done, whatever stopped the next one
+            print_runs(runs, as_json=False)  # they are done, whatever stopped the next one
         raise
-    tell(runs, as_json=args.json)
+    print_runs(runs, as_json=args.json)
     return worst([done.exit_code for done in runs])
 
 
 def _estimate(args: argparse.Namespace, config: Config | None) -> int:
     """Say what the runs would take, and start none."""
-    from eyechart.console import tell_estimates
+    from eyechart.console import print_estimates
     from eyechart.run.estimate import estimate, without_key
     from eyechart.run.models import choose_models
 
-    with stdout_kept_for(is_json=args.json):
+    with reserve_stdout(is_json=args.json):
         sources, models, options = _asked(args, config)
         chosen = [(model, without_key(one)) for model, one in choose_models(models, options)]
         estimates = [estimate(plan) for plan in _plans(sources, chosen)]
-    tell_estimates(estimates, as_json=args.json)
+    print_estimates(estimates, as_json=args.json)
     return 0
 
 
@@ -150,7 +150,7 @@ def _asked(
     """Sources, models and options, from the flags and a configuration."""
     sources: list[str] = [*args.sources, *args.data]
     models: list[str | Choice] = list(args.models)
-    options = given_options(Options, args)
+    options = read_given_options(Options, args)
     if config is not None:
         of_file, options = config.under(options)
         sources, models = list(config.sources), models or [*of_file]

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eyechart.console import (
-    changes_table,
+    build_changes_table,
     find_run,
     load_dotenv,
     note,
     print_json,
+    print_remarks,
     print_rich,
-    remark,
-    tell,
+    print_runs,
 )
 from eyechart.errors import EyechartError, UsageError
-from eyechart.option import add_option, add_options, given_options, names_in
+from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command
 from eyechart.run.options import BENCHMARK, BILL, DATA, PACE, VERDICT, VERDICT_OPTIONS, Options
 from eyechart.types import JudgedScorer
@@ -39,7 +39,7 @@ InfoChartQA's model_response.json. A file that brings its questions and answers 
 """
 
 _RATES = ("rpm", "tpm")  # which are not the judge's
-_HOW_A_JUDGE_IS_ASKED = tuple(name for name in names_in(Options, PACE, BILL) if name not in _RATES)
+_HOW_A_JUDGE_IS_ASKED = tuple(name for name in list_option_names(Options, PACE, BILL) if name not in _RATES)
 
 
 @command(
@@ -80,7 +80,7 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.run.rescore import rescore
 
     load_dotenv()
-    said = given_options(Options, args)
+    said = read_given_options(Options, args)
     if stray := sorted(set(said) - {*VERDICT_OPTIONS, *_HOW_A_JUDGE_IS_ASKED}):
         raise UsageError(
             f"{', '.join(stray)}: a run that is scored again has its questions already",
@@ -90,9 +90,9 @@ def execute(args: argparse.Namespace) -> int:
     done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said))
     if args.json:
         print_json({**done.summary.to_json(), "changed": [change.to_json() for change in changes]})
-        remark(done, as_json=True)
+        print_remarks(done, as_json=True)
     else:
-        tell([done], as_json=False)
+        print_runs([done], as_json=False)
         print_rich(_what_moved(changes))
     return done.exit_code
 
@@ -122,10 +122,10 @@ def _score_file(args: argparse.Namespace) -> int:
         hint = f"if it holds the questions: --benchmark {args.run}" if not args.benchmark else "leave one out"
         raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint=hint)
     load_dotenv()
-    said = given_options(Options, args)
+    said = read_given_options(Options, args)
     _refuse_without_effect(said, is_file=True)
     done = score_replies(args.benchmark, args.replies, Options.of(said))
-    tell([done], as_json=args.json)
+    print_runs([done], as_json=args.json)
     return done.exit_code
 
 
@@ -152,4 +152,4 @@ def _what_moved(changes: Sequence[Change]) -> RenderableType:
     if not changes:
         return "no verdict moved"
     heading = f"{len(changes)} verdict{'s' * (len(changes) != 1)} moved"
-    return changes_table(changes, heading=heading, columns=("before", "after"))
+    return build_changes_table(changes, heading=heading, columns=("before", "after"))

@@ -30,7 +30,7 @@ from eyechart.data.image_columns import (
 )
 from eyechart.data.rows import Blob, Row, read_literal
 from eyechart.errors import DataError, UsageError
-from eyechart.registry import did_you_mean, near_names
+from eyechart.registry import find_near_names, suggest_name
 from eyechart.types import ImageRef
 
 # What a sample needs, and the columns that give it; of several the first wins.
@@ -94,7 +94,7 @@ def resolve_target(name: str) -> str:
         return "image"
     known = list(dict.fromkeys([*ALIASES, *(alias for names in ALIASES.values() for alias in names)]))
     targets = f"known: {', '.join(ALIASES)}, A to Z"
-    hint = f"{did_you_mean(name, known)} {targets}".strip()
+    hint = f"{suggest_name(name, known)} {targets}".strip()
     raise UsageError(f"--field {name}=...: a sample has no {name!r}", hint=hint)
 
 
@@ -136,7 +136,7 @@ def _named_by_user(path: Path, columns: Sequence[str], overrides: Overrides) -> 
             several = tuple(column for one in several for column in _split_names(one, columns))
         for column in several:
             if column not in columns:
-                near = did_you_mean(column, list(columns))
+                near = suggest_name(column, list(columns))
                 has = f"has: {', '.join(columns)}"
                 raise UsageError(
                     f"--field {name}={column}: {path.name} has no column {column!r}",
@@ -168,7 +168,7 @@ def detect(
     """Decide what the columns mean, from their names and the first rows."""
     fields, letters = map_columns(path, columns, overrides)
     if "question" not in fields:
-        near = near_names("question", list(columns), at_most=1)
+        near = find_near_names("question", list(columns), at_most=1)
         hint = f"name the column that holds it: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
         if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
             hint = "it seems to be written column by column; pandas: df.to_json(..., orient='records')"

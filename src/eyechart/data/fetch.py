@@ -22,7 +22,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import msgspec
 
 from eyechart.data.rows import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES
-from eyechart.errors import ImageError, StoreError, shortened
+from eyechart.errors import ImageError, StoreError, shorten
 from eyechart.files import make_folder, replacing
 
 _MAX_REDIRECTS = 5
@@ -96,7 +96,7 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
             try:
                 current = urljoin(current, found)
             except ValueError as err:
-                raise ImageError(f"{url}: leads to what is no address ({shortened(found)}: {err})") from err
+                raise ImageError(f"{url}: leads to what is no address ({shorten(found)}: {err})") from err
         raise ImageError(f"{url}: more than {_MAX_REDIRECTS} redirects")
 
     def _get(self, url: str, deadline: float) -> bytes | str:

@@ -11,8 +11,8 @@ import msgspec
 from eyechart.data.hub import PREFIX
 from eyechart.data.rows import lmu_roots
 from eyechart.data.tables import BOM, refuse_wide_text
-from eyechart.errors import DataError, listed
-from eyechart.registry import did_you_mean
+from eyechart.errors import DataError, join_names
+from eyechart.registry import suggest_name
 
 _SHEET = "save the sheet as CSV (UTF-8) and give that file"
 _UNPACK = "unpack it and give the data file, or the folder that holds it"
@@ -133,7 +133,7 @@ def _near_file(folder: Path, name: str) -> str:
     if not folder.is_dir():
         return f"there is no folder {folder} either" if folder != Path() else ""
     known = [entry.name for entry in folder.iterdir() if entry.suffix.lower() in SUFFIXES]
-    return did_you_mean(name, known)
+    return suggest_name(name, known)
 
 
 def _in_folder(folder: Path) -> Path:
@@ -146,7 +146,7 @@ def _in_folder(folder: Path) -> Path:
     if len(readable) == 1:
         return readable[0]
     names = [entry.name + ("/" if entry.is_dir() else "") for entry in (readable or visible)]
-    shown = listed(names, 10)
+    shown = join_names(names, 10)
     if readable:
         hint = f"name one of them, e.g. {folder / readable[0].name}"
         raise DataError(f"{folder}: {len(readable)} data files and no metadata.jsonl ({shown})", hint=hint)

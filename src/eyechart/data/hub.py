@@ -22,7 +22,7 @@ import msgspec
 from eyechart.data.rows import Blob, OnProblem, PathRules, Row, raise_problem
 from eyechart.errors import DataError, EyechartError, ImageError, MissingExtra, UsageError
 from eyechart.files import quiet
-from eyechart.registry import did_you_mean
+from eyechart.registry import suggest_name
 from eyechart.types import ImageRef
 
 # -- How a data set of the Hugging Face hub is named: ``hf:ORG/NAME:split@revision``.
@@ -319,7 +319,7 @@ def wrong_part(
     message = f"{spec}: " + (f"no {kind} {name!r}" if name else f"{len(known)} {kind}s, and none is named")
     before = f"{config}/" if config else ""
     example = f"hf:{spec.place}:{before}{known[0] if known else ''}".removesuffix(":")
-    near = did_you_mean(name, list(known)) if name else ""
+    near = suggest_name(name, list(known)) if name else ""
     return DataError(f"{message} (there are: {listed})", hint=f"{near} write e.g. {example}".strip())
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, raise_problem
-from eyechart.errors import DataError, ImageError, MissingExtra, shortened
+from eyechart.errors import DataError, ImageError, MissingExtra, shorten
 from eyechart.types import ImageRef
 
 _BATCH_ROWS = 64
@@ -41,7 +41,7 @@ def _parquet_file(path: Path) -> Any:
     try:
         return pq.ParquetFile(path)
     except (pa.ArrowException, UnicodeDecodeError) as err:
-        why = shortened(str(err))
+        why = shorten(str(err))
         raise DataError(f"{path.name}: not a Parquet file ({why})", hint="was the download cut off?") from err
 
 
@@ -93,7 +93,7 @@ class ParquetReader(msgspec.Struct):
                     rows = f"row {number + 1} (to {first + n_rows - 1}, row group {group + 1})"
                     on_problem(
                         DataError(
-                            f"{self.path.name}: {rows}: damaged ({shortened(str(err))})",
+                            f"{self.path.name}: {rows}: damaged ({shorten(str(err))})",
                             hint="was the download cut off? fetch it again",
                         )
                     )
@@ -190,7 +190,7 @@ class ParquetCells:
                     raise ImageError(f"{ref}: {_TOO_LONG}", hint="keep large images in files beside it")
                 value = cell[0].as_py()
             except _damage() as err:
-                why = shortened(str(err))
+                why = shorten(str(err))
                 raise ImageError(f"{ref}: the picture cannot be read ({why})") from err
         if index is not None and isinstance(value, list):
             value = value[index] if index < len(value) else None

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Protocol
 
 import msgspec
 
-from eyechart.errors import DataError, listed, quoted
+from eyechart.errors import DataError, join_names, quote_value
 from eyechart.files import quiet
 from eyechart.types import ImageRef
 
@@ -90,8 +90,8 @@ class Reader(Protocol):
 def refuse_twice(names: Sequence[str], where: str) -> None:
     """Refuse a header in which a name stands more than once."""
     if len(set(names)) < len(names):
-        twice = sorted(map(quoted, (name for name, n in Counter(names).items() if n > 1)))
-        raise DataError(f"{where} names {listed(twice, 10)} more than once", hint="rename one of them")
+        twice = sorted(map(quote_value, (name for name, n in Counter(names).items() if n > 1)))
+        raise DataError(f"{where} names {join_names(twice, 10)} more than once", hint="rename one of them")
 
 
 _ROW = re.compile(r": row (\d+)")

@@ -28,7 +28,7 @@ from eyechart.data.parquet import ParquetReader
 from eyechart.data.rows import OnProblem, PathRules, Reader, Row, lmu_roots, place, raise_problem
 from eyechart.data.tables import DelimitedReader, checked_encoding
 from eyechart.errors import DataError, UsageError
-from eyechart.registry import did_you_mean
+from eyechart.registry import suggest_name
 from eyechart.types import ImageRef, Sample, Source
 
 
@@ -486,13 +486,13 @@ class _Selection:
         missing = sorted((self.ids or frozenset()) - self.seen_ids)
         if missing:
             alike = f"ids look like {_listed(self.known_ids[:5])}"
-            hint = did_you_mean(missing[0], self.known_ids, otherwise=alike)
+            hint = suggest_name(missing[0], self.known_ids, otherwise=alike)
             raise UsageError(f"--ids: no sample {_listed(missing[:5])}", hint=hint)
         for key in self.where:
             if key not in self.known_keys:
                 known = sorted(self.known_keys)
                 have = f"samples have: {_listed(known[:_VALUES_SHOWN]) or 'nothing'}"
-                hint = did_you_mean(key, known, otherwise=have)
+                hint = suggest_name(key, known, otherwise=have)
                 raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
         if count == 0:
             raise UsageError("nothing is selected", hint=self._values_hint())

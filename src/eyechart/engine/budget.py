@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from eyechart.errors import ModelError
-from eyechart.model.prices import Price, usd
+from eyechart.model.prices import Price, format_usd
 from eyechart.types import Usage
 
 Role = Literal["model", "judge"]
@@ -147,8 +147,8 @@ class Budget:
         reached = self._limit_reached(1)
         requests = f"{self.n_requests:,} request{'s' * (self.n_requests != 1)}"
         if reached == "cost":
-            paid = usd(self._known_cost)
-            return f"--max-cost {usd(self._max_cost or 0)} is reached: {paid} USD for {requests}"
+            paid = format_usd(self._known_cost)
+            return f"--max-cost {format_usd(self._max_cost or 0)} is reached: {paid} USD for {requests}"
         if reached == "tokens":
             return f"--max-total-tokens {self._max_tokens:,} is reached: {self.tokens:,} for {requests}"
         return None

@@ -25,7 +25,7 @@ from eyechart.errors import StoreError
 from eyechart.memory import Claim, current_claim
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Task
-from eyechart.types import Model, Score, Scorer, Snapshot, capabilities_of
+from eyechart.types import Model, Score, Scorer, Snapshot, read_capabilities
 
 
 class Executor(Protocol):
@@ -80,7 +80,7 @@ class LocalExecutor:
         known = known or KnownReplies()
         self._call_store = JournalCalls(journal)
         calls = Calls(self._call_store, known)
-        is_free = capabilities_of(model).is_free
+        is_free = read_capabilities(model).is_free
         self._client = RetryingClient.open(
             model, settings, self.stop, gate=None if is_free else gate, is_proven=journal.has_replies()
         )

@@ -126,7 +126,7 @@ class Scoring(msgspec.Struct, frozen=True):
             if self.journal.is_behind:
                 await self.wait_for_disk()
 
-        await do_all(items, score, n_workers=n_at_once if judge else 1, judge=judge)
+        await work_on_all(items, score, n_workers=n_at_once if judge else 1, judge=judge)
 
     async def wait_for_disk(self) -> None:
         """Until the journal's writer has caught up: what waits for it is memory. One waits for all."""
@@ -159,10 +159,10 @@ async def judge_circles(
                 if score is None or score.value < 1:
                     return
 
-    await do_all(find_open_circles(results), judge, n_workers=n_at_once, judge=scoring.judge)
+    await work_on_all(find_open_circles(results), judge, n_workers=n_at_once, judge=scoring.judge)
 
 
-async def do_all(
+async def work_on_all(
     items: Iterable[T], work: Callable[[T], Awaitable[None]], *, n_workers: int, judge: Judge | None
 ) -> None:
     """Do the work on every item, several at a time, until all is done or the judge is stopped."""

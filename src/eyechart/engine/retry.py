@@ -35,7 +35,7 @@ from eyechart.engine.pool import (
 from eyechart.errors import ModelError
 from eyechart.memory import current_claim
 from eyechart.model.prices import guess_usage
-from eyechart.types import Model, Reply, Request, Several, Usage, capabilities_of
+from eyechart.types import Model, Reply, Request, Several, Usage, read_capabilities
 
 _STALE_S = 1.0  # a reservation that is used later than this belongs to another request by now
 _UNLIMITED = TokenReservation()  # where there are no rate limits
@@ -143,7 +143,7 @@ class RetryingClient:
 
         def endpoint(member: Model) -> Endpoint:
             # A model that takes fewer at once is sent fewer: time in its queue would count as its silence.
-            stated = capabilities_of(member)
+            stated = read_capabilities(member)
             most = stated.max_concurrency or settings.concurrency
             is_adaptive = settings.is_adaptive and stated.is_endpoint
             limit = AdaptiveLimit(min(settings.concurrency, most), is_adaptive=is_adaptive)

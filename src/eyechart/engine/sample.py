@@ -31,7 +31,7 @@ from eyechart.types import (
     Request,
     Studious,
     Usage,
-    capabilities_of,
+    read_capabilities,
 )
 
 
@@ -72,7 +72,7 @@ class SampleRunner:
     _takes_rounds: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._takes_rounds = capabilities_of(self.client.model).takes_rounds
+        self._takes_rounds = read_capabilities(self.client.model).takes_rounds
 
     async def run(self, trials: Sequence[Prepared]) -> Settled:
         """Settle the trials that need no request, if there are any; otherwise those that one request answers.
@@ -329,12 +329,12 @@ class KnownReplies(msgspec.Struct, frozen=True):
 
 def _depends_on_selection(model: Model) -> bool:
     """Whether the other samples of a run can change the answer; baselines are free to ask besides."""
-    return capabilities_of(model).is_free or isinstance(model, Studious)
+    return read_capabilities(model).is_free or isinstance(model, Studious)
 
 
 def _is_cacheable(model: Model, request: Request) -> bool:
     """Whether the same request means the same: an image that is sent as a URL may have changed."""
-    if not capabilities_of(model).is_endpoint:
+    if not read_capabilities(model).is_endpoint:
         return False
     for turn in request.messages:
         for part in turn.parts:

@@ -25,7 +25,7 @@ import msgspec
 from eyechart.errors import ModelError, UsageError
 from eyechart.model import environment
 from eyechart.model.http import Broken, Http, Response, Unreachable, check_headers
-from eyechart.model.redact import is_unlike_answers, list_written_forms, without_secrets
+from eyechart.model.redact import is_unlike_answers, list_written_forms, redact_parameters
 from eyechart.model.specs import find_proxy, refuse_unknown, split_address, strip_password
 from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request
 
@@ -146,10 +146,10 @@ class ChatEndpoint(ABC):
     def __init__(self, name: str, settings: ModelSettings) -> None:
         self.model = name
         self.name = f"{self.provider}/{name}"
-        url = settings.base_url or environment.address(self.url_variables) or self.official_url
+        url = settings.base_url or environment.find_address(self.url_variables) or self.official_url
         self.base_url = self.normalise_url(str(url))
         self.is_official = urlsplit(self.base_url).hostname == urlsplit(self.official_url).hostname
-        api_key = (settings.api_key or environment.key(self.key_variable) or "").strip() or None
+        api_key = (settings.api_key or environment.find_key(self.key_variable) or "").strip() or None
         if not settings.base_url:
             environment.refuse_foreign_key(api_key, self.url_variables)
         if api_key is None and self.is_official:
@@ -198,7 +198,7 @@ class ChatEndpoint(ABC):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Endpoint, model and parameters; the key is not among them."""
-        return {"endpoint": self.base_url, "model": self.model, **without_secrets(self._fields)}
+        return {"endpoint": self.base_url, "model": self.model, **redact_parameters(self._fields)}
 
     # -- asking ------------------------------------------------------------------------------------
 

@@ -15,24 +15,24 @@ from functools import partial
 from typing import Any, Literal
 
 from eyechart.errors import ModelError
-from eyechart.types import MODELS_TURN, Image, Message, Model, Part, Reply, Request, Sample, capabilities_of
+from eyechart.types import MODELS_TURN, Image, Message, Model, Part, Reply, Request, Sample, read_capabilities
 
-Verdict = Literal["yes", "unsure", "no"]
+CheckVerdict = Literal["yes", "unsure", "no"]
 Skill = Literal["", "sees pictures", "tells several pictures apart", "remembers earlier rounds"]
 Conclusion = Literal["yes", "partly", "no", "not known"]
 LARGE = (12_000, 9_000)  # 108 megapixels: more than endpoints take, few bytes as a plain PNG
 
 
 async def check_model(
-    model: Model, timeout_s: float = 600.0, asked: Iterable[Case] | None = None
-) -> AsyncIterator[Finding]:
+    model: Model, timeout_s: float = 600.0, asked: Iterable[CheckCase] | None = None
+) -> AsyncIterator[CheckResult]:
     """Ask the model every case, one after the other, and wait at most `timeout_s` for each answer."""
-    for case in cases() if asked is None else asked:
+    for case in list_cases() if asked is None else asked:
         yield await _put(model, case, timeout_s)
 
 
-async def _put(model: Model, case: Case, timeout_s: float) -> Finding:
-    found = partial(Finding, ability=case.ability, expected=case.expected, skill=case.skill)
+async def _put(model: Model, case: CheckCase, timeout_s: float) -> CheckResult:
+    found = partial(CheckResult, ability=case.ability, expected=case.expected, skill=case.skill)
     try:
         async with asyncio.timeout(timeout_s):
             reply = await _converse(model, case)
@@ -42,31 +42,31 @@ async def _put(model: Model, case: Case, timeout_s: float) -> Finding:
         if err.is_fatal or err.is_unreachable:
             raise
         # A busy server says nothing about what its model can do.
-        verdict: Verdict = "unsure" if err.is_retryable else "no"
+        verdict: CheckVerdict = "unsure" if err.is_retryable else "no"
         return found(verdict=verdict, said=" ".join(err.message.split()))
     said = " ".join(reply.text.split()) or f"(nothing; finish reason {reply.finish_reason})"
     return found(verdict="yes" if case.is_right(reply.text) else "unsure", said=said, reply=reply)
 
 
-async def _converse(model: Model, case: Case) -> Reply:
+async def _converse(model: Model, case: CheckCase) -> Reply:
     """The last reply. Earlier ones are put into the conversation, unless the model takes it as a whole."""
     question = case.question or case.turns[-1].text
     sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices, meta=case.meta)
     turns = list(case.turns)
-    while MODELS_TURN in turns and not capabilities_of(model).takes_rounds:
+    while MODELS_TURN in turns and not read_capabilities(model).takes_rounds:
         here = turns.index(MODELS_TURN)
         said = await model.reply(Request(messages=tuple(turns[:here]), sample=sample))
         turns[here] = Message("assistant", (said.text,))
     return await model.reply(Request(messages=tuple(turns), sample=sample))
 
 
-def is_constant(findings: Sequence[Finding]) -> bool:
+def is_constant(findings: Sequence[CheckResult]) -> bool:
     """Whether all that was said is one and the same answer to questions whose right answers differ."""
     answered = [one for one in findings if one.is_answered]
     return len({one.said.casefold() for one in answered}) == 1 < len({one.expected for one in answered})
 
 
-def conclusions(findings: Sequence[Finding]) -> dict[Skill, Conclusion]:
+def draw_conclusions(findings: Sequence[CheckResult]) -> dict[Skill, Conclusion]:
     """What the answers show of the model, skill by skill. Where there were none they show nothing.
 
     One answer to everything shows nothing either, though it may be the right one somewhere. What was
@@ -86,7 +86,7 @@ def conclusions(findings: Sequence[Finding]) -> dict[Skill, Conclusion]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class CheckCase:
     """A question with one right answer. `skill` is what a right answer shows besides."""
 
     ability: str
@@ -100,11 +100,11 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CheckResult:
     """How one case went: `yes` it can, `no` it cannot, `unsure` it answered something else, or not now."""
 
     ability: str
-    verdict: Verdict
+    verdict: CheckVerdict
     said: str
     expected: str = ""
     skill: Skill = ""
@@ -116,9 +116,9 @@ class Finding:
         return self.reply is not None and bool(self.reply.text.strip())
 
 
-def cases() -> list[Case]:
+def list_cases() -> list[CheckCase]:
     """The cases, cheapest first."""
-    red, blue, green = (plain_picture(colour) for colour in ("red", "blue", "green"))
+    red, blue, green = (make_plain_image(colour) for colour in ("red", "blue", "green"))
     colour = "What colour is this picture?"
     word = "Answer with one word."
     choice = f"Question: {colour}\nOptions:\nA. red\nB. blue\nAnswer with the letter of the right option.\n"
@@ -128,10 +128,10 @@ def cases() -> list[Case]:
         Message("user", (f"Which colour was it? {word}",)),
     )
 
-    def case(ability: str, *parts: Part, expected: str, also: str = "", **others: Any) -> Case:
+    def case(ability: str, *parts: Part, expected: str, also: str = "", **others: Any) -> CheckCase:
         turns = others.pop("turns", (Message("user", parts),))
-        is_right = says(f"{expected}|{also}" if also else expected)
-        return Case(ability=ability, turns=turns, expected=expected, is_right=is_right, **others)
+        is_right = match_words(f"{expected}|{also}" if also else expected)
+        return CheckCase(ability=ability, turns=turns, expected=expected, is_right=is_right, **others)
 
     return [
         case("text only", f"What colour is a ripe banana? {word}", expected="yellow"),
@@ -145,20 +145,20 @@ def cases() -> list[Case]:
             skill="tells several pictures apart",
         ),
         case("multi-round", turns=conversation, expected="green", skill="remembers earlier rounds"),
-        case("very large picture", plain_picture("blue", LARGE), f"{colour} {word}", expected="blue"),
+        case("very large picture", make_plain_image("blue", LARGE), f"{colour} {word}", expected="blue"),
     ]  # fmt: skip
 
 
-def says(pattern: str) -> Callable[[str], bool]:
+def match_words(pattern: str) -> Callable[[str], bool]:
     """Whether a reply holds one of some words as a word of its own.
 
-    >>> says("red|A")("It is red."), says("red|A")("It was rendered.")
+    >>> match_words("red|A")("It is red."), match_words("red|A")("It was rendered.")
     (True, False)
     """
     return lambda text: re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE) is not None
 
 
-def plain_picture(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
+def make_plain_image(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
     """A picture of one colour."""
     import pybase64
     from PIL import Image as Pictures

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.errors import UsageError, listed, shortened
+from eyechart.errors import UsageError, join_names, shorten
 from eyechart.model.specs import split_address
 
 ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
@@ -44,18 +44,18 @@ def load_dotenv(path: Path = Path(".env")) -> str:
         is_there = any(map(os.environ.get, ADDRESSES)) if name in ADDRESSES else os.environ.get(name)
         if value and not is_there:
             _from_file[name] = value
-    apart = (*(ADDRESSES if os.environ.get(KEY) else ()), *((KEY,) if address() else ()))
+    apart = (*(ADDRESSES if os.environ.get(KEY) else ()), *((KEY,) if find_address() else ()))
     _withheld.update((name, value) for name, value in _from_file.items() if name in apart)
     os.environ.update((name, value) for name, value in _from_file.items() if name not in apart)
     return _announcement(path, sorted(values.keys() - known.keys()))
 
 
-def address(names: Sequence[str] = ADDRESSES) -> str | None:
+def find_address(names: Sequence[str] = ADDRESSES) -> str | None:
     """The endpoint that the environment names, if any."""
     return next(filter(None, map(_value, names)), None)
 
 
-def key(name: str = KEY) -> str | None:
+def find_key(name: str = KEY) -> str | None:
     """The key that the environment holds, if any."""
     return _value(name)
 
@@ -73,7 +73,7 @@ def refuse_foreign_key(key: str | None, names: Sequence[str] = ADDRESSES) -> Non
     where = place.strip().rpartition("@")[2].partition("?")[0]
     one, other = ("the address", "the key") if is_address_of_file else ("the key", "the address")
     raise UsageError(
-        f"{one} comes from .env and {other} does not, so the key is not sent to {shortened(where)} ({name})",
+        f"{one} comes from .env and {other} does not, so the key is not sent to {shorten(where)} ({name})",
         hint="if that server may have it, name it yourself with --base-url, or keep both in the same place",
     )
 
@@ -101,7 +101,7 @@ def _announcement(path: Path, ignored: Sequence[str]) -> str:
     for name in _withheld:
         other = "address" if name == KEY else "key"
         parts.append(f"{_shown(name)} is withheld, because the environment has another {other}")
-    return "; ".join([*parts, *([f"ignored: {listed(ignored, 6)}"] if ignored else ())])
+    return "; ".join([*parts, *([f"ignored: {join_names(ignored, 6)}"] if ignored else ())])
 
 
 def _shown(name: str) -> str:

@@ -73,7 +73,7 @@ def _find_hosts(identity: Mapping[str, Any]) -> frozenset[str]:
 
 
 @cache
-def _read_built_in() -> tuple[Entry, ...]:
+def _read_built_in() -> tuple[PriceEntry, ...]:
     return read_tables(msgspec.json.decode(_BUILT_IN.read_bytes()), _BUILT_IN.name)
 
 
@@ -118,7 +118,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
             return None
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class PriceEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a table: the models it means, where, and what they cost."""
 
     pattern: str
@@ -128,7 +128,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     def fits(self, model: str, hosts: frozenset[str]) -> bool:
         """Whether it means this model: the name itself, a dated version of it, or all that begin with it*.
 
-        >>> entry = Entry(pattern="gpt-4o", price=Price(input=1, output=1))
+        >>> entry = PriceEntry(pattern="gpt-4o", price=Price(input=1, output=1))
         >>> [entry.fits(name, frozenset()) for name in ("gpt-4o", "gpt-4o-2024-08-06", "gpt-4o-mini")]
         [True, True, False]
         """
@@ -141,10 +141,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return name.startswith(pattern) and (not rest or _VERSION.fullmatch(rest) is not None)
 
 
-def usd(amount: float) -> str:
+def format_usd(amount: float) -> str:
     """An amount for people: cents, and of less than a few cents two digits that say something.
 
-    >>> usd(1234.5), usd(0.4), usd(0.00123), usd(0)
+    >>> format_usd(1234.5), format_usd(0.4), format_usd(0.00123), format_usd(0)
     ('1,234.50', '0.40', '0.0012', '0.00')
     """
     if amount <= 0 or amount >= 0.1:
@@ -160,7 +160,7 @@ _TABLE_FIELDS = frozenset({"about", "source", "as_of", "hosts", "prices"})
 _HINT = "write it like input=2.5,output=10 (USD a million tokens), or name a file"
 
 
-def read_prices(override: str | None = None) -> Price | tuple[Entry, ...]:
+def read_prices(override: str | None = None) -> Price | tuple[PriceEntry, ...]:
     """The user's own prices: ``input=2.5,output=10[,cached=1.25]`` or a file; else the file $EYECHART_PRICES.
 
     The text is the price of the run's model; a file names the models it means, and so a judge's too.
@@ -173,7 +173,7 @@ def read_prices(override: str | None = None) -> Price | tuple[Entry, ...]:
     return read_price_file(said)
 
 
-def read_price_file(path: str | Path) -> tuple[Entry, ...]:
+def read_price_file(path: str | Path) -> tuple[PriceEntry, ...]:
     """The entries of a file: one table, or several under `tables`, in JSON or YAML."""
     from eyechart.files import read_yaml
 
@@ -182,7 +182,7 @@ def read_price_file(path: str | Path) -> tuple[Entry, ...]:
     return read_tables(read_yaml(path), str(path))
 
 
-def read_tables(content: Any, where: str) -> tuple[Entry, ...]:
+def read_tables(content: Any, where: str) -> tuple[PriceEntry, ...]:
     """The entries of a file's content; `where` names it in what is refused."""
     if not isinstance(content, Mapping) or not ({"prices", "tables"} & content.keys()):
         raise UsageError(
@@ -194,7 +194,7 @@ def read_tables(content: Any, where: str) -> tuple[Entry, ...]:
     return tuple(entry for table in tables for entry in _read_entries(table, where))
 
 
-def _read_entries(table: Any, where: str) -> Iterator[Entry]:
+def _read_entries(table: Any, where: str) -> Iterator[PriceEntry]:
     if not isinstance(table, Mapping) or not isinstance(table.get("prices"), Mapping):
         raise UsageError(
             f"{where}: a table maps 'prices' to models",
@@ -214,7 +214,7 @@ def _read_entries(table: Any, where: str) -> Iterator[Entry]:
             raise UsageError(
                 f"{where}: {str(pattern)!r} names no model", hint="a name, or how names begin: gpt-4o*"
             )
-        yield Entry(
+        yield PriceEntry(
             pattern=str(pattern).strip(),
             price=_read_price(amounts, f"{where}: {pattern}", words),
             hosts=frozenset(host.lower() for host in hosts),

@@ -35,29 +35,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from eyechart.errors import ModelError, UsageError, listed
+from eyechart.errors import ModelError, UsageError, join_names
 from eyechart.model.redact import (
     Secrets,
     find_environment_keys,
     find_secrets,
     read_attributes,
     redact_model,
-    without_secrets,
+    redact_parameters,
 )
 from eyechart.model.specs import refuse_unknown
 from eyechart.model.thinking import split_thinking
-from eyechart.registry import Registry, did_you_mean, model
+from eyechart.registry import Registry, model, suggest_name
 from eyechart.terminal import print_note
-from eyechart.types import (
-    Image,
-    ImageRef,
-    Message,
-    Model,
-    ModelSettings,
-    Reply,
-    Request,
-    capabilities_of,
-)
+from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, read_capabilities
 
 SHAPES = "async generate(messages), generate(text, images) or generate_answer(question)"
 _FAILED = "Error!"  # what InfoChartQA's example client returns after its last attempt
@@ -97,7 +88,7 @@ def load_object(name: str) -> Any:
         public = [
             name for name, held in vars(module).items() if name[0] != "_" and not inspect.ismodule(held)
         ]
-        near = did_you_mean(attribute, public, otherwise=f"it holds: {listed(public, 10) or 'nothing'}")
+        near = suggest_name(attribute, public, otherwise=f"it holds: {join_names(public, 10) or 'nothing'}")
         raise UsageError(f"{place} has no {attribute!r}", hint=near)
     return found
 
@@ -137,7 +128,7 @@ def _make_instance(found: Any, parameters: Mapping[str, Any], *, who: str) -> An
     if not (inspect.isclass(found) or inspect.isfunction(found)):
         refuse_unknown(set(parameters), set(), who=who)  # it is made already
         return found
-    known = parameters_of(found)
+    known = list_parameters(found)
     if known is not None:
         refuse_unknown(set(parameters), set(known), who=who)
     if inspect.isfunction(found) and _answers_itself(found, parameters):
@@ -153,7 +144,7 @@ def _make_instance(found: Any, parameters: Mapping[str, Any], *, who: str) -> An
         raise UsageError(f"{who} could not be made: {type(err).__name__}: {err}", hint=hint) from err
 
 
-def parameters_of(maker: Callable[..., Any]) -> list[str] | None:
+def list_parameters(maker: Callable[..., Any]) -> list[str] | None:
     """The parameters that a class or a function takes, in order; None when it takes any, or does not say."""
     try:
         wanted = inspect.signature(maker).parameters
@@ -232,12 +223,12 @@ class _Adapter:
         self.name = name
         self._thing = thing
         self._method, shape = _find_shape(thing, name)
-        self._parameters = without_secrets(settings.parameters)
+        self._parameters = redact_parameters(settings.parameters)
         if is_ready_made:
             self._parameters["state_sha256"] = _state_sha256(thing)  # as it is before the first question
         self._shape = shape
         self._secrets = secrets
-        stated = capabilities_of(thing)
+        stated = read_capabilities(thing)
         n = _concurrency_of(name, stated.max_concurrency or shape.usual_concurrency or settings.concurrency)
         self.capabilities = replace(
             stated,
@@ -276,7 +267,7 @@ class _Adapter:
                 raise
             raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
         if isinstance(said, str):
-            text, thinking = split_thinking(as_unicode(said))
+            text, thinking = split_thinking(replace_surrogates(said))
             return Reply(text=text, thinking=thinking, latency_s=latency_s)
         if not isinstance(said, Reply):
             raise ModelError(f"{self.name} returned {type(said).__name__}, not text")
@@ -458,8 +449,8 @@ def _writes_urls(kind: Any) -> bool:
 def _text_and_images(form: _ImageForm, request: Request, folder: Path) -> tuple[Any, ...]:
     text = _as_one_text(request.messages)
     if form == "urls":
-        return text, urls_of(request.messages)
-    paths = files_of(request.messages, folder)
+        return text, list_image_urls(request.messages)
+    paths = list_image_paths(request.messages, folder)
     if form == "paths":
         return text, paths
     if len(paths) > 1:
@@ -498,14 +489,14 @@ def _as_one_text(messages: Sequence[Message]) -> str:
 # -- what is handed to a method --------------------------------------------------------------------
 
 
-def files_of(messages: Sequence[Message], folder: Path) -> list[str]:
+def list_image_paths(messages: Sequence[Message], folder: Path) -> list[str]:
     """Paths to the images as they would be sent; those that lie in no file of their own are written to one.
 
     Where one of them is passed on by its URL, all are URLs: no class takes a mixture of the two.
     """
     images = [image for turn in messages for image in turn.images]
     if any(isinstance(image, ImageRef) for image in images):
-        return urls_of(messages)
+        return list_image_urls(messages)
     return [_file_of(image, folder, number) for number, image in enumerate(images, start=1)]
 
 
@@ -518,7 +509,7 @@ def _file_of(image: Image | ImageRef, folder: Path, number: int) -> str:
     return str(path)
 
 
-def urls_of(messages: Sequence[Message]) -> list[str]:
+def list_image_urls(messages: Sequence[Message]) -> list[str]:
     """The URLs of images that are passed on by them; for all others, data URLs of what would be sent."""
     images = [image for turn in messages for image in turn.images]
     return [
@@ -527,7 +518,7 @@ def urls_of(messages: Sequence[Message]) -> list[str]:
     ]
 
 
-def as_unicode(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """The text with the halves of surrogate pairs, which no file can hold, marked as unreadable."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

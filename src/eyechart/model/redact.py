@@ -39,10 +39,10 @@ def is_secret(name: Any) -> bool:
     return _SECRET.search(str(name).replace("-", "_").lstrip("_")) is not None
 
 
-def without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def redact_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The same parameters with keys and passwords hidden, however deep they lie.
 
-    >>> without_secrets({"max_tokens": 9, "api_key": "sk-1", "headers": {"X-Api-Key": "sk-2"}})
+    >>> redact_parameters({"max_tokens": 9, "api_key": "sk-1", "headers": {"X-Api-Key": "sk-2"}})
     {'max_tokens': 9, 'api_key': '[secret]', 'headers': {'X-Api-Key': '[secret]'}}
     """
     return {
@@ -71,7 +71,7 @@ def list_written_forms(secret: str) -> tuple[str, ...]:
 
 def _redact_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return without_secrets(value)
+        return redact_parameters(value)
     return [_redact_value(one) for one in value] if isinstance(value, list | tuple) else value
 
 

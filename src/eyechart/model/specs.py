@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from eyechart.errors import UnknownName, UsageError
-from eyechart.registry import did_you_mean, models
-from eyechart.types import Capabilities, Model, ModelSettings, Reply, Request, Several, capabilities_of
+from eyechart.registry import models, suggest_name
+from eyechart.types import Capabilities, Model, ModelSettings, Reply, Request, Several, read_capabilities
 
 
 def make_model(spec: str, settings: ModelSettings | None = None) -> Model:
@@ -42,7 +42,7 @@ class Fleet:
         self.members = tuple(members)
         self._endpoint_name = endpoint_name
         self.name = self.members[0].name
-        stated = [capabilities_of(member) for member in self.members]
+        stated = [read_capabilities(member) for member in self.members]
         self.capabilities = Capabilities(
             is_endpoint=all(one.is_endpoint for one in stated),
             takes_rounds=all(one.takes_rounds for one in stated),
@@ -117,7 +117,7 @@ def refuse_unknown_provider(provider: str, name: str) -> None:
     known = models.names()
     if provider in known:
         return
-    near = did_you_mean(provider, known)
+    near = suggest_name(provider, known)
     address = _ELSEWHERE.get(provider.lower())
     if address is not None and not near:
         near = f"serve it (vllm serve {name}), then " if not address else f"{provider} speaks OpenAI's API: "
@@ -142,10 +142,10 @@ def _check_model(made: Model, provider: str) -> Model:
 # -- parameters -------------------------------------------------------------------------------------
 
 
-def nested_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
+def parse_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
     """Parameters of a model from texts: values are JSON where they can be; dotted names are nested.
 
-    >>> nested_parameters({"top_p": "0.9", "stop": "###", "extra_body.skip": "true"}, who="--param")
+    >>> parse_parameters({"top_p": "0.9", "stop": "###", "extra_body.skip": "true"}, who="--param")
     {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
     """
     import msgspec
@@ -170,7 +170,7 @@ def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = ""
     """Refuse parameters that `who` does not know, naming the nearest known one."""
     for name in sorted(given - known):
         takes = f"it takes: {', '.join(sorted(known)) or 'none'}{'.' * bool(hint)}"
-        advice = did_you_mean(name, sorted(known), otherwise=takes, at_most=1)
+        advice = suggest_name(name, sorted(known), otherwise=takes, at_most=1)
         raise UsageError(f"{who} has no parameter {name!r}", hint=f"{advice} {hint}".strip())
 
 

@@ -28,9 +28,9 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
-from eyechart.errors import DataError, UsageError, listed, quoted, shortened
+from eyechart.errors import DataError, UsageError, join_names, quote_value, shorten
 from eyechart.prompt.default import fill_placeholders
-from eyechart.registry import did_you_mean
+from eyechart.registry import suggest_name
 from eyechart.types import ImageRef, Message, Prompt, Sample
 
 FIELDS = (
@@ -100,7 +100,7 @@ def read_template(text_or_path: str) -> str:
         return text_or_path
     if _FILE_NAME.fullmatch(text_or_path):
         raise UsageError(
-            f"--prompt-template {shortened(text_or_path)}: no such file",
+            f"--prompt-template {shorten(text_or_path)}: no such file",
             hint="give a path, or the template's own text",
         )
     if not text_or_path.strip():
@@ -129,14 +129,14 @@ def _compile(template: str, known: set[str]) -> tuple[Template, set[str]]:
         return sandbox.from_string(tree), named
     except TemplateSyntaxError as err:
         raise UsageError(
-            f"the template, line {err.lineno}: {shortened(err.message or '')}",
+            f"the template, line {err.lineno}: {shorten(err.message or '')}",
             hint=_suggest_filter(err.message or ""),
         ) from err
     except (SyntaxError, MemoryError, RecursionError) as err:  # Python takes about 20 loops in each other
         hint = "a prompt needs no more than a few loops and brackets in each other"
-        raise UsageError(f"the template is nested too deeply: {shortened(str(err))}", hint=hint) from err
+        raise UsageError(f"the template is nested too deeply: {shorten(str(err))}", hint=hint) from err
     except (ValueError, OverflowError, TemplateError) as err:  # ValueError: a number of 5000 digits
-        why = shortened(f"{type(err).__name__}: {err}")
+        why = shorten(f"{type(err).__name__}: {err}")
         raise UsageError(f"the template cannot be read: {why}") from err
 
 
@@ -156,12 +156,12 @@ def _refuse_unknown(tree: Any, named: Iterable[str], known: set[str]) -> None:
         if name in known or _IMAGE.fullmatch(name):
             continue
         lines = [node.lineno for node in tree.find_all(nodes.Name) if node.name == name]
-        names = f"known names: {listed(sorted(known - _GLOBALS), 40)}"
+        names = f"known names: {join_names(sorted(known - _GLOBALS), 40)}"
         if name in _GOLDS:
             names = "the answer is not shown to the model"
-        near = did_you_mean(name, sorted(known)) if name not in _GOLDS else ""
+        near = suggest_name(name, sorted(known)) if name not in _GOLDS else ""
         raise UsageError(
-            f"the template, line {min(lines, default=1)}: there is no {quoted(name)}",
+            f"the template, line {min(lines, default=1)}: there is no {quote_value(name)}",
             hint=f"{near} {names}".strip(),
         )
 
@@ -171,7 +171,7 @@ def _suggest_filter(message: str) -> str:
     found = re.search(r"[Nn]o filter named '([^']*)'", message)
     if found is None:
         return ""
-    return f"{did_you_mean(found[1], list(_FILTERS))} filters: {', '.join(_FILTERS)}".strip()
+    return f"{suggest_name(found[1], list(_FILTERS))} filters: {', '.join(_FILTERS)}".strip()
 
 
 def _failed(sample: Sample, err: Exception) -> DataError:
@@ -185,7 +185,7 @@ def _failed(sample: Sample, err: Exception) -> DataError:
         else:
             hint = "{% if ... is defined %} asks whether something is there"
     return DataError(
-        f"sample {sample.id}: the template: {shortened(str(err)) or type(err).__name__}", hint=hint
+        f"sample {sample.id}: the template: {shorten(str(err)) or type(err).__name__}", hint=hint
     )
 
 

@@ -20,7 +20,7 @@ from eyechart.files import replacing
 from eyechart.model.prices import Price
 from eyechart.report.rows import FRACTIONS, INTEGERS, Cell, Rows, text_file, to_json_text, to_record, to_rows
 from eyechart.report.summary import Group, Summary
-from eyechart.terminal import visible
+from eyechart.terminal import escape_controls
 from eyechart.types import OUTCOMES, Result
 
 MAX_ROWS = 1_048_576  # of a sheet, its heading included
@@ -122,7 +122,7 @@ def fit(text: str) -> Fitted:
     >>> fit("red\x07").text, len(fit("x" * 40_000).text), fit("x" * 40_000).text[-27:]
     ('red␇', 32767, 'x… [cut: 40,000 characters]')
     """
-    shown = visible(text)
+    shown = escape_controls(text)
     is_replaced = shown != text.replace("\r\n", "\n")
     # A character is two UTF-16 units at most, so short texts need no count.
     units = shown.encode("utf-16-le") if 2 * len(shown) > MAX_CHARACTERS else b""

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TextIO
 from unicodedata import combining, east_asian_width
 
-from eyechart.terminal import one_line, visible, write
+from eyechart.terminal import escape_controls, to_one_line, write
 from eyechart.types import Snapshot
 
 REFRESH_S = 0.2
@@ -47,7 +47,7 @@ class LiveLine:
     ) -> None:
         self._snapshot = snapshot
         self._stream = stream if stream is not None else sys.stderr
-        self._label = one_line(label)
+        self._label = to_one_line(label)
         self._is_quiet = quiet
         self._is_terminal = _is_terminal(self._stream)
         self._stop = threading.Event()
@@ -78,7 +78,7 @@ class LiveLine:
 
     def say(self, text: str) -> None:
         """Print a line of its own, above the live one. Said even when quiet: it is meant to be read."""
-        self._write(one_line(text) + "\n", erase=self._thread is not None)
+        self._write(to_one_line(text) + "\n", erase=self._thread is not None)
 
     def _watch(self) -> None:
         while not self._stop.wait(REFRESH_S):
@@ -118,7 +118,9 @@ class LiveLine:
         # OSError: the terminal is gone. ValueError: the stream was closed.
         with self._lock, contextlib.suppress(OSError, ValueError):
             start = _ERASE_LINE if erase and self._is_terminal else ""
-            write(self._stream, start + visible(text), errors="replace")  # which keeps the line's width
+            write(
+                self._stream, start + escape_controls(text), errors="replace"
+            )  # which keeps the line's width
 
 
 def status_line(state: Snapshot, *, label: str = "", width: int | None = None) -> str:
@@ -146,7 +148,7 @@ def status_line(state: Snapshot, *, label: str = "", width: int | None = None) -
 
 def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
     """The line's parts as they stand, each with its rank: the highest is the first to go."""
-    from eyechart.model.prices import usd
+    from eyechart.model.prices import format_usd
 
     share = f" {100 * state.done // state.total}%" if state.total else ""
     parts = [
@@ -163,7 +165,7 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
         (11, f"{state.resumed:,} resumed" if state.resumed else ""),
         (12, f"{state.cached:,} cached" if state.cached else ""),
         (10, f"{_short(state.tokens)} tokens" if state.tokens else ""),
-        (4, "" if state.cost is None else f"${usd(state.cost)}{' paid' * bool(state.cached)}"),
+        (4, "" if state.cost is None else f"${format_usd(state.cost)}{' paid' * bool(state.cached)}"),
         (3, _ending(state)),
     ]
     return [(rank, text) for rank, text in parts if text]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from eyechart.model.prices import Price, usd
+from eyechart.model.prices import Price, format_usd
 from eyechart.report.rows import cost_of, to_json_text, to_record
 from eyechart.store.reader import Call
-from eyechart.terminal import one_line, visible
+from eyechart.terminal import escape_controls, to_one_line
 from eyechart.types import Failure, Reply, Result, Sample
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
             yield _line("judge:", "italic")
             yield _body(call.reply.text or "(empty)")
     if (judge_cost := _judge_cost(calls, prices)) is not None:
-        yield _line(f"the judge: {usd(judge_cost)} USD", "dim")
+        yield _line(f"the judge: {format_usd(judge_cost)} USD", "dim")
     yield from _section("outcome")
     outcome = result.outcome or "pending"
     yield _line(outcome, _OUTCOME_STYLES.get(outcome, "bold yellow"))
@@ -169,7 +169,7 @@ def _image(image: Mapping[str, Any]) -> RenderableType:
     facts += [name for name in ("resized", "reencoded") if image.get(name)]
     facts += [f"from {image['origin']}" if image.get("origin") else ""]
     facts += [f"sha256 {str(image['sha256'])[:12]}" if image.get("sha256") else ""]
-    return _body(one_line(" · ".join(fact for fact in facts if fact)), "cyan")
+    return _body(to_one_line(" · ".join(fact for fact in facts if fact)), "cyan")
 
 
 def _judge_cost(calls: Sequence[Call], prices: Prices) -> float | None:
@@ -196,7 +196,7 @@ def _reply(reply: Reply, cost: float | None) -> Iterator[RenderableType]:
     if usage := reply.usage:
         reasoning = f" ({usage.reasoning_tokens:,} reasoning)" if usage.reasoning_tokens else ""
         facts.append(f"tokens: {usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{reasoning}")
-    facts.append("" if cost is None else f"{usd(cost)} USD")
+    facts.append("" if cost is None else f"{format_usd(cost)} USD")
     yield _line(" · ".join(fact for fact in facts if fact), "dim")
     if reply.evidence:
         yield _line(f"evidence: {to_json_text(reply.evidence)}", "dim")
@@ -214,7 +214,7 @@ def _line(text: str, style: str = "") -> RenderableType:
     """One line of ours, in which outside words cannot make a second."""
     from rich.text import Text
 
-    return Text(one_line(text), style=style)
+    return Text(to_one_line(text), style=style)
 
 
 def _body(text: str, style: str = "") -> RenderableType:
@@ -225,9 +225,9 @@ def _body(text: str, style: str = "") -> RenderableType:
     more = len(text) - _MOST_SHOWN  # beyond that nobody reads, and wrapping it takes minutes
     if more > 0:
         text = f"{text[:_MOST_SHOWN]}… ({more:,} characters more; --json shows them)"
-    return Padding(Text(visible(text), style=style, overflow="fold"), (0, 0, 0, 2))
+    return Padding(Text(escape_controls(text), style=style, overflow="fold"), (0, 0, 0, 2))
 
 
 def _brief(value: Any, limit: int = 60) -> str:
-    text = one_line(value if isinstance(value, str) else to_json_text(value))
+    text = to_one_line(value if isinstance(value, str) else to_json_text(value))
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eyechart.model.prices import usd
+from eyechart.model.prices import format_usd
 from eyechart.report.live import duration
 from eyechart.report.summary import Group, Summary
-from eyechart.terminal import one_line
+from eyechart.terminal import to_one_line
 from eyechart.types import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -171,16 +171,16 @@ def run_table(summary: Summary) -> RenderableType:
     from rich.text import Text
 
     rows = [Row("overall", summary.overall, "bold")]
-    rows += [Row(one_line(name), group, "dim", indent=2) for name, group in summary.also.items()]
+    rows += [Row(to_one_line(name), group, "dim", indent=2) for name, group in summary.also.items()]
     outcomes = {outcome for outcome, n in summary.overall.outcomes.items() if n}
     for key, groups in summary.by.items():
         if outcomes == {"unscored"}:  # no answers to score by: a table of dashes
             break
         if _is_told_by_name(key, summary):
             continue
-        rows.append(Row(one_line(key), None, "italic"))
-        rows += [Row(one_line(value), group, indent=2) for value, group in groups.items()]
-    title = Text(f"{one_line(summary.benchmark)} · {one_line(summary.model)}", style="bold")
+        rows.append(Row(to_one_line(key), None, "italic"))
+        rows += [Row(to_one_line(value), group, indent=2) for value, group in groups.items()]
+    title = Text(f"{to_one_line(summary.benchmark)} · {to_one_line(summary.model)}", style="bold")
     table = FittingTable(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True)
     return Stack(title, table, *(Text(note, style="dim") for note in _notes(summary)))
 
@@ -204,7 +204,7 @@ def runs_table(summaries: Iterable[Summary]) -> RenderableType:
     for benchmark, runs in sections.items():
         if parts:
             parts.append(Text(""))
-        parts.append(Text(one_line(benchmark), style="bold"))
+        parts.append(Text(to_one_line(benchmark), style="bold"))
         parts.append(FittingTable(rows=_run_rows(runs), name_heading="model", hidden=frozenset({"chance"})))
     return Stack(*parts) if parts else Text("no runs", style="dim")
 
@@ -245,8 +245,8 @@ def _run_rows(runs: Sequence[Summary]) -> list[Row]:
         folder = (
             run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] if names.count(run.model) > 1 else ""
         )
-        rows.append(Row(one_line(f"{run.model} ({folder})" if folder else run.model), run.overall))
-        rows += [Row(one_line(name), group, "dim", indent=2) for name, group in run.also.items()]
+        rows.append(Row(to_one_line(f"{run.model} ({folder})" if folder else run.model), run.overall))
+        rows += [Row(to_one_line(name), group, "dim", indent=2) for name, group in run.also.items()]
     return rows
 
 
@@ -262,7 +262,7 @@ def _notes(summary: Summary) -> Iterator[str]:
         yield f"score {over}; outcomes count sample-trials"
     if summary.scorer:
         parity = f", parity: {summary.parity}" if summary.parity else ""
-        yield one_line(f"scorer {summary.scorer}{parity}")
+        yield to_one_line(f"scorer {summary.scorer}{parity}")
     if spent := " · ".join(_spent(summary)):
         yield spent
 
@@ -280,10 +280,10 @@ def _spent(summary: Summary) -> Iterator[str]:
         yield f"{tokens.get('prompt', 0):,} tokens in, {tokens.get('completion', 0):,} out{more}"
     if summary.cost is not None:
         n = _n_answered(summary)
-        each = f" ({usd(summary.cost / n)} per sample)" if summary.n > 1 and n else ""
+        each = f" ({format_usd(summary.cost / n)} per sample)" if summary.n > 1 and n else ""
         is_shared = summary.paid is not None and requests.get("cached")
-        paid = f", of which {usd(summary.paid or 0)} paid by this run" if is_shared else ""
-        yield f"{usd(summary.cost)} USD{each}{paid}"
+        paid = f", of which {format_usd(summary.paid or 0)} paid by this run" if is_shared else ""
+        yield f"{format_usd(summary.cost)} USD{each}{paid}"
     if summary.seconds:
         yield duration(summary.seconds)
 

@@ -9,10 +9,7 @@ from eyechart.errors import UsageError
 from eyechart.model.prices import Price, find_price
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan
-from eyechart.types import (
-    Model,
-    capabilities_of,
-)
+from eyechart.types import Model, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.engine.budget import Budget
@@ -26,7 +23,7 @@ _JUDGES = "judge_prices"  # among the journal's facts
 
 def is_free(model: Model) -> bool:
     """Whether it runs here, without tokens that anybody would count."""
-    return capabilities_of(model).is_free
+    return read_capabilities(model).is_free
 
 
 def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str, Price | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError
-from eyechart.model.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, usd
+from eyechart.model.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, format_usd
 from eyechart.run.cost import is_free
 from eyechart.run.models import choose_models
 from eyechart.run.options import Options
@@ -28,7 +28,7 @@ from eyechart.types import (
     Scorer,
     Source,
     Usage,
-    capabilities_of,
+    read_capabilities,
 )
 from eyechart.validate import sound_samples
 
@@ -76,7 +76,7 @@ class Workload:
         self._detail = str(identity.get("image_detail") or "")
         limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
         self._limit: int | None = limits[0] if limits else None
-        self._takes_rounds = capabilities_of(plan.model).takes_rounds
+        self._takes_rounds = read_capabilities(plan.model).takes_rounds
         self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
         self._asked = _Size()
         self.requests = 0
@@ -189,7 +189,7 @@ class Workload:
             elif self.requests and not (who == "model" and self._is_free):
                 yield f"price of the {who}: not known; --prices gives one"
         if options.max_cost is not None and cost is not None and cost[1] > options.max_cost:
-            yield f"--max-cost {usd(options.max_cost)} may end the run before all is asked"
+            yield f"--max-cost {format_usd(options.max_cost)} may end the run before all is asked"
 
     def _add_request(self, size: _Size, *, n_replies: int) -> None:
         self.requests += 1

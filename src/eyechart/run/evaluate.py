@@ -15,7 +15,7 @@ from eyechart.errors import DataError, EyechartError, ModelError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, make_preparer, share_requests
 from eyechart.run.run import Run
-from eyechart.types import Model, Scorer, Studious, capabilities_of
+from eyechart.types import Model, Scorer, Studious, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.engine.executor import LocalExecutor
@@ -217,7 +217,7 @@ def open_known_replies(options: Options, earlier: EarlierRuns | None, *asked: Mo
     from eyechart.engine.sample import KnownReplies
 
     responses = None
-    if options.cache and any(capabilities_of(model).is_endpoint for model in asked):
+    if options.cache and any(read_capabilities(model).is_endpoint for model in asked):
         from eyechart.store.cache import ResponseCache
 
         responses = ResponseCache.open()

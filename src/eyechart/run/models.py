@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.model.specs import nested_parameters
-from eyechart.option import file_keys
+from eyechart.model.specs import parse_parameters
+from eyechart.option import list_file_keys
 from eyechart.run.options import Options
 
 # The options of a run that a model can have for itself. Any other name is a parameter of the model.
@@ -78,12 +78,12 @@ def read_model(given: str | Mapping[str, Any] | object) -> Choice:
             )
         is_option = _option(name) in Options.__dataclass_fields__
         _merged(own if is_option else params, {name: value}, model)
-    return Choice(model, _own({**own, **nested_parameters(params, who=model)}, model))
+    return Choice(model, _own({**own, **parse_parameters(params, who=model)}, model))
 
 
 def _option(name: str) -> str:
     """The option of a model that a name means; flags count as well: timeout, max_connections."""
-    key = file_keys(Options).get(name)
+    key = list_file_keys(Options).get(name)
     return key.option if key and key.option in OWN_OPTIONS and not key.is_inverted else name
 
 
@@ -197,7 +197,7 @@ def judge_options(options: Mapping[str, Any]) -> dict[str, Any]:
             found[f"judge_{name}"] = value
         elif name in ("temperature", "max_tokens", "seed"):
             params |= (
-                nested_parameters({name: value}, who="the judge") if isinstance(value, str) else {name: value}
+                parse_parameters({name: value}, who="the judge") if isinstance(value, str) else {name: value}
             )
         elif name == "params":
             params |= value

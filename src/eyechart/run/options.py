@@ -13,8 +13,8 @@ from typing import Any, Literal
 from eyechart.errors import UsageError
 from eyechart.option import (
     check_limits,
-    declared_options,
-    names_in,
+    list_option_names,
+    list_options,
     option,
     read_columns,
     read_ids,
@@ -50,9 +50,9 @@ def read_parameters(given: Sequence[str], flag: str = "--param") -> dict[str, An
     >>> read_parameters(["top_p=0.9", "stop=###", "extra_body.skip=true"])
     {'top_p': 0.9, 'stop': '###', 'extra_body': {'skip': True}}
     """
-    from eyechart.model.specs import nested_parameters
+    from eyechart.model.specs import parse_parameters
 
-    return nested_parameters(read_pairs(given, flag), who=flag)
+    return parse_parameters(read_pairs(given, flag), who=flag)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,7 +348,7 @@ class Options:
         refuse_unknown(set(given), set(cls.__dataclass_fields__), who="a run")
         plain = {name: value for name, value in given.items() if value is not None}
         for name, value in plain.items():
-            if isinstance(value, Path) and declared_options(cls)[name].is_path:
+            if isinstance(value, Path) and list_options(cls)[name].is_path:
                 plain[name] = str(value)
         if "judge" in plain:
             from eyechart.run.models import judge_options
@@ -462,7 +462,7 @@ class Options:
 
 
 # The options that decide how a reply is scored, and nothing else.
-VERDICT_OPTIONS = names_in(Options, VERDICT)
+VERDICT_OPTIONS = list_option_names(Options, VERDICT)
 
 
 def _key_in(option: str, variable: str | None) -> str | None:

@@ -23,7 +23,7 @@ from eyechart.types import (
     Scorer,
     Several,
     Source,
-    capabilities_of,
+    read_capabilities,
 )
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class _AsJudge:
 
     @property
     def capabilities(self) -> Capabilities:
-        return capabilities_of(self.model)
+        return read_capabilities(self.model)
 
     async def reply(self, request: Request) -> Reply:
         try:
@@ -183,13 +183,13 @@ class Plan:
 
     def manifest(self) -> dict[str, Any]:
         """What the run folder says of itself. Holds no key."""
-        from eyechart.model.redact import without_secrets
+        from eyechart.model.redact import redact_parameters
 
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
         return {
             **describe(self.benchmark, self.verdicts, self.model.name, trials=self.options.trials),
             "identity": dict(self.model.identity),
-            "options": without_secrets(options),
+            "options": redact_parameters(options),
             "prices": {who: price and price.to_json() for who, price in self.prices.items()},
         }
 
@@ -206,7 +206,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     benchmark, options = asked_benchmark(source, options)
     verdicts = choose_verdicts(benchmark, options)
     the_model = find_model(model, options)
-    if options.pass_urls and not capabilities_of(the_model).takes_urls:
+    if options.pass_urls and not read_capabilities(the_model).takes_urls:
         raise UsageError(f"{the_model.name} takes no addresses of pictures", hint="leave out --pass-urls")
     refuse_blind_run(benchmark, options)
     prompt = choose_prompt(benchmark, options)
@@ -323,7 +323,7 @@ def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
 def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: int = 1) -> dict[str, Any]:
     """What every manifest says, however the replies came about. `Run` reads it."""
     from eyechart import __version__
-    from eyechart.model.redact import without_secrets
+    from eyechart.model.redact import redact_parameters
 
     return {
         "eyechart": __version__,
@@ -334,7 +334,7 @@ def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: in
         "circular": benchmark.circular,
         "files": benchmark.files,
         "judged_scorer": benchmark.judged_scorer,
-        "settings": without_secrets(benchmark.settings),
+        "settings": redact_parameters(benchmark.settings),
         **verdicts.describe(),
         "model": model,
         "trials": trials,
@@ -384,5 +384,5 @@ def make_preparer(plan: Plan, pictures: ImageSource | None = None) -> Preparer:
     is_changed = (
         options.max_pixels or options.max_side or options.jpeg_quality
     )  # not what lies at the address
-    wants_urls = capabilities_of(plan.model).wants_urls and not is_changed
+    wants_urls = read_capabilities(plan.model).wants_urls and not is_changed
     return Preparer(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)

@@ -205,19 +205,19 @@ class Run:
 
         Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
         """
-        from eyechart.registry import exporters, serves_any_run
+        from eyechart.registry import exporters, is_for_any_run
         from eyechart.store.folder import prepare_folder
         from eyechart.types import Export
 
         own = self.manifest.get("files", "")
         name = exporter or own
-        if not name or (name != own and not serves_any_run(name)):
+        if not name or (name != own and not is_for_any_run(name)):
             reason = (
                 f"the files of {name} are made of its own runs alone"
                 if name
                 else f"{self.manifest.get('benchmark')} has no result files of its own"
             )
-            served = [one for one in exporters.names() if serves_any_run(one)]
+            served = [one for one in exporters.names() if is_for_any_run(one)]
             raise UsageError(reason, hint=f"of any run can be made: {', '.join(served)}")
         write = exporters.get(name)
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
@@ -267,7 +267,7 @@ class Run:
 
 
 def _near_samples(name: str, results: Iterable[Result]) -> str:
-    from eyechart.registry import did_you_mean
+    from eyechart.registry import suggest_name
 
     known = [result.sample.id for result in results]
-    return did_you_mean(name, known, otherwise=f"ids look like: {', '.join(known[:3])}")
+    return suggest_name(name, known, otherwise=f"ids look like: {', '.join(known[:3])}")

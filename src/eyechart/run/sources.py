@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, listed
+from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, join_names
 from eyechart.prompt.default import custom_prompt
-from eyechart.registry import benchmarks, did_you_mean, find_published_benchmark, find_published_rule
+from eyechart.registry import benchmarks, find_published_benchmark, find_published_rule, suggest_name
 from eyechart.run.options import Options
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample, Source
@@ -43,7 +43,7 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
     is_name = not Path(source).exists() and str(source) in benchmarks.names()
     read_as = options.read_as or (None if is_name else _benchmark_of(source))
     if read_as and read_as not in (PLAIN, *benchmarks.names()):
-        hint = did_you_mean(read_as, [PLAIN, *benchmarks.names()], see="eyechart data list")
+        hint = suggest_name(read_as, [PLAIN, *benchmarks.names()], see="eyechart data list")
         raise UnknownName(f"no benchmark named {read_as!r}", hint=hint)
     if read_as and read_as != PLAIN:
         _refuse_twice(options, "file", f"the source is {source} already")
@@ -312,7 +312,7 @@ def _refuse(lint: Lint, options: Options, findings: Iterable[Finding]) -> None:
             continue
         if options.input == "none" and finding.code != "other-benchmark":
             continue
-        what = listed(finding.examples)
+        what = join_names(finding.examples)
         raise DataError(f"{lint.report.origin}: {finding.about} ({what})", hint="; ".join(finding.hints))
 
 

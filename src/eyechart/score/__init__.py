@@ -22,9 +22,9 @@ def __getattr__(name: str) -> ModuleType:
             return import_module(full)
         if name in _ELSEWHERE:
             return import_module(_ELSEWHERE[name])
-        from eyechart.registry import announcements
+        from eyechart.registry import read_entry_points
 
-        announced = announcements(tuple(sys.path)).get("eyechart.scorers", {}).get(name.replace("_", "-"))
+        announced = read_entry_points(tuple(sys.path)).get("eyechart.scorers", {}).get(name.replace("_", "-"))
         if announced is not None:
             return import_module(announced.value)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

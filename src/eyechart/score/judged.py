@@ -14,7 +14,7 @@ from typing import Any
 
 from eyechart.errors import UsageError
 from eyechart.files import read_yaml
-from eyechart.registry import check_texts, judged_scorer, near_names
+from eyechart.registry import check_texts, find_near_names, judged_scorer
 from eyechart.score.choice import gold_letter
 from eyechart.score.default import score_default, written_choices
 from eyechart.score.reading import withheld
@@ -174,7 +174,7 @@ def _check_names(path: str | Path, stage: str, prompt: str) -> None:
     found = _NAME.findall(prompt)
     everywhere = {name for one in PROMPTS for name in names_of(one)}
     for name in found:
-        if name not in known and (name in everywhere or near_names(name, known)):
+        if name not in known and (name in everywhere or find_near_names(name, known)):
             raise UsageError(f"{path}: {stage} has no {{{name}}} to fill in", hint=f"it has {names}")
     if "answer" not in found:
         raise UsageError(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from eyechart.errors import StoreError, shortened
+from eyechart.errors import StoreError, shorten
 
 # What reading comes to where bytes changed within a value: no JSON, other JSON, a cell of another kind.
 DECODING_ERRORS = (
@@ -70,7 +70,7 @@ def store_errors(path: Path) -> Iterator[None]:
         yield
     except DECODING_ERRORS as err:
         raise StoreError(
-            f"{path}: what is written there cannot be read ({shortened(str(err))})",
+            f"{path}: what is written there cannot be read ({shorten(str(err))})",
             hint="the file is damaged; start over with --fresh or another --out",
         ) from err
     except sqlite3.Error as err:

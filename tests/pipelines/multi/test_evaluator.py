@@ -22,7 +22,7 @@ from eyechart.types import (
     Request,
     Sample,
     Usage,
-    capabilities_of,
+    read_capabilities,
 )
 from support.files import picture
 from support.parts import image
@@ -229,7 +229,7 @@ class Evaluator:
 
 def test_an_evaluator_takes_all_rounds_at_once() -> None:
     model = adapt(Evaluator(), "python:mine")
-    assert capabilities_of(model).takes_rounds
+    assert read_capabilities(model).takes_rounds
 
     async def work() -> Reply:
         try:
@@ -257,7 +257,7 @@ def test_evaluators_are_asked_one_question_at_a_time_unless_they_say_otherwise(a
     if at_once is not None:
         thing.max_concurrency = at_once  # type: ignore[attr-defined]
     model = adapt(thing, "python:mine", ModelSettings(concurrency=8))
-    assert capabilities_of(model).max_concurrency == (at_once or 1)
+    assert read_capabilities(model).max_concurrency == (at_once or 1)
 
     async def work() -> list[Reply]:
         try:
@@ -275,7 +275,7 @@ def test_other_shapes_are_asked_round_by_round() -> None:
             return " ".join(images)
 
     model = adapt(Plain(), "python:mine")
-    assert not capabilities_of(model).takes_rounds
+    assert not read_capabilities(model).takes_rounds
 
     async def work() -> Reply:
         try:

@@ -12,7 +12,7 @@ from eyechart.model.specs import make_model
 from eyechart.pipelines.multi.arguments import Arguments
 from eyechart.pipelines.multi.evaluators import LOCAL, OPENAI_URL, SERVED, choose_model, model_lines
 from eyechart.run.options import Options
-from eyechart.types import ModelSettings, capabilities_of
+from eyechart.types import ModelSettings, read_capabilities
 
 CLASSES = """
 class Answers:
@@ -133,7 +133,7 @@ def test_copies_are_known_as_their_class_is() -> None:
     assert one.identity == four.identity == other.identity
     assert len(one.identity["source_sha256"]) == 64
     assert one.identity["source_sha256"] != hashlib.sha256(b"").hexdigest()
-    assert [capabilities_of(model).max_concurrency for model in (one, four)] == [1, 4]
+    assert [read_capabilities(model).max_concurrency for model in (one, four)] == [1, 4]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from PIL import Image as Pictures
 
-from eyechart.model.checkup import Case, Finding, check_model, conclusions
-from eyechart.model.checkup import cases as plain_cases
+from eyechart.model.checkup import CheckCase, CheckResult, check_model, draw_conclusions
+from eyechart.model.checkup import list_cases as plain_cases
 from eyechart.model.python import adapt
 from eyechart.pipelines.multi.tester import LANGUAGES, multi_cases
 from eyechart.types import MODELS_TURN, Image
@@ -79,9 +79,9 @@ class Blind(Sighted):
 
 
 def check(
-    model: Any, lang: Any = "zh", *, split_sys: bool = False, cases: list[Case] | None = None
-) -> list[Finding]:
-    async def work() -> list[Finding]:
+    model: Any, lang: Any = "zh", *, split_sys: bool = False, cases: list[CheckCase] | None = None
+) -> list[CheckResult]:
+    async def work() -> list[CheckResult]:
         asked, adapted = cases or multi_cases(lang, split_sys=split_sys), adapt(model, "python:Sighted")
         try:
             return [found async for found in check_model(adapted, asked=asked)]
@@ -96,12 +96,12 @@ def check(
 def test_who_sees_and_remembers_passes(lang: Any, split_sys: bool) -> None:
     found = check(Sighted(), lang, split_sys=split_sys)
     assert {one.ability: one.said for one in found if one.verdict != "yes"} == {}
-    assert set(conclusions(found).values()) == {"yes"}
+    assert set(draw_conclusions(found).values()) == {"yes"}
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_who_forgets_is_found_out(lang: Any) -> None:
-    found = conclusions(check(Forgetful(), lang))
+    found = draw_conclusions(check(Forgetful(), lang))
     assert found == {
         "sees pictures": "yes",
         "tells several pictures apart": "yes",
@@ -112,7 +112,7 @@ def test_who_forgets_is_found_out(lang: Any) -> None:
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_who_is_blind_answers_words_alone(lang: Any) -> None:
     found = check(Blind(), lang)
-    assert conclusions(found) == {
+    assert draw_conclusions(found) == {
         "sees pictures": "no",
         "tells several pictures apart": "no",
         "remembers earlier rounds": "not known",  # the rounds are about pictures
@@ -137,7 +137,7 @@ def test_one_answer_to_everything_shows_nothing_even_where_it_is_right(said: str
 
     asked = [*plain_cases(), *multi_cases("zh"), *multi_cases("en")]
     found = check(Constant(), cases=asked)
-    assert set(conclusions(found).values()) == {"not known"}
+    assert set(draw_conclusions(found).values()) == {"not known"}
     assert said != "A" or not [one for one in found if one.verdict == "yes" and one.skill]
 
 

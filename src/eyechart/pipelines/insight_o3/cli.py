@@ -8,8 +8,8 @@ import io
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import load_dotenv, note, print_json, print_rich, remark, stdout_kept_for
-from eyechart.option import add_options, given_options
+from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
+from eyechart.option import add_options, read_given_options
 from eyechart.pipelines.insight_o3.evaluate import JUDGING, MODEL, QUESTIONS, RUN, Arguments
 from eyechart.registry import Execute, command
 
@@ -53,10 +53,10 @@ def execute(args: argparse.Namespace) -> int:
     from eyechart.pipelines.insight_o3.evaluate import evaluate
 
     load_dotenv()
-    arguments = Arguments(**given_options(Arguments, args))
+    arguments = Arguments(**read_given_options(Arguments, args))
     for name, why in arguments.unused.items():
         note(f"--{name} has no effect: {why}")
-    with stdout_kept_for(is_json=args.json):
+    with reserve_stdout(is_json=args.json):
         done = evaluate(arguments, progress=not args.quiet)
     _tell(arguments, done, as_json=args.json)
     return done.exit_code
@@ -93,7 +93,7 @@ def _remark(run: Run, *, as_json: bool) -> None:
     from eyechart.pipelines.insight_o3.evaluate import renamed
 
     with contextlib.redirect_stderr(io.StringIO()) as said:
-        remark(run, as_json=as_json)
+        print_remarks(run, as_json=as_json)
     if text := said.getvalue().removesuffix("\n"):
         note(renamed(text))
 
@@ -114,7 +114,7 @@ def _table(summary: Mapping[str, Any]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.terminal import one_line
+    from eyechart.terminal import to_one_line
 
     rates = ("accuracy", "success_rate", "completion_rate")
     table = Table(box=None, pad_edge=False)
@@ -123,7 +123,7 @@ def _table(summary: Mapping[str, Any]) -> Table:
     table.add_row("overall", *(_spread(summary[f"overall_{rate}"]) for rate in rates))
     for group in summary["category_accuracy"]:
         cells = (_spread(summary[f"category_{rate}"][group]) for rate in rates)
-        table.add_row(Text(f"  {one_line(group)}"), *cells)
+        table.add_row(Text(f"  {to_one_line(group)}"), *cells)
     return table
 
 

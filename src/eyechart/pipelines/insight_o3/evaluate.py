@@ -185,11 +185,11 @@ class Arguments:
 
     def record(self) -> dict[str, Any]:
         """All arguments, as args.json holds them: without the keys."""
-        from eyechart.model.redact import without_secrets
+        from eyechart.model.redact import redact_parameters
 
         said = self.without_idle_addresses()
         values = {name: getattr(said, name) for name in self.__dataclass_fields__}
-        return without_secrets(values | {"judge_model": self.judge_model or JUDGE})
+        return redact_parameters(values | {"judge_model": self.judge_model or JUDGE})
 
 
 def check(arguments: Arguments) -> None:
@@ -301,17 +301,17 @@ def in_these_words(hint: str) -> str:
     >>> in_these_words("start the same command again; --give-up-after N tries for longer")
     'start the same command again'
     """
-    return errors.advice(hint, _NAMES, _KNOWN)
+    return errors.translate_hint(hint, _NAMES, _KNOWN)
 
 
 def renamed(text: str) -> str:
     """A text with the names that flags have here."""
-    return errors.renamed(text, _NAMES)
+    return errors.rename_flags(text, _NAMES)
 
 
 def own_flags() -> AbstractContextManager[None]:
     """Whatever is wrong inside is told with the names that the arguments have here."""
-    return errors.in_words(_NAMES, _KNOWN)
+    return errors.translate_errors(_NAMES, _KNOWN)
 
 
 # -- From InSight-o3's arguments to a run of ours that could start.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from eyechart.files import make_folder
-from eyechart.model.redact import without_secrets
+from eyechart.model.redact import redact_parameters
 from eyechart.pipelines.insight_o3.benchmark import annotation_row
 from eyechart.registry import exporter
 from eyechart.report.rows import drop_files, text_file, write_json
@@ -247,7 +247,7 @@ _OF_A_TRIAL = ("eval_metrics.json", "eval_records.jsonl", "done")
 def write_insight_o3(export: Export) -> Sequence[Path]:
     """Write what the authors' command writes. The summary waits until every trial is whole."""
     folder, n_trials = export.folder, int(export.manifest.get("trials") or 1)
-    arguments = _write(folder / "args.json", without_secrets(dict(export.manifest)))
+    arguments = _write(folder / "args.json", redact_parameters(dict(export.manifest)))
     records = _records(export)
     trials = [_write_trial(export, trial, records) for trial in range(n_trials)]
     _drop_trials(folder, n_trials)

@@ -14,9 +14,9 @@ import msgspec
 from eyechart.data.json_files import json_errors, read_bytes
 from eyechart.errors import UsageError
 from eyechart.files import replacing
-from eyechart.model.redact import HIDDEN, without_secrets
-from eyechart.option import argument, names_in, read_pairs
-from eyechart.registry import did_you_mean
+from eyechart.model.redact import HIDDEN, redact_parameters
+from eyechart.option import argument, list_option_names, read_pairs
+from eyechart.registry import suggest_name
 from eyechart.store.folder import file_safe
 
 PREDICTION_FILE = "prediction.json"
@@ -178,7 +178,7 @@ class Arguments:
         known = [one.name for one in fields(cls)]
         for name in given:
             if name not in known:
-                hint = did_you_mean(name, known, otherwise="it is none of MULTI's arguments")
+                hint = suggest_name(name, known, otherwise="it is none of MULTI's arguments")
                 raise UsageError(f"{where}: there is no argument {name!r}", hint=hint)
         said = {name: value for name, value in given.items() if value != "" or not _is_optional(name)}
         try:
@@ -210,7 +210,7 @@ class Arguments:
                 raise UsageError(f"--{name} {said!r} is no name of a folder", hint="--output_dir takes paths")
         if twice := [name for name in self.set if name in Arguments.__dataclass_fields__]:
             raise UsageError(f"--set {twice[0]}=… is an argument of its own", hint=f"write --{twice[0]}")
-        if any(value == HIDDEN for value in without_secrets(self.set).values()):
+        if any(value == HIDDEN for value in redact_parameters(self.set).values()):
             raise UsageError("--set takes no keys", hint="--api_key is written nowhere")
         if self.api_url is not None and _holds_secret(self.api_url):
             raise UsageError("--api_url holds a password or a key", hint="addresses are kept: use --api_key")
@@ -228,7 +228,12 @@ class Arguments:
 
 
 # Arguments that are options of the benchmark, under the same names.
-SETTINGS = ("problem_file", "knowledge_file", "caption_file", *names_in(Arguments, QUESTION, SELECTION))
+SETTINGS = (
+    "problem_file",
+    "knowledge_file",
+    "caption_file",
+    *list_option_names(Arguments, QUESTION, SELECTION),
+)
 
 
 def _is_optional(name: str) -> bool:
@@ -246,7 +251,7 @@ def _holds_secret(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:  # no address at all, which is told where it is used
         return False
-    return parts.username is not None or HIDDEN in without_secrets(dict(parse_qsl(parts.query))).values()
+    return parts.username is not None or HIDDEN in redact_parameters(dict(parse_qsl(parts.query))).values()
 
 
 def generated_name(arguments: Arguments, who: str, now: datetime) -> str:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import load_dotenv, note, print_json, print_rich, stdout_kept_for
-from eyechart.errors import EyechartError, ModelError, StoreError, UsageError, listed
-from eyechart.option import add_option, add_options, declared_options, given_options
+from eyechart.console import load_dotenv, note, print_json, print_rich, reserve_stdout
+from eyechart.errors import EyechartError, ModelError, StoreError, UsageError, join_names
+from eyechart.option import add_option, add_options, list_options, read_given_options
 from eyechart.pipelines.multi.arguments import FILES, MODEL, OWN, QUESTION, RUN, SELECTION, Arguments
 from eyechart.registry import Checkup, Execute, checkups, command
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
-    from eyechart.model.checkup import Case
+    from eyechart.model.checkup import CheckCase
     from eyechart.pipelines.multi.inference import Finished
     from eyechart.pipelines.multi.metrics import Metrics
     from eyechart.run.options import Options
@@ -77,15 +77,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def flag_names() -> set[str]:
     """All flags that the verb has, as advice may name them."""
-    theirs = {flag for one in declared_options(Arguments).values() for flag in one.flags}
+    theirs = {flag for one in list_options(Arguments).values() for flag in one.flags}
     return theirs | {"--json", "--no-cache", "--quiet"}
 
 
 def execute(args: argparse.Namespace) -> int:
     """Make the run, or say what it would be."""
-    from eyechart.errors import in_words
+    from eyechart.errors import translate_errors
 
-    with in_words(_NAMES, known=flag_names()):
+    with translate_errors(_NAMES, known=flag_names()):
         return _execute(args)
 
 
@@ -93,12 +93,12 @@ def _execute(args: argparse.Namespace) -> int:
     from eyechart.pipelines.multi.evaluators import model_lines, model_names
     from eyechart.pipelines.multi.inference import prepare
 
-    said = given_options(Arguments, args)
+    said = read_given_options(Arguments, args)
     if said.get("model_list"):
         print_json({"models": model_names()}) if args.json else print_text("\n".join(model_lines()))
         return 0
     load_dotenv()
-    with stdout_kept_for(is_json=args.json):
+    with reserve_stdout(is_json=args.json):
         inference = prepare(said, progress=not args.quiet, cache=args.cache)
         for text in inference.notes:
             note(text)
@@ -106,7 +106,7 @@ def _execute(args: argparse.Namespace) -> int:
         for text in inference.remarks():
             note(text)
         return _describe(*inference.count(), as_json=args.json)
-    with stdout_kept_for(is_json=args.json):
+    with reserve_stdout(is_json=args.json):
         try:
             finished = inference.infer(note)
         except StoreError:
@@ -136,7 +136,7 @@ def _again(folder: Path) -> str:
 
 
 def _tell(finished: Finished, *, as_json: bool) -> None:
-    from eyechart.errors import advice, renamed
+    from eyechart.errors import rename_flags, translate_hint
     from eyechart.report.table import run_table
 
     done = finished.run
@@ -146,13 +146,16 @@ def _tell(finished: Finished, *, as_json: bool) -> None:
     else:
         print_rich(run_table(done.summary))
     if done.trouble is not None:
-        why, hint = renamed(done.trouble.message, _NAMES), advice(done.trouble.hint, _NAMES, flag_names())
+        why, hint = (
+            rename_flags(done.trouble.message, _NAMES),
+            translate_hint(done.trouble.hint, _NAMES, flag_names()),
+        )
         note(f"the run was stopped: {why}" + (f"\n  hint: {hint}" if hint else ""))
     if done.is_interrupted:
         note("interrupted")
     if done.n_failed and not done.is_interrupted:
         reasons = (f"{one.sample.id}: {one.failure.reason}" for one in done.samples() if one.failure)
-        note(renamed(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}", _NAMES))
+        note(rename_flags(f"{done.n_failed} of the questions failed, e.g. {next(reasons, '')}", _NAMES))
     if done.exit_code:
         note(_again(finished.folder))
     for trouble in (done.files_trouble, done.cache_trouble):
@@ -232,7 +235,7 @@ def execute_metrics(args: argparse.Namespace) -> int:
         note(text)
     if not args.json:
         names = [path.name for path in found.files]
-        note(f"result files: {found.files[0].parent} ({listed(names, len(names))})")
+        note(f"result files: {found.files[0].parent} ({join_names(names, len(names))})")
     return 0
 
 
@@ -290,7 +293,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
 
 def prepare_check(
     args: argparse.Namespace, options: Options
-) -> tuple[Model | None, Callable[[Model], list[Case]]]:
+) -> tuple[Model | None, Callable[[Model], list[CheckCase]]]:
     """The model that the tester's arguments mean, and the questions for those who are to answer them."""
     tested = _said(args, _TESTER_MODEL)
     if tested:
@@ -299,10 +302,10 @@ def prepare_check(
     return None, lambda model: _check_cases_for(args, model)
 
 
-def _check_cases_for(args: argparse.Namespace, model: Model) -> list[Case]:
-    from eyechart.types import capabilities_of
+def _check_cases_for(args: argparse.Namespace, model: Model) -> list[CheckCase]:
+    from eyechart.types import read_capabilities
 
-    stated = capabilities_of(model)
+    stated = read_capabilities(model)
     if args.multi or stated.takes_rounds:
         # As `eyechart multi` asks them: endpoints get a system message, classes one text.
         return _check_cases(args, split_sys=stated.is_endpoint)
@@ -311,7 +314,7 @@ def _check_cases_for(args: argparse.Namespace, model: Model) -> list[Case]:
     return []
 
 
-def _check_cases(args: argparse.Namespace, *, split_sys: bool) -> list[Case]:
+def _check_cases(args: argparse.Namespace, *, split_sys: bool) -> list[CheckCase]:
     from eyechart.pipelines.multi.tester import LANGUAGES, multi_cases
 
     prompt = _said(args, _TESTER_PROMPT)

@@ -13,11 +13,11 @@ from typing import Any
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.model import environment
-from eyechart.model.python import Shape, as_unicode, files_of, shapes
+from eyechart.model.python import Shape, list_image_paths, replace_surrogates, shapes
 from eyechart.model.thinking import split_thinking
 from eyechart.pipelines.multi.arguments import Arguments
 from eyechart.pipelines.multi.report import NO_PREDICTION, RETURNED
-from eyechart.registry import did_you_mean
+from eyechart.registry import suggest_name
 from eyechart.run.options import Options
 from eyechart.types import Model, Reply, Request, Usage
 
@@ -52,10 +52,10 @@ class Chosen:
 
 def evaluator(arguments: Arguments, spec: str) -> Chosen:
     """A class with ``generate_answer``, and the arguments that the original would make it with."""
-    from eyechart.model.python import load_object, parameters_of
+    from eyechart.model.python import list_parameters, load_object
 
     found = load_object(spec.removeprefix("python:"))
-    known = parameters_of(found) if _is_maker(found) else []
+    known = list_parameters(found) if _is_maker(found) else []
     params = _parameters(arguments, spec, known)
     n_copies, notes = _copies(arguments, found)
     if arguments.model_dir and arguments.model_version and "model" not in params:
@@ -83,13 +83,13 @@ def _parameters(arguments: Arguments, spec: str, known: list[str] | None) -> dic
     folder = "model_dir"
     if known and folder not in known and known[0] not in ("device_map", "api_url", "api_key", "model"):
         folder = known[0]  # as published: whatever it is called, it comes first
-    key = arguments.api_key or environment.key()
+    key = arguments.api_key or environment.find_key()
     if not arguments.api_url:
         environment.refuse_foreign_key(key)
     offered = {
         "model_dir": (folder, arguments.model_dir),
         "cuda_device": ("device_map", arguments.cuda_device),
-        "api_url": ("api_url", arguments.api_url or environment.address() or OPENAI_URL),
+        "api_url": ("api_url", arguments.api_url or environment.find_address() or OPENAI_URL),
         "api_key": ("api_key", key),
         "model_version": ("model", arguments.model_version),
     }
@@ -248,7 +248,7 @@ def choose_model(arguments: Arguments) -> Chosen:
         return _served(arguments, name, SERVED[name])
     if name in LOCAL:
         return _local(arguments, name, LOCAL[name])
-    near = did_you_mean(name, model_names(), otherwise="")
+    near = suggest_name(name, model_names(), otherwise="")
     mine = f"python:{given}:XEvaluator" if given.endswith(".py") else _EVALUATOR
     other = (
         f"write openai/NAME with --api_url, or {mine}, or add it to model_list of args.py in the folder eval"
@@ -462,7 +462,7 @@ class _Question(dict[str, Any]):
 def build_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     """The question as MULTI prompts it."""
     meta = request.sample.meta
-    pictures = files_of(request.messages, folder)
+    pictures = list_image_paths(request.messages, folder)
     asked = [turn for turn in request.messages if turn.role == "user"]
     system = "\n".join(turn.text for turn in request.messages if turn.role == "system")
     question = _Question(
@@ -494,7 +494,7 @@ def read_prediction(answered: Any) -> Any:
         raise ModelError(f"{NO_PREDICTION}{answered['feedback']}")
     if not isinstance(prediction, str):
         return prediction
-    text, thinking = split_thinking(as_unicode(prediction))
+    text, thinking = split_thinking(replace_surrogates(prediction))
     return Reply(
         text=text,
         thinking=thinking,
@@ -523,18 +523,18 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         if value.startswith("data:") and len(value) > _LONGEST_DATA_URL:
             return f"{value[:40]}… ({len(value):,} characters)"
-        return as_unicode(value)
+        return replace_surrogates(value)
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
         return value
     if depth < _DEEPEST:
         if isinstance(value, Mapping):
-            return {as_unicode(str(name)): _plain(one, depth + 1) for name, one in value.items()}
+            return {replace_surrogates(str(name)): _plain(one, depth + 1) for name, one in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
             return [_plain(one, depth + 1) for one in value]
         if callable(to_list := getattr(value, "tolist", None)):  # numpy and torch
             with contextlib.suppress(Exception):
                 return _plain(to_list(), depth + 1)
-    return as_unicode(str(value)[:_LONGEST_DATA_URL])
+    return replace_surrogates(str(value)[:_LONGEST_DATA_URL])
 
 
 def _usage(answered: Mapping[str, Any]) -> Usage | None:
@@ -550,7 +550,7 @@ def _earlier(answered: Mapping[str, Any]) -> tuple[str, ...]:
     history = answered.get("answer_history")
     if not isinstance(history, list | tuple):
         return ()
-    said = [as_unicode(_said(entry)) for entry in history]
+    said = [replace_surrogates(_said(entry)) for entry in history]
     asked = answered.get("input_message_list")
     if isinstance(asked, list | tuple):
         return tuple(said[: max(0, len(asked) - 1)])

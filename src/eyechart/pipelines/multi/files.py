@@ -18,7 +18,7 @@ import msgspec
 
 from eyechart.data.json_files import json_errors, read_bytes, row_texts
 from eyechart.data.rows import PathRules
-from eyechart.errors import DataError, listed
+from eyechart.errors import DataError, join_names
 from eyechart.types import ImageRef
 
 # As the files name them: the number that `questions_type` means, and the short name.
@@ -287,7 +287,7 @@ def refuse_missing(images: Iterable[str], captions: Mapping[str, str], path: Pat
     if missing:
         raise DataError(
             f"{path.name}: no line for {len(missing)} picture{'s' * (len(missing) != 1)} that the questions "
-            f"show: {listed(missing)}",
+            f"show: {join_names(missing)}",
             hint="paths must be written as in the problem file; "
             "with allow_missing_captions=true those pictures have empty captions",
         )

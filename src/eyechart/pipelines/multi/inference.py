@@ -30,7 +30,7 @@ from eyechart.report.rows import write_json
 from eyechart.run.options import Options
 from eyechart.run.run import Run
 from eyechart.store.journal import FILE_NAME
-from eyechart.types import Benchmark, Model, Reply, Request, capabilities_of
+from eyechart.types import Benchmark, Model, Reply, Request, read_capabilities
 
 if TYPE_CHECKING:
     from eyechart.pipelines.multi.data import MultiSource
@@ -270,7 +270,7 @@ class Inference:
         """
         from eyechart.store.journal import FILE_NAME
 
-        if not plan.options.cache or not capabilities_of(plan.model).is_endpoint:
+        if not plan.options.cache or not read_capabilities(plan.model).is_endpoint:
             return ()
         found = sorted(self.folder.parent.glob(f"*/{OURS}/{FILE_NAME}"))
         return tuple(path for path in found if path.parent.parent != self.folder)

@@ -12,7 +12,7 @@ from typing import Any
 
 from eyechart.errors import DataError, MissingExtra
 from eyechart.files import make_folder, quiet, replacing
-from eyechart.model.redact import without_secrets
+from eyechart.model.redact import redact_parameters
 from eyechart.pipelines.multi.files import level_of
 from eyechart.pipelines.multi.score import KINDS, clean, is_refusal, kind_of, score
 from eyechart.pipelines.multi.score import score as score_prediction
@@ -636,7 +636,7 @@ def arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What args.json says: the benchmark's own settings, then how the run was made. Never a key."""
     about = {name: manifest.get(name) for name in ("benchmark", "model", "scorer", "trials", "eyechart")}
     settings = manifest.get("settings") or {}
-    return without_secrets({**settings, **about, "options": manifest.get("options") or {}})
+    return redact_parameters({**settings, **about, "options": manifest.get("options") or {}})
 
 
 def scored(result: Result) -> Row:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from eyechart.errors import DataError, UsageError, listed
+from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi.files import MARK, MOST_DIGITS, TYPES, Problem
 
 InputType = Literal[0, 1, 2]  # the words alone; captions or text read from pictures; pictures
@@ -267,7 +267,7 @@ def refuse_empty_choice(choice: Choice, selection: Selection, *, file: str) -> N
         hint = "the subset's list is empty: it is a JSON list of question ids"
     elif option == "subject":
         subjects = list(dict.fromkeys(_subject(question.problem) for question in last))
-        hint = f"its subjects are: {listed(subjects, _SHOWN_SUBJECTS)}"
+        hint = f"its subjects are: {join_names(subjects, _SHOWN_SUBJECTS)}"
     else:
         marks = Counter(min(count_marks(one.problem.question_text(one.index)), 2) for one in last)
         names = ("without images", "with one image", "with more")
@@ -296,7 +296,8 @@ def refuse_unknown_ids(ids: Iterable[str], known: Iterable[str], *, file: str, o
     unknown = [name for name in dict.fromkeys(ids) if name not in has]
     if unknown:
         raise DataError(
-            f"{file}: {len(unknown)} id{'s' * (len(unknown) != 1)} of no question in {of}: {listed(unknown)}",
+            f"{file}: {len(unknown)} id{'s' * (len(unknown) != 1)} of no question in {of}: "
+            f"{join_names(unknown)}",
             hint="a question's id is its problem's id, '_' and its place, e.g. czsx_0_0; "
             "is it a list for this version of the problem file?",
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from eyechart.data.images import ImageLoader
-from eyechart.model.checkup import Case, Skill, plain_picture
+from eyechart.model.checkup import CheckCase, Skill, make_plain_image
 from eyechart.pipelines.multi.benchmark import WORDS, Language, MultiPrompt
 from eyechart.pipelines.multi.data import image_class
 from eyechart.pipelines.multi.score import KINDS, score
@@ -173,7 +173,7 @@ def multi_cases(
     split_sys: bool = False,
     input_type: int | None = None,
     options: Mapping[str, Any] | None = None,
-) -> list[Case]:
+) -> list[CheckCase]:
     """The cases in one language; with `split_sys`, what comes before a question is a system message.
 
     `input_type`: only those that are asked so. `options`: of the prompt, beside those that a case has.
@@ -185,8 +185,8 @@ def multi_cases(
     ]
 
 
-def _case(asked: Asked, lang: Language, *, split_sys: bool) -> Case:
-    pictures = [plain_picture(colour) for colour in asked.colours]
+def _case(asked: Asked, lang: Language, *, split_sys: bool) -> CheckCase:
+    pictures = [make_plain_image(colour) for colour in asked.colours]
     refs = tuple(ImageRef(kind="data", location=one.base64.decode()) for one in pictures)
     captions = {str(k): asked.captions[lang] for k, _ in enumerate(refs)} if asked.captions else None
     placed = place_images(asked.words[lang], [str(k) for k, _ in enumerate(refs)], Wanted(captions))
@@ -205,7 +205,7 @@ def _case(asked: Asked, lang: Language, *, split_sys: bool) -> Case:
     )
     prompt = MultiPrompt(words=WORDS[lang], split_sys=split_sys, **asked.options)
     label = asked.answer(lang)
-    return Case(
+    return CheckCase(
         ability=f"{asked.ability} ({lang})",
         turns=tuple(_loaded(turn) for turn in prompt(sample)),
         expected=label.replace("\n", "; "),

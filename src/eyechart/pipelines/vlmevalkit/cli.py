@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import load_dotenv, note, print_json, stdout_kept_for
+from eyechart.console import load_dotenv, note, print_json, reserve_stdout
 from eyechart.errors import UsageError
-from eyechart.option import add_option, add_options, declared_options, given_options, names_in
+from eyechart.option import add_option, add_options, list_option_names, list_options, read_given_options
 from eyechart.registry import ConfigReader, Execute, command, configurations
 from eyechart.run.options import Options
 
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     accepted.add_argument(
         "--debug", action="store_true", help="mistakes of ours are shown with their traceback"
     )
-    refused.description = ", ".join(map(flags.flag, names_in(flags.Flags, flags.REFUSED)))
+    refused.description = ", ".join(map(flags.flag, list_option_names(flags.Flags, flags.REFUSED)))
     return execute
 
 
@@ -68,7 +68,7 @@ def execute(args: argparse.Namespace) -> int:
     load_dotenv()
     if args.debug:
         os.environ["EYECHART_TRACEBACK"] = "1"
-    return run(Flags(**given_options(Flags, args)), say=note)
+    return run(Flags(**read_given_options(Flags, args)), say=note)
 
 
 # -- ``eyechart run`` with a configuration of EvalScope: run as a task, with its files and its table
@@ -110,7 +110,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     if args.dry_run:
         return _estimate(tasks, as_json=args.json)
     try:
-        with stdout_kept_for(is_json=args.json), naming_keys():
+        with reserve_stdout(is_json=args.json), naming_keys():
             if isinstance(said, list):
                 results = run_several(tasks, is_printing=not args.json)
             else:
@@ -126,7 +126,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
 
 def _beside(path: str, args: argparse.Namespace) -> dict[str, Any]:
     """The flags that were given; those that change who is asked, or how, are refused."""
-    options = given_options(Options, args)
+    options = read_given_options(Options, args)
     if args.models:
         raise _refusal("--model", f"write it into {path}: model")
     for name in sorted(options.keys() - _BESIDE):
@@ -144,7 +144,7 @@ def _refusal(flag: str, hint: str) -> UsageError:
 
 
 def _flag(option: str) -> str:
-    return declared_options(Options)[option].flag
+    return list_options(Options)[option].flag
 
 
 def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> Task:
@@ -164,13 +164,13 @@ def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> T
 
 def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
     """Say what the tasks would take, and start none."""
-    from eyechart.console import tell_estimates
+    from eyechart.console import print_estimates
     from eyechart.pipelines.vlmevalkit.evalscope.job import plan_only
     from eyechart.run.estimate import estimate
 
-    with stdout_kept_for(is_json=as_json):
+    with reserve_stdout(is_json=as_json):
         estimates = [estimate(plan) for task in tasks for plan in plan_only(task)]
-    tell_estimates(estimates, as_json=as_json)
+    print_estimates(estimates, as_json=as_json)
     return 0
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from eyechart.errors import NO_ANSWER, DataError, EyechartError, StoreError, UsageError, listed
+from eyechart.errors import NO_ANSWER, DataError, EyechartError, StoreError, UsageError, join_names
 
 _FIRST = ("question", "A", "B", "C", "D")
 _THEN = ("prediction", "category", "l2_category", "index")
@@ -133,12 +133,12 @@ def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -
 
 def _tell_of_cut(place: Path, cut: list[str]) -> None:
     from eyechart.report.export import MAX_CHARACTERS
-    from eyechart.terminal import one_line, print_note
+    from eyechart.terminal import print_note, to_one_line
 
     what = "a cell of 1 row was" if len(cut) == 1 else f"cells of {len(cut):,} rows were"
     note = f"{place.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a sheet takes"
     hint = "hand in answers without their reasoning"
-    where = one_line(listed([index[:40] for index in cut]))
+    where = to_one_line(join_names([index[:40] for index in cut]))
     print_note(f"eyechart: {note} (index {where})\n  hint: {hint}")
 
 

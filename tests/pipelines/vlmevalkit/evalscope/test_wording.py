@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.compat.evalscope import run_task
-from eyechart.errors import EyechartError, UsageError, advice
+from eyechart.errors import EyechartError, UsageError, translate_hint
 from eyechart.pipelines.vlmevalkit.evalscope.job import KEYS, naming_keys
 from eyechart.pipelines.vlmevalkit.vlmeval.flags import hint_in_flags
 from support.server import Answer
@@ -22,7 +22,7 @@ from support.tasks import User
     ],
 )
 def test_hints_for_a_configuration(said: str, meant: str) -> None:
-    assert advice(said, KEYS) == meant
+    assert translate_hint(said, KEYS) == meant
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.errors import UsageError
-from eyechart.model.redact import HIDDEN, is_secret, without_secrets
-from eyechart.registry import did_you_mean
+from eyechart.model.redact import HIDDEN, is_secret, redact_parameters
+from eyechart.registry import suggest_name
 from eyechart.run.options import SUFFIXES, decode_json, load_file
 
 BACKEND = "VLMEvalKit"
@@ -252,7 +252,7 @@ def _refuse_unknown(said: Mapping[str, Any]) -> None:
             from eyechart.pipelines.vlmevalkit.evalscope.eval_config import EVAL_KEYS
 
             listed = f"it knows: {', '.join(TASK_KEYS)}"
-            hint = did_you_mean(str(name), known, otherwise=listed, at_most=1)
+            hint = suggest_name(str(name), known, otherwise=listed, at_most=1)
             raise UsageError(
                 f"the task has no key {str(name)!r}",
                 hint=f"write {name} inside eval_config" if name in EVAL_KEYS else hint,
@@ -268,7 +268,7 @@ def _check_backend(backend: str | None) -> None:
             f"the task's eval_backend {what}, and eyechart takes the place of VLMEvalKit alone",
             hint=f"write eval_backend: {BACKEND}; to ask a file of your own: eyechart run FILE -m MODEL",
         )
-    hint = did_you_mean(backend, list(_BACKENDS), otherwise=f"write eval_backend: {BACKEND}", at_most=1)
+    hint = suggest_name(backend, list(_BACKENDS), otherwise=f"write eval_backend: {BACKEND}", at_most=1)
     raise UsageError(f"there is no eval_backend named {backend!r}", hint=hint)
 
 
@@ -339,7 +339,7 @@ def _described(said: Mapping[str, Any]) -> dict[str, Any]:
     What else may be a key, by its name or inside a text of JSON, is hidden, and refused when it is read.
     """
     opened = {name: _opened(value) for name, value in said.items()}
-    shown, config = without_secrets(opened), opened["eval_config"]
+    shown, config = redact_parameters(opened), opened["eval_config"]
     written: dict[str, Any] = shown["eval_config"]
     _name_keys(written, config, "MODEL")
     if isinstance(config.get("judge_args"), Mapping):
@@ -414,7 +414,7 @@ class Values:
         for name in self._said:
             if name not in known:
                 listed = f"it knows: {', '.join(sorted(known))}"
-                hint = did_you_mean(name, sorted(known), otherwise=listed, at_most=1)
+                hint = suggest_name(name, sorted(known), otherwise=listed, at_most=1)
                 raise UsageError(f"{self.who} has no key {name!r}", hint=hint)
 
     def refuse(self, name: str, why: str, *, hint: str = "", unless: Collection[Any] = ()) -> None:
@@ -487,7 +487,7 @@ class Values:
 
     def wrong(self, name: str, value: Any, must_be: str) -> UsageError:
         """The error for a value of a wrong kind; the value of a key is not shown."""
-        is_key = without_secrets({name: "x"})[name] != "x"
+        is_key = redact_parameters({name: "x"})[name] != "x"
         is_shown = isinstance(value, bool | int | float | str) and not is_key
         shown = f" {repr(value)[:40]}" if is_shown else ""
         return UsageError(f"{self.who}: {name} is {_kind(value)}{shown}, but must be {must_be}")

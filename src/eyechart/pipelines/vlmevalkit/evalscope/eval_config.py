@@ -17,7 +17,7 @@ from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import NO_KEY, DataEntry, ModelEntry, Task, Values
 from eyechart.pipelines.vlmevalkit.report import model_name
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import judge_spec
-from eyechart.registry import did_you_mean, models
+from eyechart.registry import models, suggest_name
 
 # What each key is when nothing is said, as VLMEvalKit documents it.
 EVAL_KEYS: Mapping[str, Any] = {
@@ -388,7 +388,7 @@ def _passed_on(values: Values) -> dict[str, Any]:
             params[name] = value
         elif value is not None:
             params.setdefault("extra_body", {})[name] = value
-            near = did_you_mean(name, sorted({*ENTRY_KEYS, *OpenAI.parameters}), at_most=1)
+            near = suggest_name(name, sorted({*ENTRY_KEYS, *OpenAI.parameters}), at_most=1)
             values.notes.append(f"{values.who}: {name} is sent to the server as it is. {near}".rstrip())
     return params
 

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import msgspec
 
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
-from eyechart.model.redact import HIDDEN, without_secrets
+from eyechart.model.redact import HIDDEN, redact_parameters
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 from eyechart.store import folder as folders
 from eyechart.store.folder import prepare_folder, write_json
@@ -288,7 +288,7 @@ def redact_arguments(arguments: Sequence[str], task: Task) -> list[str]:
 
 def _takes_key(flag: str) -> bool:
     name = flag.lstrip("-").replace("-", "_").lower()
-    return name in _HOLDING_KEYS or without_secrets({name: "x"})[name] == HIDDEN
+    return name in _HOLDING_KEYS or redact_parameters({name: "x"})[name] == HIDDEN
 
 
 @contextmanager

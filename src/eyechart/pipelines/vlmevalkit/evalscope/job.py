@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import EyechartError, UsageError, in_words
+from eyechart.errors import EyechartError, UsageError, translate_errors
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task, read_task, read_tasks
 from eyechart.pipelines.vlmevalkit.evalscope.data import Questions, open_questions
 from eyechart.pipelines.vlmevalkit.evalscope.eval_config import refuse_twins
@@ -74,7 +74,7 @@ def run_task(task_cfg: Any) -> Any:
 
 def naming_keys() -> AbstractContextManager[None]:
     """Errors raised inside name the keys of a configuration rather than flags."""
-    return in_words(KEYS)
+    return translate_errors(KEYS)
 
 
 def run_and_print(task: Task) -> Results:

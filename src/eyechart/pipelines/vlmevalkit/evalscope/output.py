@@ -21,7 +21,7 @@ from eyechart.pipelines.vlmevalkit.report import Line, survey, write_trials
 from eyechart.registry import exporter
 from eyechart.report.rows import Cell, text_file, to_json_text
 from eyechart.run.options import Options
-from eyechart.terminal import one_line, print_note, print_text
+from eyechart.terminal import print_note, print_text, to_one_line
 from eyechart.types import Export, Result
 
 COLUMNS = (
@@ -84,7 +84,7 @@ def format_summary(rows: Sequence[Mapping[str, str]]) -> str:
     """The report at the end of a model: a line for each of its data sets."""
 
     def cell(text: str) -> str:
-        line = one_line(text) or "-"
+        line = to_one_line(text) or "-"
         return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
 
     table = [COLUMNS, *(tuple(cell(row.get(name, "")) for name in COLUMNS) for row in rows)]
@@ -165,7 +165,7 @@ def _column(values: Sequence[str | float]) -> list[str]:
         padded = [cell + " " * (max(decimals) - n) for cell, n in zip(cells, decimals, strict=True)]
         width = max(map(len, padded))
         return [cell.rjust(width) for cell in padded]
-    cells = [one_line(value) if isinstance(value, str) else repr(value) for value in values]
+    cells = [to_one_line(value) if isinstance(value, str) else repr(value) for value in values]
     width = max(map(_width, cells))
     return [cell + " " * (width - _width(cell)) for cell in cells]
 

@@ -37,7 +37,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.flags import (
     in_flags,
     naming_flags,
 )
-from eyechart.registry import did_you_mean, find_published_benchmark
+from eyechart.registry import find_published_benchmark, suggest_name
 from eyechart.registry import models as providers
 from eyechart.run.options import decode_json
 
@@ -220,7 +220,7 @@ def read_config(path: str) -> tuple[list[Labelled], list[Labelled]]:
         )
     for name in content:
         if name not in _KEYS:
-            hint = did_you_mean(str(name), list(_KEYS), otherwise="it holds model and data alone", at_most=1)
+            hint = suggest_name(str(name), list(_KEYS), otherwise="it holds model and data alone", at_most=1)
             raise UsageError(f"--config {path} has an entry {name!r} that nobody reads", hint=hint)
     return _labelled(content, "model", path), _labelled(content, "data", path)
 
@@ -250,7 +250,7 @@ def served_entry(
     if one.kind not in _SERVED:
         raise UsageError(
             f"--config: model {one.label!r} is of the class {one.kind}, which eyechart cannot run",
-            hint=did_you_mean(one.kind, list(_SERVED), otherwise=_classes(), at_most=1),
+            hint=suggest_name(one.kind, list(_SERVED), otherwise=_classes(), at_most=1),
         )
     said = {name: value for name, value in one.said.items() if name not in ("model", "verbose")}
     kind = one.said.get("model")
@@ -314,7 +314,7 @@ def data_source(one: Labelled) -> str:
     if not isinstance(source, str) or not source.strip():
         raise UsageError(f'--config: data {one.label!r}: "dataset" must be a name or a path')
     if one.kind not in ("", *_KINDS) and find_published_benchmark(Path(source.strip()).stem) is None:
-        hint = did_you_mean(one.kind, list(_KINDS), otherwise=f"known: {', '.join(_KINDS)}", at_most=1)
+        hint = suggest_name(one.kind, list(_KINDS), otherwise=f"known: {', '.join(_KINDS)}", at_most=1)
         raise UsageError(
             f"--config: data {one.label!r} is of the class {one.kind}, whose rules are not known here",
             hint=hint,

@@ -17,7 +17,7 @@ from eyechart.data.columns import as_text
 from eyechart.data.formats import find_file, guess_format
 from eyechart.data.rows import PathRules
 from eyechart.data.source import SourceOptions, open_reader
-from eyechart.errors import DataError, listed
+from eyechart.errors import DataError, join_names
 from eyechart.pipelines.vlmevalkit.benchmark import SETS, vlmevalkit_prompt
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import naming_errors, remember_class
 from eyechart.pipelines.vlmevalkit.vlmeval.images import find_images, name_images, unfold_images, write_images
@@ -293,7 +293,8 @@ def kind_of(columns: Sequence[str]) -> Kind:
     """
     if "question" not in [column.lower() for column in columns]:
         raise DataError(
-            f"no column 'question' (found: {listed(columns, 12) or 'none'})", hint="every row asks something"
+            f"no column 'question' (found: {join_names(columns, 12) or 'none'})",
+            hint="every row asks something",
         )
     if not {"A", "B"} <= set(columns):
         return "vqa"

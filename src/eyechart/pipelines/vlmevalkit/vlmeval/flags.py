@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from eyechart.errors import EyechartError, UsageError, advice, renamed
+from eyechart.errors import EyechartError, UsageError, rename_flags, translate_hint
 from eyechart.option import option
 
 # The groups of the help.
@@ -219,7 +219,7 @@ def naming_flags() -> Iterator[None]:
     try:
         yield
     except EyechartError as err:
-        err.message = renamed(err.message, _NAMES)
+        err.message = rename_flags(err.message, _NAMES)
         err.hint = hint_in_flags(err.hint)
         err.args = (err.message,)
         raise
@@ -232,7 +232,7 @@ def hint_in_flags(hint: str) -> str:
     'ulimit -n allows more; ask fewer at once with --api-nproc'
     """
     known = {flag(name) for name in Flags.__dataclass_fields__}
-    return advice(as_flags(hint), _NAMES, known)
+    return translate_hint(as_flags(hint), _NAMES, known)
 
 
 def as_flags(text: str) -> str:
@@ -242,6 +242,6 @@ def as_flags(text: str) -> str:
     ('--judge-args is not valid JSON', '--judge NAME names one')
     """
     text = re.sub(r"\beval_config: (\w+)", lambda found: flag(found[1]), text)
-    text = renamed(text.replace("keep_failed: true", "--keep-failed"), _NAMES)
+    text = rename_flags(text.replace("keep_failed: true", "--keep-failed"), _NAMES)
     text = re.sub(r"\b(judge|mode|reuse_aux|reuse): ", lambda found: f"{flag(found[1])} ", text)
     return text.replace("eval_config", "the command").replace("a work_dir", "a --work-dir")

@@ -18,7 +18,7 @@ from eyechart.data.choices import ROTATION_OFFSET
 from eyechart.data.columns import as_text, detect, take_apart
 from eyechart.data.rows import Row
 from eyechart.data.source import HeldSource
-from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, listed
+from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
 from eyechart.pipelines.vlmevalkit.benchmark import as_index
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, Line, model_name, survey, write_accuracy_csv
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
@@ -174,7 +174,7 @@ def read_samples(frame: Frame, name: str) -> list[Sample]:
     """One sample per row, without its images, which the prompt adds."""
     columns = [str(column) for column in frame.columns]
     if "question" not in [column.lower() for column in columns]:
-        raise DataError(f"{name}: no column 'question' (found: {listed(columns, 12)})", hint="add it")
+        raise DataError(f"{name}: no column 'question' (found: {join_names(columns, 12)})", hint="add it")
     records = frame.itertuples(index=False, name=None)
     rows = [
         Row(number, 0, dict(zip(columns, map(_value, values), strict=True)))

@@ -24,11 +24,11 @@ from typing import Any, TextIO, TypeAlias
 from eyechart.data.json_files import json_errors, read_bytes
 from eyechart.data.rows import MAX_LITERAL_CHARS, lmu_roots, read_list_items, read_literal
 from eyechart.data.sheets import refuse_too_large
-from eyechart.errors import DataError, MissingExtra, UsageError, listed
+from eyechart.errors import DataError, MissingExtra, UsageError, join_names
 from eyechart.files import replacing
 from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, new_workbook
 from eyechart.report.rows import Cell, text_file
-from eyechart.terminal import print_note, visible
+from eyechart.terminal import escape_controls, print_note
 
 
 def LMUDataRoot() -> str:  # noqa: N802 - called by that name
@@ -393,7 +393,7 @@ def require(frame: Frame, columns: Sequence[str], who: str) -> None:
     found = [str(name) for name in frame.columns]
     for name in columns:
         if name not in found:
-            shown = listed(found, 12) or "none"
+            shown = join_names(found, 12) or "none"
             raise DataError(f"{who}: no column {name!r} (found: {shown})", hint="add it to the file")
 
 
@@ -459,7 +459,7 @@ class _Stderr(logging.StreamHandler[TextIO]):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, with nothing in it that a terminal would obey."""
-        return visible(super().format(record))
+        return escape_controls(super().format(record))
 
 
 def get_logger(name: str, log_file: str | None = None, log_level: int = logging.INFO) -> logging.Logger:
