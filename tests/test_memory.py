@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eyechart import memory
 from eyechart.engine.prepare import Prefetcher, Prepared
-from eyechart.memory import Claim, InFlight, reserve
+from eyechart.memory import Claim, MemoryBudget, reserve
 from eyechart.model import http as http_module
 from eyechart.model.http import Broken, Http
 from eyechart.store.reader import Task
@@ -22,9 +22,9 @@ MB = 2**20
 
 
 @pytest.fixture
-def budget(monkeypatch: pytest.MonkeyPatch) -> InFlight:
+def budget(monkeypatch: pytest.MonkeyPatch) -> MemoryBudget:
     """A small budget of its own, and answers that count as large soon."""
-    made = InFlight(MB)
+    made = MemoryBudget(MB)
     monkeypatch.setattr(memory, "IN_FLIGHT", made)
     monkeypatch.setattr(http_module, "LARGE_BYTES", 100_000)
     monkeypatch.setattr(http_module, "_UNKNOWN_BYTES", 120_000)
@@ -38,27 +38,27 @@ def budget(monkeypatch: pytest.MonkeyPatch) -> InFlight:
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 5), st.integers(1, 60), st.sampled_from(["take", "release", "rest"])),
+        st.tuples(st.integers(0, 5), st.integers(1, 60), st.sampled_from(["acquire", "release", "idle"])),
         max_size=60,
     )
 )
 def test_it_is_kept_but_for_one_of_a_kind_and_everybody_gets_a_turn(
     steps: list[tuple[int, int, str]],
 ) -> None:
-    budget = InFlight(100)
+    budget = MemoryBudget(100)
     claims = [Claim("image" if n % 2 else "answer", budget) for n in range(6)]
     waiting: set[int] = set()
     for n, n_bytes, what in steps:
         claim = claims[n]
-        if what == "take" and n not in waiting:
+        if what == "acquire" and n not in waiting:
             waiting.add(n)
-            if claim.take(n_bytes, lambda n=n: waiting.discard(n)):  # type: ignore[misc]
+            if claim.acquire(n_bytes, lambda n=n: waiting.discard(n)):  # type: ignore[misc]
                 waiting.discard(n)
         elif what == "release":
             waiting.discard(n)
             claim.release()
         elif n not in waiting:
-            claim.rest()
+            claim.mark_idle()
         assert budget.n_bytes == sum(one.n_bytes for one in claims)
         for kind in ("image", "answer"):
             of_kind = [k for k, one in enumerate(claims) if one.kind == kind]
@@ -77,21 +77,21 @@ def test_it_is_kept_but_for_one_of_a_kind_and_everybody_gets_a_turn(
 
 
 def test_who_waits_is_served_in_order_and_the_larger_one_is_not_passed_over() -> None:
-    budget = InFlight(100)
+    budget = MemoryBudget(100)
     first, large, small = (Claim("answer", budget) for _ in range(3))
     served: list[str] = []
-    assert first.take(60, lambda: None)
-    assert not large.take(90, lambda: served.append("large"))
-    assert not small.take(10, lambda: served.append("small"))
+    assert first.acquire(60, lambda: None)
+    assert not large.acquire(90, lambda: served.append("large"))
+    assert not small.acquire(10, lambda: served.append("small"))
     first.release()
     assert served == ["large", "small"]
 
 
 def test_what_is_larger_than_all_there_is_goes_alone() -> None:
-    budget = InFlight(100)
+    budget = MemoryBudget(100)
     one, other = Claim("image", budget), Claim("image", budget)
-    assert one.take(500, lambda: None)
-    assert not other.take(500, lambda: None)
+    assert one.acquire(500, lambda: None)
+    assert not other.acquire(500, lambda: None)
     one.release()
     assert other.n_bytes == 500
 
@@ -114,7 +114,7 @@ PACKED = answer(gzip.compress(LONG), headers="Content-Encoding: gzip")
     ids=["length", "chunked", "closed", "packed"],
 )
 def test_large_answers_come_in_as_far_as_there_is_room(
-    loop: str, stream: bytes, then_close: bool, is_counted: bool, budget: InFlight
+    loop: str, stream: bytes, then_close: bool, is_counted: bool, budget: MemoryBudget
 ) -> None:
     most, n_held = 0, 0
 
@@ -147,9 +147,9 @@ def test_large_answers_come_in_as_far_as_there_is_room(
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_who_gives_up_while_it_waits_for_room_leaves_nothing_behind(loop: str, budget: InFlight) -> None:
+def test_who_gives_up_while_it_waits_for_room_leaves_nothing_behind(loop: str, budget: MemoryBudget) -> None:
     holder = Claim("answer")
-    assert holder.take(MB, lambda: None)
+    assert holder.acquire(MB, lambda: None)
 
     async def work() -> None:
         async with serving(saying(answer(LONG))) as served:
@@ -169,7 +169,7 @@ def test_who_gives_up_while_it_waits_for_room_leaves_nothing_behind(loop: str, b
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_an_answer_that_breaks_off_takes_no_room(loop: str, budget: InFlight) -> None:
+def test_an_answer_that_breaks_off_takes_no_room(loop: str, budget: MemoryBudget) -> None:
     cut_off = b"HTTP/1.1 200 OK\r\nContent-Length: 250000\r\n\r\n" + LONG
 
     async def work() -> None:
@@ -186,7 +186,7 @@ def test_an_answer_that_breaks_off_takes_no_room(loop: str, budget: InFlight) ->
 # -- images ----------------------------------------------------------------------------------------
 
 
-def test_large_images_are_prepared_as_far_as_there_is_room(budget: InFlight) -> None:
+def test_large_images_are_prepared_as_far_as_there_is_room(budget: MemoryBudget) -> None:
     lock, n_now, most = threading.Lock(), 0, 0
 
     def prepare(task: Task) -> Prepared:
@@ -217,7 +217,7 @@ def test_large_images_are_prepared_as_far_as_there_is_room(budget: InFlight) -> 
     assert budget.n_bytes == 0
 
 
-def test_a_run_that_stops_gives_all_back(budget: InFlight) -> None:
+def test_a_run_that_stops_gives_all_back(budget: MemoryBudget) -> None:
     def prepare(task: Task) -> Prepared:
         reserve(2 * MB)
         return Prepared(task=task, n_bytes=2 * MB)

@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.errors import DataError
 from eyechart.types import Sample
-from eyechart.validate import sound_sample, sound_samples
+from eyechart.validate import check_sample, check_samples
 
 SLIPS: list[dict[str, Any]] = [
     {"id": 7},
@@ -29,12 +29,12 @@ SLIPS: list[dict[str, Any]] = [
 def test_a_slip_in_a_sample_is_named(slip: dict[str, Any]) -> None:
     [name] = slip
     with pytest.raises(DataError, match=f": {name} is ") as caught:
-        sound_sample(Sample(**{"id": "1", "question": "?", **slip}), 1)
+        check_sample(Sample(**{"id": "1", "question": "?", **slip}), 1)
     assert caught.value.hint == "mend it where the Sample is made"
 
 
 def test_what_is_no_sample_is_named_by_its_place() -> None:
-    samples = sound_samples([Sample(id="1", question="?"), {"id": "2"}])
+    samples = check_samples([Sample(id="1", question="?"), {"id": "2"}])
     assert next(samples).id == "1"
     with pytest.raises(DataError, match="the source yields dict as number 2, not a Sample"):
         next(samples)
@@ -42,7 +42,7 @@ def test_what_is_no_sample_is_named_by_its_place() -> None:
 
 def test_a_long_slip_is_shown_in_part() -> None:
     with pytest.raises(DataError) as caught:
-        sound_sample(Sample(id="1", question=["a"] * 500), 1)  # type: ignore[arg-type]
+        check_sample(Sample(id="1", question=["a"] * 500), 1)  # type: ignore[arg-type]
     assert len(caught.value.message) < 150
     assert caught.value.message.endswith("…")
 
@@ -50,4 +50,4 @@ def test_a_long_slip_is_shown_in_part() -> None:
 @pytest.mark.parametrize("weight", [0, 1, 2.5])
 def test_a_sound_sample_comes_as_it_is(weight: float) -> None:
     sample = Sample(id="1", question="?", golds=("A",), choices={"A": "cat"}, weight=weight)
-    assert sound_sample(sample, 1) is sample
+    assert check_sample(sample, 1) is sample

@@ -21,7 +21,7 @@ _LOCK = threading.RLock()
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def suppress_warnings() -> Iterator[None]:
     """Ignore warnings inside."""
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -42,7 +42,7 @@ _found: dict[Path, list[str]] = {}
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """Give a place to write to; at the end of the block the file there takes the place of `path`.
 
     When anything goes wrong, what stood at `path` still stands there and no half-written file is left; what
@@ -91,10 +91,10 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ALONE))
 
 
-def draft_of(name: str) -> str:
+def parse_draft_name(name: str) -> str:
     """The name of the file that a draft was to become; empty where the name is no draft's.
 
-    >>> draft_of(".results.csv.0a1b2c3d.part"), draft_of("results.csv")
+    >>> parse_draft_name(".results.csv.0a1b2c3d.part"), parse_draft_name("results.csv")
     ('results.csv', '')
     """
     found = _DRAFT.fullmatch(name)
@@ -115,9 +115,9 @@ def remove_draft(draft: Path) -> None:
 def _remove_leftovers(place: Path) -> None:
     if place.parent not in _found:
         with suppress(OSError):
-            _found[place.parent] = [name for name in os.listdir(place.parent) if draft_of(name)]  # noqa: PTH208
+            _found[place.parent] = [name for name in os.listdir(place.parent) if parse_draft_name(name)]  # noqa: PTH208
     drafts = _found.get(place.parent, [])
-    for name in [name for name in drafts if draft_of(name) == place.name[:_NAME_LENGTH]]:
+    for name in [name for name in drafts if parse_draft_name(name) == place.name[:_NAME_LENGTH]]:
         remove_draft(place.with_name(name))
         drafts.remove(name)
 

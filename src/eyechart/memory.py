@@ -15,27 +15,27 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
-Kind = Literal["image", "answer"]
+ClaimKind = Literal["image", "answer"]
 
 MAX_BYTES = 256 * 2**20
 LARGE_BYTES = 2**20
 
 
-class InFlight:
+class MemoryBudget:
     """One budget of bytes. For any thread."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
         self.n_bytes = 0
         self._lock = threading.Lock()
-        self._n_busy: dict[Kind, int] = {"image": 0, "answer": 0}
+        self._n_busy: dict[ClaimKind, int] = {"image": 0, "answer": 0}
         self._waiting: deque[tuple[Claim, int, Callable[[], None]]] = deque()
 
     @property
     def has_room(self) -> bool:
         return self.n_bytes < self.max_bytes
 
-    def take(self, claim: Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
+    def acquire(self, claim: Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
         """Count so many more for `claim`; False: not yet, and `granted` is called when it is."""
         with self._lock:
             # Who has some already gets more at once: two who wait for each other's would wait for ever.
@@ -47,7 +47,7 @@ class InFlight:
             self._waiting.append((claim, n_bytes, granted))
             return False
 
-    def give_back(self, claim: Claim, n_bytes: int) -> None:
+    def release(self, claim: Claim, n_bytes: int) -> None:
         """Count so many less; with all that it has, the claim is over, and waits for nothing more."""
         with self._lock:
             if n_bytes >= claim.n_bytes:
@@ -63,7 +63,7 @@ class InFlight:
         for call in granted:
             call()
 
-    def rest(self, claim: Claim) -> None:
+    def mark_idle(self, claim: Claim) -> None:
         """It holds what it holds, and waits for somebody else: it must not keep others from their turn."""
         with self._lock:
             if claim.is_busy:
@@ -89,7 +89,7 @@ class InFlight:
         """Whose turn it is now: of each kind in the order in which they came."""
         granted: list[Callable[[], None]] = []
         left: deque[tuple[Claim, int, Callable[[], None]]] = deque()
-        held_up: set[Kind] = set()
+        held_up: set[ClaimKind] = set()
         for claim, n_bytes, call in self._waiting:
             if claim.kind not in held_up and self._fits(claim, n_bytes):
                 self._grant(claim, n_bytes)
@@ -106,7 +106,7 @@ class Claim:
 
     __slots__ = ("_budget", "is_busy", "kind", "n_bytes", "waited_s", "waits_since")
 
-    def __init__(self, kind: Kind, budget: InFlight | None = None) -> None:
+    def __init__(self, kind: ClaimKind, budget: MemoryBudget | None = None) -> None:
         self.kind = kind
         self.n_bytes = 0
         self.is_busy = False  # it holds something, and gives it back without the help of others
@@ -114,17 +114,17 @@ class Claim:
         self.waited_s = 0.0
         self._budget = budget or IN_FLIGHT
 
-    def take(self, n_bytes: int, granted: Callable[[], None]) -> bool:
+    def acquire(self, n_bytes: int, granted: Callable[[], None]) -> bool:
         """Count so many more; False: not yet, and `granted` is called, from any thread, when it is."""
-        return self._budget.take(self, n_bytes, granted)
+        return self._budget.acquire(self, n_bytes, granted)
 
-    def take_and_wait(self, n_bytes: int) -> None:
+    def acquire_blocking(self, n_bytes: int) -> None:
         """Count so many more, as soon as there is room. Not for an event loop."""
         granted = threading.Event()
-        if not self.take(n_bytes, granted.set):
+        if not self.acquire(n_bytes, granted.set):
             granted.wait()
 
-    async def take_in_loop(self, n_bytes: int) -> None:
+    async def acquire_async(self, n_bytes: int) -> None:
         """The same in an event loop."""
         import asyncio  # which those who only read images need not pay for
 
@@ -133,23 +133,23 @@ class Claim:
         def granted() -> None:
             loop.call_soon_threadsafe(event.set)
 
-        if not self.take(n_bytes, granted):
+        if not self.acquire(n_bytes, granted):
             await event.wait()
 
     def shrink(self, n_bytes: int) -> None:
         """Hold no more than so many."""
         if n_bytes < self.n_bytes:
-            self._budget.give_back(self, self.n_bytes - n_bytes)
+            self._budget.release(self, self.n_bytes - n_bytes)
 
-    def rest(self) -> None:
+    def mark_idle(self) -> None:
         """Hold it while somebody else is asked: those who wait may go on meanwhile."""
         if self.is_busy:
-            self._budget.rest(self)
+            self._budget.mark_idle(self)
 
     def release(self) -> None:
         """Give all back, and wait for nothing more."""
         if self.n_bytes or self.waits_since is not None:
-            self._budget.give_back(self, self.n_bytes)
+            self._budget.release(self, self.n_bytes)
 
     def stop_waiting(self) -> None:
         """It has waited long enough."""
@@ -162,7 +162,7 @@ class Claim:
         return self.waited_s + (0.0 if since is None else time.monotonic() - since)
 
 
-IN_FLIGHT = InFlight()
+IN_FLIGHT = MemoryBudget()
 
 # The sample that the current task or thread works on, as far as it holds anything.
 current_claim: ContextVar[Claim | None] = ContextVar("claim", default=None)
@@ -176,18 +176,18 @@ def reserve(n_bytes: int) -> None:
     if claim is None or claim.kind != "image":  # an event loop's, which cannot wait here
         return
     if n_bytes > claim.n_bytes:
-        claim.take_and_wait(n_bytes - claim.n_bytes)
+        claim.acquire_blocking(n_bytes - claim.n_bytes)
 
 
-def rest_claim() -> None:
-    """Before somebody else is asked: see `Claim.rest`."""
+def mark_claim_idle() -> None:
+    """Before somebody else is asked: see `Claim.mark_idle`."""
     claim = current_claim.get()
     if claim is not None:
-        claim.rest()
+        claim.mark_idle()
 
 
 @contextmanager
-def claiming_image() -> Iterator[None]:
+def claim_image() -> Iterator[None]:
     """Count what is reserved within; for a thread that looks at one image after the other."""
     claim = Claim("image")
     before = current_claim.set(claim)

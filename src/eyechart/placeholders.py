@@ -16,7 +16,7 @@ _PLACEHOLDER = re.compile(
 )
 
 
-class Placed(NamedTuple):
+class PlacedImages(NamedTuple):
     """A text with the images in their places: texts, and images by their numbers, counted from 0."""
 
     parts: list[str | int]
@@ -24,7 +24,7 @@ class Placed(NamedTuple):
     n_unplaced: int  # images that no placeholder means
 
 
-def place_images(text: str, n_images: int) -> Placed | None:
+def place_images(text: str, n_images: int) -> PlacedImages | None:
     """Put images where the placeholders of a text stand; None where it has none.
 
     Images that no placeholder means stand first; where placeholders have no numbers, at the last of them.
@@ -60,7 +60,9 @@ def place_images(text: str, n_images: int) -> Placed | None:
         parts += [text[begin : mark.start()], *meant]
         begin = mark.end()
     parts.append(text[begin:])
-    return Placed([part for part in parts if not isinstance(part, str) or part.strip()], unfilled, n_unplaced)
+    return PlacedImages(
+        [part for part in parts if not isinstance(part, str) or part.strip()], unfilled, n_unplaced
+    )
 
 
 def number_placeholders(texts: Sequence[str]) -> list[str]:

@@ -31,7 +31,7 @@ from eyechart.types import (
     Scorer,
     answer_calls,
 )
-from eyechart.validate import sound_score
+from eyechart.validate import check_score
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -275,7 +275,7 @@ class _NamedScorer:
     function: ScoreFunction
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return sound_score(self.function(reply, sample))
+        return check_score(self.function(reply, sample))
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +290,7 @@ class _NamedJudgedScorer:
         judging = self.function(reply, sample)
         if not isinstance(judging, Generator):
             raise TypeError(f"a judged scorer is a generator that returns a score; it gave {judging!r}")
-        return sound_score((yield from judging))
+        return check_score((yield from judging))
 
     def __call__(self, reply: Reply, sample: Sample) -> Score:
         return answer_calls(self.steps(reply, sample))

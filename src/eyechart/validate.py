@@ -14,10 +14,10 @@ from eyechart.errors import DataError
 from eyechart.types import OUTCOMES, Sample, Score
 
 
-def sound_sample(sample: Any, number: int) -> Sample:
+def check_sample(sample: Any, number: int) -> Sample:
     """A sample as it came, if it is one; `number` is its place in the source, counted from 1.
 
-    >>> sound_sample(Sample(id="7", question="?", golds="A"), 1)
+    >>> check_sample(Sample(id="7", question="?", golds="A"), 1)
     Traceback (most recent call last):
     eyechart.errors.DataError: sample '7': golds is a tuple of texts, not 'A'
       hint: mend it where the Sample is made
@@ -33,9 +33,9 @@ def sound_sample(sample: Any, number: int) -> Sample:
     return sample
 
 
-def sound_samples(samples: Iterable[Any]) -> Iterator[Sample]:
+def check_samples(samples: Iterable[Any]) -> Iterator[Sample]:
     """Samples as they come, each looked at."""
-    return map(sound_sample, samples, count(1))
+    return map(check_sample, samples, count(1))
 
 
 def _slip_in(sample: Any) -> tuple[str, str] | None:
@@ -56,10 +56,10 @@ def _slip_in(sample: Any) -> tuple[str, str] | None:
     return None
 
 
-def sound_score(score: Score) -> Score:
+def check_score(score: Score) -> Score:
     """A verdict as it came, if it is one: scorers may be anybody's, and what is kept is read again later.
 
-    >>> sound_score(Score(outcome="partial", value=2))
+    >>> check_score(Score(outcome="partial", value=2))
     Traceback (most recent call last):
     ValueError: a score's value is a number from 0 to 1, not 2
     """

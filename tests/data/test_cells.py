@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eyechart.data import images as module
-from eyechart.data.images import Cells, ImageLoader
+from eyechart.data.images import ImageLoader, OpenFiles
 from eyechart.errors import ImageError
 from eyechart.types import ImageRef
 from support.files import picture
@@ -42,7 +42,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.integers(0, 60_000), st.integers(0, 60_000), st.booleans())
 def test_any_range_is_what_a_plain_read_gives(file: Path, offset: int, length: int, kept: bool) -> None:
-    cells = Cells()
+    cells = OpenFiles()
     if not kept:
         for k in range(module._KEPT_OPEN):
             other = file.with_name(str(k))
@@ -56,7 +56,7 @@ def test_many_threads_read_many_files_at_once(tmp_path: Path) -> None:
     contents = {tmp_path / str(k): random.Random(k).randbytes(20_000) for k in range(12)}
     for path, content in contents.items():
         path.write_bytes(content)
-    cells = Cells()
+    cells = OpenFiles()
     together = threading.Barrier(16)
 
     def read(seed: int) -> int:
@@ -78,7 +78,7 @@ def test_a_system_that_cannot_read_at_an_offset_is_served(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "pread")
-    cells = Cells()
+    cells = OpenFiles()
     assert cells.read(str(file), 7, 11) == CONTENT[7:18]
     assert not cells.knows(str(file))
 
@@ -87,18 +87,18 @@ def test_a_system_that_cannot_read_at_an_offset_is_served(
 
 
 def test_a_file_that_takes_the_name_of_another_is_not_read_in_its_place(file: Path) -> None:
-    cells = Cells()
+    cells = OpenFiles()
     before = cells.status(str(file), file.stat)
     new = file.with_name("new")
     new.write_bytes(bytes(len(CONTENT)))
     new.replace(file)
     assert cells.read(str(file), 100, 50) == CONTENT[100:150]
     assert cells.status(str(file), file.stat) == before, "what is read is what it is known by"
-    assert Cells().status(str(file), file.stat) != before
+    assert OpenFiles().status(str(file), file.stat) != before
 
 
 def test_a_deleted_file_can_be_read_to_the_end_of_the_run(file: Path) -> None:
-    cells = Cells()
+    cells = OpenFiles()
     cells.read(str(file), 0, 1)
     file.unlink()
     assert cells.read(str(file), 100, 50) == CONTENT[100:150]
@@ -115,7 +115,7 @@ def rewrite(file: Path, content: bytes, *, later_ns: int = 1_000_000) -> None:
 
 @pytest.mark.parametrize("content", [bytes(len(CONTENT)), CONTENT[:200], CONTENT + b"more", b""])
 def test_a_file_that_is_written_to_meanwhile_is_told_and_not_read(file: Path, content: bytes) -> None:
-    cells = Cells()
+    cells = OpenFiles()
     assert cells.read(str(file), 100, 50) == CONTENT[100:150]
     rewrite(file, content)
     for _ in range(2):
@@ -123,11 +123,11 @@ def test_a_file_that_is_written_to_meanwhile_is_told_and_not_read(file: Path, co
             cells.read(str(file), 100, 50)
         assert caught.value.hint == "start the run again"
     if len(content) >= 150:
-        assert Cells().read(str(file), 100, 50) == content[100:150]
+        assert OpenFiles().read(str(file), 100, 50) == content[100:150]
 
 
 def test_a_file_cut_off_at_the_same_moment_is_told(file: Path) -> None:
-    cells = Cells()
+    cells = OpenFiles()
     cells.read(str(file), 0, 1)
     rewrite(file, CONTENT[:120], later_ns=0)
     with pytest.raises(ImageError, match="changed"):
@@ -180,7 +180,7 @@ def test_what_is_no_file_is_one_clear_error(tmp_path: Path) -> None:
 def test_a_pipe_that_took_a_files_place_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="seek"):
-        Cells().read(str(tmp_path / "pipe"), 0, 8)
+        OpenFiles().read(str(tmp_path / "pipe"), 0, 8)
 
 
 @contextlib.contextmanager
@@ -226,7 +226,7 @@ def test_a_thousand_loaders_leave_no_file_open(tmp_path: Path) -> None:
 
 @needs_proc
 def test_no_more_files_are_kept_open_than_a_few(tmp_path: Path) -> None:
-    cells = Cells()
+    cells = OpenFiles()
     before = n_open()
     for k in range(50):
         path = tmp_path / str(k)
@@ -243,7 +243,7 @@ def test_files_are_let_go_though_python_took_the_modules_away_first(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = n_open()
-    cells = Cells()
+    cells = OpenFiles()
     cells.read(str(file), 0, 8)
     names = [name for name in vars(module) if not name.startswith("__")]
     with monkeypatch.context() as patch:

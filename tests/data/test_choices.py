@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.choices import LETTERS, choices_from_list, parse_choices
+from eyechart.data.choices import LETTERS, label_choices, parse_choices
 
 WORDS = st.text(alphabet="abcdefgh ijkl0123456789", min_size=1, max_size=15).map(str.strip).filter(bool)
 STYLES = ["({}) ", "{}. ", "{}.", "{}) ", "{}: ", "{}、", "（{}）", "[{}] "]
@@ -63,8 +63,8 @@ def test_odd_blocks(block: str, expected: dict[str, str]) -> None:
 
 
 def test_lists() -> None:
-    assert choices_from_list(["x", "", "z"]) == {"A": "x", "C": "z"}
-    assert choices_from_list(["A. x", "B. y"]) == {"A": "x", "B": "y"}
-    assert choices_from_list(["A. x", "y"]) == {"A": "A. x", "B": "y"}
-    assert choices_from_list(["A. x"]) == {"A": "A. x"}
-    assert choices_from_list([]) == {}
+    assert label_choices(["x", "", "z"]) == {"A": "x", "C": "z"}
+    assert label_choices(["A. x", "B. y"]) == {"A": "x", "B": "y"}
+    assert label_choices(["A. x", "y"]) == {"A": "A. x", "B": "y"}
+    assert label_choices(["A. x"]) == {"A": "A. x"}
+    assert label_choices([]) == {}

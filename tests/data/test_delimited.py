@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.data import tables
-from eyechart.data.rows import Blob, refuse_twice
+from eyechart.data.rows import Blob, refuse_repeated_names
 from eyechart.data.tables import DelimitedReader
 from eyechart.errors import DataError
 
@@ -189,14 +189,14 @@ def test_a_header_of_many_columns_is_looked_at_once() -> None:
 
         __hash__ = str.__hash__
 
-    refuse_twice([Name(f"c{n}") for n in range(20_000)], "q.tsv: the header")
+    refuse_repeated_names([Name(f"c{n}") for n in range(20_000)], "q.tsv: the header")
     assert Name.n_compared < 100_000
 
 
 def test_names_that_stand_twice_are_told_briefly() -> None:
     names = [f"c{n} " + "x" * 5_000 for n in range(5_000)] * 2
     with pytest.raises(DataError, match="4,990 more more than once") as caught:
-        refuse_twice(names, "q.tsv: the header")
+        refuse_repeated_names(names, "q.tsv: the header")
     assert len(str(caught.value)) < 3_000
 
 

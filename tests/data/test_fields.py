@@ -3,14 +3,14 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.columns import Fields, as_text, detect, take_apart
+from eyechart.data.columns import RowParts, detect, parse_row, to_text
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
 
-def parts(values: dict[str, Any], format: str = "tsv", **fields: str) -> Fields:
+def parts(values: dict[str, Any], format: str = "tsv", **fields: str) -> RowParts:
     row = Row(1, 2, values)
-    return take_apart(
+    return parse_row(
         row, detect(Path("a." + format), format, "utf-8", tuple(values), [row], fields), "a: row 1"
     )
 
@@ -132,6 +132,6 @@ def test_an_empty_id_is_named() -> None:
 
 
 def test_text_of_values() -> None:
-    assert [as_text(value) for value in (3, 3.0, True, None, "x", [1, "é"], {"a": None})] == [
+    assert [to_text(value) for value in (3, 3.0, True, None, "x", [1, "é"], {"a": None})] == [
         "3", "3.0", "true", "", "x", '[1,"é"]', '{"a":null}',
     ]  # fmt: skip

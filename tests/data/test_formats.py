@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.formats import find_file, guess_format, origin_of
+from eyechart.data.formats import find_file, guess_format, resolve_origin
 from eyechart.errors import DataError
 
 
@@ -139,9 +139,9 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
 def test_an_origin_is_a_whole_path_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    assert origin_of("folder") == str(tmp_path / "folder")
-    assert origin_of("elsewhere") == "elsewhere"
-    assert origin_of(Path("a.tsv")) == str(tmp_path / "a.tsv")
-    assert origin_of("hf:./folder:test") == f"hf:{tmp_path}/folder:test"
-    assert origin_of("~/a.tsv") == str(Path.home() / "a.tsv")
-    assert origin_of("~nobody-of-that-name/a.tsv").endswith("~nobody-of-that-name/a.tsv")
+    assert resolve_origin("folder") == str(tmp_path / "folder")
+    assert resolve_origin("elsewhere") == "elsewhere"
+    assert resolve_origin(Path("a.tsv")) == str(tmp_path / "a.tsv")
+    assert resolve_origin("hf:./folder:test") == f"hf:{tmp_path}/folder:test"
+    assert resolve_origin("~/a.tsv") == str(Path.home() / "a.tsv")
+    assert resolve_origin("~nobody-of-that-name/a.tsv").endswith("~nobody-of-that-name/a.tsv")

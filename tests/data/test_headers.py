@@ -17,7 +17,7 @@ from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 
 from eyechart.data import pixels
-from eyechart.data.pixels import MAX_DECODED_PIXELS, Header, inspect, size_of
+from eyechart.data.pixels import MAX_DECODED_PIXELS, Header, inspect, read_size
 from eyechart.errors import ImageError
 
 WIDTH, HEIGHT = 37, 21
@@ -34,7 +34,7 @@ def judged(data: bytes) -> Header | None:
 
 def judged_by_pillow(data: bytes) -> Header | None:
     """The same if nothing were known from the first bytes."""
-    with mock.patch.object(pixels, "size_of", return_value=None):
+    with mock.patch.object(pixels, "read_size", return_value=None):
         return judged(data)
 
 
@@ -150,7 +150,7 @@ ALL = [data for _, data in EVERYTHING]
 @pytest.mark.parametrize("data", ALL, ids=[name for name, _ in EVERYTHING])
 def test_a_size_is_the_one_that_pillow_gives(data: bytes) -> None:
     truth = Image.open(io.BytesIO(data)).size
-    assert size_of(data) in (truth, None)
+    assert read_size(data) in (truth, None)
     header = judged(data)
     assert header is not None
     assert (header.width, header.height) == truth
@@ -161,16 +161,16 @@ def test_everyday_pictures_need_no_closer_look() -> None:
     usual = ("plain", "progressive", "optimised", "exif", "profile", "comment", "density", "restarts")
     for mode in ("L", "RGB", "CMYK"):
         for name in usual:
-            assert size_of(jpegs()[f"{mode}, {name}"]) == (WIDTH, HEIGHT), (mode, name)
+            assert read_size(jpegs()[f"{mode}, {name}"]) == (WIDTH, HEIGHT), (mode, name)
     for mode in ("L", "LA", "P", "RGB", "RGBA"):
         for name in ("plain", "optimised", "exif", "words", "density"):
-            assert size_of(pngs()[f"{mode}, {name}"]) == (WIDTH, HEIGHT), (mode, name)
-    assert size_of(interlaced()) == (1, 1)
+            assert read_size(pngs()[f"{mode}, {name}"]) == (WIDTH, HEIGHT), (mode, name)
+    assert read_size(interlaced()) == (1, 1)
 
 
 @pytest.mark.parametrize("name", list(others()))
 def test_several_pictures_in_one_file_take_a_closer_look(name: str) -> None:
-    assert size_of(others()[name]) is None
+    assert read_size(others()[name]) is None
 
 
 @pytest.mark.slow
@@ -211,7 +211,7 @@ def test_a_cut_file_is_refused() -> None:
 @example(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(13)))
 def test_any_bytes_have_a_size_or_none(data: bytes) -> None:
     for start in (b"", b"\xff\xd8\xff", b"\xff\xd8\xff\xc0\0\x11\x08", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"):
-        size = size_of(start + data)
+        size = read_size(start + data)
         assert size is None or min(size) > 0
         assert judged(start + data) == judged_by_pillow(start + data)
 
@@ -276,7 +276,7 @@ def test_damaged_files_are_judged_as_pillow_does(data: bytes, seed: int) -> None
 @pytest.mark.parametrize("marker", [0xC0, 0xC1, 0xC2])
 def test_a_jpeg_that_would_fill_the_memory_is_refused(marker: int) -> None:
     bomb = b"\xff\xd8" + frame(65_000, 65_000, marker) + SCAN + JPEG_END
-    assert size_of(bomb) == (65_000, 65_000)
+    assert read_size(bomb) == (65_000, 65_000)
     with pytest.raises(ImageError, match="65000 x 65000 pixels, more than 178 million"):
         inspect(bomb, "x")
 
@@ -299,7 +299,7 @@ def test_the_largest_picture_allowed_is_let_through() -> None:
 
 def test_a_small_frame_does_not_hide_a_large_one() -> None:
     hiding = b"\xff\xd8" + frame(10, 10) + frame(65_000, 65_000) + SCAN + JPEG_END
-    assert size_of(hiding) is None
+    assert read_size(hiding) is None
     with pytest.raises(ImageError, match="65000 x 65000 pixels"):
         inspect(hiding, "x")
 
@@ -316,7 +316,7 @@ def test_a_small_frame_does_not_hide_a_large_one() -> None:
     ],
 )
 def test_text_that_begins_and_ends_like_a_picture_is_refused(data: bytes) -> None:
-    assert size_of(data) is None
+    assert read_size(data) is None
     with pytest.raises(ImageError, match="x: a broken"):
         inspect(data, "x")
 
@@ -324,14 +324,14 @@ def test_text_that_begins_and_ends_like_a_picture_is_refused(data: bytes) -> Non
 def test_a_frame_that_no_scan_follows_is_pillows_to_judge() -> None:
     for rest in (b"", b"root:x:0:0:root:/root:/bin/sh\n" * 20, b"\xff\xda", b"\xff\xda\0\x20"):
         data = b"\xff\xd8" + frame(10, 10) + rest + JPEG_END
-        assert size_of(data) is None
+        assert read_size(data) is None
         assert judged(data) == judged_by_pillow(data)
 
 
 def test_a_header_with_a_wrong_checksum_is_refused() -> None:
     data = bytearray(pngs()["RGB, plain"])
     data[19] ^= 64  # another width
-    assert size_of(bytes(data)) is None
+    assert read_size(bytes(data)) is None
     with pytest.raises(ImageError, match="checksum"):
         inspect(bytes(data), "x")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.image_columns import Looks, holds_paths, image_slots, look_of
+from eyechart.data.image_columns import MediaDetector, find_image_slots, guess_media, is_path_column
 from eyechart.data.rows import Blob, Row
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import UsageError
@@ -118,10 +118,10 @@ def test_what_is_not_used_is_seen(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
 def test_encoded_images_are_known_by_their_first_bytes(kind: str) -> None:
     data = picture(kind=kind)
-    assert look_of(data) == "image"
-    assert look_of(base64.b64encode(data).decode()) == "image"
-    assert look_of(Blob(base64.b64encode(data))) == "image"
-    assert look_of(f"['{base64.b64encode(data).decode()}']") == "image"
+    assert guess_media(data) == "image"
+    assert guess_media(base64.b64encode(data).decode()) == "image"
+    assert guess_media(Blob(base64.b64encode(data))) == "image"
+    assert guess_media(f"['{base64.b64encode(data).decode()}']") == "image"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_encoded_images_are_known_by_their_first_bytes(kind: str) -> None:
     ["a cat", "3.5", "see page 4", "a\nb.png", "A" * 5000, "QUJD" * 30, 3, None, True, {"a": "b"}, [[]], "."],
 )
 def test_other_values_look_like_nothing(value: Any) -> None:
-    assert look_of(value) == ""
+    assert guess_media(value) == ""
 
 
 @given(
@@ -139,29 +139,29 @@ def test_other_values_look_like_nothing(value: Any) -> None:
     )
 )
 def test_any_value_can_be_looked_at(value: Any) -> None:
-    assert look_of(value) in ("", "image", "video", "audio", "document")
+    assert guess_media(value) in ("", "image", "video", "audio", "document")
 
 
 @given(st.lists(st.text(max_size=20), max_size=8, unique=True))
 def test_any_header_can_be_read(columns: list[str]) -> None:
-    slots = image_slots(columns, [])
+    slots = find_image_slots(columns, [])
     assert {column for slot in slots for column in slot} <= set(columns)
 
 
 def test_a_column_counts_if_half_of_its_cells_do() -> None:
-    looks = Looks(())
+    looks = MediaDetector(())
     for number, value in enumerate(["a.png", "", "none", "b.png", None], start=1):
-        looks.look_at(number, {"x": value, "y": "words", "z": "c.png" if number == 1 else "words"})
+        looks.add_row(number, {"x": value, "y": "words", "z": "c.png" if number == 1 else "words"})
     assert [(one.column, one.row, one.example) for one in looks.found()] == [("x", 1, "'a.png'")]
 
 
 def test_examples_of_cells_are_short() -> None:
-    looks = Looks(())
+    looks = MediaDetector(())
     cells: dict[str, Any] = {
         "a": picture(), "b": [picture_base64()], "c": {"bytes": picture(), "path": None},
         "d": picture_base64(),
     }  # fmt: skip
-    looks.look_at(1, cells)
+    looks.add_row(1, cells)
     start = picture_base64()[:40]
     assert [one.example for one in looks.found()] == [
         "encoded image", f"a list, '{start}…' first", "an object of bytes, path", f"'{start}…'",
@@ -170,6 +170,6 @@ def test_examples_of_cells_are_short() -> None:
 
 def test_columns_that_hold_paths() -> None:
     held = ["image_path", "file_name", "img_file", "filename", "imagePath", "image_1_path"]
-    assert all(map(holds_paths, held))
-    assert not any(map(holds_paths, ["image", "img", "image_url", "image_base64", "image_1"]))
-    assert image_slots(["path"], [Row(1, 2, {"path": "a.png"})]) == (("path",),)
+    assert all(map(is_path_column, held))
+    assert not any(map(is_path_column, ["image", "img", "image_url", "image_base64", "image_1"]))
+    assert find_image_slots(["path"], [Row(1, 2, {"path": "a.png"})]) == (("path",),)

@@ -252,21 +252,21 @@ def test_an_image_that_is_too_large_to_be_sent_can_be_made_smaller(
 
 
 def test_what_an_image_takes_is_counted_while_it_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    budget = memory.InFlight()
+    budget = memory.MemoryBudget()
     monkeypatch.setattr(memory, "IN_FLIGHT", budget)
     most: list[int] = []
-    take = budget.take
+    acquire = budget.acquire
 
     def watched(claim: memory.Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
-        is_granted = take(claim, n_bytes, granted)
+        is_granted = acquire(claim, n_bytes, granted)
         most.append(budget.n_bytes)
         return is_granted
 
-    monkeypatch.setattr(budget, "take", watched)
+    monkeypatch.setattr(budget, "acquire", watched)
     data = picture(size=(2000, 1000))
     for loader in (ImageLoader(max_side=100), ImageLoader(jpeg_quality=80)):
         most.clear()
-        with memory.claiming_image():
+        with memory.claim_image():
             loader.load(data_ref(data))
         assert max(most) == 4 * 2000 * 1000
     LOADER.check(data_ref(data))

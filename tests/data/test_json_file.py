@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.data.json_files import json_errors, read_bytes, row_texts
+from eyechart.data.json_files import read_bytes, read_row_texts, translate_json_errors
 from eyechart.errors import DataError
 
 
@@ -18,16 +18,16 @@ def written(folder: Path, data: bytes) -> Path:
 
 
 def test_rows_of_a_list_and_of_an_object(tmp_path: Path) -> None:
-    assert list(row_texts(written(tmp_path, b'\xef\xbb\xbf[{"a": 1}, 5]'))) == [
+    assert list(read_row_texts(written(tmp_path, b'\xef\xbb\xbf[{"a": 1}, 5]'))) == [
         (None, b'{"a": 1}'),
         (None, b"5"),
     ]
-    assert list(row_texts(written(tmp_path, b'{"x": {"a": 1}}'))) == [("x", b'{"a": 1}')]
+    assert list(read_row_texts(written(tmp_path, b'{"x": {"a": 1}}'))) == [("x", b'{"a": 1}')]
 
 
 @pytest.mark.parametrize("data", [b"[]", b" { }\n", b"\xef\xbb\xbf[]"])
 def test_a_file_of_nothing_is_for_who_allows_it(tmp_path: Path, data: bytes) -> None:
-    assert list(row_texts(written(tmp_path, data), may_be_empty=True)) == []
+    assert list(read_row_texts(written(tmp_path, data), may_be_empty=True)) == []
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ def test_a_file_of_nothing_is_for_who_allows_it(tmp_path: Path, data: bytes) -> 
 )
 def test_what_holds_no_rows(tmp_path: Path, data: bytes, said: str) -> None:
     with pytest.raises(DataError) as caught:
-        list(row_texts(written(tmp_path, data), hint="it is a list"))
+        list(read_row_texts(written(tmp_path, data), hint="it is a list"))
     assert caught.value.message.startswith(said)
     assert caught.value.hint == ("it is a list" if "UTF-16" not in said else caught.value.hint)
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
-    for read in (read_bytes, lambda path: list(row_texts(path))):
+    for read in (read_bytes, lambda path: list(read_row_texts(path))):
         with pytest.raises(DataError, match=r"none.json: no such file"):
             read(tmp_path / "none.json")
         with pytest.raises(DataError, match="cannot be read: Is a directory"):
@@ -68,6 +68,6 @@ def test_a_mark_at_the_beginning_is_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_decoder_says_is_said_of_the_place(text: bytes, kind: Any, said: str) -> None:
-    with pytest.raises(DataError) as caught, json_errors("here"):
+    with pytest.raises(DataError) as caught, translate_json_errors("here"):
         json.loads(text) if kind is Any else msgspec.json.decode(text, type=kind)
     assert caught.value.message.startswith(said)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from eyechart.data.source import ChangedSource, HeldSource, LazySource
+from eyechart.data.source import ChangedSource, LazySource, MemorySource
 from eyechart.errors import DataError
 from eyechart.types import Sample, Source
 
@@ -53,7 +53,7 @@ def test_a_changed_source_keeps_its_name_and_can_be_read_again() -> None:
 
 
 def test_a_held_source_gives_what_it_holds_again_and_again() -> None:
-    source = HeldSource("held", "replies.json", tuple(Three()))
+    source = MemorySource("held", "replies.json", tuple(Three()))
     assert (source.name, source.origin) == ("held", "replies.json")
     for _ in range(2):
         assert [sample.id for sample in source] == ["0", "1", "2"]

@@ -6,18 +6,18 @@ import pytest
 
 from eyechart.data import lint
 from eyechart.data.images import ImageLoader
-from eyechart.data.lint import Report, check
+from eyechart.data.lint import LintReport, check_source
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Sample
 from support.files import choice_tsv, jsonl, picture, picture_base64
 
 
-def looked_over(path: Path, **options: Any) -> Report:
-    return check(open_source(path), ImageLoader(), **options)
+def looked_over(path: Path, **options: Any) -> LintReport:
+    return check_source(open_source(path), ImageLoader(), **options)
 
 
-def counts(report: Report) -> dict[str, int]:
+def counts(report: LintReport) -> dict[str, int]:
     return {finding.code: finding.count for finding in report.findings}
 
 
@@ -142,7 +142,7 @@ def test_columns_that_nobody_named_as_options(tmp_path: Path) -> None:
     assert (finding.code, finding.examples) == ("unused-options", ["Option A, Option B"])
     assert finding.hints == ["if they are: --field A='Option A' --field B='Option B'"]
     named = SourceOptions(fields={"A": "Option A", "B": "Option B"})
-    assert check(open_source(path, named), ImageLoader()).findings == []
+    assert check_source(open_source(path, named), ImageLoader()).findings == []
 
 
 def test_a_file_that_breaks_off(tmp_path: Path) -> None:
@@ -160,5 +160,5 @@ def test_any_source_will_do() -> None:
             yield Sample(id="1", question="?", golds=("x",), images=(ImageRef(kind="data", location="!"),))
             raise DataError("no more")
 
-    report = check(Two(), ImageLoader())
+    report = check_source(Two(), ImageLoader())
     assert counts(report) == {"stopped": 1, "bad-image": 1}

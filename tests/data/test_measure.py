@@ -96,7 +96,7 @@ def test_an_address_is_not_fetched(tmp_path: Path) -> None:
 def test_an_address_that_was_fetched_before_has_its_size(is_exact: bool, tmp_path: Path) -> None:
     loader = ImageLoader(cache_dir=tmp_path)
     ref = ImageRef(kind="url", location="http://example.org/cat.png")
-    loader._fetcher().keep(ref.location, picture(size=(70, 50)))
+    loader._fetcher().write_cached(ref.location, picture(size=(70, 50)))
     measurer = Measurer(loader, is_exact=is_exact)
     assert (measurer.load(ref).width, measurer.n_assumed) == (70, 0)
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.tables import NA_WORDS, DelimitedReader, as_pandas_reads, infer_kinds
+from eyechart.data.tables import NA_WORDS, DelimitedReader, infer_kinds, read_as_pandas
 
 
 def column(*cells: str) -> list[str | None]:
     kind = infer_kinds(["x"], [{"x": cell} for cell in cells])["x"]
-    return [as_pandas_reads(cell, kind) for cell in cells]
+    return [read_as_pandas(cell, kind) for cell in cells]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image as PillowImage
 
 from eyechart.data import pixels
-from eyechart.data.pixels import decode_fully, fitted, inspect
+from eyechart.data.pixels import decode_fully, fit_size, inspect
 from eyechart.errors import ImageError
 from support.files import noisy_picture as noisy
 from support.files import picture
@@ -72,9 +72,9 @@ def test_large_pictures_below_the_limit_do_not_warn(monkeypatch: pytest.MonkeyPa
 
 
 def test_sizes() -> None:
-    assert fitted(8000, 5125, 12_250_000) == (4372, 2801)
-    assert fitted(3, 10_000, 1000) == (1, 1825)
-    assert fitted(100, 100, 10_000) == (100, 100)
+    assert fit_size(8000, 5125, 12_250_000) == (4372, 2801)
+    assert fit_size(3, 10_000, 1000) == (1, 1825)
+    assert fit_size(100, 100, 10_000) == (100, 100)
 
 
 # We never enlarge, so the vectors with a lower limit are not for us.
@@ -84,7 +84,7 @@ SHRUNK = [vector for vector in vectors("resize") if not vector["min_pixels"]]
 @pytest.mark.parametrize("vector", SHRUNK)
 def test_sizes_are_those_of_insight_o3(vector: dict[str, Any]) -> None:
     """But for one: a side that shrinks to 0 pixels there stays 1 here, so that there is a picture."""
-    size = fitted(vector["width"], vector["height"], vector["max_pixels"] or None)  # 0 is no limit there
+    size = fit_size(vector["width"], vector["height"], vector["max_pixels"] or None)  # 0 is no limit there
     official = (vector["expect"]["width"], vector["expect"]["height"])
     assert size == (max(1, official[0]), max(1, official[1]))
 

@@ -7,7 +7,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from eyechart.data.replies import questions_of, read_replies
+from eyechart.data.replies import open_questions, read_replies
 from eyechart.errors import DataError, UsageError
 from support.files import jsonl
 
@@ -116,15 +116,15 @@ def test_questions_of_a_prediction_file(tmp_path: Path) -> None:
     book.active.append(["index", "question", "A", "B", "answer", "category", "prediction"])
     book.active.append([7, "Which?", "cat", 3, "B", "ocr", "B"])
     book.save(tmp_path / "m.xlsx")
-    [sample] = questions_of(tmp_path / "m.xlsx")
+    [sample] = open_questions(tmp_path / "m.xlsx")
     assert (sample.id, sample.question, sample.golds) == ("7", "Which?", ("B",))
     assert sample.choices == {"A": "cat", "B": "3"}
     assert sample.meta["category"] == "ocr"
     with pytest.raises(UsageError, match=r"k\.xlsx does not say which questions"):
-        questions_of(kit(tmp_path / "k.xlsx", [(1, "A")]))
+        open_questions(kit(tmp_path / "k.xlsx", [(1, "A")]))
     jsonl(tmp_path / "r.jsonl", [{"id": "x", "reply": "A"}])
     with pytest.raises(UsageError, match=r"r\.jsonl does not say which questions"):
-        questions_of(tmp_path / "r.jsonl")
+        open_questions(tmp_path / "r.jsonl")
 
 
 @pytest.mark.parametrize("orient", ["split", "records", "index", "columns", "table"])
@@ -135,7 +135,7 @@ def test_a_prediction_file_in_every_way_that_pandas_writes_json(tmp_path: Path, 
     found = read_replies(tmp_path / "m.json")
     assert {name: reply.text for name, reply in found.by_id.items()} == {"1": "A", "3": "=B"}
     assert found.skipped.keys() == {"2"}
-    assert [sample.question for sample in questions_of(tmp_path / "m.json")] == ["?", "?", "?"]
+    assert [sample.question for sample in open_questions(tmp_path / "m.json")] == ["?", "?", "?"]
 
 
 @pytest.mark.parametrize(

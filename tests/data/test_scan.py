@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.tables import scan
+from eyechart.data.tables import scan_rows
 from eyechart.errors import DataError
 
 CELL = st.text(alphabet=string.ascii_letters + " \t\n\r\",;'|éß中🙂\\", max_size=12)
@@ -21,7 +21,7 @@ def tables(min_columns: int = 1) -> st.SearchStrategy[list[list[str]]]:
 
 
 def cells_of(data: bytes, separator: bytes = b"\t") -> list[list[str]]:
-    rows = scan(io.BytesIO(data), separator, Path("x.tsv"))
+    rows = scan_rows(io.BytesIO(data), separator, Path("x.tsv"))
     return [[cell.decode() for cell in row.cells] for row in rows]
 
 
@@ -58,7 +58,7 @@ def test_offsets_point_at_the_cell(table: list[list[str]], quoting: int, with_bo
     out = io.StringIO()
     csv.writer(out, delimiter="\t", quoting=quoting).writerows(table)  # type: ignore[arg-type]
     data = (b"\xef\xbb\xbf" if with_bom else b"") + out.getvalue().encode()
-    for row in scan(io.BytesIO(data), b"\t", Path("x.tsv")):
+    for row in scan_rows(io.BytesIO(data), b"\t", Path("x.tsv")):
         for index, cell in enumerate(row.cells):
             blob = row.blob(index)
             raw = blob.raw or blob.data

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from eyechart.engine.retry import Deadlines
-from eyechart.memory import Claim, InFlight, current_claim
+from eyechart.memory import Claim, MemoryBudget, current_claim
 
 
 async def wait_for(deadlines: Deadlines, seconds: float) -> str:
@@ -100,11 +100,11 @@ def test_time_in_which_the_loop_was_busy_does_not_count() -> None:
 
 def test_time_in_which_an_answer_was_held_up_here_is_not_counted() -> None:
     async def work() -> tuple[str, float]:
-        budget, loop = InFlight(10), asyncio.get_running_loop()
+        budget, loop = MemoryBudget(10), asyncio.get_running_loop()
         holder, claim = Claim("answer", budget), Claim("answer", budget)
         current_claim.set(claim)
-        assert holder.take(10, lambda: None)
-        assert not claim.take(10, lambda: None)
+        assert holder.acquire(10, lambda: None)
+        assert not claim.acquire(10, lambda: None)
         loop.call_later(0.3, holder.release)
         start = loop.time()
         found = await asyncio.create_task(wait_for(Deadlines(0.1), 5))

@@ -1,7 +1,7 @@
 """The prompt for a user's own file: published frames, to the letter; and variants of any prompt."""
 
-from eyechart.prompt.default import custom_prompt, framed_prompt, with_system, without_images
-from eyechart.prompt.template import template_prompt
+from eyechart.prompt.default import build_custom_prompt, build_framed_prompt, drop_images, with_system
+from eyechart.prompt.template import make_template_prompt
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
 RED, BLUE = ImageRef(kind="file", location="red.png"), ImageRef(kind="file", location="blue.png")
@@ -9,7 +9,7 @@ FRAME = "Please select the correct answer from the options above. \n"
 
 
 def text_of(**fields: object) -> str:
-    [message] = custom_prompt(Sample(id="1", question="Which?", **fields))  # type: ignore[arg-type]
+    [message] = build_custom_prompt(Sample(id="1", question="Which?", **fields))  # type: ignore[arg-type]
     return message.text
 
 
@@ -32,20 +32,20 @@ def test_options_in_one_text_follow_the_question_unchanged() -> None:
 
 def test_pictures_come_first_in_the_order_of_the_file() -> None:
     sample = Sample(id="1", question="Which?", images=(BLUE, RED))
-    assert custom_prompt(sample) == [Message("user", (BLUE, RED, "Which?"))]
+    assert build_custom_prompt(sample) == [Message("user", (BLUE, RED, "Which?"))]
 
 
 def test_the_golds_are_never_in_the_prompt() -> None:
     choices = {"A": "cat", "B": "dog"}
     with_gold = Sample(id="1", question="Which?", choices=choices, golds=("B",), meta={"answer": "B"})
     without = Sample(id="1", question="Which?", choices=choices)
-    assert custom_prompt(with_gold) == custom_prompt(without)
+    assert build_custom_prompt(with_gold) == build_custom_prompt(without)
 
 
 def test_placeholders_are_filled_where_they_stand() -> None:
     choices = {"A": "<image 2>", "B": "neither"}
     sample = Sample(id="1", question="Is it <image 1>?", images=(BLUE, RED), choices=choices)
-    [message] = custom_prompt(sample)
+    [message] = build_custom_prompt(sample)
     assert message.parts == (
         "Question: Is it ",
         BLUE,
@@ -53,13 +53,13 @@ def test_placeholders_are_filled_where_they_stand() -> None:
         RED,
         f"\nB. neither\n{FRAME}",
     )
-    assert framed_prompt(sample)[0].parts[:2] == (BLUE, RED)
+    assert build_framed_prompt(sample)[0].parts[:2] == (BLUE, RED)
 
 
 def test_a_template_that_places_no_image_leaves_placeholders_to_be_filled() -> None:
     sample = Sample(id="1", question="<image> vs <image>", images=(BLUE, RED))
-    assert template_prompt("{{ question }}!")(sample)[0].parts == (BLUE, " vs ", RED, "!")
-    assert template_prompt("{{ image1 }}{{ question }}")(sample)[0].parts == (BLUE, "<image> vs <image>")
+    assert make_template_prompt("{{ question }}!")(sample)[0].parts == (BLUE, " vs ", RED, "!")
+    assert make_template_prompt("{{ image1 }}{{ question }}")(sample)[0].parts == (BLUE, "<image> vs <image>")
 
 
 SAMPLE = Sample(id="1", question="Which?", images=(RED,))
@@ -78,14 +78,14 @@ def test_a_system_message_goes_before_everything() -> None:
 
 
 def test_a_blindfolded_model_gets_the_words_alone_and_no_empty_turn() -> None:
-    assert without_images(rounds)(SAMPLE) == [
+    assert drop_images(rounds)(SAMPLE) == [
         Message("assistant", ("I see.",)),
         Message("user", ("Which?",)),
     ]
 
 
 def test_variants_add_up() -> None:
-    [system, *rest] = with_system(without_images(rounds), "Be brief.")(SAMPLE)
+    [system, *rest] = with_system(drop_images(rounds), "Be brief.")(SAMPLE)
     assert system.role == "system"
     assert not any(turn.images for turn in rest)
 
@@ -95,5 +95,5 @@ def test_rounds_stay_rounds_without_their_pictures() -> None:
         picture = ImageRef(kind="file", location="a.png")
         return [Message("user", (picture, "first")), MODELS_TURN, Message("user", (picture, "second"))]
 
-    turns = without_images(in_turn)(SAMPLE)
+    turns = drop_images(in_turn)(SAMPLE)
     assert turns == [Message("user", ("first",)), MODELS_TURN, Message("user", ("second",))]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from eyechart.errors import DataError, UsageError
-from eyechart.prompt.template import template_prompt
+from eyechart.prompt.template import make_template_prompt
 from eyechart.types import Sample
 
 SAMPLE = Sample(
@@ -28,13 +28,13 @@ def a_moment() -> Iterator[None]:
 
 
 def rendered(template: str) -> str:
-    [turn] = template_prompt(template, columns=["tags", "scores"])(SAMPLE)
+    [turn] = make_template_prompt(template, columns=["tags", "scores"])(SAMPLE)
     return turn.text
 
 
 def test_loops_in_themselves_are_refused() -> None:
     with pytest.raises(UsageError, match="line 1: a loop in itself is not for prompts"):
-        template_prompt("{% for n in [1] recursive %}{{ loop([1]) }}{% endfor %}")
+        make_template_prompt("{% for n in [1] recursive %}{{ loop([1]) }}{% endfor %}")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_ordinary_templates_are_not_refused(template: str, text: str | None) -> 
 @pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 50_000])
 def test_numbers_without_end_are_refused_as_they_are_read(number: str) -> None:
     with pytest.raises(UsageError, match="the template cannot be read"):
-        template_prompt(f"{{{{ {number} }}}}")
+        make_template_prompt(f"{{{{ {number} }}}}")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_numbers_without_end_are_refused_as_they_are_read(number: str) -> None:
 )
 def test_a_power_is_refused_before_anything_works_it_out(template: str) -> None:
     with a_moment(), pytest.raises(UsageError, match="line 1: Pow is not for prompts"):
-        template_prompt(template)
+        make_template_prompt(template)
 
 
 @pytest.mark.parametrize(
@@ -139,5 +139,5 @@ def test_texts_lists_and_ranges_without_end_are_refused(template: str) -> None:
 )
 def test_a_template_that_is_nested_too_deeply(template: str) -> None:
     with pytest.raises(UsageError, match="nested too deeply") as caught:
-        template_prompt(template)
+        make_template_prompt(template)
     assert len(str(caught.value)) < 500

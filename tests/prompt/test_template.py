@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError, EyechartError, UsageError
-from eyechart.prompt.template import FIELDS, known_names, read_template, template_prompt
+from eyechart.prompt.template import FIELDS, list_known_names, make_template_prompt, read_template
 from eyechart.types import ImageRef, Message, Sample
 
 RED, BLUE = ImageRef(kind="file", location="red.png"), ImageRef(kind="file", location="blue.png")
@@ -24,13 +24,13 @@ SAMPLE = Sample(
 
 
 def parts(template: str, sample: Sample = SAMPLE) -> tuple[object, ...]:
-    [message] = template_prompt(template, columns=known_names(sample))(sample)
+    [message] = make_template_prompt(template, columns=list_known_names(sample))(sample)
     assert message.role == "user"
     return message.parts
 
 
 def text(template: str, sample: Sample = SAMPLE) -> str:
-    return template_prompt(template, columns=known_names(sample))(sample)[0].text
+    return make_template_prompt(template, columns=list_known_names(sample))(sample)[0].text
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,9 @@ def test_a_mark_in_the_data_places_nothing() -> None:
 
 
 def test_what_a_sample_lacks_is_empty() -> None:
-    prompt = template_prompt("{{ question }}{% if author %} by {{ author }}{% endif %}", columns=["author"])
+    prompt = make_template_prompt(
+        "{{ question }}{% if author %} by {{ author }}{% endif %}", columns=["author"]
+    )
     assert prompt(SAMPLE)[0].text == "Which? by Ann"
     assert prompt(Sample(id="2", question="Why?")) == [Message("user", ("Why?",))]
 
@@ -133,7 +135,7 @@ def test_what_a_sample_lacks_is_empty() -> None:
 )
 def test_slips_are_found_before_the_run(template: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        template_prompt(template, columns=known_names(SAMPLE))
+        make_template_prompt(template, columns=list_known_names(SAMPLE))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_slips_are_found_before_the_run(template: str, message: str) -> None:
     ],
 )
 def test_what_goes_wrong_with_a_sample_names_it(template: str, message: str) -> None:
-    prompt = template_prompt(template, columns=known_names(SAMPLE))
+    prompt = make_template_prompt(template, columns=list_known_names(SAMPLE))
     sample = Sample(**{name: getattr(SAMPLE, name) for name in SAMPLE.__slots__} | {"images": ()})
     with pytest.raises(DataError, match=message) as caught:
         prompt(sample)
@@ -174,8 +176,8 @@ def test_a_sample_is_not_changed_and_the_text_is_always_the_same() -> None:
 
 
 def test_known_names() -> None:
-    assert known_names(SAMPLE) == {*FIELDS, "image1", "image2", "author", "score"}
-    assert known_names(Sample(id="1", question="?")) == set(FIELDS)
+    assert list_known_names(SAMPLE) == {*FIELDS, "image1", "image2", "author", "score"}
+    assert list_known_names(Sample(id="1", question="?")) == set(FIELDS)
 
 
 def test_a_template_is_a_file_or_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

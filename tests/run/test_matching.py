@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.source import HeldSource
+from eyechart.data.source import MemorySource
 from eyechart.errors import DataError, UsageError
 from eyechart.run.rescore import Said, named_as, of_log, of_table, questions_of
 from eyechart.types import LogEntry, Replies, Reply, ReplyLog, Sample
@@ -49,7 +49,7 @@ def test_a_failure_to_no_sample_is_refused_like_a_reply() -> None:
 
 
 def test_what_a_format_of_its_own_leaves_out_is_no_failure() -> None:
-    chosen = HeldSource("b", "f", tuple(SAMPLES))
+    chosen = MemorySource("b", "f", tuple(SAMPLES))
     found = of_table(Replies(by_id={"8": Reply(text="B")}, skipped={"99": "not chosen"}, source=chosen))
     assert names(named_as(found, SAMPLES, "f", "b")) == {"8": "B"}
     found = replace(found, replies=said("y").replies)

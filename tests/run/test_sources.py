@@ -7,9 +7,9 @@ from typing import Any, Literal
 import pytest
 
 import eyechart as ec
-from eyechart.data.source import HeldSource, open_source, select_circles
+from eyechart.data.source import MemorySource, open_source, select_questions
 from eyechart.errors import DataError, UnknownName, UsageError
-from eyechart.prompt.default import custom_prompt
+from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import benchmark, benchmarks
 from eyechart.run.options import Options
 from eyechart.run.plan import asked_benchmark
@@ -30,7 +30,7 @@ def declared() -> Iterator[None]:
     ) -> Benchmark:
         settings = {"builder": builder, "shots": shots, "cot": cot, "image_root": str(image_root)}
         source = open_source(file or "nowhere.tsv")
-        return Benchmark(name="own-options", source=source, prompt=custom_prompt, settings=settings)
+        return Benchmark(name="own-options", source=source, prompt=build_custom_prompt, settings=settings)
 
     yield
     benchmarks._parts.pop("own-options")
@@ -121,9 +121,9 @@ def test_an_opened_source_takes_no_options_of_reading(file: Path) -> None:
 
 def test_of_a_question_with_rotations_all_are_chosen_or_none(file: Path) -> None:
     rows = [Sample(id=f"{turn}{n}", question="?", circle=f"c{n}") for turn in "ab" for n in range(3)]
-    names = [sample.id for sample in select_circles(rows, limit=2)]
+    names = [sample.id for sample in select_questions(rows, limit=2)]
     assert names == ["a0", "a1", "b0", "b1"]
-    assert [sample.id for sample in select_circles(rows, ids=["b2"])] == ["a2", "b2"]
+    assert [sample.id for sample in select_questions(rows, ids=["b2"])] == ["a2", "b2"]
     circular, _ = asked_benchmark(file, Options(circular=True, limit=1))
     assert {sample.circle for sample in circular.source} == {"0"}
     assert len(list(circular.source)) == 4
@@ -148,8 +148,8 @@ def test_a_published_file_in_the_current_folder_is_found(
 
 def test_a_file_that_holds_rotations_is_not_cut_between_them(tmp_path: Path) -> None:
     rows = [Sample(id=f"{turn}{n}", question="?", circle=f"c{n}") for n in range(3) for turn in "ab"]
-    source = HeldSource("rotations", "here", tuple(rows))
-    benchmark = Benchmark(name="rotations", source=source, prompt=custom_prompt, circular="beside")
+    source = MemorySource("rotations", "here", tuple(rows))
+    benchmark = Benchmark(name="rotations", source=source, prompt=build_custom_prompt, circular="beside")
     plain, _ = asked_benchmark(benchmark, Options(limit=1))
     assert [sample.id for sample in plain.source] == ["a0"]
     circular, _ = asked_benchmark(benchmark, Options(limit=1, circular=True))
@@ -197,6 +197,6 @@ def test_load_gives_what_is_chosen(file: Path) -> None:
 )
 def test_a_slip_in_ones_own_samples_is_named_before_they_are_chosen_or_rotated(options: Options) -> None:
     slip = Sample(id="7", question="?", meta=None, choices=["cat", "dog"])  # type: ignore[arg-type]
-    chosen, _ = asked_benchmark(HeldSource("mine", "memory", (slip,)), options)
+    chosen, _ = asked_benchmark(MemorySource("mine", "memory", (slip,)), options)
     with pytest.raises(DataError, match="sample '7': choices is a mapping of letters to texts"):
         list(chosen.source)

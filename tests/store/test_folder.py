@@ -216,7 +216,7 @@ def test_the_cache_is_its_owners_alone(tmp_path: Path, umask: int) -> None:
     cache = ResponseCache.open(home)
     cache.put("0" * 64, "openai/m", Reply(text="B"))
     cache.close()
-    Fetcher(cache_dir=home / "images").keep("http://127.0.0.1/a.png", b"data")
+    Fetcher(cache_dir=home / "images").write_cached("http://127.0.0.1/a.png", b"data")
     found = modes(tmp_path / "cache")
     assert {oct(mode) for name, mode in found.items() if (tmp_path / "cache" / name).is_dir()} == {"0o700"}
     files = {name: mode for name, mode in found.items() if (tmp_path / "cache" / name).is_file()}

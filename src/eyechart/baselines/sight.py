@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar, overload
 from eyechart.baselines.pixels import RGB, Patch, Patches, Picture, find_patches
 from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
 from eyechart.errors import MissingExtra
-from eyechart.files import quiet
+from eyechart.files import suppress_warnings
 
 T = TypeVar("T")
 
@@ -246,7 +246,7 @@ def name_reader() -> str:
 def _readers() -> SimpleQueue[Any]:
     """Readers to take and to give back: one keeps state while it reads."""
     readers: SimpleQueue[Any] = SimpleQueue()
-    with quiet():  # libraries we do not own, while they load
+    with suppress_warnings():  # libraries we do not own, while they load
         from rapidocr import RapidOCR
 
         for _ in range(min(_READERS, os.cpu_count() or 1)):

@@ -20,12 +20,12 @@ QUESTIONS = Path(__file__).parent / "demo_data" / "questions.jsonl"
 def demo() -> Benchmark:
     """Return the questions that come with the package."""
     from eyechart.data.source import open_source
-    from eyechart.prompt.default import custom_prompt
+    from eyechart.prompt.default import build_custom_prompt
 
     return Benchmark(
         name="demo",
         source=replace(open_source(QUESTIONS), name="demo"),
-        prompt=custom_prompt,
+        prompt=build_custom_prompt,
         scorer="default",
         group_by=("category",),
         about="drawn charts, tables, signs, receipts, shapes, counting and positions; 97 questions",

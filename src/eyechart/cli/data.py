@@ -131,9 +131,9 @@ def _about(benchmark: Benchmark) -> dict[str, str]:
 
 def _why(benchmark: Benchmark) -> list[tuple[str, str]]:
     """Why the source was taken for what it is."""
-    from eyechart.data.source import reasons_of
+    from eyechart.data.source import get_reasons
 
-    return [(f"why ({n})", reason) for n, reason in enumerate(reasons_of(benchmark.source), start=1)]
+    return [(f"why ({n})", reason) for n, reason in enumerate(get_reasons(benchmark.source), start=1)]
 
 
 def _facts(sample: Sample) -> dict[str, str]:
@@ -149,7 +149,7 @@ def _facts(sample: Sample) -> dict[str, str]:
 
 def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
-    from eyechart.data.lint import check
+    from eyechart.data.lint import check_source
     from eyechart.run.plan import make_loader
     from eyechart.run.sources import excused, find_benchmark, make_lint
 
@@ -157,7 +157,7 @@ def execute_check(args: argparse.Namespace) -> int:
         raise UsageError("--parity has no effect: nothing is asked or scored here", hint="leave it out")
     options = Options.of(read_given_options(Options, args))
     lint = make_lint(find_benchmark(args.source, options), options)
-    report = check(
+    report = check_source(
         lint, make_loader(options), look_at_images=not args.no_images, progress=make_counter("rows checked")
     )
     report.findings = [one for one in report.findings if one.code not in excused(options)]

@@ -195,7 +195,7 @@ def evaluate_all(
     is_verbose: bool = False,
 ) -> Iterator[Run]:
     """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
-    from eyechart.data.source import reasons_of
+    from eyechart.data.source import get_reasons
     from eyechart.run import evaluate
     from eyechart.run.cost import unpriced
     from eyechart.run.models import choose_models
@@ -206,7 +206,7 @@ def evaluate_all(
     told: set[str] = set()
     for plan in plans:
         if is_verbose:
-            for reason in reasons_of(plan.benchmark.source):
+            for reason in get_reasons(plan.benchmark.source):
                 note(f"{plan.benchmark.source.origin}: {reason}")
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
         if remark := getattr(plan.model, "remark", ""):

@@ -96,12 +96,12 @@ def _parse_bare(block: str) -> dict[str, str]:
     return choices if len(choices) == len(lines) > 1 else {}
 
 
-def choices_from_list(texts: Sequence[str | None]) -> dict[str, str]:
+def label_choices(texts: Sequence[str | None]) -> dict[str, str]:
     """Letters for a list of options, by position; an empty entry is an option that is not there.
 
     The caller makes sure that there are letters enough.
 
-    >>> choices_from_list(["cat", "dog"]), choices_from_list(["A) cat", "B) dog"])
+    >>> label_choices(["cat", "dog"]), label_choices(["A) cat", "B) dog"])
     ({'A': 'cat', 'B': 'dog'}, {'A': 'cat', 'B': 'dog'})
     """
     lettered = dict(zip(LETTERS, texts, strict=False))

@@ -15,18 +15,18 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.choices import LETTERS, choices_from_dict, choices_from_list, parse_choices
+from eyechart.data.choices import LETTERS, choices_from_dict, label_choices, parse_choices
 from eyechart.data.image_columns import (
     ALWAYS,
-    Looks,
-    Media,
-    filled_columns,
-    holds_paths,
-    image_slots,
+    MediaColumn,
+    MediaDetector,
+    find_image_slots,
+    find_same_images,
+    find_unread_images,
     is_image_name,
-    next_names,
-    same_image,
-    unread_images,
+    is_path_column,
+    list_next_names,
+    select_image_cells,
 )
 from eyechart.data.rows import Blob, Row, read_literal
 from eyechart.errors import DataError, UsageError
@@ -72,7 +72,7 @@ class Detection:
     like_options: tuple[str, ...] = ()  # of those: columns that look like options
     one_option: str = ""  # of those: the only column that looks like one
     images: tuple[tuple[str, ...], ...] = ()  # for each image of a row the columns it may stand in
-    media: tuple[Media, ...] = ()  # columns that look like images, or videos, and are none of these
+    media: tuple[MediaColumn, ...] = ()  # columns that look like images, or videos, and are none of these
     unread_images: tuple[str, ...] = ()  # columns with the names of images, which hold none, where none does
     same_images: frozenset[str] = frozenset()  # columns with other names of an image in `images`
     has_named_images: bool = False  # the user said which columns the images are in
@@ -183,7 +183,7 @@ def detect(
     used = {column for names in fields.values() for column in names} | set(letters.values())
     images: tuple[tuple[str, ...], ...] = tuple((column,) for column in fields.get("image", ()))
     if not has_named_images:
-        images = image_slots([column for column in columns if column not in used], first)
+        images = find_image_slots([column for column in columns if column not in used], first)
     if images:
         fields["image"] = tuple(column for slot in images for column in slot)
     shape, reasons = _shape(format, fields, letters, first)
@@ -194,10 +194,10 @@ def detect(
     # What a question is asked by is text; an id may be the name of an image that nobody sends.
     asked = ("question", "answer", "options", *(["id"] if images else []))
     texts = {column for name in asked for column in fields.get(name, ())}
-    same = same_image(images, columns) if not has_named_images else set()
-    looks = Looks({*texts, *letters.values(), *fields.get("image", ()), *same})
+    same = find_same_images(images, columns) if not has_named_images else set()
+    looks = MediaDetector({*texts, *letters.values(), *fields.get("image", ()), *same})
     for row in first:
-        looks.look_at(row.number, row.values)
+        looks.add_row(row.number, row.values)
     media = tuple(looks.found())
     several = [f"{', '.join(slot[0] for slot in images)}: {len(images)} images per row"] * (len(images) > 1)
     like = () if letters or "options" in fields else _like_options(kept)
@@ -218,7 +218,7 @@ def detect(
         one_option=like[0] if len(like) == 1 else "",
         images=images,
         media=media,
-        unread_images=() if images else unread_images(columns, first, {one.column for one in media}),
+        unread_images=() if images else find_unread_images(columns, first, {one.column for one in media}),
         same_images=frozenset(same),
         has_named_images=has_named_images,
         reasons=(*reasons, *_id_reason(fields), *_renamed(fields), *several),
@@ -233,7 +233,7 @@ def _tried_images(
         return images
     if len(images) < 2:
         return (tuple(dict.fromkeys((*(images[0] if images else ()), *ALWAYS))),)
-    return images + tuple((name,) for name in next_names(images[-1][0], _MORE_IMAGES))
+    return images + tuple((name,) for name in list_next_names(images[-1][0], _MORE_IMAGES))
 
 
 def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
@@ -313,7 +313,7 @@ def _renamed(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
 # -- A row taken apart: the question, its options, its golds, its picture cell, and all the rest.
 
 
-class Fields(msgspec.Struct, frozen=True):
+class RowParts(msgspec.Struct, frozen=True):
     """A row taken apart, pictures still to be read."""
 
     id: str
@@ -326,7 +326,7 @@ class Fields(msgspec.Struct, frozen=True):
     images: list[tuple[str, Any]]  # the columns that hold them, in order, with what stands there
 
 
-def take_apart(row: Row, detection: Detection, where: str) -> Fields:
+def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
     """The parts of a sample out of one row; `where` names the row in messages."""
     values = row.values
     fields = detection.tried
@@ -343,23 +343,23 @@ def take_apart(row: Row, detection: Detection, where: str) -> Fields:
                 return value
         return None
 
-    sample_id = as_text(take("id")) if fields.get("id") else str(row.number)
+    sample_id = to_text(take("id")) if fields.get("id") else str(row.number)
     if not sample_id:
         raise DataError(f"{where}: nothing in {fields['id'][0]!r}", hint="every row needs its own id")
-    images = list(filled_columns(values, detection.images))
+    images = list(select_image_cells(values, detection.images))
     choices, choices_text = _choices(letters, values, take, where)
-    parts = Fields(
+    parts = RowParts(
         id=sample_id,
         question=_question(take("question"), where),
         golds=_as_letters(_golds(take("answer")), choices),
         choices=choices,
         choices_text=choices_text,
-        hint=as_text(take("hint")),
-        meta={group: text for group in GROUPS if (text := as_text(take(group)))},
+        hint=to_text(take("hint")),
+        meta={group: text for group in GROUPS if (text := to_text(take(group)))},
         images=images,
     )
     # A path beside the image that is sent is a text like any other.
-    beside = {name for name in fields.get("image", ()) if not holds_paths(name)}
+    beside = {name for name in fields.get("image", ()) if not is_path_column(name)}
     used |= beside.union(column for column, _ in images)
     parts.meta.update(_rest(values, used | set(parts.meta)))
     return parts
@@ -373,8 +373,8 @@ def _question(value: Any, where: str) -> str:
 def _plain(value: Any, what: str, hint: str) -> str:
     """A value that people are to read: lists and objects have no business there."""
     if isinstance(value, list | dict):
-        raise DataError(f"{what} that is no text: {as_text(value)[:60]}", hint=hint)
-    return as_text(value)
+        raise DataError(f"{what} that is no text: {to_text(value)[:60]}", hint=hint)
+    return to_text(value)
 
 
 def _rest(values: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
@@ -390,7 +390,7 @@ def _choices(
     letters: Mapping[str, str], values: Mapping[str, Any], take: Callable[[str], Any], where: str
 ) -> tuple[dict[str, str], str]:
     """Options by letter, and the block they stand in if the file prints its own letters."""
-    lettered = {letter: as_text(values.get(column)) for letter, column in letters.items()}
+    lettered = {letter: to_text(values.get(column)) for letter, column in letters.items()}
     lettered = {letter: text for letter, text in lettered.items() if text}
     if lettered:
         return lettered, ""
@@ -422,7 +422,7 @@ def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
 def _list_choices(texts: list[str], where: str) -> dict[str, str]:
     if len(texts) > len(LETTERS):
         raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} can be lettered")
-    return choices_from_list(texts)
+    return label_choices(texts)
 
 
 def _golds(value: Any) -> tuple[str, ...]:
@@ -431,8 +431,8 @@ def _golds(value: Any) -> tuple[str, ...]:
         if isinstance(literal, list) and all(isinstance(item, str | int | float) for item in literal):
             value = literal
     if isinstance(value, list):
-        return tuple(text for item in value if (text := as_text(item)))
-    return (text,) if (text := as_text(value)) else ()
+        return tuple(text for item in value if (text := to_text(item)))
+    return (text,) if (text := to_text(value)) else ()
 
 
 def _as_letters(golds: tuple[str, ...], choices: Mapping[str, str]) -> tuple[str, ...]:
@@ -446,7 +446,7 @@ def _as_letters(golds: tuple[str, ...], choices: Mapping[str, str]) -> tuple[str
     return tuple(letters)
 
 
-def as_text(value: Any) -> str:
+def to_text(value: Any) -> str:
     """A value as text: 3 is "3", true is "true", null is nothing, a list is its JSON."""
     if value is None:
         return ""

@@ -23,7 +23,7 @@ import msgspec
 
 from eyechart.data.rows import DOWNLOAD_TIMEOUT_S, MAX_DOWNLOAD_BYTES
 from eyechart.errors import ImageError, StoreError, shorten
-from eyechart.files import make_folder, replacing
+from eyechart.files import atomic_write, make_folder
 
 _MAX_REDIRECTS = 5
 _ATTEMPTS = 3
@@ -46,7 +46,7 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int = MAX_DOWNLOAD_BYTES
     timeout_s: float = DOWNLOAD_TIMEOUT_S
 
-    def kept(self, url: str) -> bytes | None:
+    def read_cached(self, url: str) -> bytes | None:
         """The bytes kept from an earlier download."""
         if self.cache_dir is None:
             return None
@@ -55,14 +55,14 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         except OSError:
             return None
 
-    def keep(self, url: str, data: bytes) -> None:
+    def write_cached(self, url: str, data: bytes) -> None:
         """Keep a download for the next time. A full disk is no reason to lose the picture at hand."""
         if self.cache_dir is None:
             return
         target = self._place(url)
         with suppress(OSError, StoreError):
             make_folder(target.parent)
-            with replacing(target) as place:
+            with atomic_write(target) as place:
                 place.write_bytes(data)
 
     def fetch(self, url: str) -> bytes:
@@ -167,7 +167,7 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         return addresses[0]
 
 
-def alone(url: str) -> threading.Lock:
+def get_url_lock(url: str) -> threading.Lock:
     """A lock that two downloads of one address share, so that the second finds what the first has kept."""
     return _ALONE[hash(url) % len(_ALONE)]
 

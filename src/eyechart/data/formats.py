@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from eyechart.data.hub import PREFIX
-from eyechart.data.rows import lmu_roots
+from eyechart.data.rows import list_lmu_roots
 from eyechart.data.tables import BOM, refuse_wide_text
 from eyechart.errors import DataError, join_names
 from eyechart.registry import suggest_name
@@ -37,7 +37,7 @@ _PICKLES = tuple(bytes((0x80, version, 0x95)) for version in (4, 5))
 _PAGES = (b"<!doctype html", b"<html")
 
 
-def refuse_foreign(path: Path, head: bytes) -> None:
+def refuse_unreadable(path: Path, head: bytes) -> None:
     """Refuse what cannot hold rows, by its first bytes: decoding it would end in a riddle."""
     what, hint = _kind(head)
     if what:
@@ -68,20 +68,22 @@ _METADATA = ("metadata.jsonl", "metadata.csv", "metadata.tsv", "metadata.parquet
 _LOOKED_UP = (".tsv", ".jsonl", ".csv", ".json", ".parquet")
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundFile(msgspec.Struct, frozen=True):
     """A data file and the name its samples go by."""
 
     path: Path
     name: str
 
 
-def origin_of(spec: str | Path) -> str:
+def resolve_origin(spec: str | Path) -> str:
     """What a source is called before it is opened: a path in full, so that no other file is called so.
 
     An id of the hub stays as it is, and so does a bare name that is looked up later.
 
-    >>> origin_of("hf:someone/signs:test"), origin_of("MMBench_DEV_EN"), origin_of("/data/questions.tsv")
-    ('hf:someone/signs:test', 'MMBench_DEV_EN', '/data/questions.tsv')
+    >>> resolve_origin("hf:someone/signs:test"), resolve_origin("/data/questions.tsv")
+    ('hf:someone/signs:test', '/data/questions.tsv')
+    >>> resolve_origin("MMBench_DEV_EN")
+    'MMBench_DEV_EN'
     """
     before = PREFIX if str(spec).startswith(PREFIX) else ""
     place = str(spec).removeprefix(PREFIX)
@@ -93,7 +95,7 @@ def origin_of(spec: str | Path) -> str:
     return str(spec) if is_name else f"{before}{path.absolute()}"
 
 
-def find_file(spec: str | Path) -> Found:
+def find_file(spec: str | Path) -> FoundFile:
     """The data file that a path, a folder or a bare name stands for."""
     if isinstance(spec, str) and ("://" in spec or spec.startswith("hf:")) and not Path(spec).exists():
         hint = "download it and give its path, or name a data set of the hub: hf:ORG/NAME:split"
@@ -101,9 +103,9 @@ def find_file(spec: str | Path) -> Found:
     path = Path(spec).expanduser()
     try:
         if path.is_dir():
-            return Found(_in_folder(path.absolute()), path.resolve().name)
+            return FoundFile(_in_folder(path.absolute()), path.resolve().name)
         if path.exists():
-            return Found(path.absolute(), path.stem)
+            return FoundFile(path.absolute(), path.stem)
     except (OSError, ValueError) as err:
         raise DataError(f"{str(spec)[:200]!r} cannot be opened: {err}") from err
     if len(path.parts) != 1:
@@ -111,14 +113,14 @@ def find_file(spec: str | Path) -> Found:
     return _by_name(path)
 
 
-def _by_name(path: Path) -> Found:
+def _by_name(path: Path) -> FoundFile:
     tried = [path.name, *(f"{path.name}{suffix}" for suffix in _LOOKED_UP)]
-    roots = [root for root in lmu_roots() if root.is_dir()]
+    roots = [root for root in list_lmu_roots() if root.is_dir()]
     for root in (Path().absolute(), *roots):
         for name in tried:
             if (root / name).is_file():
-                return Found(root / name, (root / name).stem)
-    looked = ", ".join(["the current directory", *map(str, lmu_roots())])
+                return FoundFile(root / name, (root / name).stem)
+    looked = ", ".join(["the current directory", *map(str, list_lmu_roots())])
     near = next(filter(None, (_near_file(root, path.name) for root in (Path(), *roots))), "")
     advice = (
         "give the path of a file, a name from eyechart data list, or a data set of the hub: hf:ORG/NAME:split"
@@ -166,7 +168,7 @@ def guess_format(path: Path) -> tuple[str, str]:
     if not head:
         raise DataError(f"{path.name}: the file is empty", hint="was the download or export cut off?")
     refuse_wide_text(path, head)
-    refuse_foreign(path, head)
+    refuse_unreadable(path, head)
     text = head.removeprefix(BOM).lstrip()
     named = SUFFIXES.get(path.suffix.lower())
     if named in ("json", "jsonl"):

@@ -21,7 +21,7 @@ import msgspec
 
 from eyechart.data.rows import Blob, OnProblem, PathRules, Row, raise_problem
 from eyechart.errors import DataError, EyechartError, ImageError, MissingExtra, UsageError
-from eyechart.files import quiet
+from eyechart.files import suppress_warnings
 from eyechart.registry import suggest_name
 from eyechart.types import ImageRef
 
@@ -129,10 +129,10 @@ _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 _REACHED_WITHIN_S = 5.0
 
 
-def library() -> Any:
+def import_datasets() -> Any:
     """The library; `MissingExtra` where it is not installed."""
     try:
-        with quiet():
+        with suppress_warnings():
             import datasets
     except ImportError as err:
         raise MissingExtra.named("hub", needed_for="Data sets of the Hugging Face hub") from err
@@ -140,13 +140,13 @@ def library() -> Any:
 
 
 @contextmanager
-def calm(spec: HubSpec) -> Iterator[None]:
+def suppress_output(spec: HubSpec) -> Iterator[None]:
     """No log lines of the library; its progress bars only on a terminal, where somebody waits.
 
     Where the hub cannot be reached, the library looks into its cache alone: by itself it would try again for
     half a minute before it did, or said that nobody answers.
     """
-    datasets = library()
+    datasets = import_datasets()
     from huggingface_hub import constants
     from huggingface_hub.utils import logging as hub_logging
 
@@ -190,7 +190,7 @@ def _is_reachable(endpoint: str) -> bool:
     return found.is_set()
 
 
-def explain(spec: HubSpec, err: Exception) -> NoReturn:
+def raise_explained(spec: HubSpec, err: Exception) -> NoReturn:
     """The library's error as one that says what to do."""
     if isinstance(err, ConnectionError) or "LocalEntryNotFoundError" in str(err):
         hint = "is there a connection? A folder is read without one: hf:./folder"
@@ -204,17 +204,17 @@ def explain(spec: HubSpec, err: Exception) -> NoReturn:
         ) from err
     if isinstance(err, FileNotFoundError):
         raise DataError(
-            f"{spec}: {first_line(err)}",
+            f"{spec}: {get_first_line(err)}",
             hint="is the name right? For a private or gated data set, log in first: hf auth login",
         ) from err
     cause = err.__cause__ or err
     raise DataError(
-        f"{spec}: cannot be loaded: {type(cause).__name__}: {first_line(cause)}",
+        f"{spec}: cannot be loaded: {type(cause).__name__}: {get_first_line(cause)}",
         hint="are its files whole? A clone made with git needs git lfs for the large ones",
     ) from err
 
 
-def first_line(err: BaseException) -> str:
+def get_first_line(err: BaseException) -> str:
     """What an error of the library says, without the pages that may follow."""
     return (str(err).strip().splitlines() or [type(err).__name__])[0][:300]
 
@@ -222,11 +222,11 @@ def first_line(err: BaseException) -> str:
 # -- A data set of the hub reads its own files and no others, whatever its card lists.
 
 
-def refuse_foreign(spec: HubSpec, builder: Any) -> None:
+def refuse_foreign_files(spec: HubSpec, builder: Any) -> None:
     """A repository's card may list files anywhere; only its own are read."""
     files = [str(file) for group in (builder.config.data_files or {}).values() for file in group]
     if spec.is_local:
-        allowed = [Path(spec.place).resolve(), *caches()]
+        allowed = [Path(spec.place).resolve(), *list_caches()]
         foreign = [file for file in files if not _is_below(file.rpartition("::")[2], allowed)]
     else:
         foreign = [file for file in files if not file.rpartition("::")[2].startswith("hf://")]
@@ -247,45 +247,51 @@ def _is_below(path: str, folders: Sequence[Path]) -> bool:
     return "://" not in path and any(place.is_relative_to(folder) for folder in folders)
 
 
-def caches() -> list[Path]:
+def list_caches() -> list[Path]:
     """Where the library keeps what it has fetched and made."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    return [Path(str(folder)).resolve() for folder in (library().config.HF_DATASETS_CACHE, HF_HUB_CACHE)]
+    return [
+        Path(str(folder)).resolve() for folder in (import_datasets().config.HF_DATASETS_CACHE, HF_HUB_CACHE)
+    ]
 
 
 # -- Which config and which split of a data set is meant. Where several could be, none is guessed.
 
 
-def resolved(spec: HubSpec) -> tuple[Any, str, str]:
+def resolve_part(spec: HubSpec) -> tuple[Any, str, str]:
     """The builder, the config if one has to be named, and the split."""
     if spec.config:
-        builder = builder_of(spec, spec.config)
-        return builder, spec.config, pick(spec, spec.split, splits_of(builder), config=spec.config)
+        builder = load_builder(spec, spec.config)
+        return (
+            builder,
+            spec.config,
+            pick_split(spec, spec.split, list_builder_splits(builder), config=spec.config),
+        )
     try:
-        builder = library().load_dataset_builder(spec.place, **_revision(spec))
+        builder = import_datasets().load_dataset_builder(spec.place, **_revision(spec))
     except ValueError as err:  # the library's way to say that a config must be named
         configs = _configs(spec)
         if spec.split not in configs:
-            raise wrong_part(spec, "config", configs) from err
+            raise make_part_error(spec, "config", configs) from err
         builder = None
     if builder is not None:
-        splits = splits_of(builder)
+        splits = list_builder_splits(builder)
         if not spec.split or spec.split in splits or spec.split not in _configs(spec):
-            return builder, "", pick(spec, spec.split, splits)
-    builder = builder_of(spec, spec.split)
-    return builder, spec.split, pick(spec, "", splits_of(builder), config=spec.split)
+            return builder, "", pick_split(spec, spec.split, splits)
+    builder = load_builder(spec, spec.split)
+    return builder, spec.split, pick_split(spec, "", list_builder_splits(builder), config=spec.split)
 
 
-def builder_of(spec: HubSpec, config: str | None) -> Any:
+def load_builder(spec: HubSpec, config: str | None) -> Any:
     """The library's builder of one config, or of the only one."""
     try:
-        return library().load_dataset_builder(spec.place, config, **_revision(spec))
+        return import_datasets().load_dataset_builder(spec.place, config, **_revision(spec))
     except ValueError as err:
         configs = _configs(spec)
         if config in configs:
-            raise DataError(f"{spec}: cannot be loaded: {first_line(err)}") from err
-        raise wrong_part(spec, "config", configs, named=config or "") from err
+            raise DataError(f"{spec}: cannot be loaded: {get_first_line(err)}") from err
+        raise make_part_error(spec, "config", configs, named=config or "") from err
 
 
 def _revision(spec: HubSpec) -> dict[str, str]:
@@ -293,24 +299,24 @@ def _revision(spec: HubSpec) -> dict[str, str]:
 
 
 def _configs(spec: HubSpec) -> list[str]:
-    return list(library().get_dataset_config_names(spec.place, **_revision(spec)))
+    return list(import_datasets().get_dataset_config_names(spec.place, **_revision(spec)))
 
 
-def splits_of(builder: Any) -> list[str]:
+def list_builder_splits(builder: Any) -> list[str]:
     """The splits that a builder can load, without loading them."""
     return [str(name) for name in (builder.config.data_files or builder.info.splits or ())]
 
 
-def pick(spec: HubSpec, split: str, names: Sequence[str], *, config: str = "") -> str:
+def pick_split(spec: HubSpec, split: str, names: Sequence[str], *, config: str = "") -> str:
     """The split that is meant: the one that is named, or the only one."""
     if split in names:
         return split
     if not split and len(names) == 1:
         return names[0]
-    raise wrong_part(spec, "split", names, named=split, config=config)
+    raise make_part_error(spec, "split", names, named=split, config=config)
 
 
-def wrong_part(
+def make_part_error(
     spec: HubSpec, kind: str, known: Sequence[str], *, named: str | None = None, config: str = ""
 ) -> DataError:
     """The error for a config or a split that is not there, with those that are."""
@@ -331,7 +337,7 @@ def wrong_part(
 _KEPT = 8  # open data sets; a benchmark of several splits has one each
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedSplit(msgspec.Struct, frozen=True):
     """One split, ready to read. `roots` are the folders below which its files lie; the first is its own."""
 
     spec: HubSpec
@@ -345,20 +351,20 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 _LOCK = threading.RLock()
-_OPEN: OrderedDict[str, Loaded] = OrderedDict()
+_OPEN: OrderedDict[str, LoadedSplit] = OrderedDict()
 
 
-def load_hub(spec: str) -> Loaded:
+def load_split(spec: str) -> LoadedSplit:
     """Load one split anew; `DataError` says what is wrong with the name, the data or the connection."""
     wanted = parse_hub(spec)
     with _LOCK:
         try:
-            with calm(wanted):
+            with suppress_output(wanted):
                 loaded = _saved(wanted) if _is_saved(wanted) else _built(wanted)
         except EyechartError:
             raise
         except Exception as err:  # whatever a stranger's files make the library raise
-            explain(wanted, err)
+            raise_explained(wanted, err)
         _OPEN[str(loaded.spec)] = loaded
         _OPEN.move_to_end(str(loaded.spec))
         while len(_OPEN) > _KEPT:
@@ -366,25 +372,25 @@ def load_hub(spec: str) -> Loaded:
         return loaded
 
 
-def opened(spec: str) -> Loaded:
+def get_loaded(spec: str) -> LoadedSplit:
     """The split as it was loaded in this process, or loaded now."""
     with _LOCK:
-        return _OPEN.get(spec) or load_hub(spec)
+        return _OPEN.get(spec) or load_split(spec)
 
 
-def split_names(spec: str) -> list[str]:
+def list_splits(spec: str) -> list[str]:
     """The splits that a data set has, without loading them."""
     wanted = parse_hub(spec)
-    with _LOCK, calm(wanted):
+    with _LOCK, suppress_output(wanted):
         try:
             if _is_saved(wanted):
-                found = library().load_from_disk(wanted.place)
+                found = import_datasets().load_from_disk(wanted.place)
                 return [str(name) for name in found] if isinstance(found, dict) else [str(found.split or "")]
-            return splits_of(builder_of(wanted, wanted.config or None))
+            return list_builder_splits(load_builder(wanted, wanted.config or None))
         except EyechartError:
             raise
         except Exception as err:  # as above
-            explain(wanted, err)
+            raise_explained(wanted, err)
 
 
 def fetch_repository(spec: str) -> Path:
@@ -396,16 +402,16 @@ def fetch_repository(spec: str) -> Path:
         )
     if wanted.is_local:
         return Path(wanted.place)
-    with _LOCK, calm(wanted):
+    with _LOCK, suppress_output(wanted):
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
         try:
             found = snapshot_download(wanted.place, repo_type="dataset", revision=wanted.revision or None)
         except (LocalEntryNotFoundError, OfflineModeIsEnabled) as err:
-            explain(wanted, ConnectionError(first_line(err)))
+            raise_explained(wanted, ConnectionError(get_first_line(err)))
         except Exception as err:  # as above
-            explain(wanted, err)
+            raise_explained(wanted, err)
     return Path(found)
 
 
@@ -416,34 +422,34 @@ def _is_saved(spec: HubSpec) -> bool:
     )
 
 
-def _saved(spec: HubSpec) -> Loaded:
-    found = library().load_from_disk(spec.place)
+def _saved(spec: HubSpec) -> LoadedSplit:
+    found = import_datasets().load_from_disk(spec.place)
     if not isinstance(found, dict):
         own = str(found.split or "")
         if spec.part and spec.part != own:
-            raise wrong_part(spec, "split", [own] if own else [])
+            raise make_part_error(spec, "split", [own] if own else [])
         return _loaded(spec, found)
     names = [str(name) for name in found]
-    split = pick(spec, spec.part, names)
+    split = pick_split(spec, spec.part, names)
     return _loaded(replace(spec, part=split), found[split])
 
 
-def _built(spec: HubSpec) -> Loaded:
-    builder, config, split = resolved(spec)
-    refuse_foreign(spec, builder)
+def _built(spec: HubSpec) -> LoadedSplit:
+    builder, config, split = resolve_part(spec)
+    refuse_foreign_files(spec, builder)
     builder.download_and_prepare()
     part = f"{config}/{split}" if config else split
     return _loaded(replace(spec, part=part), builder.as_dataset(split=split))
 
 
-def _loaded(spec: HubSpec, dataset: Any) -> Loaded:
+def _loaded(spec: HubSpec, dataset: Any) -> LoadedSplit:
     own = Path(spec.place) if spec.is_local else _snapshot(spec)
     parts: list[object] = [dataset._fingerprint, len(dataset)]
     for file in dataset.cache_files:
         status = Path(file["filename"]).stat()
         parts += [file["filename"], status.st_size, status.st_mtime_ns]
     identity = hashlib.sha256(repr(parts).encode()).hexdigest()
-    return Loaded(spec, dataset, (own, *caches()), identity)
+    return LoadedSplit(spec, dataset, (own, *list_caches()), identity)
 
 
 def _snapshot(spec: HubSpec) -> Path:
@@ -472,13 +478,13 @@ _ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second picture of a lis
 
 def open_hub(spec: str) -> HubReader:
     """The rows of ``hf:ORG/NAME:split``, downloaded if need be, or of a folder."""
-    return HubReader(load_hub(spec))
+    return HubReader(load_split(spec))
 
 
 class HubReader(msgspec.Struct, frozen=True):
     """Rows of one split."""
 
-    loaded: Loaded
+    loaded: LoadedSplit
 
     @property
     def origin(self) -> str:
@@ -493,7 +499,7 @@ class HubReader(msgspec.Struct, frozen=True):
     def columns(self) -> tuple[str, ...]:
         return tuple(self.loaded.dataset.column_names)
 
-    def picture_columns(self) -> tuple[str, ...]:
+    def image_columns(self) -> tuple[str, ...]:
         """Columns that are pictures by their type."""
         schema = self.loaded.dataset.with_format("arrow").data.schema
         return tuple(name for name in schema.names if _holds_pictures(schema.field(name).type))
@@ -554,7 +560,7 @@ class HubReader(msgspec.Struct, frozen=True):
         return path
 
 
-def read_picture(ref: ImageRef) -> bytes | str:
+def read_hub_image(ref: ImageRef) -> bytes | str:
     """The bytes (or base64 text) that a reference of kind ``hub`` points at."""
     dataset = _dataset(ref)
     column, index = ref.column, None
@@ -573,17 +579,17 @@ def read_picture(ref: ImageRef) -> bytes | str:
     return value
 
 
-def identity_of(ref: ImageRef) -> str:
+def get_identity(ref: ImageRef) -> str:
     """What changes when the data set does, without a look at the picture."""
     try:
-        return opened(ref.location).identity
+        return get_loaded(ref.location).identity
     except DataError as err:
         raise ImageError(err.message, hint=err.hint) from err
 
 
 def _dataset(ref: ImageRef) -> Any:
     try:
-        return opened(ref.location).dataset
+        return get_loaded(ref.location).dataset
     except DataError as err:
         raise ImageError(err.message, hint=err.hint) from err
 

@@ -30,7 +30,7 @@ from eyechart.types import ImageRef
 
 REFERENCE_CHARS = 64  # the official loader's line between an index and base64
 
-PICTURE_SUFFIXES = (
+IMAGE_SUFFIXES = (
     b".jpg", b".jpeg", b".png", b".webp", b".gif", b".bmp", b".tif", b".tiff", b".jfif", b".avif", b".jp2",
     b".ppm", b".pgm", b".heic", b".svg", b".ico",
 )  # fmt: skip
@@ -100,7 +100,7 @@ class ImageCells(msgspec.Struct, frozen=True):
             return self._base64(blob, data[match.end() :], row)
         if _SCHEME.match(data[:40]):
             return ImageRef(kind="url", location=self._decoded(data), refused="" if self.allow_urls else URLS)
-        if only_paths or data[-5:].lower().endswith(PICTURE_SUFFIXES):
+        if only_paths or data[-5:].lower().endswith(IMAGE_SUFFIXES):
             return self.to_file(self._decoded(data))
         if len(data) > REFERENCE_CHARS or data.startswith(_PICTURE_HEADS):
             is_base64 = (
@@ -156,7 +156,7 @@ _FORMS = (
 )  # fmt: skip
 _PLAIN = ("filename", "file_path", "filepath", "file", "files", "path", "paths", "url", "base64", "b64")
 # The names of one image each, in the order in which they are tried.
-GROUPS = tuple(
+NAME_GROUPS = tuple(
     tuple(
         dict.fromkeys(
             (
@@ -168,7 +168,7 @@ GROUPS = tuple(
     )
     for nouns in _NOUNS
 )
-_ALL = frozenset(name for names in GROUPS for name in names)
+_ALL = frozenset(name for names in NAME_GROUPS for name in names)
 _NAMED = _ALL - {*_PLAIN}
 _PATHS = ("path", "paths", "file", "files", "name", "names", "filename", "filepath")
 
@@ -208,22 +208,22 @@ _LOOKED_AT_CHARS = 1024  # of a cell: as long as a path can be for people
 _ENOUGH = 1000  # cells of a column: what they do not look like by then they are not
 
 
-def filled(value: Any) -> bool:
+def is_filled(value: Any) -> bool:
     """Whether there is anything in a cell."""
     return value is not None and value != "" and value != [] and value != {}
 
 
-def image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
+def find_image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
     """The columns of images: one entry for each image of a row, in order, with the columns it may stand in.
 
     Numbered columns (``image_1``, ``image_2``) are several images; other names are names of one image.
 
-    >>> image_slots(["image", "image_path", "answer"], []), image_slots(["img_path"], [])
+    >>> find_image_slots(["image", "image_path", "answer"], []), find_image_slots(["img_path"], [])
     ((('image', 'image_path'),), ())
-    >>> image_slots(["image_2", "image_1"], [Row(1, 2, {"image_1": "a.png", "image_2": None})])
+    >>> find_image_slots(["image_2", "image_1"], [Row(1, 2, {"image_1": "a.png", "image_2": None})])
     (('image_1',), ('image_2',))
     """
-    for names in GROUPS:
+    for names in NAME_GROUPS:
         plain = _without_number(names, columns, rows)
         numbered = _by_number(names, columns, rows)
         if not numbered:
@@ -236,15 +236,15 @@ def image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[str,
     return ()
 
 
-def same_image(slots: Sequence[Sequence[str]], columns: Sequence[str]) -> set[str]:
+def find_same_images(slots: Sequence[Sequence[str]], columns: Sequence[str]) -> set[str]:
     """Further columns that are names of an image which stands in `slots` already."""
-    known = {known_as(column) for slot in slots for column in slot}
-    groups = {(names, number) for name, number in known for names in GROUPS if name in names}
+    known = {parse_column_name(column) for slot in slots for column in slot}
+    groups = {(names, number) for name, number in known for names in NAME_GROUPS if name in names}
     return {
         column
         for column in columns
         for names, number in groups
-        if known_as(column)[1] == number and known_as(column)[0] in names
+        if parse_column_name(column)[1] == number and parse_column_name(column)[0] in names
     }
 
 
@@ -252,7 +252,7 @@ def _without_number(names: Sequence[str], columns: Sequence[str], rows: Sequence
     """The columns of a group that have no number, in the order of its names."""
     found: dict[str, str] = {}
     for column in columns:
-        name, number = known_as(column)
+        name, number = parse_column_name(column)
         if number is None and name in names and (column == name or name not in found):
             found[name] = column  # `image` rather than `Image`
     if always := [found[name] for name in ALWAYS if name in found]:
@@ -268,7 +268,7 @@ def _by_number(
     found: dict[int, list[str]] = {}
     is_seen = False
     for column in columns:
-        name, number = known_as(column)
+        name, number = parse_column_name(column)
         if number is None or name not in names:
             continue
         looks = _looks_right(column, name, rows)
@@ -280,14 +280,14 @@ def _by_number(
 
 def _looks_right(column: str, name: str, rows: Sequence[Row]) -> bool | None:
     """Whether half of the cells, or more, look like images; None where all of them are empty."""
-    looks = [look_of(value, name) for row in rows if filled(value := row.values.get(column))]
+    looks = [guess_media(value, name) for row in rows if is_filled(value := row.values.get(column))]
     return 2 * looks.count("image") >= len(looks) if looks else None
 
 
-def known_as(column: str) -> tuple[str, int | None]:
+def parse_column_name(column: str) -> tuple[str, int | None]:
     """The name of a column as the lists above write it, and its number.
 
-    >>> known_as("imagePath"), known_as(" Img-2"), known_as("image_1_url")
+    >>> parse_column_name("imagePath"), parse_column_name(" Img-2"), parse_column_name("image_1_url")
     (('image_path', None), ('img', 2), ('image_url', 1))
     """
     name = re.sub(r"[\s.-]+", "_", _CAMEL.sub("_", column.strip())).lower()
@@ -302,13 +302,13 @@ def is_image_name(column: str) -> bool:
     >>> is_image_name("imgPath"), is_image_name("photo_2"), is_image_name("impath")
     (True, True, False)
     """
-    return known_as(column)[0] in _ALL
+    return parse_column_name(column)[0] in _ALL
 
 
-def next_names(column: str, n: int) -> list[str]:
+def list_next_names(column: str, n: int) -> list[str]:
     """The names of further numbered columns.
 
-    >>> next_names("image_2", 2)
+    >>> list_next_names("image_2", 2)
     ['image_3', 'image_4']
     """
     match = re.search(r"[0-9]+", column)
@@ -319,23 +319,23 @@ def next_names(column: str, n: int) -> list[str]:
 
 
 @lru_cache(1024)
-def holds_paths(column: str) -> bool:
+def is_path_column(column: str) -> bool:
     """Whether the cells of a column of images are file names or addresses, and never an encoded image."""
-    return known_as(column)[0].rpartition("_")[2] in _PATHS
+    return parse_column_name(column)[0].rpartition("_")[2] in _PATHS
 
 
-def unread_images(columns: Sequence[str], rows: Sequence[Row], seen: Collection[str]) -> tuple[str, ...]:
+def find_unread_images(columns: Sequence[str], rows: Sequence[Row], seen: Collection[str]) -> tuple[str, ...]:
     """Columns that are named after images and hold something else: ids, or names without an ending."""
     return tuple(
         column
         for column in columns
         if column not in seen
-        and (known_as(column)[0] in _NAMED or _IDS.fullmatch(known_as(column)[0]))
-        and any(filled(row.values.get(column)) for row in rows)
+        and (parse_column_name(column)[0] in _NAMED or _IDS.fullmatch(parse_column_name(column)[0]))
+        and any(is_filled(row.values.get(column)) for row in rows)
     )
 
 
-class Media(msgspec.Struct, frozen=True):
+class MediaColumn(msgspec.Struct, frozen=True):
     """A column whose cells look like images, or like something else that is seen or heard."""
 
     column: str
@@ -344,33 +344,33 @@ class Media(msgspec.Struct, frozen=True):
     example: str
 
 
-class Looks:
+class MediaDetector:
     """What the cells of columns look like, gathered row by row; `skipped` columns are not looked at."""
 
     def __init__(self, skipped: Collection[str]) -> None:
         self._skipped = skipped
         self._counts: dict[str, list[int]] = {}  # of cells, and of those that look like something
         self._names: dict[str, str] = {}
-        self._first: dict[str, Media] = {}
+        self._first: dict[str, MediaColumn] = {}
 
-    def look_at(self, number: int, values: Mapping[str, Any]) -> None:
+    def add_row(self, number: int, values: Mapping[str, Any]) -> None:
         """The values of one row."""
         for column, value in values.items():
-            if column in self._skipped or not filled(value):
+            if column in self._skipped or not is_filled(value):
                 continue
             count = self._counts.get(column)
             if count is None:
                 count = self._counts[column] = [0, 0]
-                self._names[column] = known_as(column)[0]
+                self._names[column] = parse_column_name(column)[0]
             if count[0] >= _ENOUGH:
                 continue
             count[0] += 1
-            if kind := look_of(value, self._names[column]):
+            if kind := guess_media(value, self._names[column]):
                 count[1] += 1
                 if column not in self._first:
-                    self._first[column] = Media(column, kind, number, _example(value))
+                    self._first[column] = MediaColumn(column, kind, number, _example(value))
 
-    def found(self) -> list[Media]:
+    def found(self) -> list[MediaColumn]:
         """The columns of which half of the cells, or more, look like one."""
         return [
             media
@@ -379,13 +379,15 @@ class Looks:
         ]
 
 
-def look_of(value: Any, name: str = "") -> str:
+def guess_media(value: Any, name: str = "") -> str:
     """What a cell looks like: ``image``, ``video``, ``audio``, ``document``, or nothing.
 
     In a column whose `name` is that of images any address is one.
 
-    >>> look_of("photos/cat 1.JPG"), look_of("https://a.org/x.png?w=2"), look_of("a cat"), look_of("clip.mp4")
-    ('image', 'image', '', 'video')
+    >>> guess_media("photos/cat 1.JPG"), guess_media("https://a.org/x.png?w=2")
+    ('image', 'image')
+    >>> guess_media("clip.mp4"), guess_media("a cat")
+    ('video', '')
     """
     if isinstance(value, str):
         return _look_of_text(value, name)
@@ -396,9 +398,11 @@ def look_of(value: Any, name: str = "") -> str:
     if isinstance(value, bytes):
         return _look_of_bytes(value)
     if isinstance(value, list):
-        return next(filter(None, (look_of(item, name) for item in value[:4])), "")
+        return next(filter(None, (guess_media(item, name) for item in value[:4])), "")
     if isinstance(value, dict):
-        return next(filter(None, (look_of(value[key], name) for key in _KEYS if filled(value.get(key)))), "")
+        return next(
+            filter(None, (guess_media(value[key], name) for key in _KEYS if is_filled(value.get(key)))), ""
+        )
     return ""
 
 
@@ -452,10 +456,12 @@ def _example(value: Any) -> str:
     return repr(value if len(value) <= 50 else value[:40] + "…")
 
 
-def filled_columns(values: Mapping[str, Any], slots: Sequence[Sequence[str]]) -> Iterator[tuple[str, Any]]:
+def select_image_cells(
+    values: Mapping[str, Any], slots: Sequence[Sequence[str]]
+) -> Iterator[tuple[str, Any]]:
     """The columns of a row that hold its images, in order, with what stands in them."""
     for slot in slots:
         for column in slot:
-            if filled(value := values.get(column)):
+            if is_filled(value := values.get(column)):
                 yield column, value
                 break

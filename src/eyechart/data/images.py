@@ -19,12 +19,12 @@ from eyechart.data.fetch import Fetcher
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.pixels import (
     MIME,
-    clipped,
+    clip_box,
     decode_fully,
-    fitted,
+    fit_size,
     inspect,
-    looks_whole,
-    open_picture,
+    is_complete,
+    open_image,
     reencode,
 )
 from eyechart.data.rows import (
@@ -35,7 +35,7 @@ from eyechart.data.rows import (
     REFUSALS,
 )
 from eyechart.errors import ImageError, UsageError
-from eyechart.memory import claiming_image, reserve
+from eyechart.memory import claim_image, reserve
 from eyechart.types import Image, ImageRef
 
 _KEPT_OPEN = 8  # files; a run has one, as a rule
@@ -48,7 +48,7 @@ class _Kept(NamedTuple):
     status: os.stat_result  # when it was opened
 
 
-class Cells:
+class OpenFiles:
     """Keeps the files open: to open one anew costs more than to read a cell.
 
     What is read is the file as it was first opened, though another may have taken its name since: the
@@ -148,7 +148,7 @@ class ImageLoader:
     cache_dir: Path | str | None = None
     max_download_bytes: int = MAX_DOWNLOAD_BYTES
     timeout_s: float = DOWNLOAD_TIMEOUT_S
-    _cells: Cells = field(default_factory=Cells, repr=False, compare=False)
+    _cells: OpenFiles = field(default_factory=OpenFiles, repr=False, compare=False)
     _parquet: ParquetCells = field(default_factory=ParquetCells, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -170,7 +170,7 @@ class ImageLoader:
         raw = self._fetched(ref) if ref.kind == "url" else self._read(ref)
         header = inspect(raw.data, what)
         size = (header.width, header.height)
-        is_too_large = fitted(*size, self.max_pixels, self.max_side) != size
+        is_too_large = fit_size(*size, self.max_pixels, self.max_side) != size
         must_change = header.format not in MIME or header.is_animated or ref.box is not None or is_too_large
         if not must_change and self.jpeg_quality is None:
             if len(raw.data) > MAX_SENT_BYTES:
@@ -207,13 +207,13 @@ class ImageLoader:
 
     def _fetched(self, ref: ImageRef) -> _Raw:
         """A picture from the web, kept for the next run if it is one; many may want it, one fetches it."""
-        from eyechart.data.fetch import alone
+        from eyechart.data.fetch import get_url_lock
 
-        with alone(ref.location) if self.cache_dir else nullcontext():
+        with get_url_lock(ref.location) if self.cache_dir else nullcontext():
             raw = self._read(ref)
             if raw.is_fetched:
                 inspect(raw.data, str(ref))
-                self._fetcher().keep(ref.location, raw.data)
+                self._fetcher().write_cached(ref.location, raw.data)
         return raw
 
     def original(self, ref: ImageRef) -> bytes:
@@ -224,7 +224,7 @@ class ImageLoader:
 
     def check(self, ref: ImageRef) -> tuple[int, int, int]:
         """Decode every pixel; width, height and bytes of the file, or `ImageError`."""
-        with claiming_image():
+        with claim_image():
             data = self._read(ref).data
             header = decode_fully(data, str(ref))
             return header.width, header.height, len(data)
@@ -238,9 +238,9 @@ class ImageLoader:
             status = self._cells.status(ref.location, lambda: _status(ref)) if is_cell else _status(ref)
             parts += [status.st_size, status.st_mtime_ns]
         if ref.kind == "hub":
-            from eyechart.data.hub import identity_of
+            from eyechart.data.hub import get_identity
 
-            parts.append(identity_of(ref))
+            parts.append(get_identity(ref))
         if self.max_side is not None:
             parts.append(f"side {self.max_side}")
         if self.jpeg_quality is not None:
@@ -279,14 +279,14 @@ class ImageLoader:
         if not self.allow_urls:
             raise ImageError(f"{url}: pictures at web addresses are not allowed", hint="leave out --no-urls")
         fetcher = self._fetcher()
-        kept = fetcher.kept(url)
+        kept = fetcher.read_cached(url)
         return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
 
 
 def _read_hub(ref: ImageRef) -> bytes | str:
-    from eyechart.data.hub import read_picture
+    from eyechart.data.hub import read_hub_image
 
-    return read_picture(ref)
+    return read_hub_image(ref)
 
 
 def _refuse(ref: ImageRef) -> None:
@@ -317,7 +317,7 @@ def _status(ref: ImageRef) -> os.stat_result:
     return status
 
 
-def _read_cell(ref: ImageRef, cells: Cells) -> bytes:
+def _read_cell(ref: ImageRef, cells: OpenFiles) -> bytes:
     reserve(ref.length * 7 // 4)  # the text, and what it stands for
     if not cells.knows(ref.location):
         _status(ref)  # a file that can be read, or a message that says why not
@@ -430,7 +430,7 @@ class Measurer:
 
     def _whole(self, ref: ImageRef) -> tuple[str, int, int, int]:
         data = self.loader.original(ref)
-        name, picture = open_picture(data, str(ref))
+        name, picture = open_image(data, str(ref))
         return name, *picture.size, len(data)
 
     def _at_address(self, ref: ImageRef) -> Image:
@@ -439,7 +439,7 @@ class Measurer:
             cache_dir=Path(loader.cache_dir) if loader.cache_dir else None,
             allow_private=loader.allow_private_urls,
         )
-        if fetcher.kept(ref.location) is not None:
+        if fetcher.read_cached(ref.location) is not None:
             return loader.load(ref) if self.is_exact else self._changed(ref, *self._whole(ref))
         self.n_assumed += 1
         return self._changed(ref, "JPEG", *ASSUMED_SIZE, ASSUMED_BYTES, is_assumed=True)
@@ -452,9 +452,9 @@ class Measurer:
         if ref.box is not None and is_assumed:
             size = ref.box[2:]
         elif ref.box is not None:
-            left, top, right, bottom = clipped(ref.box, size, str(ref))
+            left, top, right, bottom = clip_box(ref.box, size, str(ref))
             size = (right - left, bottom - top)
-        new = fitted(*size, self.loader.max_pixels, self.loader.max_side)
+        new = fit_size(*size, self.loader.max_pixels, self.loader.max_side)
         is_changed = new != (width, height)
         if is_changed:
             n_bytes = max(1, n_bytes * new[0] * new[1] // (width * height))
@@ -493,7 +493,7 @@ def _ends_of(ref: ImageRef) -> tuple[str, int, int, int] | None:
                 return None
             length = length // 4 * 3 - tail.count(b"=")
             head, tail = (pybase64.b64decode(end, validate=True) for end in (head, tail))
-        name, picture = open_picture(head, str(ref))
+        name, picture = open_image(head, str(ref))
     except (OSError, ValueError, ImageError):
         return None  # the loader has the words for what is wrong, if anything is
-    return (name, *picture.size, length) if looks_whole(name, head, tail, length) else None
+    return (name, *picture.size, length) if is_complete(name, head, tail, length) else None

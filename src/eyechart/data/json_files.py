@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from eyechart.data.columns import ALIASES
-from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, place, raise_problem
-from eyechart.data.tables import BOM, refuse_wide_text, undecodable
+from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, name_row, raise_problem
+from eyechart.data.tables import BOM, make_decode_error, refuse_wide_text
 from eyechart.errors import DataError
 
 LIST_KEYS = ("data", "questions", "rows")
@@ -30,15 +30,15 @@ _STRUCTURE = re.compile(rb'["{}\[\],]')
 _NESTED_STRUCTURE = re.compile(rb'["{}\[\]]')
 
 
-def elements(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, bytes]]:
+def walk_rows(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, bytes]]:
     """Key (None in a list), offset and text of each row of a JSON file.
 
     >>> from io import BytesIO
-    >>> list(elements(BytesIO(b'{"version": 1, "data": [{"a": 1}]}'), Path("demo.json")))
+    >>> list(walk_rows(BytesIO(b'{"version": 1, "data": [{"a": 1}]}'), Path("demo.json")))
     [(None, 24, b'{"a": 1}')]
     """
     start = file.tell()
-    window = Window(file, path)
+    window = JsonWindow(file, path)
     opening = window.peek()
     if opening == b"[":
         yield from window.items()
@@ -47,7 +47,7 @@ def elements(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byte
     elif opening == b"{":
         offset = _find_list(window)
         file.seek(start if offset is None else offset)
-        rows = Window(file, path)
+        rows = JsonWindow(file, path)
         yield from rows.members() if offset is None else rows.items()
     elif opening == b"":
         raise DataError(f"{path.name}: the file is empty", hint="a JSON file holds a list of rows")
@@ -55,7 +55,7 @@ def elements(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, byte
         raise window.malformed("a list or an object of rows")
 
 
-def _find_list(window: Window) -> int | None:
+def _find_list(window: JsonWindow) -> int | None:
     """Where the list of rows begins; None when the object itself maps ids to rows."""
     keys = []
     has_rows = False
@@ -73,7 +73,7 @@ def _find_list(window: Window) -> int | None:
     return None
 
 
-class Window:
+class JsonWindow:
     """The bytes from the value now being read to the end of what was read ahead."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
@@ -230,7 +230,7 @@ def read_bytes(path: Path) -> bytes:
     return data.removeprefix(BOM)
 
 
-def row_texts(
+def read_row_texts(
     path: Path, *, may_be_empty: bool = False, hint: str = ""
 ) -> Iterator[tuple[str | None, bytes]]:
     """Key (None in a list) and text of each row; `hint` says what the file should be where it is no such."""
@@ -241,14 +241,14 @@ def row_texts(
             return
         file.seek(len(BOM) if head.startswith(BOM) else 0)
         try:
-            for key, _, text in elements(file, path):
+            for key, _, text in walk_rows(file, path):
                 yield key, text
         except DataError as err:
             raise DataError(err.message, hint=hint or err.hint) from err
 
 
 @contextmanager
-def json_errors(where: str, *, hint: str = "check the file with a JSON tool") -> Iterator[None]:
+def translate_json_errors(where: str, *, hint: str = "check the file with a JSON tool") -> Iterator[None]:
     """What a decoder raises inside, as a `DataError` about `where`."""
     try:
         yield
@@ -287,7 +287,7 @@ def _file_errors(path: Path) -> Iterator[None]:
 #
 # Or, with ``orient="split"``: the names of the columns, and the rows as lists of cells.
 
-SPLIT = frozenset({"columns", "index", "data"})
+SPLIT_KEYS = frozenset({"columns", "index", "data"})
 
 
 class _Split(msgspec.Struct, frozen=True):
@@ -318,9 +318,9 @@ class JsonColumnsReader:
 
     def _table(self) -> dict[str, dict[str, Any]]:
         text = read_bytes(self.path)
-        with json_errors(self.path.name):
+        with translate_json_errors(self.path.name):
             table = msgspec.json.decode(text, type=dict[str, dict[str, Any] | list[Any]])
-            if table.keys() == SPLIT:
+            if table.keys() == SPLIT_KEYS:
                 return self._joined(msgspec.convert(table, _Split))
         return {
             name: values if isinstance(values, dict) else {str(at): v for at, v in enumerate(values)}
@@ -427,7 +427,7 @@ class JsonLinesReader(msgspec.Struct):
                 line_number += 1
                 begin, offset = offset, offset + len(line)
                 if len(line) > MAX_ROW_BYTES:
-                    where = place(self.path, number + 1, line_number)
+                    where = name_row(self.path, number + 1, line_number)
                     raise DataError(f"{where}: no line break within {MAX_ROW_BYTES // 1024 // 1024} MB")
                 if line.isspace():
                     continue
@@ -450,7 +450,7 @@ class JsonReader(msgspec.Struct):
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         with self._open() as file:
             is_copy = isinstance(file, BytesIO)
-            for number, (key, offset, element) in enumerate(elements(file, self.path), start=1):
+            for number, (key, offset, element) in enumerate(walk_rows(file, self.path), start=1):
                 begin = -1 if is_copy else offset
                 # A transcoded copy is UTF-8 by now, whatever the file is.
                 reader = JsonReader(self.path) if is_copy else self
@@ -478,7 +478,7 @@ class JsonReader(msgspec.Struct):
         try:
             return BytesIO(data.decode(self.encoding).encode())
         except UnicodeDecodeError as err:
-            raise undecodable(self.path.name, "?", data[err.start :][:200], self.encoding) from err
+            raise make_decode_error(self.path.name, "?", data[err.start :][:200], self.encoding) from err
 
 
 def _skip_mark(file: BinaryIO, path: Path) -> int:
@@ -498,13 +498,13 @@ def _read_row(
     on_problem: OnProblem,
 ) -> Row | None:
     """The row with its values, or None after reporting what is wrong with it."""
-    where = place(reader.path, row.number, row.line)
+    where = name_row(reader.path, row.number, row.line)
     try:
         if reader.encoding != "utf-8":
             text, offset = text.decode(reader.encoding).encode(), -1
         return Row(row.number, row.line, decode_record(text, offset, blobs))
     except UnicodeDecodeError:
-        on_problem(undecodable(where, _broken_column(text), text, reader.encoding))
+        on_problem(make_decode_error(where, _broken_column(text), text, reader.encoding))
     except msgspec.ValidationError as err:
         if "`object`" in str(err):
             hint = "each row names its own values; pandas: df.to_json(..., orient='records')"
@@ -514,7 +514,7 @@ def _read_row(
         on_problem(DataError(f"{where}: {what}", hint=hint))
     except (msgspec.DecodeError, RecursionError) as err:
         if not _is_text(text):
-            on_problem(undecodable(where, "?", text, reader.encoding))
+            on_problem(make_decode_error(where, "?", text, reader.encoding))
             return None
         begin = text[:60].decode("utf-8", "replace").strip()
         hint = (

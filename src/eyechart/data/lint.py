@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from eyechart.data.choices import LETTERS, ROTATION_OFFSET
 from eyechart.data.columns import REPEATING_IDS
-from eyechart.data.image_columns import Looks, Media, look_of
+from eyechart.data.image_columns import MediaColumn, MediaDetector, guess_media
 from eyechart.data.images import ImageLoader, MissingImage
-from eyechart.data.rows import OnProblem, row_of
-from eyechart.data.source import DuplicateId, FileSource, file_of, reasons_of, remarks_of
+from eyechart.data.rows import OnProblem, find_row_number
+from eyechart.data.source import DuplicateId, FileSource, find_file_source, get_reasons, get_remarks
 from eyechart.errors import DataError, ImageError
 from eyechart.placeholders import place_images
 from eyechart.registry import find_benchmark_by_columns
@@ -119,7 +119,7 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Report:
+class LintReport:
     """What a look through a file found."""
 
     name: str
@@ -189,30 +189,30 @@ _IMAGE_IN_TEXT = re.compile(r"!\[[^\]\n]{0,200}\]\([^)\s]|<img\s[^>]{0,200}src\s
 _GROUP_COLUMN = "g_index"  # in files that hold rotations: the index of the question
 
 
-def check(
+def check_source(
     source: Source | Lint,
     loader: ImageLoader,
     *,
     look_at_images: bool = True,
     progress: Progress | None = None,
-) -> Report:
+) -> LintReport:
     """Read all of a source, decode all of its pictures, and say what was found."""
     lint = source if isinstance(source, Lint) else Lint(source)
     pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
     pictures = _Pictures(loader, pool, lint) if look_at_images else None
     try:
         for sample in lint.samples():
-            lint.look_at(sample)
-            lint.count(sample)
+            lint.check_sample(sample)
+            lint.count_sample(sample)
             if pictures is not None:
-                pictures.look_at(sample)
+                pictures.check_sample(sample)
             if progress is not None:
                 progress(lint.report.n_rows)
         if pictures is not None:
             pictures.finish()
     finally:
         pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody wants the pictures that wait their turn
-    return lint.finished()
+    return lint.finish()
 
 
 class Lint:
@@ -220,9 +220,9 @@ class Lint:
 
     def __init__(self, source: Source, *, needs_images: bool = False, is_plain: bool = False) -> None:
         self.source = source
-        self.report = Report(source.name, source.origin, reasons=reasons_of(source))
+        self.report = LintReport(source.name, source.origin, reasons=get_reasons(source))
         self.found: dict[str, Finding] = {}
-        self.file = file_of(source)  # None: a source that reads its columns in its own way
+        self.file = find_file_source(source)  # None: a source that reads its columns in its own way
         fields = self.file.detection.fields if self.file else {}
         self.expects_images = "image" in fields or needs_images
         self.ids_may_repeat = fields.get("id", ("",))[0].lower() in REPEATING_IDS
@@ -230,14 +230,14 @@ class Lint:
         self.n_samples = 0
         self._questions: set[int] = set()  # small numbers that are ids, of which larger ones are rotations
         self._without_image: list[int] = []  # the first rows, where nothing says that there should be one
-        self._looks: Looks | None = None
+        self._looks: MediaDetector | None = None
         if self.file is not None:
             self._look_at_columns(self.file, is_plain=is_plain)
 
     def _look_at_columns(self, file: FileSource, *, is_plain: bool) -> None:
         detection = file.detection
         media = {one.column for one in detection.media}
-        self._looks = Looks({*detection.tried.get("image", ()), *detection.same_images, *media})
+        self._looks = MediaDetector({*detection.tried.get("image", ()), *detection.same_images, *media})
         self._add_media(detection.media)
         if (meant := find_benchmark_by_columns(detection.columns)) is not None:
             name, telling = meant
@@ -256,7 +256,7 @@ class Lint:
                 "one-option-column", 0, detection.one_option, "options are in two columns or more: A, B, ..."
             )
 
-    def _add_media(self, media: Sequence[Media]) -> None:
+    def _add_media(self, media: Sequence[MediaColumn]) -> None:
         """Columns that nobody sends: an error where a question may be asked without what it is about."""
         assert self.file is not None
         detection = self.file.detection
@@ -299,9 +299,9 @@ class Lint:
     def _problem(self, problem: DataError) -> None:
         self.report.n_rows += 1
         code = "duplicate-id" if isinstance(problem, DuplicateId) else "malformed-row"
-        self.add(code, row_of(problem.message), problem.message, problem.hint)
+        self.add(code, find_row_number(problem.message), problem.message, problem.hint)
 
-    def look_at(self, sample: Sample) -> None:
+    def check_sample(self, sample: Sample) -> None:
         """What can move the number."""
         self.n_samples += 1
         self.report.n_images += len(sample.images)
@@ -335,9 +335,9 @@ class Lint:
             elif not any(text.strip() == letter for text in sample.choices.values()):
                 self.add("answer-not-an-option", sample.row, example)
 
-    def _look_at_plain(self, sample: Sample, looks: Looks) -> None:
+    def _look_at_plain(self, sample: Sample, looks: MediaDetector) -> None:
         """What is told only of files that no benchmark reads in its own way."""
-        looks.look_at(sample.row, sample.meta)
+        looks.add_row(sample.row, sample.meta)
         block = (sample.choices_text,) if sample.choices_text else sample.choices.values()
         placed = place_images("\n".join((sample.hint, sample.question, *block)), len(sample.images))
         if placed is not None and placed.unfilled:
@@ -368,7 +368,7 @@ class Lint:
             self._questions.add(index)
         return index >= ROTATION_OFFSET and index % ROTATION_OFFSET in self._questions
 
-    def count(self, sample: Sample) -> None:
+    def count_sample(self, sample: Sample) -> None:
         """What samples have, and what is worth a remark without moving any number."""
         presence = {
             "question": sample.question.strip(),
@@ -394,10 +394,10 @@ class Lint:
                 self.report.letters.update([letter])
                 self.by_chance += 1 / len(sample.choices)
 
-    def finished(self) -> Report:
+    def finish(self) -> LintReport:
         """The report, once all samples were looked at."""
         report = self.report
-        remarks = None if "stopped" in self.found else remarks_of(self.source)
+        remarks = None if "stopped" in self.found else get_remarks(self.source)
         for remark in remarks or ():
             self.add("remark", 0, remark)
         if self._looks is not None:
@@ -423,7 +423,7 @@ class Lint:
 
 
 def _image_among(options: Iterable[str]) -> str:
-    return next((text for text in options if look_of(text) == "image"), "")
+    return next((text for text in options if guess_media(text) == "image"), "")
 
 
 def _flags(columns: Sequence[str]) -> str:
@@ -449,7 +449,7 @@ class _Pictures:
         self.results: dict[ImageRef, ImageError | None] = {}
         self.under_way: deque[tuple[int, ImageRef, Future[tuple[int, int, int]] | None]] = deque()
 
-    def look_at(self, sample: Sample) -> None:
+    def check_sample(self, sample: Sample) -> None:
         for ref in sample.images:
             is_new = ref not in self.results
             self.results.setdefault(ref, None)

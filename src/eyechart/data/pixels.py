@@ -17,7 +17,7 @@ from zlib import crc32
 import msgspec
 
 from eyechart.errors import ImageError
-from eyechart.files import quiet
+from eyechart.files import suppress_warnings
 from eyechart.memory import MAX_BYTES, reserve
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ _CHUNKS = {
 _MOST_BYTES_BEFORE = 1024 * 1024
 
 
-def size_of(data: bytes) -> tuple[int, int] | None:
+def read_size(data: bytes) -> tuple[int, int] | None:
     """Width and height of a JPEG or of a still PNG; None when that takes a closer look.
 
-    >>> size_of(b"GIF89a") is None
+    >>> read_size(b"GIF89a") is None
     True
     """
     try:
@@ -193,15 +193,15 @@ def _pillow_class(stem: str) -> Callable[[BytesIO], Any]:
     return cast("Callable[[BytesIO], Any]", getattr(module, f"{stem}ImageFile"))
 
 
-def open_picture(data: bytes, what: str) -> tuple[str, Picture]:
+def open_image(data: bytes, what: str) -> tuple[str, Picture]:
     """The format's name and the picture, of which only the header is read."""
     name, stem = _sniff(data, what)
     try:
-        with quiet():
+        with suppress_warnings():
             picture: Picture = _pillow_class(stem)(BytesIO(data))
     except Exception as err:  # a hostile header can raise nearly anything; all of it means the same
         raise ImageError(
-            f"{what}: a broken {name} file ({reason(err)})", hint="fetch or export it again"
+            f"{what}: a broken {name} file ({shorten_reason(err)})", hint="fetch or export it again"
         ) from err
     width, height = picture.size
     if width * height > MAX_DECODED_PIXELS:
@@ -214,24 +214,25 @@ def open_picture(data: bytes, what: str) -> tuple[str, Picture]:
     return name, picture
 
 
-def reason(err: BaseException) -> str:
+def shorten_reason(err: BaseException) -> str:
     """What Pillow found wrong, without the objects that it names."""
     return str(err).split("<")[0].strip().rstrip(":") or type(err).__name__
 
 
 def decode(picture: Picture, what: str) -> Picture:
     """The same picture with its pixels, when there is room for them in memory."""
-    reserve(decoded_bytes(picture))
+    reserve(count_decoded_bytes(picture))
     try:
         picture.load()
     except Exception as err:  # as above: what the decoder raises depends on where the damage lies
         raise ImageError(
-            f"{what}: the picture is truncated or broken ({reason(err)})", hint="fetch or export it again"
+            f"{what}: the picture is truncated or broken ({shorten_reason(err)})",
+            hint="fetch or export it again",
         ) from err
     return picture
 
 
-def decoded_bytes(picture: Picture) -> int:
+def count_decoded_bytes(picture: Picture) -> int:
     """What its pixels take: Pillow spends four bytes on most, whatever the mode."""
     width, height = picture.size
     return width * height * (1 if picture.mode in ("1", "L", "P") else 4)
@@ -239,17 +240,17 @@ def decoded_bytes(picture: Picture) -> int:
 
 def inspect(data: bytes, what: str) -> Header:
     """Read the header, and make sure that the end is there, without decoding what looks whole."""
-    size = size_of(data)
+    size = read_size(data)
     if size is not None and size[0] * size[1] <= MAX_DECODED_PIXELS:
         name = "PNG" if data.startswith(b"\x89") else "JPEG"
         if _looks_whole(name, data):
             return Header(name, *size, is_animated=False)
-    name, picture = open_picture(data, what)
+    name, picture = open_image(data, what)
     try:
-        with quiet():
+        with suppress_warnings():
             is_animated = bool(getattr(picture, "is_animated", False))
     except Exception as err:  # counting frames walks through the whole file
-        raise ImageError(f"{what}: a broken {name} file ({reason(err)})") from err
+        raise ImageError(f"{what}: a broken {name} file ({shorten_reason(err)})") from err
     if not _looks_whole(name, data):
         source = getattr(picture, "fp", None)  # which is forgotten with the last pixel
         decode(picture, what)
@@ -273,15 +274,15 @@ def _refuse_padding(end: int, n_bytes: int, what: str) -> None:
 def decode_fully(data: bytes, what: str) -> Header:
     """As `inspect`, and every pixel decoded."""
     header = inspect(data, what)
-    decode(open_picture(data, what)[1], what)
+    decode(open_image(data, what)[1], what)
     return header
 
 
 def _looks_whole(name: str, data: bytes) -> bool:
-    return looks_whole(name, data[:32], data[-32:], len(data))
+    return is_complete(name, data[:32], data[-32:], len(data))
 
 
-def looks_whole(name: str, head: bytes, tail: bytes, n_bytes: int) -> bool:
+def is_complete(name: str, head: bytes, tail: bytes, n_bytes: int) -> bool:
     """Whether the last bytes are those that end such a file. If not, decoding decides."""
     if name == "JPEG":
         return tail.endswith(b"\xff\xd9")
@@ -294,11 +295,13 @@ def looks_whole(name: str, head: bytes, tail: bytes, n_bytes: int) -> bool:
     return False
 
 
-def fitted(width: int, height: int, max_pixels: int | None, max_side: int | None = None) -> tuple[int, int]:
+def fit_size(width: int, height: int, max_pixels: int | None, max_side: int | None = None) -> tuple[int, int]:
     """The size that keeps the shape within `max_pixels`, and the longer side within `max_side`.
 
-    >>> fitted(400, 100, 10_000), fitted(10, 10, None), fitted(10_000, 1, 100), fitted(400, 100, None, 200)
-    ((200, 50), (10, 10), (1000, 1), (200, 50))
+    >>> fit_size(400, 100, 10_000), fit_size(10, 10, None), fit_size(10_000, 1, 100)
+    ((200, 50), (10, 10), (1000, 1))
+    >>> fit_size(400, 100, None, 200)
+    (200, 50)
     """
     ratio = 1.0
     if max_pixels is not None and width * height > max_pixels:
@@ -345,22 +348,22 @@ def reencode(
     `jpeg_quality` all become JPEG of that quality, by the steps of `_as_jpeg`.
     """
     header = inspect(data, what)
-    name, picture = open_picture(data, what)
+    name, picture = open_image(data, what)
     # Colours that are made out of others take as much again.
     n_copies = 1 if picture.mode in ("RGB", "L") or box else 2
-    is_huge = box is None and n_copies * decoded_bytes(picture) > MAX_BYTES
+    is_huge = box is None and n_copies * count_decoded_bytes(picture) > MAX_BYTES
     full = picture.size
     try:
         if is_huge and name == "JPEG":  # which holds smaller versions of itself
-            width, height = fitted(*full, max_pixels, max_side)
+            width, height = fit_size(*full, max_pixels, max_side)
             picture.draft(None, (2 * width, 2 * height))
         else:
-            reserve(n_copies * decoded_bytes(picture))
+            reserve(n_copies * count_decoded_bytes(picture))
         decode(picture, what)
         full = full if name == "JPEG" else picture.size  # which a TIFF turns as it is decoded
-        corners = None if box is None else clipped(box, full, what)
+        corners = None if box is None else clip_box(box, full, what)
         left, top, right, bottom = corners or (0, 0, *full)
-        size = fitted(right - left, bottom - top, max_pixels, max_side)
+        size = fit_size(right - left, bottom - top, max_pixels, max_side)
         resized = size != (right - left, bottom - top)
         if is_huge and resized:
             picture = _brought_down(picture, size)
@@ -369,7 +372,7 @@ def reencode(
         return _cut_and_saved(picture, corners, size, _target(header, corners), resized=resized)
     except (OSError, ValueError, MemoryError) as err:  # a pixel format that Pillow reads but cannot change
         raise ImageError(
-            f"{what}: a {name} of mode {picture.mode} that cannot be cut, shrunk or saved ({reason(err)})",
+            f"{what}: cannot crop, resize or save {name} of mode {picture.mode} ({shorten_reason(err)})",
             hint="convert it to an RGB PNG or JPEG",
         ) from err
 
@@ -407,7 +410,7 @@ def _cut_and_saved(
     orientation = _orientation(picture)
     profile = picture.info.get("icc_profile")
     if corners is not None:
-        with quiet():  # Pillow warns about crops above half of our limit
+        with suppress_warnings():  # Pillow warns about crops above half of our limit
             picture = picture.crop(corners)
     if resized:
         from PIL.Image import Resampling
@@ -426,7 +429,9 @@ def _as_jpeg(
     """
     from PIL.Image import Resampling
 
-    with quiet():  # Pillow warns about large crops, and about palettes whose transparency it drops
+    with (
+        suppress_warnings()
+    ):  # Pillow warns about large crops, and about palettes whose transparency it drops
         picture = picture if corners is None else picture.crop(corners)
         grey = _smooth(picture) if picture.mode.startswith("I") else picture
         picture = grey if grey.mode == "RGB" else grey.convert("RGB")  # which would copy it
@@ -437,7 +442,7 @@ def _as_jpeg(
     return Encoded(out.getvalue(), "JPEG", *size, resized)
 
 
-def clipped(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:
+def clip_box(box: tuple[int, int, int, int], size: tuple[int, int], what: str) -> tuple[int, int, int, int]:
     """Left, top, right and bottom of a crop, as far as it lies in the picture."""
     x, y, width, height = box
     left, top = max(0, x), max(0, y)
@@ -453,7 +458,7 @@ def clipped(box: tuple[int, int, int, int], size: tuple[int, int], what: str) ->
 def _orientation(picture: Picture) -> int:
     """The EXIF turn. We never turn pixels: a resized picture shows as the original file would."""
     try:
-        with quiet():
+        with suppress_warnings():
             turn = picture.getexif().get(_ORIENTATION, 1)
     except Exception:  # broken EXIF is no reason to lose the picture
         return 1

@@ -16,11 +16,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from eyechart.data.columns import ALIASES, as_text, detect
+from eyechart.data.columns import ALIASES, detect, to_text
 from eyechart.data.formats import find_file, guess_format
-from eyechart.data.json_files import SPLIT, JsonColumnsReader, Window
-from eyechart.data.rows import Reader, place
-from eyechart.data.sheets import SheetReader, archive_names, cell_text, is_workbook
+from eyechart.data.json_files import SPLIT_KEYS, JsonColumnsReader, JsonWindow
+from eyechart.data.rows import Reader, name_row
+from eyechart.data.sheets import SheetReader, format_cell, is_workbook, list_archive_names
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.data.tables import BOM
 from eyechart.errors import API_FAILURE, DataError, UsageError
@@ -28,9 +28,9 @@ from eyechart.registry import log_formats
 from eyechart.types import Failure, FileSigns, LogReader, Replies, Reply, ReplyLog, Stage
 
 TableKind = Literal["table", "columns", "workbook"]  # "table": what the readers of data files read
-TEXTS = ("reply", "prediction", "response")
+REPLY_COLUMNS = ("reply", "prediction", "response")
 _BEFORE_A_REPLY: tuple[Stage, ...] = ("load", "render", "generate")
-IDS = ALIASES["id"]  # in the order in which samples take their names
+ID_COLUMNS = ALIASES["id"]  # in the order in which samples take their names
 
 _CELLS = frozenset({"tsv", "csv", "xlsx"})  # in which nothing and an empty text look the same
 _FULL_CELL = (
@@ -116,7 +116,7 @@ def _find_log_reader(path: Path, signs: FileSigns) -> LogReader | None:
 def _recognise_archive(path: Path) -> TableKind | LogReader:
     if is_workbook(path):
         return "workbook"
-    if (reader := _find_log_reader(path, FileSigns("archive", archive_names(path)))) is not None:
+    if (reader := _find_log_reader(path, FileSigns("archive", list_archive_names(path)))) is not None:
         return reader
     raise DataError(
         f"{path.name}: the archive is neither a spreadsheet (.xlsx) nor a log of Inspect (.eval)",
@@ -130,7 +130,7 @@ def _recognise_object(path: Path) -> TableKind | LogReader:
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         try:
-            for key, _, opening in itertools.islice(Window(file, path).openings(), _KEYS_LOOKED_AT):
+            for key, _, opening in itertools.islice(JsonWindow(file, path).openings(), _KEYS_LOOKED_AT):
                 openings[key] = opening
                 signs = FileSigns("object", frozenset(openings), is_complete=False)
                 if (reader := _find_log_reader(path, signs)) is not None:
@@ -139,9 +139,11 @@ def _recognise_object(path: Path) -> TableKind | LogReader:
             return "table"
     if (reader := _find_log_reader(path, FileSigns("object", frozenset(openings)))) is not None:
         return reader
-    if openings.keys() == SPLIT and set(openings.values()) == {b"["}:
+    if openings.keys() == SPLIT_KEYS and set(openings.values()) == {b"["}:
         return "columns"
-    is_named = any(name in openings for name in IDS) and any(name in openings for name in TEXTS)
+    is_named = any(name in openings for name in ID_COLUMNS) and any(
+        name in openings for name in REPLY_COLUMNS
+    )
     return "columns" if is_named and set(openings.values()) in ({b"{"}, {b"["}) else "table"
 
 
@@ -150,7 +152,7 @@ def _recognise_list(path: Path) -> TableKind | LogReader:
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         try:
-            _, _, text = next(Window(file, path).items(), (None, 0, b""))
+            _, _, text = next(JsonWindow(file, path).items(), (None, 0, b""))
             record = msgspec.json.decode(text) if text else None
         except (DataError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return "table"
@@ -164,9 +166,9 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
     failed: dict[str, str] = {}
     first: dict[str, str] = {}
     for row in reader.rows(()):
-        where = place(file, row.number, row.line)
-        id_column = _column(row.values, IDS, where, format)
-        said_column = _column(row.values, TEXTS, where, format)
+        where = name_row(file, row.number, row.line)
+        id_column = _column(row.values, ID_COLUMNS, where, format)
+        said_column = _column(row.values, REPLY_COLUMNS, where, format)
         name = _id_text(row.values[id_column])
         if not name:
             raise DataError(f"{where}, column {id_column!r}: no id", hint="a row needs an id and a reply")
@@ -193,7 +195,7 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
     return TableReplies(by_id=found, skipped=failed, places=first)
 
 
-def questions_of(path: str | Path) -> FileSource:
+def open_questions(path: str | Path) -> FileSource:
     """The questions of such a file, where it has a column for them, as VLMEvalKit's do."""
     file = find_file(path).path
     kind = _table_kind(file)
@@ -267,8 +269,8 @@ def _column(values: dict[str, Any], names: tuple[str, ...], where: str, format: 
 
 def _id_text(value: Any) -> str:
     """An id as samples have it: 3.0, as pandas writes a 3 into a column with gaps, is "3"."""
-    return cell_text(value) or ""
+    return format_cell(value) or ""
 
 
 def _said(value: Any) -> str:
-    return cell_text(value) or "" if isinstance(value, int | float) else as_text(value)
+    return format_cell(value) or "" if isinstance(value, int | float) else to_text(value)

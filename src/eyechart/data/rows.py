@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Protocol
 import msgspec
 
 from eyechart.errors import DataError, join_names, quote_value
-from eyechart.files import quiet
+from eyechart.files import suppress_warnings
 from eyechart.types import ImageRef
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
@@ -87,7 +87,7 @@ class Reader(Protocol):
         ...
 
 
-def refuse_twice(names: Sequence[str], where: str) -> None:
+def refuse_repeated_names(names: Sequence[str], where: str) -> None:
     """Refuse a header in which a name stands more than once."""
     if len(set(names)) < len(names):
         twice = sorted(map(quote_value, (name for name, n in Counter(names).items() if n > 1)))
@@ -97,20 +97,20 @@ def refuse_twice(names: Sequence[str], where: str) -> None:
 _ROW = re.compile(r": row (\d+)")
 
 
-def row_of(message: str) -> int:
-    """The row that a message names with `place`; 0 when it names none.
+def find_row_number(message: str) -> int:
+    """The row that a message names with `name_row`; 0 when it names none.
 
-    >>> row_of("demo.tsv: row 3 (line 4): 2 cells"), row_of("demo.tsv: the file is empty")
+    >>> find_row_number("demo.tsv: row 3 (line 4): 2 cells"), find_row_number("demo.tsv: the file is empty")
     (3, 0)
     """
     found = _ROW.search(message)
     return int(found[1]) if found else 0
 
 
-def place(path: Path, number: int, line: int = 0) -> str:
+def name_row(path: Path, number: int, line: int = 0) -> str:
     """How messages name a row; the header is row 0.
 
-    >>> place(Path("demo.tsv"), 3, 4), place(Path("demo.tsv"), 0, 1)
+    >>> name_row(Path("demo.tsv"), 3, 4), name_row(Path("demo.tsv"), 0, 1)
     ('demo.tsv: row 3 (line 4)', 'demo.tsv: header (line 1)')
     """
     row = f"row {number}" if number else "header"
@@ -147,7 +147,7 @@ def read_literal(text: str) -> Any:
 
 def _python_literal(text: str) -> Any:
     try:
-        with quiet():  # an odd escape such as '\d' is kept as it stands
+        with suppress_warnings():  # an odd escape such as '\d' is kept as it stands
             return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
@@ -248,7 +248,7 @@ def _homes(roots: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(homes)
 
 
-def lmu_roots() -> list[Path]:
+def list_lmu_roots() -> list[Path]:
     """The folders in which the VLMEvalKit family keeps its data: `$LMUData`, then `~/LMUData`."""
     named = os.environ.get("LMUData")  # noqa: SIM112 - the variable is spelt that way
     roots = [Path(named).expanduser()] if named else []

@@ -28,11 +28,11 @@ _NEVER_CALCULATED = ("", "0")  # what stands there as the value until a spreadsh
 Formulas = Mapping[int, Mapping[int, str]]  # row to column to text, counted from 0
 
 
-def rows(path: str) -> Iterator[list[Any]]:
+def read_rows(path: str) -> Iterator[list[Any]]:
     """All rows of the first sheet."""
     sheet = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0)
     _refuse_far_cells(sheet)
-    texts: Formulas = formulas(path) if sheet.start == (0, 0) else {}
+    texts: Formulas = read_formulas(path) if sheet.start == (0, 0) else {}
     for number, row in enumerate(sheet.iter_rows()):
         cells: list[Any] = list(row)
         for column, text in texts.get(number, {}).items():
@@ -56,7 +56,7 @@ def _refuse_far_cells(sheet: python_calamine.CalamineSheet) -> None:
         )
 
 
-def formulas(path: str) -> Formulas:
+def read_formulas(path: str) -> Formulas:
     """The formulas of a workbook of one sheet in which no formula was ever calculated."""
     with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, expat.ExpatError, OSError):  # noqa: SIM117
         with zipfile.ZipFile(path) as archive:
@@ -128,7 +128,7 @@ def main(path: str, max_memory: int, max_cpu_s: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (max_memory, max_memory))
         resource.setrlimit(resource.RLIMIT_CPU, (max_cpu_s, max_cpu_s + 1))
     try:
-        for row in rows(path):
+        for row in read_rows(path):
             sys.stdout.write(json.dumps(row, default=str) + "\n")
     except BrokenPipeError:
         pass

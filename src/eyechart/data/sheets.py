@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.rows import OnProblem, Row, raise_problem, refuse_twice
+from eyechart.data.rows import OnProblem, Row, raise_problem, refuse_repeated_names
 from eyechart.errors import DataError
 
 MAX_UNPACKED = 2 * 1024**3  # bytes; a prediction file of 100,000 long replies has a tenth of it
@@ -34,10 +34,10 @@ _PROGRAM = Path(__file__).with_name("sheet_rows.py")
 
 def is_workbook(path: Path) -> bool:
     """Whether a file is an .xlsx workbook, whatever its name is."""
-    return _WORKBOOK in archive_names(path)
+    return _WORKBOOK in list_archive_names(path)
 
 
-def archive_names(path: Path) -> frozenset[str]:
+def list_archive_names(path: Path) -> frozenset[str]:
     """What a zip archive holds; nothing where the file is none."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -82,14 +82,14 @@ class SheetReader:
             names = self._columns = self._names(next(lines, None))
             for number, cells in enumerate(lines, start=1):
                 if any(cell not in (None, "") for cell in cells):
-                    texts = (cell_text(cell) for cell in cells)
+                    texts = (format_cell(cell) for cell in cells)
                     yield Row(number, number + 1, dict(zip(names, texts, strict=False)))
 
     def _names(self, cells: list[Any] | None) -> tuple[str, ...]:
         if not cells:
             raise DataError(f"{self.path.name}: the first sheet is empty", hint="its first row names columns")
-        names = [cell_text(cell) or f"Unnamed: {index}" for index, cell in enumerate(cells)]
-        refuse_twice(names, f"{self.path.name}: the first row")
+        names = [format_cell(cell) or f"Unnamed: {index}" for index, cell in enumerate(cells)]
+        refuse_repeated_names(names, f"{self.path.name}: the first row")
         return tuple(names)
 
     @contextmanager
@@ -132,10 +132,10 @@ def _why(code: int, said: list[str]) -> str:
     return f"it takes more than {MAX_MEMORY // 1024**3} GB of memory; is a cell far from all others?"
 
 
-def cell_text(cell: Any) -> str | None:
+def format_cell(cell: Any) -> str | None:
     """A cell as text. A spreadsheet knows one kind of number, so a whole one is written as people write it.
 
-    >>> cell_text(3.0), cell_text(2.5), cell_text("007"), cell_text(True), cell_text("")
+    >>> format_cell(3.0), format_cell(2.5), format_cell("007"), format_cell(True), format_cell("")
     ('3', '2.5', '007', 'True', None)
     """
     if isinstance(cell, float) and math.isfinite(cell) and cell == int(cell):

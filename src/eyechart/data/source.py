@@ -14,19 +14,19 @@ from eyechart.data.columns import (
     REPEATING_IDS,
     Detection,
     Overrides,
-    as_text,
     detect,
     is_json,
+    parse_row,
     resolve_target,
-    take_apart,
+    to_text,
 )
 from eyechart.data.formats import SUFFIXES, find_file, guess_format
 from eyechart.data.hub import is_hub, parse_hub
-from eyechart.data.image_columns import ImageCells, RowReference, filled_columns, holds_paths
+from eyechart.data.image_columns import ImageCells, RowReference, is_path_column, select_image_cells
 from eyechart.data.json_files import JsonLinesReader, JsonReader
 from eyechart.data.parquet import ParquetReader
-from eyechart.data.rows import OnProblem, PathRules, Reader, Row, lmu_roots, place, raise_problem
-from eyechart.data.tables import DelimitedReader, checked_encoding
+from eyechart.data.rows import OnProblem, PathRules, Reader, Row, list_lmu_roots, name_row, raise_problem
+from eyechart.data.tables import DelimitedReader, check_encoding
 from eyechart.errors import DataError, UsageError
 from eyechart.registry import suggest_name
 from eyechart.types import ImageRef, Sample, Source
@@ -68,7 +68,7 @@ class ChangedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSource:
+class MemorySource:
     """Samples that are in memory already, such as the questions of a file of replies."""
 
     name: str
@@ -80,7 +80,7 @@ class HeldSource:
         return iter(self.samples)
 
 
-def remarks_of(source: Source) -> tuple[str, ...] | None:
+def get_remarks(source: Source) -> tuple[str, ...] | None:
     """What a source says of its questions and images that can move the score, each in one line.
 
     None for a source that says nothing of itself. It is opened for that.
@@ -93,7 +93,7 @@ def remarks_of(source: Source) -> tuple[str, ...] | None:
 # -- One pass over a source: rows become samples, with ids that are unique and pictures that are found.
 
 
-class Reading:
+class SampleReader:
     """One pass over a file: row by row, with the ids and pictures met so far."""
 
     def __init__(
@@ -124,15 +124,15 @@ class Reading:
         blobs = self.detection.tried.get("image", ())
         id_column = self.detection.fields.get("id", ("",))[0]
         for row in self.reader.rows(blobs, self.on_problem):
-            where = place(self.path, row.number, row.line)
-            images = self._images(filled_columns(row.values, self.detection.images), row, where)
+            where = name_row(self.path, row.number, row.line)
+            images = self._images(select_image_cells(row.values, self.detection.images), row, where)
             if images:
                 self.pictures[_key(str(row.values.get(id_column) or row.number))] = images
             yield row, images
 
     def _sample(self, row: Row) -> Sample:
-        where = place(self.path, row.number, row.line)
-        parts = take_apart(row, self.detection, where)
+        where = name_row(self.path, row.number, row.line)
+        parts = parse_row(row, self.detection, where)
         sample_id = self._unique(parts.id, row, where)
         images = self._images(parts.images, row, where)
         if images:
@@ -170,7 +170,7 @@ class Reading:
         images: list[ImageRef] = []
         for column, value in columns:
             try:
-                found = self.cells.read(value, row.number, only_paths=holds_paths(column))
+                found = self.cells.read(value, row.number, only_paths=is_path_column(column))
             except ValueError as err:
                 raise DataError(
                     f"{where}, column {column!r}: {err}", hint="write base64, a path or an address"
@@ -200,8 +200,8 @@ class Reading:
         for row in self.reader.rows(self.detection.tried["image"], lambda problem: None):
             refs: list[ImageRef | RowReference] = []
             try:
-                for column, value in filled_columns(row.values, self.detection.images):
-                    refs += self.cells.read(value, row.number, only_paths=holds_paths(column))
+                for column, value in select_image_cells(row.values, self.detection.images):
+                    refs += self.cells.read(value, row.number, only_paths=is_path_column(column))
             except ValueError:
                 continue
             own = tuple(ref for ref in refs if isinstance(ref, ImageRef))
@@ -223,7 +223,7 @@ def _key(sample_id: str) -> str:
 # -- Opening a source: a path, a name or a hub's data set to something that yields samples, again and again.
 
 Format = Literal["tsv", "csv", "jsonl", "json", "parquet"]
-Cells = Literal["text", "pandas"]
+CellMode = Literal["text", "pandas"]
 
 _ROWS_LOOKED_AT = 20
 
@@ -235,7 +235,7 @@ class SourceOptions:
     format: Format | None = None  # None: by suffix and content
     fields: Overrides = field(default_factory=dict)  # what it means to the column's name, or to several
     encoding: str | None = None  # None: UTF-8
-    cells: Cells = "text"  # "pandas": as pandas' defaults read TSV and CSV
+    cells: CellMode = "text"  # "pandas": as pandas' defaults read TSV and CSV
     image_root: Path | str | None = None
     allow_urls: bool = True
     allow_absolute: bool = True  # a user's own file; not data from a hub, an address or an archive
@@ -264,11 +264,11 @@ class FileSource:
         """All samples; a malformed row goes to `on_problem`, and if that returns, reading goes on."""
         return self._reading(on_problem).samples()
 
-    def pictured_rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
+    def rows_with_images(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
         """All rows as they stand, each with its pictures, for who reads the other columns in his own way."""
         return self._reading(raise_problem).rows()
 
-    def _reading(self, on_problem: OnProblem) -> Reading:
+    def _reading(self, on_problem: OnProblem) -> SampleReader:
         cells = ImageCells(
             str(self.path),
             _path_rules(self).to_ref,
@@ -276,7 +276,7 @@ class FileSource:
             self.detection.encoding,
             "hub" if self.detection.format == "hub" else "parquet",
         )
-        return Reading(self.path, self._reader, self.detection, cells, on_problem)
+        return SampleReader(self.path, self._reader, self.detection, cells, on_problem)
 
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileSource:
@@ -291,7 +291,7 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
         return _open_hub(str(spec), options)
     found = find_file(spec)
     path = found.path
-    encoding = checked_encoding(options.encoding)
+    encoding = check_encoding(options.encoding)
     format, why = (options.format, "as asked") if options.format else guess_format(path)
     if options.encoding and format == "parquet":
         raise UsageError(
@@ -312,7 +312,7 @@ def _open_hub(spec: str, options: SourceOptions) -> FileSource:
     from eyechart.data.hub import open_hub
 
     reader = open_hub(spec)
-    pictures = reader.picture_columns()
+    pictures = reader.image_columns()
     fields = dict(options.fields)
     is_named = any(resolve_target(name) == "image" for name in fields)
     if not is_named and len(pictures) == 1 and pictures[0] not in _columns_of(fields):
@@ -367,16 +367,16 @@ def _columns_of(fields: Overrides) -> set[str]:
     return {column for one in named for column in (one, *one.split(","))}
 
 
-def file_of(source: Source) -> FileSource | None:
+def find_file_source(source: Source) -> FileSource | None:
     """The file beneath a source that chooses among its samples or changes them; None where there is none."""
     while isinstance(source, ChangedSource):
         source = source.source
     return source if isinstance(source, FileSource) else None
 
 
-def reasons_of(source: Source) -> tuple[str, ...]:
+def get_reasons(source: Source) -> tuple[str, ...]:
     """Why a file was taken for what it is, also where a part of it is asked; nothing where it is no file."""
-    file = file_of(source)
+    file = find_file_source(source)
     return file.detection.reasons if file is not None else ()
 
 
@@ -404,7 +404,7 @@ def _path_rules(source: FileSource) -> PathRules:
 
         assert isinstance(source._reader, HubReader)
         return source._reader.path_rules(options.image_root)
-    lmu = next((root for root in lmu_roots() if root.is_dir()), None)
+    lmu = next((root for root in list_lmu_roots() if root.is_dir()), None)
     roots = [source.path.parent]
     roots += [Path(options.image_root)] if options.image_root else []
     roots += [lmu / "images" / source.name] if lmu else []
@@ -475,7 +475,7 @@ class _Selection:
         self.known_keys.update(sample.meta)
         fits = True
         for key, wanted in self.where.items():
-            text = as_text(sample.meta.get(key))
+            text = to_text(sample.meta.get(key))
             if text and len(self.known_values[key]) < _VALUES_REMEMBERED:
                 self.known_values[key].add(text)
             fits &= text in wanted
@@ -513,7 +513,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def select_circles(
+def select_questions(
     samples: Iterable[Sample],
     *,
     limit: int | None = None,

@@ -12,7 +12,15 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, place, raise_problem, refuse_twice
+from eyechart.data.rows import (
+    MAX_ROW_BYTES,
+    Blob,
+    OnProblem,
+    Row,
+    name_row,
+    raise_problem,
+    refuse_repeated_names,
+)
 from eyechart.errors import DataError, UsageError
 
 BOM = codecs.BOM_UTF8  # which spreadsheets write before the first column's name
@@ -39,10 +47,10 @@ def refuse_wide_text(path: Path, head: bytes) -> None:
             )
 
 
-def checked_encoding(name: str | None) -> str:
+def check_encoding(name: str | None) -> str:
     """The codec's own name; refused when separators would not be single ASCII bytes in it.
 
-    >>> checked_encoding(None), checked_encoding("GBK"), checked_encoding("utf8")
+    >>> check_encoding(None), check_encoding("GBK"), check_encoding("utf8")
     ('utf-8', 'gbk', 'utf-8')
     """
     if name is None:
@@ -61,7 +69,7 @@ def checked_encoding(name: str | None) -> str:
     return found
 
 
-def undecodable(where: str, column: str, cell: bytes, encoding: str) -> DataError:
+def make_decode_error(where: str, column: str, cell: bytes, encoding: str) -> DataError:
     """The error for bytes that are not text in `encoding`, with the encoding they look like."""
     message = f"{where}, column {column!r}: not {encoding.upper()} text"
     if encoding == "utf-8":
@@ -109,11 +117,11 @@ class RawRow(msgspec.Struct, frozen=True):
         return Blob(data, self.offset + begin, b"" if raw == data else raw)
 
 
-def scan(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
+def scan_rows(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
     r"""Split a file into rows of bytes; blank lines are skipped.
 
     >>> from io import BytesIO
-    >>> rows = list(scan(BytesIO(b'id\tq\n1\t"a ""b"" c"\n'), b"\t", Path("demo.tsv")))
+    >>> rows = list(scan_rows(BytesIO(b'id\tq\n1\t"a ""b"" c"\n'), b"\t", Path("demo.tsv")))
     >>> rows[1].cells, rows[1].blob(1).offset
     ([b'1', b'a "b" c'], 8)
     """
@@ -127,7 +135,7 @@ def scan(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
         if len(line) > MAX_ROW_BYTES:
             raise _endless(path, number, first_line, "no line break")
         if b'"' in line and (line.startswith(b'"') or quoted in line):
-            row = _Quoted(file, separator, line, place(path, number, first_line))
+            row = _Quoted(file, separator, line, name_row(path, number, first_line))
             cells, spans, line = row.split()
             line_number += row.n_more_lines
             offset += len(line)
@@ -146,7 +154,7 @@ def scan(file: BinaryIO, separator: bytes, path: Path) -> Iterator[RawRow]:
 def _endless(path: Path, number: int, line: int, why: str) -> DataError:
     limit_mb = MAX_ROW_BYTES // 1024 // 1024
     return DataError(
-        f"{place(path, number, line)}: {why} within {limit_mb} MB",
+        f"{name_row(path, number, line)}: {why} within {limit_mb} MB",
         hint="is it a text file, and does every quoted cell end with a quote?",
     )
 
@@ -221,7 +229,7 @@ class _Quoted:
 # numbers with one gap shows `3.0` for `3`. Types are inferred over the whole column (pandas does so in
 # chunks of a large file, where a mixed column may keep both forms).
 
-Kind = Literal["int", "float", "bool", "text"]
+PandasType = Literal["int", "float", "bool", "text"]
 
 NA_WORDS = frozenset(
     {
@@ -265,7 +273,7 @@ class _Column:
             self.can_bool = text in _TRUE or text in _FALSE
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PandasType:
         if self.n_values == 0:
             return "text"
         if self.can_int:
@@ -277,7 +285,7 @@ class _Column:
         return "bool" if self.can_bool else "text"
 
 
-def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict[str, Kind]:
+def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict[str, PandasType]:
     """The type of each column, from one pass over all rows.
 
     >>> infer_kinds(["a", "b"], [{"a": "007", "b": "3"}, {"a": "8", "b": ""}])
@@ -290,10 +298,10 @@ def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict
     return {name: column.kind for name, column in columns.items()}
 
 
-def as_pandas_reads(text: str, kind: Kind) -> str | None:
+def read_as_pandas(text: str, kind: PandasType) -> str | None:
     """The text that a cell has after a pandas column of that type; None for a missing one.
 
-    >>> as_pandas_reads("007", "int"), as_pandas_reads("3", "float"), as_pandas_reads("None", "text")
+    >>> read_as_pandas("007", "int"), read_as_pandas("3", "float"), read_as_pandas("None", "text")
     ('7', '3.0', None)
     """
     if text in NA_WORDS:
@@ -330,14 +338,14 @@ class DelimitedReader:
     encoding: str = "utf-8"
     as_pandas: bool = False
     _columns: tuple[str, ...] = ()
-    _kinds: Mapping[str, Kind] | None = field(default=None, repr=False)
+    _kinds: Mapping[str, PandasType] | None = field(default=None, repr=False)
 
     def columns(self) -> tuple[str, ...]:
         if not self._columns:
             with self.path.open("rb") as file:
                 refuse_wide_text(self.path, file.read(4))
                 file.seek(0)
-                header = next(scan(file, self._separator, self.path), None)
+                header = next(scan_rows(file, self._separator, self.path), None)
             if header is None:
                 raise DataError(
                     f"{self.path.name}: the file is empty", hint="the first line names the columns"
@@ -347,7 +355,7 @@ class DelimitedReader:
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
         columns = self.columns()
-        kinds: Mapping[str, Kind] | None = None
+        kinds: Mapping[str, PandasType] | None = None
         if self.as_pandas:
             kinds = self._kinds = self._kinds or self._infer(blobs)
         is_blob = [name in blobs for name in columns]
@@ -361,12 +369,12 @@ class DelimitedReader:
                     else:
                         values[name] = cell.decode(self.encoding) or None
             except UnicodeDecodeError:
-                where = place(self.path, raw.number, raw.line)
-                on_problem(undecodable(where, name, cell, self.encoding))
+                where = name_row(self.path, raw.number, raw.line)
+                on_problem(make_decode_error(where, name, cell, self.encoding))
                 continue
             if kinds is not None:
                 for name, kind in kinds.items():
-                    values[name] = as_pandas_reads(values[name] or "", kind)
+                    values[name] = read_as_pandas(values[name] or "", kind)
             yield Row(raw.number, raw.line, values)
 
     @property
@@ -385,10 +393,12 @@ class DelimitedReader:
             try:
                 names.append(cell.decode(self.encoding) or f"Unnamed: {index}")  # pandas' own index column
             except UnicodeDecodeError as err:
-                raise undecodable(f"{self.path.name}: header", f"#{index + 1}", cell, self.encoding) from err
+                raise make_decode_error(
+                    f"{self.path.name}: header", f"#{index + 1}", cell, self.encoding
+                ) from err
         if len(names) == 1:
             self._refuse_other_separator(names[0])
-        refuse_twice(names, f"{self.path.name}: the header")
+        refuse_repeated_names(names, f"{self.path.name}: the header")
         return tuple(names)
 
     def _refuse_other_separator(self, header: str) -> None:
@@ -411,7 +421,7 @@ class DelimitedReader:
         """Data rows that have the header's number of cells."""
         n_columns = len(self.columns())
         with self.path.open("rb", buffering=_BUFFER_BYTES) as file:
-            for raw in scan(file, self._separator, self.path):
+            for raw in scan_rows(file, self._separator, self.path):
                 if raw.number == 0:
                     continue
                 if raw.has_nul:
@@ -434,7 +444,7 @@ class DelimitedReader:
 
     def _nul(self, raw: RawRow) -> DataError:
         return DataError(
-            f"{place(self.path, raw.number, raw.line)}: holds a NUL byte, so it is not a text row",
+            f"{name_row(self.path, raw.number, raw.line)}: holds a NUL byte, so it is not a text row",
             hint="the file may be damaged or UTF-16 without its mark; export it again as UTF-8",
         )
 
@@ -444,13 +454,13 @@ class DelimitedReader:
         if len(raw.cells) < n_columns:
             missing = ", ".join(self.columns()[len(raw.cells) :][:5])
             hint = f"nothing for {missing}: write empty cells too, and quote cells that hold a line break"
-        where = place(self.path, raw.number, raw.line)
+        where = name_row(self.path, raw.number, raw.line)
         return DataError(
             f"{where}: {len(raw.cells)} cells where the header has {n_columns} (the row begins {first!r})",
             hint=hint,
         )
 
-    def _infer(self, blobs: Collection[str]) -> Mapping[str, Kind]:
+    def _infer(self, blobs: Collection[str]) -> Mapping[str, PandasType]:
         names = [name for name in self.columns() if name not in blobs]
         at = {name: self.columns().index(name) for name in names}
         rows = self._scan(lambda problem: None)  # a malformed row is reported by the reading itself

@@ -16,7 +16,7 @@ import msgspec
 
 from eyechart.engine.prepare import Prepared
 from eyechart.engine.retry import NoReply, RequestResult, RetryingClient
-from eyechart.memory import rest_claim
+from eyechart.memory import mark_claim_idle
 from eyechart.store.cache import ResponseCache
 from eyechart.store.folder import EarlierRuns
 from eyechart.store.journal import Ask, Journal
@@ -175,7 +175,7 @@ async def converse(
         earlier.append(reply)
         turns[here] = Message("assistant", (reply.text,))
         written[here] = {"role": "assistant", "parts": [{"text": reply.text}]}
-    rest_claim()
+    mark_claim_idle()
     result = await client.ask(replace(request, messages=tuple(turns)))
     usages = [one.usage for one in (*earlier, result.replies[0]) if one.usage is not None]
     last = replace(
@@ -236,7 +236,7 @@ class Calls:
         if reply is not None:
             result = RequestResult([reply], 0)
         else:
-            rest_claim()  # the memory held for an earlier reply must not keep others from their replies
+            mark_claim_idle()  # the memory held for an earlier reply must not keep others from their replies
             result = await client.ask(request)
             self._known.put(client.model, key, request, result.replies[0])
         ask = Ask(key=key, recipe="", messages=[dict(turn) for turn in written])

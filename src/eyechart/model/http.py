@@ -375,7 +375,7 @@ class Connection(asyncio.BufferedProtocol):
             with contextlib.suppress(RuntimeError):  # the loop is gone
                 self._loop.call_soon_threadsafe(go_on)
 
-        return self._claim.take(COPIES * n_bytes, granted)
+        return self._claim.acquire(COPIES * n_bytes, granted)
 
     def _ends_with_connection(self) -> bool:
         """Whether the length of the answer is known from the end of the connection alone."""
@@ -520,10 +520,10 @@ async def _whole(response: aiohttp.ClientResponse, claim: Claim) -> bytes:
             raise Broken(f"an answer of more than {MAX_ANSWER_BYTES // 2**20} MB")
         if n_bytes > n_allowed:
             n_allowed = MAX_ANSWER_BYTES
-            await claim.take_in_loop(COPIES * (response.content_length or n_allowed))
+            await claim.acquire_async(COPIES * (response.content_length or n_allowed))
     encoding = response.headers.get("Content-Encoding", "")
     if is_compressed(encoding) and not claim.n_bytes:
-        await claim.take_in_loop(COPIES * MAX_ANSWER_BYTES)
+        await claim.acquire_async(COPIES * MAX_ANSWER_BYTES)
     content = unpack(b"".join(parts), encoding)
     if n_allowed > LARGE_BYTES or encoding:
         claim.shrink(COPIES * len(content))

@@ -14,17 +14,17 @@ from eyechart.placeholders import place_images
 from eyechart.types import MODELS_TURN, ImageRef, Message, Prompt, Sample
 
 
-def custom_prompt(sample: Sample) -> list[Message]:
+def build_custom_prompt(sample: Sample) -> list[Message]:
     r"""One user turn: the images, then the question; placeholders are filled where they stand.
 
-    >>> [message] = custom_prompt(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
+    >>> [message] = build_custom_prompt(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
     >>> message.text
     'Question: Which?\nOptions:\nA. cat\nB. dog\nPlease select the correct answer from the options above. \n'
     """
     return [Message("user", fill_placeholders(_text(sample), sample.images))]
 
 
-def framed_prompt(sample: Sample) -> list[Message]:
+def build_framed_prompt(sample: Sample) -> list[Message]:
     """The same with all images first and placeholders left as they are."""
     return [Message("user", (*sample.images, _text(sample)))]
 
@@ -73,7 +73,7 @@ def with_images_only(prompt: Prompt) -> Prompt:
     return prompted
 
 
-def without_images(prompt: Prompt) -> Prompt:
+def drop_images(prompt: Prompt) -> Prompt:
     """The same prompt to a blindfolded model: what do the words alone give away."""
 
     def prompted(sample: Sample) -> list[Message]:

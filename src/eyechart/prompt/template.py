@@ -46,13 +46,13 @@ _MAX_TEMPLATE_BYTES = 1_000_000
 _FILE_NAME = re.compile(r"[^\s{}%]+\.(j2|jinja|jinja2|txt|md|tmpl)", re.IGNORECASE)
 
 
-def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
+def make_template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
     """The prompt that a template makes: one user turn.
 
-    `columns` are names that samples may have besides the usual fields (`known_names` of one will do); what
-    a sample lacks of them is empty. Any other name, and any syntax error, is a `UsageError` right away.
+    `columns` are further names that samples may have (see `list_known_names`); those that a sample lacks are
+    empty. Any other name, and any syntax error, raises `UsageError` right away.
 
-    >>> ask = template_prompt("{{ question }} ({{ letters | join('/') }})")
+    >>> ask = make_template_prompt("{{ question }} ({{ letters | join('/') }})")
     >>> [turn] = ask(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
     >>> turn.text
     'Which? (A/B)'
@@ -80,7 +80,7 @@ def template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
     return prompted
 
 
-def known_names(sample: Sample) -> set[str]:
+def list_known_names(sample: Sample) -> set[str]:
     """The names that a template may use for samples like this one."""
     own = {f"image{number}" for number in range(1, len(sample.images) + 1)}
     return {*FIELDS, *own, *_columns(sample)}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from eyechart.errors import MissingExtra, StoreError
-from eyechart.files import replacing
+from eyechart.files import atomic_write
 from eyechart.model.prices import Price
 from eyechart.report.rows import FRACTIONS, INTEGERS, Cell, Rows, text_file, to_json_text, to_record, to_rows
 from eyechart.report.summary import Group, Summary
@@ -36,7 +36,7 @@ def new_workbook(path: str | Path) -> Iterator[Workbook]:
 
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with (
-        replacing(path) as place,
+        atomic_write(path) as place,
         tempfile.TemporaryDirectory() as scratch,
         place.open("w+b") as file,
     ):
@@ -367,7 +367,7 @@ def write_parquet(results: Iterable[Result], path: str | Path, price: Price | No
     pyarrow = require_parquet()
     rows = to_rows(results, price)
     schema = pyarrow.schema([(name, _parquet_type(name, pyarrow)) for name in rows.columns])
-    with replacing(path) as place, pyarrow.parquet.ParquetWriter(place, schema) as writer:
+    with atomic_write(path) as place, pyarrow.parquet.ParquetWriter(place, schema) as writer:
         for chunk in _chunks(rows.cells):
             columns = [
                 pyarrow.array([_typed(cell, name) for cell in column], type=schema.field(name).type)

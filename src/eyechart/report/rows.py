@@ -12,7 +12,7 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
-from eyechart.files import replacing
+from eyechart.files import atomic_write
 from eyechart.model.prices import Price
 from eyechart.report.summary import credit
 from eyechart.types import Result, Sample
@@ -26,7 +26,7 @@ def text_file(path: str | Path) -> Iterator[IO[str]]:
     escape: that is how JSON writes them.
     """
     with (
-        replacing(path) as place,
+        atomic_write(path) as place,
         place.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
     ):
         yield file

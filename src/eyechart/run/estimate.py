@@ -30,7 +30,7 @@ from eyechart.types import (
     Usage,
     read_capabilities,
 )
-from eyechart.validate import sound_samples
+from eyechart.validate import check_samples
 
 if TYPE_CHECKING:
     from eyechart.data.images import Measurer
@@ -394,7 +394,7 @@ def _shown(plan: Plan) -> Iterator[Sample]:
 
     is_shown = plan.options.progress and sys.stderr.isatty()
     shown_at_s = time.monotonic()
-    for n, sample in enumerate(sound_samples(watch_samples(plan)), start=1):
+    for n, sample in enumerate(check_samples(watch_samples(plan)), start=1):
         yield sample
         if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
             shown_at_s = time.monotonic()

@@ -267,18 +267,18 @@ def with_parity(options: Options, benchmark: Benchmark) -> Options:
 
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
     """The benchmark's prompt, or the user's, changed in the ways that the options say."""
-    from eyechart.data.source import file_of
+    from eyechart.data.source import find_file_source
     from eyechart.prompt.default import (
-        custom_prompt,
-        framed_prompt,
+        build_custom_prompt,
+        build_framed_prompt,
+        drop_images,
         with_images_only,
         with_system,
-        without_images,
     )
 
     prompt = benchmark.prompt
     if options.prompt_template:
-        from eyechart.prompt.template import known_names, template_prompt
+        from eyechart.prompt.template import list_known_names, make_template_prompt
 
         if unused := [name for name in options.settings if name in benchmark.prompt_settings]:
             raise UsageError(
@@ -286,12 +286,16 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
                 hint=f"leave out --set {unused[0]} or --prompt-template",
             )
         first = next(iter(benchmark.source), None)
-        prompt = template_prompt(options.prompt_template, columns=known_names(first) if first else ())
+        prompt = make_template_prompt(
+            options.prompt_template, columns=list_known_names(first) if first else ()
+        )
     if options.input == "none":
         # A placeholder for an image that is not sent stays in the text.
-        prompt = without_images(framed_prompt if prompt is custom_prompt else prompt)
+        prompt = drop_images(build_framed_prompt if prompt is build_custom_prompt else prompt)
     elif (
-        options.input == "image" and (file := file_of(benchmark.source)) and "image" in file.detection.fields
+        options.input == "image"
+        and (file := find_file_source(benchmark.source))
+        and "image" in file.detection.fields
     ):
         prompt = with_images_only(prompt)
     if options.system:

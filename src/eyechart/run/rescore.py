@@ -98,7 +98,7 @@ def of_log(log: ReplyLog, samples: Iterable[Sample] | None) -> Said:
 
 def questions_of(log: ReplyLog, path: Path) -> Source:
     """The questions that a log brings along."""
-    from eyechart.data.source import HeldSource
+    from eyechart.data.source import MemorySource
 
     found: dict[str, Sample] = {}
     for entry in log.entries:
@@ -108,7 +108,7 @@ def questions_of(log: ReplyLog, path: Path) -> Source:
                 hint="name the questions with --benchmark, or give EvalScope's reviews or report",
             )
         found.setdefault(entry.id, replace(entry.sample, row=len(found) + 1))
-    return HeldSource(log.task, str(path), tuple(found.values()))
+    return MemorySource(log.task, str(path), tuple(found.values()))
 
 
 def named_as(said: Said, samples: Iterable[Sample], file: str, benchmark: str) -> Said:
@@ -513,7 +513,7 @@ def _benchmark(
 
 
 def _table_questions(path: Path) -> Source:
-    from eyechart.data.replies import questions_of as in_table
+    from eyechart.data.replies import open_questions as in_table
 
     return in_table(path)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError, join_names
-from eyechart.prompt.default import custom_prompt
+from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import benchmarks, find_published_benchmark, find_published_rule, suggest_name
 from eyechart.run.options import Options
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Sample, Source
-from eyechart.validate import sound_samples
+from eyechart.validate import check_samples
 
 if TYPE_CHECKING:
     from eyechart.data.lint import Finding, Lint
@@ -182,10 +182,10 @@ def selected(benchmark: Benchmark, options: Options) -> Benchmark:
     """The same benchmark with some of its questions; of a question with rotations, all or none."""
     if not options.selection():
         return benchmark
-    from eyechart.data.source import ChangedSource, select, select_circles
+    from eyechart.data.source import ChangedSource, select, select_questions
 
     is_circular = benchmark.circular == "headline" or (benchmark.circular and options.circular)
-    choose = select_circles if is_circular else select
+    choose = select_questions if is_circular else select
 
     def chosen(samples: Iterable[Sample]) -> Iterator[Sample]:
         return choose(samples, limit=options.limit, ids=options.ids or None, where=options.where or None)
@@ -197,7 +197,7 @@ def _sound(source: Source) -> Source:
     """Its samples, looked at before we choose among them or change them."""
     from eyechart.data.source import ChangedSource
 
-    return ChangedSource(source, sound_samples)
+    return ChangedSource(source, check_samples)
 
 
 # -- A user's own file of image questions, asked and scored by our defaults.
@@ -209,7 +209,11 @@ def _sound(source: Source) -> Source:
 def custom(source: Source) -> Benchmark:
     """The benchmark that a file makes, with no class to write."""
     return Benchmark(
-        name=source.name, source=source, prompt=custom_prompt, judged_scorer="judged", about=source.origin
+        name=source.name,
+        source=source,
+        prompt=build_custom_prompt,
+        judged_scorer="judged",
+        about=source.origin,
     )
 
 
@@ -278,8 +282,8 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     lint = make_lint(plan.benchmark, plan.options)
     for sample in plan.benchmark.source:
         yield sample
-        lint.look_at(sample)  # once it was taken for a sample by whoever wanted it
-    report = lint.finished()
+        lint.check_sample(sample)  # once it was taken for a sample by whoever wanted it
+    report = lint.finish()
     _refuse(lint, plan.options, report.findings)
     if plan.options.input == "image":
         _refuse_no_images(lint)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol, TypeAlias, TypeVar
 
-from eyechart.files import quiet
+from eyechart.files import suppress_warnings
 from eyechart.registry import scorer
 from eyechart.score.number import add_in_order
 from eyechart.score.options import is_negated, is_part_of_more
@@ -58,7 +58,7 @@ def _list_literal(cell: str) -> list[object] | None:
     text = cell.strip()
     if not (text.startswith("[") and text.endswith("]") and len(text) <= MAX_CELL_CHARS):
         return None
-    with quiet():  # a stray backslash in somebody's file is not our news
+    with suppress_warnings():  # a stray backslash in somebody's file is not our news
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import StoreError
-from eyechart.files import draft_of, make_folder, remove_draft, replacing
+from eyechart.files import atomic_write, make_folder, parse_draft_name, remove_draft
 from eyechart.store.journal import FILE_NAME
 from eyechart.store.reader import Replied, Task, list_tasks, open_to_read
 from eyechart.store.sqlite import store_errors
@@ -100,7 +100,7 @@ def _sweep(folder: Path) -> None:
     """
     for place, _, names in os.walk(folder):
         for name in names:
-            whole = draft_of(name)
+            whole = parse_draft_name(name)
             if whole and (Path(place) != folder or whole == SUMMARY_NAME):
                 remove_draft(Path(place) / name)
 
@@ -122,7 +122,7 @@ def _opened(path: Path) -> Iterator[int]:
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file whole or not at all."""
     text = msgspec.json.format(msgspec.json.encode(content), indent=2)
-    with replacing(path) as place:
+    with atomic_write(path) as place:
         place.write_bytes(text + b"\n")
 
 

@@ -17,7 +17,7 @@ from eyechart.store import sqlite
 from eyechart.store.reader import PROVISIONAL, JournalReader
 from eyechart.store.sqlite import Statement, Writer, connect, store_errors
 from eyechart.types import Failure, Reply, Sample, Score, Scorer, Usage
-from eyechart.validate import sound_samples
+from eyechart.validate import check_samples
 
 FILE_NAME = "run.sqlite"
 
@@ -98,7 +98,7 @@ class Journal(JournalReader):
             db.execute("BEGIN IMMEDIATE")
             db.execute("CREATE TEMP TABLE before AS SELECT id, body FROM samples")
             db.execute("DELETE FROM samples")
-            for count, sample in enumerate(sound_samples(samples), start=1):
+            for count, sample in enumerate(check_samples(samples), start=1):
                 body = _body_of(sample)
                 try:
                     db.execute(insert, (count - 1, sample.id, body))

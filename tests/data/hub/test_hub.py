@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.hub import _is_reachable, load_hub, open_hub, split_names
+from eyechart.data.hub import _is_reachable, list_splits, load_split, open_hub
 from eyechart.data.images import ImageLoader
-from eyechart.data.lint import check
+from eyechart.data.lint import check_source
 from eyechart.data.source import SourceOptions, open_source
 from eyechart.errors import DataError, ImageError, UsageError
 from eyechart.types import Sample
@@ -69,7 +69,7 @@ def test_splits_are_not_guessed(tmp_path: Path, datasets: Any) -> None:
     folder = clone(tmp_path / "signs", {"train": signs(datasets, 2), "test": signs(datasets, 3)})
     assert len(samples(f"hf:{folder}:test")) == 3
     assert len(samples(f"hf:{folder}:train")) == 2
-    assert split_names(f"hf:{folder}") == ["train", "test"]
+    assert list_splits(f"hf:{folder}") == ["train", "test"]
     with pytest.raises(DataError, match=r"2 splits, and none is named \(there are: train, test\)"):
         open_source(f"hf:{folder}")
     with pytest.raises(
@@ -108,7 +108,7 @@ def test_what_save_to_disk_wrote(tmp_path: Path, datasets: Any) -> None:
     [first, *_] = samples(f"hf:{tmp_path}/one")
     assert ImageLoader().load(first.images[0]).sha256 == sha(picture("red"))
     assert len(samples(f"hf:{tmp_path}/both:test")) == 2
-    assert split_names(f"hf:{tmp_path}/both") == ["dev", "test"]
+    assert list_splits(f"hf:{tmp_path}/both") == ["dev", "test"]
     with pytest.raises(DataError, match=r"there are: dev, test"):
         open_source(f"hf:{tmp_path}/both")
     with pytest.raises(DataError, match=r"no split 'test' \(there are: one without a name\)"):
@@ -298,7 +298,7 @@ def test_a_reader_of_rows(tmp_path: Path, datasets: Any) -> None:
     folder = clone(tmp_path / "signs", {"test": signs(datasets)})
     reader = open_hub(f"hf:{folder}:test")
     assert reader.columns() == ("id", "question", "options", "answer", "category", "image")
-    assert reader.picture_columns() == ("image",)
+    assert reader.image_columns() == ("image",)
     assert [row.number for row in reader.rows(())] == [1, 2, 3]
     assert {row.values["image"] for row in reader.rows(())} == {None}
     assert next(reader.rows(("image",))).values["image"].kind == "hub"
@@ -306,7 +306,7 @@ def test_a_reader_of_rows(tmp_path: Path, datasets: Any) -> None:
 
 def test_lint_and_a_run(tmp_path: Path, datasets: Any) -> None:
     clone(tmp_path / "signs", {"test": signs(datasets)})
-    report = check(open_source(f"hf:{tmp_path}/signs"), ImageLoader())
+    report = check_source(open_source(f"hf:{tmp_path}/signs"), ImageLoader())
     assert (report.n_rows, report.n_images, report.findings) == (3, 3, [])
     shown = eyechart("data", "show", "hf:./signs", "--sample", "s1", cwd=tmp_path)
     assert shown.code == 0, shown.err
@@ -389,7 +389,7 @@ def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)  # as the library does between its attempts
     with pytest.raises(DataError, match="not in the cache, and the hub cannot be reached") as caught:
-        load_hub("hf:someone/nothing")
+        load_split("hf:someone/nothing")
     assert "is there a connection?" in caught.value.hint
     assert slept == []
     assert not constants.HF_HUB_OFFLINE

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.data.images import ImageLoader
-from eyechart.data.lint import check
+from eyechart.data.lint import check_source
 from eyechart.errors import DataError
 from eyechart.pipelines.vlmevalkit.benchmark import open_mmbench
 from support.files import jsonl, picture_base64
@@ -112,5 +112,9 @@ def test_rows_that_are_left_out_are_told(tmp_path: Path) -> None:
     source = open_mmbench(path)
     for _ in range(2):  # a second reading counts no row twice
         assert [sample.id for sample in source] == ["2"]
-    told = [finding.examples for finding in check(source, ImageLoader()).findings if finding.code == "remark"]
+    told = [
+        finding.examples
+        for finding in check_source(source, ImageLoader()).findings
+        if finding.code == "remark"
+    ]
     assert told == [["rows without an image, left out as by the official loader: 2; first: row 1"]]

@@ -74,12 +74,12 @@ def infochartqa(
     image_root: Path | None = None,
 ) -> Benchmark:
     """Return the hub's questions, or those of `file`; `image_root` holds charts named by `figure_id`."""
-    from eyechart.data.formats import origin_of
+    from eyechart.data.formats import resolve_origin
     from eyechart.data.source import LazySource
     from eyechart.pipelines.infochartqa.data import HUB, open_infochartqa, read_model_response
 
     settings = {"file": file, "split": split, "builder": builder, "image_root": image_root}
-    origin = origin_of(file) if file else f"{HUB}:{split}" if split else HUB
+    origin = resolve_origin(file) if file else f"{HUB}:{split}" if split else HUB
     return Benchmark(
         name="infochartqa",
         source=LazySource(

@@ -11,13 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.choices import LETTERS, choices_from_dict, choices_from_list
-from eyechart.data.columns import as_text
+from eyechart.data.choices import LETTERS, choices_from_dict, label_choices
+from eyechart.data.columns import to_text
 from eyechart.data.formats import find_file, guess_format
-from eyechart.data.image_columns import PICTURE_SUFFIXES, ImageCells, RowReference
-from eyechart.data.json_files import json_errors, row_texts
-from eyechart.data.rows import Blob, PathRules, Reader, Row, place, read_literal
-from eyechart.data.source import HeldSource, SourceOptions, open_reader
+from eyechart.data.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
+from eyechart.data.json_files import read_row_texts, translate_json_errors
+from eyechart.data.rows import Blob, PathRules, Reader, Row, name_row, read_literal
+from eyechart.data.source import MemorySource, SourceOptions, open_reader
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, Replies, Reply, Sample
 
@@ -111,7 +111,7 @@ class Pictures:
         root = self.image_root
         if root is None or not root.is_dir():
             raise DataError(f"{root}: no such folder", hint="image_root is the folder that holds the charts")
-        endings = {suffix.decode() for suffix in PICTURE_SUFFIXES}
+        endings = {suffix.decode() for suffix in IMAGE_SUFFIXES}
         found = sorted(path for path in root.rglob("*") if path.suffix.lower() in endings)
         by_path = {path.relative_to(root).with_suffix(""): str(path) for path in reversed(found)}
         unpadded = {
@@ -208,11 +208,11 @@ class InfoChartQASource:
         for part in self.parts:
             reader, pictures = part.open()
             for row in reader.rows(BLOBS):
-                split = as_text(row.values.get("split")) or part.split
+                split = to_text(row.values.get("split")) or part.split
                 if self.only and split != self.only:
                     others.add(split)
                     continue
-                where = place(Path(part.label), row.number, row.line)
+                where = name_row(Path(part.label), row.number, row.line)
                 yield _sample(row, split, where, pictures, seen)
         if others and not seen:
             known = ", ".join(sorted(filter(None, others))[:8])
@@ -239,7 +239,7 @@ def open_infochartqa(
 
 
 def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
-    from eyechart.data.hub import parse_hub, split_names
+    from eyechart.data.hub import list_splits, parse_hub
 
     named = parse_hub(spec)
     base, _, revision = str(named).partition("@")
@@ -248,7 +248,7 @@ def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASo
         splits = [named.split]
         specs = [str(named)]
     else:
-        published = list(SPLITS) if base == HUB else split_names(spec)
+        published = list(SPLITS) if base == HUB else list_splits(spec)
         # What `save_to_disk` wrote has one part without a name: its rows may tell their splits themselves.
         splits = [split] if split and published != [""] else published
         specs = [f"{base}:{name}{behind}" if name else spec for name in splits]
@@ -279,8 +279,8 @@ def _sample(row: Row, split: str, where: str, pictures: Pictures, seen: dict[str
         raise DataError(
             f"{where}, question_id: {question_id!r} is no id", hint="every question needs its own"
         )
-    sample_id = _unique(as_text(question_id), split, where, seen)
-    where = f"{where}, question_id {as_text(question_id)!r}"
+    sample_id = _unique(to_text(question_id), split, where, seen)
+    where = f"{where}, question_id {to_text(question_id)!r}"
     if not isinstance(values["question"], str) or not values["question"].strip():
         raise DataError(f"{where}: nothing in 'question'", hint="every row needs a question")
     figure_id = _first_text(values.get("figure_id"))
@@ -315,8 +315,8 @@ def _unique(sample_id: str, split: str, where: str, seen: dict[str, tuple[str, s
 
 def _meta(values: Mapping[str, Any], split: str, figure_id: str, where: str) -> dict[str, Any]:
     meta: dict[str, Any] = {"question_type_id": _type_id(values, where)}
-    meta |= {name: text for name in _TEXTS if (text := as_text(values.get(name)))}
-    form = FORMS.get(as_text(values.get("chart_form")).lower()) or FORMS.get(split.lower())
+    meta |= {name: text for name in _TEXTS if (text := to_text(values.get(name)))}
+    form = FORMS.get(to_text(values.get("chart_form")).lower()) or FORMS.get(split.lower())
     meta |= {"chart_form": form} if form else {}
     meta |= {"figure_id": figure_id} if figure_id else {}
     meta |= {"split": split} if split else {}
@@ -367,11 +367,11 @@ def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:
     if not value:
         return {}, ""
     if isinstance(value, dict):
-        choices = choices_from_dict(value, as_text)
+        choices = choices_from_dict(value, to_text)
         return choices, "\n".join(f"{letter}) {text}" for letter, text in choices.items())
     if isinstance(value, list) and len(value) <= len(LETTERS):
         texts = [None if item is None else str(item) for item in value]
-        return choices_from_list(texts), "\n".join(text for text in texts if text is not None)
+        return label_choices(texts), "\n".join(text for text in texts if text is not None)
     raise DataError(
         f"{where}, options: {str(value)[:60]!r} is no list of options", hint="a list or an object"
     )
@@ -382,7 +382,7 @@ def _first_text(value: Any) -> str:
         value = listed
     if isinstance(value, list):
         value = value[0] if value else None
-    return "" if isinstance(value, Blob | ImageRef) else as_text(value)
+    return "" if isinstance(value, Blob | ImageRef) else to_text(value)
 
 
 def _broken_lines(text: str) -> str:
@@ -406,7 +406,7 @@ def read_entries(path: str | Path) -> list[Entry]:
     """Every entry in the order in which it counts. `DataError` names the first that is malformed."""
     file = Path(path)
     kept: dict[Any, Entry] = {}
-    for number, (key, text) in enumerate(row_texts(file, may_be_empty=True), start=1):
+    for number, (key, text) in enumerate(read_row_texts(file, may_be_empty=True), start=1):
         where = f"{file.name}: entry {number}" + ("" if key is None else f" ({key!r})")
         entry = _decoded(text, where)
         name = entry["question_id"] if key is None else key
@@ -458,12 +458,12 @@ def read_model_response(path: Path) -> Replies:
         by_id[name] = Reply(text=text, evidence=evidence)
     if not by_id:
         raise DataError(f"{path.name}: there is no reply in it", hint="entries need a 'response'")
-    source = HeldSource("infochartqa", str(path), tuple(samples.values()))  # those without a reply included
+    source = MemorySource("infochartqa", str(path), tuple(samples.values()))  # those without a reply included
     return Replies(by_id=by_id, source=source, skipped=skipped)
 
 
 def _decoded(text: bytes, where: str) -> Entry:
-    with json_errors(where):
+    with translate_json_errors(where):
         entry = json.loads(text)
     if not isinstance(entry, dict):
         raise DataError(f"{where}: {str(entry)[:60]!r} is no entry", hint="an entry is an object")

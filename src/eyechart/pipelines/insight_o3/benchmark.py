@@ -18,10 +18,10 @@ from typing import Any
 import msgspec
 
 from eyechart.data.choices import parse_choices
-from eyechart.data.columns import as_text
+from eyechart.data.columns import to_text
 from eyechart.data.formats import guess_format
 from eyechart.data.image_columns import ImageCells
-from eyechart.data.rows import PathRules, Row, place
+from eyechart.data.rows import PathRules, Row, name_row
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, UsageError
 from eyechart.prompt.default import with_system
@@ -61,7 +61,7 @@ class AnnotationSource:
         cells = ImageCells(str(self.path), rules.to_ref)
         uses: dict[str, int] = {}
         for row in self._rows():
-            sample = _to_sample(row, cells, place(self.path, row.number, row.line))
+            sample = _to_sample(row, cells, name_row(self.path, row.number, row.line))
             yield replace(sample, id=_unique(sample.id, uses))
 
     def _rows(self) -> Iterator[Row]:
@@ -116,7 +116,7 @@ def _to_sample(row: Row, cells: ImageCells, where: str) -> Sample:
     values = row.values
     options = _text(values, "options", where)
     return Sample(
-        id=as_text(values.get("question_id")) or str(row.number),
+        id=to_text(values.get("question_id")) or str(row.number),
         question=_text(values, "question", where, is_needed=True),
         images=(_picture(row, cells, where),),
         golds=_golds(values, where),
@@ -146,7 +146,7 @@ def _golds(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
             f"{where}: 'answer' must be one text, found {type(answer).__name__} {str(answer)[:40]!r}",
             hint="leave out --as to read a file with several accepted answers",
         )
-    text = as_text(answer)
+    text = to_text(answer)
     return (text,) if text else ()
 
 
@@ -179,7 +179,7 @@ def _withheld(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _group(values: Mapping[str, Any]) -> str:
-    return as_text(values.get("category")) or as_text(values.get("subset")) or NO_GROUP
+    return to_text(values.get("category")) or to_text(values.get("subset")) or NO_GROUP
 
 
 def _unique(name: str, uses: dict[str, int]) -> str:

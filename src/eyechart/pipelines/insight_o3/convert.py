@@ -17,14 +17,14 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from eyechart.data.columns import as_text
+from eyechart.data.columns import to_text
 from eyechart.data.formats import guess_format
 from eyechart.data.hub import fetch_repository, is_hub, open_hub
 from eyechart.data.images import ImageLoader, MissingImage
-from eyechart.data.rows import Blob, Row, place
+from eyechart.data.rows import Blob, Row, name_row
 from eyechart.data.source import FileSource, SourceOptions, open_reader, open_source
 from eyechart.errors import DataError, UsageError
-from eyechart.files import replacing
+from eyechart.files import atomic_write
 from eyechart.registry import converters
 from eyechart.types import Converted, ImageRef
 
@@ -44,16 +44,16 @@ class Entry:
 
 def vstar(values: Values, position: int, name: str) -> Entry:
     """V*Bench: one text holds question, options and an instruction, which is dropped."""
-    question, options = take_text_apart(as_text(values["text"]))
-    label = as_text(values["label"])
+    question, options = take_text_apart(to_text(values["text"]))
+    label = to_text(values["label"])
     if f"({label})" not in options:
         raise ValueError(f"the label {label!r} is none of the options")
     row = {
-        "question_id": as_text(values.get("question_id", position)),
+        "question_id": to_text(values.get("question_id", position)),
         "image": name,
         "question": question,
         "options": options,
-        "category": as_text(values["category"]),
+        "category": to_text(values["category"]),
         "answer": label,
     }
     return Entry(row, name)
@@ -132,7 +132,7 @@ def mme_realworld(values: Values, position: int, name: str) -> Entry:
         "image": name,
         "question": _text(values, "Text"),
         "answer": _text(values, "Ground truth"),
-        "options": "\n".join(map(as_text, choices)),
+        "options": "\n".join(map(to_text, choices)),
         "category": _text(values, "Subtask"),
     }
     return Entry(row, name)
@@ -147,14 +147,14 @@ def o3_bench(values: Values, position: int, name: str) -> Entry:
 
 
 def _text(values: Values, column: str) -> str:
-    text = as_text(values[column])
+    text = to_text(values[column])
     if not text.strip():
         raise ValueError(f"nothing in {column!r}")
     return text
 
 
 def _number(value: Any) -> int:
-    text = as_text(value).strip()
+    text = to_text(value).strip()
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise ValueError(f"{text[:40]!r} is no number of a row")
     return int(text)
@@ -284,11 +284,11 @@ def convert(
     pictures = _Pictures(converter, out / converter.pictures, force, _folder(source))
     n_rows = 0
     _make_folder(annotations.parent)
-    with replacing(annotations) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(annotations) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
         for opened in sources:
-            for row, images in opened.pictured_rows():
+            for row, images in opened.rows_with_images():
                 entry = _entry(converter, opened, row, n_rows, images)
-                pictures.write(entry.picture, images[0], place(opened.path, row.number, row.line))
+                pictures.write(entry.picture, images[0], name_row(opened.path, row.number, row.line))
                 file.write(json.dumps(entry.values, ensure_ascii=converter.is_ascii) + "\n")
                 n_rows += 1
                 if progress is not None:
@@ -362,7 +362,7 @@ def _folder(source: str) -> Path | None:
 def _entry(
     converter: Layout, source: FileSource, row: Row, position: int, images: tuple[ImageRef, ...]
 ) -> Entry:
-    where = place(source.path, row.number, row.line)
+    where = name_row(source.path, row.number, row.line)
     if len(images) != 1:
         raise DataError(f"{where}: {len(images)} pictures", hint=f"{converter.about} has one in every row")
     value = row.values.get(converter.fields["image"])
@@ -423,7 +423,7 @@ class _Pictures:
             if target.exists() and not self.force:
                 raise UsageError(f"{target} is there already and differs", hint="--force writes it anew")
             _make_folder(target.parent)
-            with replacing(target) as draft:
+            with atomic_write(target) as draft:
                 draft.write_bytes(data)
         self.written[name] = ref
 

@@ -477,13 +477,13 @@ def _drop(run: Path) -> None:
 
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:
-    from eyechart.data.json_files import json_errors, read_bytes
+    from eyechart.data.json_files import read_bytes, translate_json_errors
     from eyechart.pipelines.insight_o3.report import summary_metrics
 
     found = []
     for trial in trials:
         path = trial / "eval_metrics.json"
-        with json_errors(str(path), hint="remove the folder, or choose another eval_name"):
+        with translate_json_errors(str(path), hint="remove the folder, or choose another eval_name"):
             found.append(json.loads(read_bytes(path)))
     try:
         return summary_metrics(found)

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.json_files import JsonLinesReader, read_bytes
-from eyechart.data.rows import place
+from eyechart.data.rows import name_row
 from eyechart.errors import DataError
 from eyechart.pipelines.logs.reading import (
     MAX_TRIALS,
@@ -91,7 +91,7 @@ def _predictions(path: Path) -> tuple[dict[int, LogEntry], str]:
     entries: dict[int, LogEntry] = {}
     models = set()
     for row in JsonLinesReader(path).rows(()):
-        where = place(path, row.number, row.line)
+        where = name_row(path, row.number, row.line)
         found = convert_entry(row.values, _Prediction, where)
         models.add(found.model)
         entries[found.index] = _prediction(found, f"{where} (index {found.index})")
@@ -122,7 +122,7 @@ def read_reviews(path: Path, _with_questions: bool = True) -> ReplyLog:
     """A file of reviews: questions, answers and replies. It does not name the model; its folder does."""
     entries: dict[int, LogEntry] = {}
     for row in JsonLinesReader(path).rows(()):
-        where = place(path, row.number, row.line)
+        where = name_row(path, row.number, row.line)
         found = convert_entry(row.values, _Review, where)
         entries[found.index] = _review(found, f"{where} (index {found.index})")
     is_in_place = path.parent.parent.name == "reviews"

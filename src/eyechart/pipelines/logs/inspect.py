@@ -15,8 +15,8 @@ from typing import IO, Any
 
 import msgspec
 
-from eyechart.data.choices import LETTERS, choices_from_list
-from eyechart.data.json_files import Window
+from eyechart.data.choices import LETTERS, label_choices
+from eyechart.data.json_files import JsonWindow
 from eyechart.data.tables import BOM
 from eyechart.errors import DataError
 from eyechart.pipelines.logs.reading import (
@@ -97,7 +97,7 @@ def read_json_log(path: Path, _with_questions: bool = True) -> ReplyLog:
     entries: list[LogEntry] = []
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
-        window = Window(file, path)
+        window = JsonWindow(file, path)
         for key, _, opening in window.openings(skip=False):
             if key == "samples" and opening == b"[":
                 texts = (text for _, _, text in window.items())
@@ -174,7 +174,7 @@ def _sample(found: _Sample, asked: Any, where: str) -> Sample:
         question=read_question(asked),
         images=read_image_refs(asked),
         golds=_golds(found.target, len(texts)),
-        choices=choices_from_list(texts),
+        choices=label_choices(texts),
         meta=read_meta(found.metadata),
     )
 

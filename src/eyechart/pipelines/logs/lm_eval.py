@@ -20,10 +20,10 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.choices import LETTERS, choices_from_list
+from eyechart.data.choices import LETTERS, label_choices
 from eyechart.data.columns import ALIASES
 from eyechart.data.json_files import JsonLinesReader, JsonReader, read_bytes
-from eyechart.data.rows import place
+from eyechart.data.rows import name_row
 from eyechart.data.tables import BOM
 from eyechart.errors import DataError
 from eyechart.pipelines.logs.reading import (
@@ -98,7 +98,7 @@ def read_samples(path: Path, _with_questions: bool = True) -> ReplyLog:
     entries: list[LogEntry] = []
     filters: dict[str, str] = {}  # document to the first filter it was met with
     for row in reader.rows(()):
-        where = place(path, row.number, row.line)
+        where = name_row(path, row.number, row.line)
         line = convert_entry(row.values, _Line, where)
         if filters.setdefault(str(line.doc_id), line.filter) == line.filter:
             entries.extend(_entries(line, f"{where} (doc_id {line.doc_id!r})"))
@@ -196,7 +196,7 @@ def _sample(name: str, line: _Line, asked: str, where: str) -> Sample:
     texts = [str(text) for text in options]
     if len(texts) > len(LETTERS):
         raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} can be lettered")
-    choices = choices_from_list(texts)
+    choices = label_choices(texts)
     return Sample(
         id=name,
         question=question if isinstance(question, str) and question else asked,

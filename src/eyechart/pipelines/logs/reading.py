@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from eyechart.data.json_files import json_errors
+from eyechart.data.json_files import translate_json_errors
 from eyechart.data.sheets import refuse_bomb
 from eyechart.errors import DataError
 from eyechart.types import ImageRef, LogEntry, Reply, Sample, Usage
@@ -51,7 +51,7 @@ def convert_entry(values: Mapping[str, Any], kind: type[T], where: str) -> T:
 @contextmanager
 def report_field_errors(where: str) -> Iterator[None]:
     """What a decoder finds wrong with an entry, as a `DataError` about it."""
-    with json_errors(where, hint="the file may be damaged, or of a version that is not known"):
+    with translate_json_errors(where, hint="the file may be damaged, or of a version that is not known"):
         yield
 
 

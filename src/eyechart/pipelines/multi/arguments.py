@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from eyechart.data.json_files import json_errors, read_bytes
+from eyechart.data.json_files import read_bytes, translate_json_errors
 from eyechart.errors import UsageError
-from eyechart.files import replacing
+from eyechart.files import atomic_write
 from eyechart.model.redact import HIDDEN, redact_parameters
 from eyechart.option import argument, list_option_names, read_pairs
 from eyechart.registry import suggest_name
@@ -295,7 +295,7 @@ def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[Arguments, l
             f"--checkpoint_dir {folder}: there is no {ARGS_FILE} in it",
             hint="give the folder of a run, the one that holds prediction.json or checkpoints",
         )
-    with json_errors(f"{path}", hint="it is an object of MULTI's arguments"):
+    with translate_json_errors(f"{path}", hint="it is an object of MULTI's arguments"):
         kept = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
     kept.pop("prediction_file", None)  # the original's own note; the folder may have been moved since
     overruled = [
@@ -333,5 +333,5 @@ def differing(arguments: Arguments, before: Arguments) -> list[str]:
 def write_arguments(arguments: Arguments, folder: Path) -> None:
     """Write args.json; there is no key in it."""
     text = msgspec.json.format(msgspec.json.encode(arguments.to_json(folder)), indent=4)
-    with replacing(folder / ARGS_FILE) as place:
+    with atomic_write(folder / ARGS_FILE) as place:
         place.write_bytes(text + b"\n")

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.formats import origin_of
+from eyechart.data.formats import resolve_origin
 from eyechart.data.source import ChangedSource, LazySource
 from eyechart.errors import DataError, UsageError
 from eyechart.files import read_yaml
@@ -309,7 +309,7 @@ class Options:
     @property
     def origin(self) -> str:
         """Where the questions lie."""
-        return origin_of(self.problem_file) if self.problem_file else "multi"
+        return resolve_origin(self.problem_file) if self.problem_file else "multi"
 
     def selection(self) -> Selection:
         """Which questions are asked."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.source import HeldSource
+from eyechart.data.source import MemorySource
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.files import (
     OLD_MARK,
@@ -352,6 +352,6 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
             for name in predictions
             if name in meant
         },
-        source=HeldSource(chosen.name, chosen.origin, tuple(answered)),
+        source=MemorySource(chosen.name, chosen.origin, tuple(answered)),
         skipped=dict.fromkeys(others, "not among the questions that the options choose"),
     )

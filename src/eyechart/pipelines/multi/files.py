@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from eyechart.data.json_files import json_errors, read_bytes, row_texts
+from eyechart.data.json_files import read_bytes, read_row_texts, translate_json_errors
 from eyechart.data.rows import PathRules
 from eyechart.errors import DataError, join_names
 from eyechart.types import ImageRef
@@ -177,20 +177,20 @@ def read_knowledge(path: Path) -> dict[str, Knowledge]:
 def read_hard_list(path: Path) -> list[str]:
     """The ids of questions that a list such as MULTI-Elite names."""
     hint = 'a JSON list such as ["czsx_0_0", "czsx_0_1"]'
-    with json_errors(f"{path.name}: not a list of question ids", hint=hint):
+    with translate_json_errors(f"{path.name}: not a list of question ids", hint=hint):
         return msgspec.json.decode(read_bytes(path), type=list[str])
 
 
 def decode_rows(path: Path, kind: type[T], what: str) -> Iterator[tuple[str | None, int, T]]:
     """Key, row number and content of each row of a file whose rows are all of one kind."""
     hint = f"the file is JSON: an object of id to {what}, or a list of entries that name theirs"
-    for number, (key, text) in enumerate(row_texts(path, hint=hint), start=1):
+    for number, (key, text) in enumerate(read_row_texts(path, hint=hint), start=1):
         name = f"row {number}" if key is None else f"{what} {key!r}"
         yield key, number, _decoded(text, kind, f"{path.name}: {name}")
 
 
 def _decoded(text: bytes, kind: type[T], where: str) -> T:
-    with json_errors(where, hint=""):
+    with translate_json_errors(where, hint=""):
         if _NOT_A_NUMBER.search(text):
             # What Python writes for a missing number is no JSON, but the official code reads it.
             return msgspec.convert(json.loads(text), type=kind)

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.source import remarks_of
+from eyechart.data.source import get_remarks
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.multi.arguments import (
@@ -236,7 +236,7 @@ class Inference:
 
     def remarks(self) -> tuple[str, ...]:
         """What a run would say of the questions before its first request."""
-        return remarks_of(self.benchmark.source) or ()
+        return get_remarks(self.benchmark.source) or ()
 
     def has_answers(self) -> bool:
         """Whether the folder holds something to go on with."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.json_files import json_errors, read_bytes
+from eyechart.data.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.multi.files import education_remark
@@ -183,7 +183,7 @@ def _folder(output_dir: str | Path | None, predictions: Path) -> Path:
 
 def _read(path: Path, *, id_field: str) -> dict[str, Any]:
     """An object of id to entry. A list of entries that name themselves is turned into one."""
-    with json_errors(path.name, hint=f"it is an object of {id_field} to entry"):
+    with translate_json_errors(path.name, hint=f"it is an object of {id_field} to entry"):
         found = json.loads(read_bytes(path), object_pairs_hook=lambda pairs: _object(pairs, path))
     if isinstance(found, list):
         return _object(_named(found, path, id_field), path)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import DataError, MissingExtra
-from eyechart.files import make_folder, quiet, replacing
+from eyechart.files import atomic_write, make_folder, suppress_warnings
 from eyechart.model.redact import redact_parameters
 from eyechart.pipelines.multi.files import level_of
 from eyechart.pipelines.multi.score import KINDS, clean, is_refusal, kind_of, score
@@ -236,7 +236,7 @@ def write_charts(rows: Sequence[Row], folder: Path, prefix: str = "") -> list[Pa
         else:
             _draw_bars(figure, _TITLES[name], _GROUPS[name](rows))
         path = folder / f"{prefix}{name}.png"
-        with replacing(path) as place:
+        with atomic_write(path) as place:
             figure.savefig(place, format="png", dpi=100)
         paths.append(path)
     return paths
@@ -246,7 +246,7 @@ def write_charts(rows: Sequence[Row], folder: Path, prefix: str = "") -> list[Pa
 def _matplotlib() -> Any:
     """What makes figures: without windows, and without the state that pyplot keeps for a whole process."""
     try:
-        with quiet():
+        with suppress_warnings():
             from matplotlib.backends.backend_agg import FigureCanvasAgg
             from matplotlib.figure import Figure
     except ImportError as error:

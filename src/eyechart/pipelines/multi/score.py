@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from eyechart.errors import DataError, MissingExtra, UsageError
-from eyechart.files import quiet
+from eyechart.files import suppress_warnings
 from eyechart.registry import scorer
 from eyechart.score.reading import official_verdict
 from eyechart.types import Reply, Sample, Score
@@ -233,7 +233,7 @@ def _tokenizer() -> Any:
     """
     jieba = require_words()
     made = jieba.Tokenizer()
-    with quiet():
+    with suppress_warnings():
         made.FREQ, made.total = made.gen_pfdict(made.get_dict_file())
     made.initialized = True
     return made
@@ -242,7 +242,7 @@ def _tokenizer() -> Any:
 def require_words() -> Any:
     """The library that finds words in Chinese text; `MissingExtra` where it is not installed."""
     try:
-        with quiet():
+        with suppress_warnings():
             import jieba
     except ImportError as error:
         raise MissingExtra.named("multi", needed_for="MULTI's open questions") from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from eyechart.errors import DataError
-from eyechart.prompt.default import custom_prompt, framed_prompt
+from eyechart.prompt.default import build_custom_prompt, build_framed_prompt
 from eyechart.registry import BenchmarkFactory, PublishedRule, benchmark, record_published_rule
 from eyechart.types import Benchmark, Message, Prompt, Sample, Source
 
@@ -45,7 +45,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         cells: Literal["text", "pandas"] | None = None,
     ) -> Benchmark:
         """Return the set; `cells` are read as the official loader reads them unless asked otherwise."""
-        from eyechart.data.formats import origin_of
+        from eyechart.data.formats import resolve_origin
         from eyechart.data.source import LazySource
 
         def opened() -> Source:
@@ -61,7 +61,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
 
         return Benchmark(
             name=name,
-            source=LazySource(name, origin_of(file) if file else published or "a file of yours", opened),
+            source=LazySource(name, resolve_origin(file) if file else published or "a file of yours", opened),
             prompt=mmbench_prompt(prompt),
             scorer="choice-vlmevalkit",
             judged_scorer="choice-vlmevalkit",
@@ -79,9 +79,9 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
 
 def _read_questions(replies: Path) -> Source:
     """The questions that VLMEvalKit copies beside its predictions."""
-    from eyechart.data.replies import questions_of
+    from eyechart.data.replies import open_questions
 
-    return MMBenchSource(questions_of(replies))
+    return MMBenchSource(open_questions(replies))
 
 
 for _name, (_published, _about) in SETS.items():
@@ -201,7 +201,7 @@ def vlmevalkit_prompt(sample: Sample) -> list[Message]:
     'Hint: At sea.\nQuestion: Which?\n'
     """
     if sample.choices or sample.choices_text:
-        return custom_prompt(sample)
+        return build_custom_prompt(sample)
     hint = f"Hint: {sample.hint}\n" if sample.hint else ""
     return [Message("user", (*sample.images, f"{hint}Question: {sample.question}\n"))]
 
@@ -252,7 +252,7 @@ def make_published_benchmark(path: Path, rule: PublishedRule) -> Benchmark:
 
     def prompt(sample: Sample) -> list[Message]:
         """One turn: the images, the question, and the line that the set closes with."""
-        (message,) = framed_prompt(sample)
+        (message,) = build_framed_prompt(sample)
         *before, question = message.parts
         return [Message("user", (*before, f"{question}\n{rule.closing}" if rule.closing else question))]
 

@@ -28,13 +28,13 @@ def decode_base64_to_image(base64_string: str | bytes) -> Picture:
     """The image that a base64 text holds, as Pillow opens it."""
     from base64 import b64decode
 
-    from eyechart.data.pixels import open_picture
+    from eyechart.data.pixels import open_image
 
     try:
         data = b64decode(base64_string)
     except (TypeError, ValueError) as err:
         raise ImageError(f"not base64: {str(base64_string)[:40]!r}") from err
-    return open_picture(data, "a base64 text")[1]
+    return open_image(data, "a base64 text")[1]
 
 
 class MMBenchDataset:
@@ -273,17 +273,17 @@ def _status(path: str) -> tuple[int, int]:
 
 
 def _as_rgb(loader: ImageLoader, ref: ImageRef) -> Picture:
-    from eyechart.data.pixels import open_picture
+    from eyechart.data.pixels import open_image
 
-    return _in_rgb(open_picture(loader.original(ref), str(ref))[1], str(ref))
+    return _in_rgb(open_image(loader.original(ref), str(ref))[1], str(ref))
 
 
 def _in_rgb(picture: Picture, what: str) -> Picture:
     from eyechart.data.pixels import decode
-    from eyechart.files import quiet
+    from eyechart.files import suppress_warnings
 
     decode(picture, what)
-    with quiet():  # Pillow warns about palettes whose transparency it drops
+    with suppress_warnings():  # Pillow warns about palettes whose transparency it drops
         if picture.mode.startswith("I"):  # 16-bit grey, of which Pillow would keep the darkest 256 shades
             picture = picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
         return picture.convert("RGB")

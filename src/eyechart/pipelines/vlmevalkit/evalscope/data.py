@@ -82,13 +82,13 @@ def _own(entry: DataEntry, path: Path) -> Questions:
 def _find(entry: DataEntry) -> Path | None:
     """The file: by its path, else in $LMUData or ~/LMUData, else as any other source is looked up."""
     from eyechart.data.formats import SUFFIXES, find_file
-    from eyechart.data.rows import lmu_roots
+    from eyechart.data.rows import list_lmu_roots
 
     given = Path(entry.source).expanduser()
     if given.suffix.lower() in SUFFIXES and given.is_file():
         return given.absolute()
     if len(given.parts) == 1:
-        for root in lmu_roots():
+        for root in list_lmu_roots():
             if (root / f"{entry.source}.tsv").is_file():
                 return root / f"{entry.source}.tsv"
     try:
@@ -99,13 +99,13 @@ def _find(entry: DataEntry) -> Path | None:
 
 def _nowhere(entry: DataEntry) -> DataError:
     from eyechart.data.formats import find_file
-    from eyechart.data.rows import lmu_roots
+    from eyechart.data.rows import list_lmu_roots
 
     try:
         find_file(entry.source)
     except DataError as err:
         near = err.hint if err.hint.startswith("did you mean") else ""
-        looked = ", ".join(str(root / f"{entry.source}.tsv") for root in lmu_roots())
+        looked = ", ".join(str(root / f"{entry.source}.tsv") for root in list_lmu_roots())
         hint = near or f"put {entry.name}.tsv into $LMUData or ~/LMUData, or give the path of the file"
         return DataError(f"dataset {entry.name}: no such file (looked for {looked})", hint=hint)
     raise AssertionError("unreachable: the file was not there a moment ago")

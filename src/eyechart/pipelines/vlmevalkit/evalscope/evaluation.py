@@ -454,10 +454,10 @@ def _check_predictions(one: Evaluation) -> tuple[Outcome, Any]:
 
 def _indices(frame: Any) -> list[str]:
     """The index of every row as text: pandas makes 7.0 of 7 in a column with gaps."""
-    from eyechart.data.sheets import cell_text
+    from eyechart.data.sheets import format_cell
     from eyechart.pipelines.vlmevalkit.vlmeval.smp import plain
 
-    return [cell_text(plain(one)) or "" for one in frame["index"]]
+    return [format_cell(plain(one)) or "" for one in frame["index"]]
 
 
 @contextmanager

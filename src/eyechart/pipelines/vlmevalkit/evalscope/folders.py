@@ -179,11 +179,11 @@ def write_config(place: TaskFolder, task: Task) -> None:
     """Keep the configuration beside the results, without keys; `eyechart run` runs it again."""
     import yaml
 
-    from eyechart.files import replacing
+    from eyechart.files import atomic_write
 
     folders.prepare_folder(place.folder / CONFIGS)
     text = yaml.safe_dump(describe_task(task), sort_keys=False, allow_unicode=True)
-    with replacing(place.folder / CONFIGS / "task_config.yaml") as path:
+    with atomic_write(place.folder / CONFIGS / "task_config.yaml") as path:
         path.write_text(hide_keys(text, task), encoding="utf-8")
 
 

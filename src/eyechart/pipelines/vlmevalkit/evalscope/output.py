@@ -276,16 +276,16 @@ def _as_asked(results: Callable[[], Iterable[Result]]) -> _Table:
 
 
 def _as_in(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
-    from eyechart.data.image_columns import holds_paths
+    from eyechart.data.image_columns import is_path_column
     from eyechart.data.source import open_source
 
     source = open_source(file)
-    pictures = [name for name in source.detection.fields.get("image", ()) if not holds_paths(name)]
+    pictures = [name for name in source.detection.fields.get("image", ()) if not is_path_column(name)]
     kept = [name for name in source.detection.columns if name not in (*pictures, "prediction")]
     said = {result.sample.row: said_by(result) for result in results()}
 
     def rows() -> Iterator[list[Cell]]:
-        for row, _ in source.pictured_rows():
+        for row, _ in source.rows_with_images():
             if row.number in said:
                 cells = [_cell(name, row.values.get(name)) for name in kept]
                 yield [*cells, said[row.number]]

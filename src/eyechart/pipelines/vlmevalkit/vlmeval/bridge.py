@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eyechart.data.source import HeldSource
+from eyechart.data.source import MemorySource
 from eyechart.errors import NO_ANSWER, EyechartError
 from eyechart.pipelines.vlmevalkit.vlmeval.images import make_image_ref, to_messages
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import CHOICE, JUDGED, OPEN, is_circular, read_samples
@@ -41,7 +41,7 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
     folder = dataset.data.attrs.get(FOLDER)
     return Benchmark(
         name=name,
-        source=HeldSource(name, str(Path(folder) / f"{name}.tsv") if folder else name, samples),
+        source=MemorySource(name, str(Path(folder) / f"{name}.tsv") if folder else name, samples),
         prompt=_Prompt(dataset, {sample.id: position for position, sample in enumerate(samples)}),
         scorer=CHOICE if is_choice else OPEN,
         judged_scorer=CHOICE if is_choice else JUDGED,

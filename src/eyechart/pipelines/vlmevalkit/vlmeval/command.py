@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import UsageError
-from eyechart.files import replacing
+from eyechart.files import atomic_write
 from eyechart.model.environment import refuse_foreign_key
 from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task, Values
@@ -355,6 +355,6 @@ def _fetch(folder: Path, stem: str, say: Callable[[str], None]) -> None:
     )
     found = next((path for start in starts for path in find_prediction_files(start, stem)), None)
     if found is not None:
-        with replacing(folder / found.name) as place:
+        with atomic_write(folder / found.name) as place:
             shutil.copyfile(found, place)
         say(f"scoring the predictions of {found.parent}")

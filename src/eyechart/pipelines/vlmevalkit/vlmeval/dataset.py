@@ -13,7 +13,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, ClassVar, Literal
 
-from eyechart.data.columns import as_text
+from eyechart.data.columns import to_text
 from eyechart.data.formats import find_file, guess_format
 from eyechart.data.rows import PathRules
 from eyechart.data.source import SourceOptions, open_reader
@@ -118,7 +118,7 @@ class ImageBaseDataset:
     def build_prompt(self, line: Row | int) -> list[Part]:
         """The messages of a row, given by itself or by its position: its images, then the question."""
         line = row_of(self, line)
-        return [*image_parts(self, line), {"type": "text", "value": as_text(plain(line["question"]))}]
+        return [*image_parts(self, line), {"type": "text", "value": to_text(plain(line["question"]))}]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Frame:
         """Score a file of predictions; writes the verdicts and the accuracies beside it, returns the latter.
@@ -184,9 +184,9 @@ def _index(value: Any) -> str:
 
 def choice_text(line: Row) -> str:
     """Hint, question and options in VLMEvalKit's frame."""
-    here = {name: as_text(plain(line[name])) for name in (*ascii_uppercase, "hint") if name in line}
+    here = {name: to_text(plain(line[name])) for name in (*ascii_uppercase, "hint") if name in line}
     choices = {letter: here[letter] for letter in ascii_uppercase if here.get(letter)}
-    question = "" if is_missing(line["question"]) else as_text(plain(line["question"]))
+    question = "" if is_missing(line["question"]) else to_text(plain(line["question"]))
     sample = Sample(id="", question=question, choices=choices, hint=here.get("hint", ""))
     return vlmevalkit_prompt(sample)[-1].text
 

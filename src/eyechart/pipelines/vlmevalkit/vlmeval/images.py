@@ -15,11 +15,11 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.image_columns import PICTURE_SUFFIXES, REFERENCE_CHARS
-from eyechart.data.pixels import decode, inspect, open_picture
+from eyechart.data.image_columns import IMAGE_SUFFIXES, REFERENCE_CHARS
+from eyechart.data.pixels import decode, inspect, open_image
 from eyechart.data.rows import PathRules
 from eyechart.errors import DataError, ImageError
-from eyechart.files import replacing
+from eyechart.files import atomic_write
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import Frame, is_missing, pandas, toliststr
 from eyechart.types import ImageRef, Message, Part, Role
 
@@ -86,7 +86,7 @@ def _part(item: Any, rules: PathRules, who: str) -> Part:
 # -- Which cells hold images, and where they lie as files
 
 _ADDRESSES = ("http://", "https://", "data:")
-_SUFFIXES = tuple(suffix.decode() for suffix in PICTURE_SUFFIXES)
+_SUFFIXES = tuple(suffix.decode() for suffix in IMAGE_SUFFIXES)
 
 
 def is_place(text: str) -> bool:
@@ -170,7 +170,7 @@ def _write(data: bytes, path: Path) -> str:
             file.write(data)
         return str(path)
     if not _holds(own, data):
-        with replacing(own) as place:
+        with atomic_write(own) as place:
             place.write_bytes(data)
     return str(own)
 
@@ -231,11 +231,11 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
     path.parent.mkdir(parents=True, exist_ok=True)
     format = _FORMATS.get(path.suffix.lower(), "PNG")
     if target_size <= 0 and inspect(data, path.name).format == format:
-        with replacing(path) as place:
+        with atomic_write(path) as place:
             place.write_bytes(data)
         return
     picture = _small(_opened(data, path.name), target_size)
-    with replacing(path) as place, place.open("wb") as file:
+    with atomic_write(path) as place, place.open("wb") as file:
         picture.save(file, format)
 
 
@@ -259,7 +259,7 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
 
 def _opened(data: bytes, what: str) -> Picture:
     inspect(data, what)
-    _, picture = open_picture(data, what)
+    _, picture = open_image(data, what)
     decode(picture, what)
     return picture
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.data.choices import ROTATION_OFFSET
-from eyechart.data.columns import as_text, detect, take_apart
+from eyechart.data.columns import detect, parse_row, to_text
 from eyechart.data.rows import Row
-from eyechart.data.source import HeldSource
+from eyechart.data.source import MemorySource
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
 from eyechart.pipelines.vlmevalkit.benchmark import as_index
 from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, Line, model_name, survey, write_accuracy_csv
@@ -31,7 +31,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     require,
     rows_where,
 )
-from eyechart.prompt.default import custom_prompt
+from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import scorers
 from eyechart.report.rows import text_file
 from eyechart.score.judged import UNREADABLE
@@ -95,7 +95,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
 
 def _replies(frame: Frame) -> list[Reply | None]:
     """What was said, row by row; None where nothing came back."""
-    texts = ["" if is_missing(cell) else as_text(plain(cell)) for cell in frame["prediction"]]
+    texts = ["" if is_missing(cell) else to_text(plain(cell)) for cell in frame["prediction"]]
     return [None if API_FAILURE in text else Reply(text=text) for text in texts]
 
 
@@ -120,8 +120,8 @@ def _by_judge(said: _Said, judge: Mapping[str, Any]) -> list[Result]:
 
     benchmark = Benchmark(
         name=said.name,
-        source=HeldSource(said.name, said.name, tuple(said.samples)),
-        prompt=custom_prompt,
+        source=MemorySource(said.name, said.name, tuple(said.samples)),
+        prompt=build_custom_prompt,
         scorer=said.scorer,
         judged_scorer=CHOICE if said.is_choice else JUDGED,
         circular="headline" if is_circular(said.name) and said.is_choice else "",
@@ -183,7 +183,7 @@ def read_samples(frame: Frame, name: str) -> list[Sample]:
     detection = detect(Path(name), "tsv", "utf-8", columns, rows[:_LOOKED_AT], {})
     made = []
     for row in rows:
-        parts = take_apart(row, detection, f"{name}: row {row.number}")
+        parts = parse_row(row, detection, f"{name}: row {row.number}")
         made.append(
             Sample(
                 id=parts.id,

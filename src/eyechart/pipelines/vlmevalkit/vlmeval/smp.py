@@ -21,11 +21,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
-from eyechart.data.json_files import json_errors, read_bytes
-from eyechart.data.rows import MAX_LITERAL_CHARS, lmu_roots, read_list_items, read_literal
+from eyechart.data.json_files import read_bytes, translate_json_errors
+from eyechart.data.rows import MAX_LITERAL_CHARS, list_lmu_roots, read_list_items, read_literal
 from eyechart.data.sheets import refuse_too_large
 from eyechart.errors import DataError, MissingExtra, UsageError, join_names
-from eyechart.files import replacing
+from eyechart.files import atomic_write
 from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, new_workbook
 from eyechart.report.rows import Cell, text_file
 from eyechart.terminal import escape_controls, print_note
@@ -40,7 +40,7 @@ def LMUDataRoot() -> str:  # noqa: N802 - called by that name
 
 def data_root() -> Path:
     """The same folder, which may not be there yet."""
-    return next((root for root in lmu_roots() if root.is_dir()), lmu_roots()[-1])
+    return next((root for root in list_lmu_roots() if root.is_dir()), list_lmu_roots()[-1])
 
 
 def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
@@ -135,7 +135,7 @@ def _placed(frame: Frame, path: Path) -> Frame:
 
 
 def _read_json(path: Path) -> Any:
-    with json_errors(path.name, hint="is it one JSON value? .jsonl holds one a line"):
+    with translate_json_errors(path.name, hint="is it one JSON value? .jsonl holds one a line"):
         return json.loads(read_bytes(path))
 
 
@@ -144,13 +144,13 @@ def _read_jsonl(path: Path) -> list[Any]:
     found = []
     for number, line in enumerate(lines, 1):
         if line.strip():
-            with json_errors(f"{path.name}: line {number}", hint="every line holds one JSON value"):
+            with translate_json_errors(f"{path.name}: line {number}", hint="every line holds one JSON value"):
                 found.append(json.loads(line))
     return found
 
 
 def _write_table(data: Any, path: Path, separator: str = "\t") -> None:
-    with replacing(path) as place:
+    with atomic_write(path) as place:
         _as_frame(data).to_csv(
             place,
             sep=separator,
@@ -242,7 +242,7 @@ def read_values(path: Path) -> Any:
                 f"{path.name}: a pickle, which is not read here, because reading one can run any code",
                 hint="convert it to .json, .jsonl, .tsv or .xlsx where you trust it",
             )
-    with json_errors(path.name, hint="the file is damaged: remove it"):
+    with translate_json_errors(path.name, hint="the file is damaged: remove it"):
         wrapped = json.loads(read_bytes(path).partition(b"\n")[2])
         try:
             return _unwrapped(wrapped)
