@@ -29,11 +29,11 @@ _WORDS = re.compile(r"[^\W_]+")
 _INDEX = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 
 
-def rotations(sample: Sample) -> list[Sample]:
+def rotate_sample(sample: Sample) -> list[Sample]:
     """The sample and its rotations, in order; the sample alone where it cannot be rotated.
 
     >>> sample = Sample(id="7", question="Which?", choices={"A": "cat", "B": "dog"}, golds=("B",))
-    >>> [(turned.id, dict(turned.choices), turned.golds) for turned in rotations(sample)]
+    >>> [(turned.id, dict(turned.choices), turned.golds) for turned in rotate_sample(sample)]
     [('7', {'A': 'cat', 'B': 'dog'}, ('B',)), ('1000007', {'A': 'dog', 'B': 'cat'}, ('A',))]
     """
     sample = _numbered(_lettered(sample))
@@ -43,17 +43,17 @@ def rotations(sample: Sample) -> list[Sample]:
     return turned if len(turned) == len(sample.choices) else [sample]
 
 
-def rotated(samples: Iterable[Sample]) -> Iterator[Sample]:
+def rotate_samples(samples: Iterable[Sample]) -> Iterator[Sample]:
     """Every sample followed by its rotations. Samples that belong to a circle already stay as they are."""
     return _rotate(samples, lambda sample: not sample.circle)
 
 
-def circular(source: Source) -> Source:
+def rotate_source(source: Source) -> Source:
     """The same source, with all rotations."""
-    return ChangedSource(source, rotated)
+    return ChangedSource(source, rotate_samples)
 
 
-def circular_unless_rotated(source: Source, whole: Source) -> Source:
+def rotate_source_unless_rotated(source: Source, whole: Source) -> Source:
     """The same for a benchmark that marks circles: as it is where two samples of `whole` share one.
 
     `source` is `whole` or a selection of it.
@@ -61,7 +61,7 @@ def circular_unless_rotated(source: Source, whole: Source) -> Source:
 
     @cache  # the file is looked through once, however often it is read
     def is_rotated() -> bool:
-        return holds_rotations(whole)
+        return has_rotations(whole)
 
     def turned(samples: Iterable[Sample]) -> Iterator[Sample]:
         if is_rotated():
@@ -72,11 +72,11 @@ def circular_unless_rotated(source: Source, whole: Source) -> Source:
     return ChangedSource(source, turned)
 
 
-def holds_rotations(samples: Iterable[Sample]) -> bool:
+def has_rotations(samples: Iterable[Sample]) -> bool:
     """Whether two samples are of one circle. Reads no further than the first such pair.
 
     >>> one = Sample(id="7", question="Which?", circle="7")
-    >>> holds_rotations([one]), holds_rotations([one, replace(one, id="1000007")])
+    >>> has_rotations([one]), has_rotations([one, replace(one, id="1000007")])
     (False, True)
     """
     seen: set[str] = set()
@@ -92,7 +92,7 @@ def _rotate(samples: Iterable[Sample], is_question: Callable[[Sample], bool]) ->
     has_options = has_rotations = False
     for sample in samples:
         has_options |= bool(sample.choices)
-        turns = rotations(sample) if is_question(sample) else [sample]
+        turns = rotate_sample(sample) if is_question(sample) else [sample]
         has_rotations |= len(turns) > 1 or bool(sample.circle and not is_question(sample))
         for turned in turns:
             if questions.setdefault(turned.id, sample.id) != sample.id:
@@ -221,7 +221,7 @@ def hit(rows: Iterable[Row], judge: AskJudge | None = None, rules: str = "vlmeva
     """
     undecided = []
     for row in sorted(rows, key=lambda row: int(row["index"])):
-        letter = infer(row["prediction"], choices_of(row), rules)
+        letter = infer(row["prediction"], read_choices(row), rules)
         if letter is None:
             undecided.append(row)
         elif letter != row["answer"]:
@@ -231,10 +231,10 @@ def hit(rows: Iterable[Row], judge: AskJudge | None = None, rules: str = "vlmeva
     return int(judge is not None and all(_judged(row, judge, rules) == row["answer"] for row in undecided))
 
 
-def choices_of(row: Row) -> dict[str, str]:
+def read_choices(row: Row) -> dict[str, str]:
     """The options of a row; an empty or missing cell is no option.
 
-    >>> choices_of({"A": "cat", "B": None, "C": float("nan"), "D": "", "answer": "A"})
+    >>> read_choices({"A": "cat", "B": None, "C": float("nan"), "D": "", "answer": "A"})
     {'A': 'cat'}
     """
     cells = {letter: row.get(letter) for letter in ascii_uppercase}
@@ -249,7 +249,7 @@ def _judged(row: Row, judge: AskJudge, rules: str) -> str | None:
             said = judge(row)
         except JudgeFailed:
             continue
-        if (letter := infer(said, choices_of(row), rules)) is not None:
+        if (letter := infer(said, read_choices(row), rules)) is not None:
             return letter
     return None
 

@@ -21,7 +21,7 @@ from PIL import ImageDraw
 
 from eyechart.baselines import make_baseline, sight
 from eyechart.baselines.look import Look
-from eyechart.baselines.pixels import Picture, decode
+from eyechart.baselines.pixels import DecodedImage, decode
 from eyechart.baselines.sight import Word
 from eyechart.errors import MissingExtra, ModelError
 from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
@@ -213,7 +213,7 @@ def test_many_at_once_do_not_block_the_loop(unread: Model) -> None:
 
 
 def test_ocr_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sight, "can_read", lambda: False)
+    monkeypatch.setattr(sight, "has_reader", lambda: False)
     with pytest.raises(MissingExtra, match=r"eyechart\[ocr\]"):
         make_baseline("ocr", ModelSettings())
     without = make_baseline("look", ModelSettings())
@@ -227,10 +227,10 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
     pytest.importorskip("rapidocr")
     picture = Pillow.new("RGB", (300, 120), "white")
     ImageDraw.Draw(picture).text((40, 40), "GATE 7", fill="black", font_size=44)
-    readings: list[Picture] = []
+    readings: list[DecodedImage] = []
     read_page = sight._read_page
 
-    def counted(page: Picture) -> tuple[Word, ...]:
+    def counted(page: DecodedImage) -> tuple[Word, ...]:
         readings.append(page)
         return read_page(page)
 
@@ -246,9 +246,9 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
 
 def test_a_picture_is_read_once_however_many_ask_for_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
-    readings: list[Picture] = []
+    readings: list[DecodedImage] = []
 
-    def read(picture: Picture) -> tuple[Word, ...]:
+    def read(picture: DecodedImage) -> tuple[Word, ...]:
         readings.append(picture)
         time.sleep(0.05)
         return (Word(0.0, 0.0, 9.0, 9.0, "GATE"),)
@@ -282,7 +282,7 @@ def test_a_picture_that_could_not_be_read_is_read_again(monkeypatch: pytest.Monk
     page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
     monkeypatch.setattr(sight, "_read", OrderedDict())
 
-    def read(picture: Picture) -> tuple[Word, ...]:
+    def read(picture: DecodedImage) -> tuple[Word, ...]:
         raise MemoryError("the picture is too large")
 
     monkeypatch.setattr(sight, "_read_page", read)

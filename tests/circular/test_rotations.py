@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.circular import circular, rotated, rotations
+from eyechart.circular import rotate_sample, rotate_samples, rotate_source
 from eyechart.data.choices import parse_choices
 from eyechart.data.source import open_source
 from eyechart.errors import DataError
@@ -25,7 +25,7 @@ def sample(*texts: str, gold: str = "B", **fields: Any) -> Sample:
 
 
 def test_the_published_example() -> None:
-    turns = rotations(sample("p", "q", "r", "s"))
+    turns = rotate_sample(sample("p", "q", "r", "s"))
     assert ["".join(turn.choices.values()) for turn in turns] == ["pqrs", "qrsp", "rspq", "spqr"]
     assert [list(turn.choices) for turn in turns] == [["A", "B", "C", "D"]] * 4
     assert [turn.golds for turn in turns] == [("B",), ("A",), ("D",), ("C",)]
@@ -39,7 +39,8 @@ def test_rotations_are_those_of_the_official_tool() -> None:
         base = vector["base"]
         question = sample(*base["options"], gold=base["answer"], id=str(base["index"]))
         made = [
-            {"index": int(turn.id), **turn.choices, "answer": turn.golds[0]} for turn in rotations(question)
+            {"index": int(turn.id), **turn.choices, "answer": turn.golds[0]}
+            for turn in rotate_sample(question)
         ]
         there = [
             {name: row[name] for name in ("index", "answer", *LETTERS) if row.get(name) is not None}
@@ -66,30 +67,30 @@ def test_rotations_are_those_of_the_official_tool() -> None:
     ids=lambda fixed: "|".join([*fixed.choices.values(), *fixed.golds]),
 )
 def test_what_moving_would_change_stays(fixed: Sample) -> None:
-    assert rotations(fixed) == [fixed]
+    assert rotate_sample(fixed) == [fixed]
 
 
 @pytest.mark.parametrize("gold", ["b", "(B)", "B.", " b "])
 def test_a_gold_moves_however_its_letter_is_written(gold: str) -> None:
-    assert rotations(sample("p", "q", "r", gold=gold)) == rotations(sample("p", "q", "r", gold="B"))
+    assert rotate_sample(sample("p", "q", "r", gold=gold)) == rotate_sample(sample("p", "q", "r", gold="B"))
 
 
 @pytest.mark.parametrize(
     "texts", [("vitamin A", "vitamin K"), ("AB", "CD"), ("a", "b"), ("1", "2"), ("α", "Β")]
 )
 def test_a_single_letter_in_passing_is_no_reason_to_stay(texts: tuple[str, str]) -> None:
-    assert len(rotations(sample(*texts))) == 2
+    assert len(rotate_sample(sample(*texts))) == 2
 
 
 def test_ids_that_the_published_numbering_does_not_fit_get_a_suffix() -> None:
     for name in ("q7", "1000000", "007", "７", "-7"):
-        assert [turn.id for turn in rotations(sample("p", "q", id=name))] == [name, f"{name}#r1"]
-    assert rotations(sample("p", "q", id="999999"))[1].id == "1999999"
+        assert [turn.id for turn in rotate_sample(sample("p", "q", id=name))] == [name, f"{name}#r1"]
+    assert rotate_sample(sample("p", "q", id="999999"))[1].id == "1999999"
 
 
 def test_options_with_letters_of_their_own_keep_them() -> None:
     gaps = sample(choices={"A": "p", "B": "q", "D": "s"}, gold="D")
-    turns = rotations(gaps)
+    turns = rotate_sample(gaps)
     assert [dict(turn.choices) for turn in turns[1:]] == [
         {"A": "q", "B": "s", "D": "p"},
         {"A": "s", "B": "p", "D": "q"},
@@ -107,7 +108,7 @@ def test_options_with_letters_of_their_own_keep_them() -> None:
     ],
 )
 def test_options_that_stand_in_one_text_are_written_in_its_style(block: str, second: str) -> None:
-    turns = rotations(sample(choices=parse_choices(block), choices_text=block))
+    turns = rotate_sample(sample(choices=parse_choices(block), choices_text=block))
     assert len(turns) == 3
     assert turns[0].choices_text == block
     assert turns[1].choices_text == second
@@ -120,7 +121,7 @@ def test_options_that_stand_in_one_text_are_written_in_its_style(block: str, sec
 def test_a_text_that_is_no_line_for_each_option_stays(block: str) -> None:
     fixed = sample(choices=parse_choices(block), choices_text=block)
     assert len(fixed.choices) > 1
-    assert rotations(fixed) == [fixed]
+    assert rotate_sample(fixed) == [fixed]
 
 
 @given(
@@ -132,7 +133,7 @@ def test_every_text_once_in_every_place_and_the_gold_with_its_text(
 ) -> None:
     gold = data.draw(st.sampled_from(LETTERS[: len(texts)]))
     question = sample(*texts, gold=gold)
-    turns = rotations(question)
+    turns = rotate_sample(question)
     assert {turn.choices[turn.golds[0]] for turn in turns} == {question.choices[gold]}
     if len(turns) == 1:
         assert turns == [question]
@@ -149,13 +150,13 @@ def test_every_text_once_in_every_place_and_the_gold_with_its_text(
 def test_a_block_that_is_rewritten_says_what_the_choices_say(block: str) -> None:
     choices = parse_choices(block)
     if "B" in choices:
-        for turn in rotations(sample(choices=choices, choices_text=block))[1:]:
+        for turn in rotate_sample(sample(choices=choices, choices_text=block))[1:]:
             assert parse_choices(turn.choices_text) == turn.choices
 
 
 def test_a_source_of_rotations(tmp_path: Path) -> None:
     plain = open_source(choice_tsv(tmp_path / "two.tsv", 2))
-    source = circular(plain)
+    source = rotate_source(plain)
     assert (source.name, source.origin) == (plain.name, plain.origin)
     for _ in range(2):
         assert [one.id for one in source] == [
@@ -167,7 +168,7 @@ def test_a_source_of_rotations(tmp_path: Path) -> None:
 
 def test_what_is_rotated_already_stays() -> None:
     circle = [sample("p", "q", circle="7"), sample("q", "p", gold="A", id="1000007", circle="7")]
-    assert list(rotated(circle)) == circle
+    assert list(rotate_samples(circle)) == circle
 
 
 @pytest.mark.parametrize("ids", [("7", "1000007"), ("1000007", "7")])
@@ -175,7 +176,7 @@ def test_a_file_that_holds_rotations_unannounced_is_found_out(tmp_path: Path, id
     row = {"question": "Which?", "A": "cat", "B": "dog", "answer": "B"}
     path = jsonl(tmp_path / "odd.jsonl", [{"index": name, **row} for name in ids])
     with pytest.raises(DataError, match="1000007") as caught:
-        list(circular(open_source(path)))
+        list(rotate_source(open_source(path)))
     assert "--as mmbench" in caught.value.hint
 
 
@@ -184,6 +185,6 @@ def test_placeholders_in_options_move_with_their_images() -> None:
     sample = Sample(
         id="7", question="Like <image>?", images=refs, choices={"A": "<image>", "B": "<image>"}, golds=("A",)
     )
-    first, second = rotations(sample)
+    first, second = rotate_sample(sample)
     assert (first.question, dict(first.choices)) == ("Like <image 1>?", {"A": "<image 2>", "B": "<image 3>"})
     assert (dict(second.choices), second.golds) == ({"A": "<image 3>", "B": "<image 2>"}, ("B",))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.circular import choices_of, hit
+from eyechart.circular import hit, read_choices
 from eyechart.score.choice import infer
 from eyechart.types import JudgeFailed
 from support.golden import vectors
@@ -79,13 +79,13 @@ def test_a_question_with_rotations_missing_is_judged_on_those_there() -> None:
 @given(st.lists(st.sampled_from(["A", "B", "C", "b", "", "the dog", "A and B", "Z"]), min_size=1, max_size=3))
 def test_without_a_judge_it_is_all_rows_right(predictions: list[str]) -> None:
     group = rows(*predictions)
-    right = [infer(row["prediction"], choices_of(row)) == row["answer"] for row in group]
+    right = [infer(row["prediction"], read_choices(row)) == row["answer"] for row in group]
     assert hit(group) == all(right)
 
 
 @given(st.lists(st.sampled_from(["A", "B", "C", "b", "", "the dog"]), min_size=1, max_size=3))
 def test_a_perfect_judge_only_helps_undecided_rows(predictions: list[str]) -> None:
     group = rows(*predictions)
-    read = [infer(row["prediction"], choices_of(row)) for row in group]
+    read = [infer(row["prediction"], read_choices(row)) for row in group]
     is_wrong = any(letter not in (None, row["answer"]) for letter, row in zip(read, group, strict=True))
     assert hit(group, lambda row: str(row["answer"])) == (not is_wrong)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
-from eyechart.score.judged import wording
+from eyechart.score.judged import render_call
 from eyechart.types import JudgeCall, JudgedScorer, JudgeFailed, NoJudge, Reply, Sample, Score, answer_calls
 
 CHOICES = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
@@ -142,7 +142,7 @@ def test_a_judge_is_asked_only_where_the_rules_are_undecided() -> None:
         "options": "A. cat\nB. dog\nC. bird\nD. fish",
         "answer": "b",
     }
-    assert wording(call, {}).count("D. fish") == 1
+    assert render_call(call, {}).count("D. fish") == 1
     assert judged("A", [])[0].outcome == "wrong"
     assert judged("b", [], gold="")[0].outcome == "unscored"
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
-from eyechart.score.judged import PROMPTS, fill, names_of, read_prompts, wording
+from eyechart.score.judged import PROMPTS, fill_names, list_names, read_prompts, render_call
 from eyechart.types import JudgeCall
 
 
@@ -21,15 +21,15 @@ def read(folder: Path, content: str) -> dict[str, str]:
 @pytest.mark.parametrize("stage", list(PROMPTS))
 def test_our_own_wording_could_be_a_users(stage: str, tmp_path: Path) -> None:
     assert read(tmp_path, json.dumps({stage: PROMPTS[stage]})) == {stage: PROMPTS[stage]}
-    assert "answer" in names_of(stage)
+    assert "answer" in list_names(stage)
 
 
 def test_a_users_wording_takes_the_place_of_ours(tmp_path: Path) -> None:
     prompts = read(tmp_path, 'mcqa: "Which of {options} is {answer}? \\\\boxed{letter}"\n')
     values = {"question": "Which?", "options": "A. cat", "answer": "{question}"}
     call = JudgeCall(stage="mcqa", values=values)
-    assert wording(call, prompts) == "Which of A. cat is {question}? \\boxed{letter}"
-    assert wording(call, {}).count("Which?") == 1
+    assert render_call(call, prompts) == "Which of A. cat is {question}? \\boxed{letter}"
+    assert render_call(call, {}).count("Which?") == 1
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,5 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path, name: str, reason: 
 
 @given(question=st.text(), answer=st.text())
 def test_what_is_filled_in_is_not_looked_at_again(question: str, answer: str) -> None:
-    filled = fill("{question}|{answer}", {"question": question, "answer": answer})
+    filled = fill_names("{question}|{answer}", {"question": question, "answer": answer})
     assert filled == f"{question}|{answer}"

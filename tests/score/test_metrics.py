@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from eyechart import registry
 from eyechart.score.text import (
-    accepted,
     anls,
+    list_accepted,
     normalise_vqa,
     ocrbench,
     relaxed,
@@ -41,7 +41,7 @@ def test_relaxed(line: dict[str, Any]) -> None:
 def test_vqa_accuracy(line: dict[str, Any]) -> None:
     assert vqa_accuracy(line["prediction"], line["answers"]) == pytest.approx(line["score"], abs=1e-12)
     assert normalise_vqa(line["prediction"]) == line["norm_prediction"]
-    assert [normalise_vqa(answer) for answer in accepted(line["answers"])] == line["norm_answers"]
+    assert [normalise_vqa(answer) for answer in list_accepted(line["answers"])] == line["norm_answers"]
 
 
 @by_id("line", vectors("yorn"), ids=name_of)
@@ -72,7 +72,7 @@ def test_ocrbench(line: dict[str, Any]) -> None:
     ],
 )
 def test_a_cell_is_read_and_never_run(cell: Any, answers: list[str]) -> None:
-    assert accepted(cell) == answers
+    assert list_accepted(cell) == answers
 
 
 @pytest.mark.slow

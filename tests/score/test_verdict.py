@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.score.reading import Reading, abstains, fold, official_verdict, verdict
+from eyechart.score.reading import Reading, is_abstention, normalise_characters, score_official, score_reading
 from eyechart.types import Reply, Sample
 
 GOLD = Sample(id="1", question="?", golds=("x",))
@@ -32,12 +32,12 @@ ANSWERING = [
 
 @pytest.mark.parametrize("text", DECLINING)
 def test_declining(text: str) -> None:
-    assert abstains(text)
+    assert is_abstention(text)
 
 
 @pytest.mark.parametrize("text", [*ANSWERING, "I cannot tell. " * 100])
 def test_answering(text: str) -> None:
-    assert not abstains(text)
+    assert not is_abstention(text)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_answering(text: str) -> None:
     ],
 )
 def test_each_reply_has_one_outcome(reply: Reply, reading: Reading, value: float, outcome: str) -> None:
-    score = verdict(reply, GOLD, reading, value)
+    score = score_reading(reply, GOLD, reading, value)
     assert score.outcome == outcome
     assert score.value == (value if outcome in ("correct", "partial") else 0.0)
 
@@ -73,17 +73,17 @@ def test_without_golds_nothing_is_scored() -> None:
         Reply(text="", finish_reason="refusal"),
     ):
         sample = Sample(id="1", question="?")
-        assert verdict(reply, sample, READ, 1.0).outcome == "unscored"
-        assert official_verdict(reply, sample, value=1.0, read="x", route="r").value == 0.0
+        assert score_reading(reply, sample, READ, 1.0).outcome == "unscored"
+        assert score_official(reply, sample, value=1.0, read="x", route="r").value == 0.0
 
 
 def test_the_official_value_stands_even_when_cut_off() -> None:
     cut = Reply(text="x", finish_reason="length")
-    assert official_verdict(cut, GOLD, value=1.0, read="x", route="r").outcome == "correct"
-    assert official_verdict(cut, GOLD, value=0.0, read="x", route="r").outcome == "truncated"
+    assert score_official(cut, GOLD, value=1.0, read="x", route="r").outcome == "correct"
+    assert score_official(cut, GOLD, value=0.0, read="x", route="r").outcome == "truncated"
 
 
 @given(st.text(max_size=200))
 def test_folding_moves_nothing(text: str) -> None:
-    assert len(fold(text)) == len(text)
-    assert fold(fold(text)) == fold(text)
+    assert len(normalise_characters(text)) == len(text)
+    assert normalise_characters(normalise_characters(text)) == normalise_characters(text)

@@ -44,14 +44,14 @@ def make_baseline(name: str, settings: ModelSettings) -> Baseline:
         from eyechart.baselines.guess import Majority, RandomGuess
 
         return RandomGuess(seed or 0) if name == "random" else Majority(seed or 0)
-    if not can_look():
+    if not has_numpy():
         raise MissingExtra.named("ocr", needed_for=f"baselines that look at images (baseline/{name})")
     from eyechart.baselines.look import Look, OcrOnly
 
     return Look(seed or 0) if name == "look" else OcrOnly(seed or 0)
 
 
-def can_look() -> bool:
+def has_numpy() -> bool:
     """Whether numpy is installed, which the `ocr` extra brings."""
     return importlib.util.find_spec("numpy") is not None
 

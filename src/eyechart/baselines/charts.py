@@ -11,12 +11,12 @@ import numpy as np
 
 from eyechart.baselines import Answer
 from eyechart.baselines.pixels import Patch
-from eyechart.baselines.question import Fact, Question, answer_from_facts, measure_mention, read_number
+from eyechart.baselines.question import Fact, ParsedQuestion, answer_from_facts, measure_mention, read_number
 from eyechart.baselines.shapes import name_colour
 from eyechart.baselines.sight import Box, Sight
 
 
-def answer_from_chart(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def answer_from_chart(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     """Answer from a chart, if there is one."""
     if not sight.is_drawing:
         return None
@@ -30,7 +30,7 @@ def answer_from_chart(question: Question, sight: Sight, choices: Mapping[str, st
     return None
 
 
-def _colour_of(question: Question, facts: Sequence[Fact]) -> Answer | None:
+def _colour_of(question: ParsedQuestion, facts: Sequence[Fact]) -> Answer | None:
     named = [
         f
         for f in facts

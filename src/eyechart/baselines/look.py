@@ -20,14 +20,14 @@ from eyechart.baselines import CANNOT_TELL, Answer, Baseline
 from eyechart.baselines import sight as sight_module
 from eyechart.baselines.charts import answer_from_chart
 from eyechart.baselines.pixels import decode
-from eyechart.baselines.question import Question, match_option, read_question
+from eyechart.baselines.question import ParsedQuestion, match_option, read_question
 from eyechart.baselines.sight import Sight
 from eyechart.baselines.text import answer_from_table, answer_from_writing
 from eyechart.baselines.things import answer_about_things
 from eyechart.errors import ModelError
 from eyechart.types import Image, Reply, Request
 
-Rule = Callable[[Question, Sight, Mapping[str, str]], Answer | None]
+Rule = Callable[[ParsedQuestion, Sight, Mapping[str, str]], Answer | None]
 _THREADS = 4  # more than cores: questions on one picture wait for each other
 REMEMBERED = 8  # pictures kept measured: questions on one picture mostly come one after another
 
@@ -46,7 +46,7 @@ class Look(Baseline):
 
     def __init__(self, seed: int = 0, *, reads: bool = True) -> None:
         super().__init__(seed)
-        self.reads = reads and sight_module.can_read()
+        self.reads = reads and sight_module.has_reader()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"baseline-{self.kind}")
         self._seen: OrderedDict[str, Sight] = OrderedDict()
         self._lock = threading.Lock()
@@ -85,7 +85,7 @@ class Look(Baseline):
         started = time.perf_counter()  # without the wait for a free thread
         return self._reply(self.answer(request), started)
 
-    def _follow_rules(self, question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer:
+    def _follow_rules(self, question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer:
         for rule in self.rules:
             found = rule(question, sight, choices)
             if found is None:
@@ -122,7 +122,7 @@ class Look(Baseline):
         return about
 
 
-def _spell(text: str, question: Question) -> str:
+def _spell(text: str, question: ParsedQuestion) -> str:
     """Write as the asker does: who says color says gray."""
     return "gray" if text == "grey" and re.search(r"\bcolors?\b|\bgray\b", question.text) else text
 

@@ -30,7 +30,7 @@ READ_SIDE = 1600  # text is read at this size
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DecodedImage:
     """A decoded picture: `pixels` to measure in, `page` to read from, `scale` from page to pixels."""
 
     pixels: Pixels
@@ -46,7 +46,7 @@ class Picture:
         return int(self.pixels.shape[1])
 
 
-def decode(data: bytes) -> Picture:
+def decode(data: bytes) -> DecodedImage:
     """Decode a picture: transparency on white, any mode to RGB, large ones made smaller."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -58,7 +58,7 @@ def decode(data: bytes) -> Picture:
         raise ModelError(f"the picture cannot be decoded: {err}") from err
     page = _shrink(image, READ_SIDE)
     pixels = _shrink(page, LOOK_SIDE)
-    return Picture(_array(pixels), _array(page), pixels.width / page.width)
+    return DecodedImage(_array(pixels), _array(page), pixels.width / page.width)
 
 
 def _open(data: bytes) -> Any:

@@ -62,7 +62,7 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuestion:
     """A question taken apart."""
 
     text: str
@@ -118,7 +118,7 @@ def read_phrase(text: str) -> Phrase:
     )
 
 
-def read_question(text: str) -> Question:
+def read_question(text: str) -> ParsedQuestion:
     """Take a question apart.
 
     >>> q = read_question("What colour is the shape to the left of the star?")
@@ -130,7 +130,7 @@ def read_question(text: str) -> Question:
     relation, before, after = _split_relation(body)
     subject = read_phrase(before if relation else body)
     asks_colour = bool(re.search(r"\bcolou?rs?\b", subject.text)) and not subject.colours
-    return Question(
+    return ParsedQuestion(
         text=body,
         subject=subject,
         relation=relation,
@@ -274,7 +274,7 @@ _SMALL_WORDS = frozenset(
 )
 
 
-def measure_mention(label: str, question: Question) -> float:
+def measure_mention(label: str, question: ParsedQuestion) -> float:
     """How much of a label the question says, 0 to 1.
 
     >>> from eyechart.baselines.question import read_question
@@ -293,7 +293,9 @@ def measure_mention(label: str, question: Question) -> float:
     return min(1.0, hit / length)
 
 
-def answer_from_facts(question: Question, facts: Sequence[Fact], choices: Mapping[str, str]) -> Answer | None:
+def answer_from_facts(
+    question: ParsedQuestion, facts: Sequence[Fact], choices: Mapping[str, str]
+) -> Answer | None:
     """Answer from labelled values: the largest, the value of one, a difference, a sum, a count."""
     facts = _of_series(question, facts)
     if len({fact.series for fact in facts}) > 1:
@@ -306,7 +308,7 @@ def answer_from_facts(question: Question, facts: Sequence[Fact], choices: Mappin
     return None
 
 
-def _of_series(question: Question, facts: Sequence[Fact]) -> list[Fact]:
+def _of_series(question: ParsedQuestion, facts: Sequence[Fact]) -> list[Fact]:
     scores = {fact.series: measure_mention(fact.series, question) for fact in facts if fact.series}
     best = max(scores.values(), default=0.0)
     if best < 0.5:
@@ -319,7 +321,7 @@ def _evidence(rule: str, facts: Sequence[Fact]) -> dict[str, object]:
     return {"rule": rule, "read as": source, "values": [[f.label, f.series, f.text] for f in facts[:12]]}
 
 
-def _cell(question: Question, facts: Sequence[Fact], choices: Mapping[str, str]) -> Answer | None:
+def _cell(question: ParsedQuestion, facts: Sequence[Fact], choices: Mapping[str, str]) -> Answer | None:
     """Several columns and none named: the row's one cell that can be meant, or the column of a named cell."""
     if question.subject.extreme or (question.asks_count and not choices):
         return None
@@ -348,7 +350,7 @@ def _format(value: float, like: Sequence[Fact]) -> str:
 
 
 def _compare(
-    question: Question, _: Sequence[Fact], named: Sequence[Fact], __: Mapping[str, str]
+    question: ParsedQuestion, _: Sequence[Fact], named: Sequence[Fact], __: Mapping[str, str]
 ) -> Answer | None:
     if not question.is_yes_no or len(_numbers(named)) != 2 or not question.subject.extreme:
         return None
@@ -358,7 +360,7 @@ def _compare(
     return Answer("yes" if holds else "no", _evidence("compared", named))
 
 
-def _said_at(fact: Fact, question: Question) -> int:
+def _said_at(fact: Fact, question: ParsedQuestion) -> int:
     stems = [stem(token) for token in question.tokens]
     return min(
         (stems.index(stem(w)) for w in split_words(fact.label) if stem(w) in stems), default=len(stems)
@@ -366,7 +368,7 @@ def _said_at(fact: Fact, question: Question) -> int:
 
 
 def _combine(
-    question: Question, _: Sequence[Fact], named: Sequence[Fact], __: Mapping[str, str]
+    question: ParsedQuestion, _: Sequence[Fact], named: Sequence[Fact], __: Mapping[str, str]
 ) -> Answer | None:
     values = [value for value, fact in _numbers(named) if fact.text]
     if len(values) < 2 or question.is_yes_no:
@@ -379,7 +381,7 @@ def _combine(
 
 
 def _count_beyond(
-    question: Question, facts: Sequence[Fact], _: Sequence[Fact], __: Mapping[str, str]
+    question: ParsedQuestion, facts: Sequence[Fact], _: Sequence[Fact], __: Mapping[str, str]
 ) -> Answer | None:
     match = _BEYOND.search(question.text)
     if not (question.asks_count and match) or not all(fact.text for fact in facts):
@@ -390,7 +392,7 @@ def _count_beyond(
 
 
 def _extreme(
-    question: Question, facts: Sequence[Fact], _: Sequence[Fact], choices: Mapping[str, str]
+    question: ParsedQuestion, facts: Sequence[Fact], _: Sequence[Fact], choices: Mapping[str, str]
 ) -> Answer | None:
     values = _numbers(facts)
     if not question.subject.extreme or len(values) < 2 or question.is_yes_no or question.asks_count:
@@ -415,7 +417,7 @@ def _extreme(
 
 
 def _value(
-    question: Question, facts: Sequence[Fact], named: Sequence[Fact], choices: Mapping[str, str]
+    question: ParsedQuestion, facts: Sequence[Fact], named: Sequence[Fact], choices: Mapping[str, str]
 ) -> Answer | None:
     if (
         question.is_yes_no

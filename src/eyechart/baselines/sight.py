@@ -14,7 +14,7 @@ from functools import cache
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar, overload
 
-from eyechart.baselines.pixels import RGB, Patch, Patches, Picture, find_patches
+from eyechart.baselines.pixels import RGB, DecodedImage, Patch, Patches, find_patches
 from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
 from eyechart.errors import MissingExtra
 from eyechart.files import suppress_warnings
@@ -70,7 +70,7 @@ class Thing:
 class Sight:
     """One picture, looked at lazily: reading text takes a second, measuring a few milliseconds."""
 
-    def __init__(self, picture: Picture, *, reads: bool, measures: bool = True) -> None:
+    def __init__(self, picture: DecodedImage, *, reads: bool, measures: bool = True) -> None:
         self.picture = picture
         self.reads = reads
         self.measures = measures
@@ -223,14 +223,14 @@ _lock = threading.Lock()
 _read: OrderedDict[str, Future[tuple[Word, ...]]] = OrderedDict()
 
 
-def can_read() -> bool:
+def has_reader() -> bool:
     """Whether the `ocr` extra is installed."""
     return all(importlib.util.find_spec(name) is not None for name in ("rapidocr", "onnxruntime"))
 
 
 def require_reader() -> None:
     """Refuse to go on without the extra."""
-    if not can_read():
+    if not has_reader():
         raise MissingExtra.named("ocr", needed_for="readers of text in pictures (baseline/ocr)")
 
 
@@ -261,7 +261,7 @@ def _readers() -> SimpleQueue[Any]:
     return readers
 
 
-def read_words(picture: Picture) -> tuple[Word, ...]:
+def read_words(picture: DecodedImage) -> tuple[Word, ...]:
     """The text in a picture, from top to bottom, with places in the measured picture's pixels."""
     short, long = sorted(picture.page.shape[:2])
     if short < MIN_SIDE or long > MAX_ASPECT * short:
@@ -283,7 +283,7 @@ def read_words(picture: Picture) -> tuple[Word, ...]:
     return words.result()
 
 
-def _read_page(picture: Picture) -> tuple[Word, ...]:
+def _read_page(picture: DecodedImage) -> tuple[Word, ...]:
     with _lock:  # lest two threads make readers
         readers = _readers()
     reader = readers.get()

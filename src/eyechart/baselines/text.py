@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from eyechart.baselines import Answer
 from eyechart.baselines.question import (
     Fact,
+    ParsedQuestion,
     Phrase,
-    Question,
     answer_from_facts,
     match_option,
     measure_mention,
@@ -37,10 +37,10 @@ def group_rows(words: Sequence[Word]) -> list[list[Word]]:
     return [sorted(row, key=lambda word: word.x0) for row in rows]
 
 
-def value_of(text: str) -> float | None:
+def parse_value(text: str) -> float | None:
     """A number to compare by: times count in minutes.
 
-    >>> value_of("08:15"), value_of("148 m"), value_of("Norwood")
+    >>> parse_value("08:15"), parse_value("148 m"), parse_value("Norwood")
     (495.0, 148.0, None)
     """
     if match := re.fullmatch(r"(\d{1,2}):(\d\d)(?:\s*([ap])\.?m\.?)?", text.strip(), re.I):
@@ -49,7 +49,7 @@ def value_of(text: str) -> float | None:
     return read_number(text)
 
 
-def answer_from_table(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def answer_from_table(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     """Answer from a table or a receipt, if there is one."""
     if facts := read_receipt(sight.words):
         if question.subject.extreme or "how many" in question.text:
@@ -80,7 +80,7 @@ def read_receipt(words: Sequence[Word]) -> list[Fact]:
     return facts
 
 
-def read_table(words: Sequence[Word], question: Question) -> list[list[Fact]]:
+def read_table(words: Sequence[Word], question: ParsedQuestion) -> list[list[Fact]]:
     """The cells of a table, once for each column that can name the rows; the likeliest first."""
     rows = group_rows(words)
     start = next((i for i, row in enumerate(rows) if len(row) >= 2 and _has_rows_below(rows, i)), None)
@@ -91,7 +91,7 @@ def read_table(words: Sequence[Word], question: Question) -> list[list[Fact]]:
     naming = [
         c for c in range(len(header)) if c == 0 or all(read_number(r[c]) is None for r in body if c in r)
     ]
-    naming = [c for c in naming if not all(value_of(r[c]) is not None for r in body if c in r) or c == 0]
+    naming = [c for c in naming if not all(parse_value(r[c]) is not None for r in body if c in r) or c == 0]
 
     def fitness(column: int) -> tuple[int, int]:
         is_asked = re.search(rf"(?:which|what) {re.escape(header[column].text.casefold())}", question.text)
@@ -122,7 +122,7 @@ def _into_columns(row: list[Word], header: list[Word]) -> dict[int, str]:
 
 def _facts(body: list[dict[int, str]], header: list[Word], naming: int) -> list[Fact]:
     return [
-        Fact(row[naming], text, value_of(text), series=header[column].text, source="table")
+        Fact(row[naming], text, parse_value(text), series=header[column].text, source="table")
         for row in body
         if naming in row
         for column, text in row.items()
@@ -145,7 +145,7 @@ _WANTS_NUMBER = re.compile(
 )
 
 
-def answer_from_writing(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def answer_from_writing(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     """Answer from the text in the picture."""
     words = sight.words
     if not words or question.asks_colour:
@@ -161,7 +161,7 @@ def _evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:
     return {"rule": rule, "read": [word.text for word in words[:20]]}
 
 
-def _presence(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer | None:
+def _presence(question: ParsedQuestion, sight: Sight, _: Mapping[str, str]) -> Answer | None:
     """Answer whether a word is there: "is there a saw on the receipt?"."""
     if not question.is_yes_no or question.relation or not _ON_PAPER.search(question.text):
         return None
@@ -182,7 +182,7 @@ def _presence(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer 
     )
 
 
-def _all_text(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def _all_text(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     if not _TEXT.search(question.text) or question.is_yes_no or question.relation or question.asks_count:
         return None
     if question.subject.places and not choices:
@@ -193,7 +193,7 @@ def _all_text(question: Question, sight: Sight, choices: Mapping[str, str]) -> A
     return Answer(text, _evidence("all text, top to bottom", sight.words))
 
 
-def _placed_word(question: Question, sight: Sight, _: Mapping[str, str]) -> Answer | None:
+def _placed_word(question: ParsedQuestion, sight: Sight, _: Mapping[str, str]) -> Answer | None:
     """Find the letter in the middle, the word below another."""
     if not _WRITTEN_THING.search(question.text) or question.is_yes_no or question.asks_count:
         return None
@@ -233,7 +233,7 @@ def _beside(relation: str, anchor: Phrase, words: Sequence[Word]) -> Answer | No
     return Answer(found.text, _evidence(f"nearest word {relation} of {a.text!r}", [found]))
 
 
-def _name(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def _name(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     """A name, a title, a headline: what is written largest."""
     if not re.search(r"\bname\b|\btitle\b|\bheadline\b|\bcalled\b|\blargest (?:text|word)", question.text):
         return None
@@ -246,7 +246,7 @@ def _name(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answe
     return Answer(largest.text, _evidence("largest writing", [largest]))
 
 
-def _number_beside(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def _number_beside(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     """The number after the words the question names: in their line, else just right of or below them."""
     if not _WANTS_NUMBER.search(question.text) or question.is_yes_no or question.relation:
         return None
@@ -283,7 +283,7 @@ def _next_number(word: Word, words: Sequence[Word]) -> str:
     return min(near)[1] if near else ""
 
 
-def _option_read(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def _option_read(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     """The only option that can be read in the picture, or in the line the question speaks of."""
     if not choices or question.subject.extreme or question.asks_count or question.relation:
         return None
@@ -303,7 +303,7 @@ def _option_read(question: Question, sight: Sight, choices: Mapping[str, str]) -
     return Answer(in_line[0], _evidence("read in the named line", line)) if len(in_line) == 1 else None
 
 
-def _shared(word: Word, question: Question) -> float:
+def _shared(word: Word, question: ParsedQuestion) -> float:
     said = {stem(token) for token in question.tokens if len(token) > 3}
     tokens = [token for token in split_words(word.text) if len(token) > 3]
     return sum(stem(token) in said for token in tokens) / len(tokens) if tokens else 0.0

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Mapping
 
 from eyechart.baselines import Answer
-from eyechart.baselines.question import ANYTHING, Phrase, Question, read_phrase, split_words
+from eyechart.baselines.question import ANYTHING, ParsedQuestion, Phrase, read_phrase, split_words
 from eyechart.baselines.shapes import SIDES, name_colour
 from eyechart.baselines.sight import Sight, Thing
 
 MAX_THINGS = 120  # more patches than that are texture, not things to be counted
 
 
-def answer_about_things(question: Question, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def answer_about_things(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
     """Answer from the shapes in the picture, if the question is about shapes."""
     if not sight.is_drawing:
         return None
@@ -46,7 +46,9 @@ def _evidence(rule: str, things: Things) -> dict[str, object]:
 # -- The rules: each gives an answer or None
 
 
-def _background(question: Question, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _background(
+    question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]
+) -> Answer | None:
     # Of a picture with nothing in it, the background is all that can be meant.
     meant = r"\bbackground\b|\bbackdrop\b" + ("" if things else r"|\b(?:picture|image|canvas|screen)\b")
     if not (question.asks_colour and re.search(meant, question.text)):
@@ -57,7 +59,7 @@ def _background(question: Question, sight: Sight, things: Things, _: Mapping[str
     )
 
 
-def _ink(question: Question, sight: Sight, _: Things, __: Mapping[str, str]) -> Answer | None:
+def _ink(question: ParsedQuestion, sight: Sight, _: Things, __: Mapping[str, str]) -> Answer | None:
     if not (question.asks_colour and re.search(r"\b(?:letters?|text|words?|writing|font)\b", question.text)):
         return None
     inks: Counter[str] = Counter()
@@ -73,7 +75,7 @@ def _ink(question: Question, sight: Sight, _: Things, __: Mapping[str, str]) -> 
     )
 
 
-def _sides(question: Question, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _sides(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
     if not (question.asks_count and re.search(r"\b(?:corners?|sides?|vertices|edges)\b", question.text)):
         return None
     meant = find_things(question, sight, [t for t in things if t.outline.corners or t.shape])
@@ -86,7 +88,9 @@ def _sides(question: Question, sight: Sight, things: Things, _: Mapping[str, str
     return Answer(str(sides), _evidence("corners of its outline", meant)) if sides else None
 
 
-def _compare_counts(question: Question, _: Sight, things: Things, __: Mapping[str, str]) -> Answer | None:
+def _compare_counts(
+    question: ParsedQuestion, _: Sight, things: Things, __: Mapping[str, str]
+) -> Answer | None:
     match = re.search(r"(more|fewer|less) (.*) than (.*)", question.text)
     if not match:
         return None
@@ -103,7 +107,7 @@ def _compare_counts(question: Question, _: Sight, things: Things, __: Mapping[st
     return Answer("yes" if holds else "no", evidence) if question.is_yes_no else None
 
 
-def _yes_no(question: Question, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _yes_no(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
     if not question.is_yes_no or not question.subject.is_of_things or not things:
         return None
     if (
@@ -126,20 +130,20 @@ def _yes_no(question: Question, sight: Sight, things: Things, _: Mapping[str, st
     return Answer(_say(bool(meant), question), {**_evidence("looked for", meant), "seen": len(things)})
 
 
-def _yes_no_relation(question: Question, things: Things) -> Answer | None:
+def _yes_no_relation(question: ParsedQuestion, things: Things) -> Answer | None:
     assert question.anchor is not None
     subjects, anchors = select_things(question.subject, things), select_things(question.anchor, things)
     if len(subjects) != 1 or len(anchors) != 1:
         return None
-    holds = holds_relation(question.relation, subjects[0], anchors[0])
+    holds = is_in_relation(question.relation, subjects[0], anchors[0])
     return Answer(_say(holds, question), _evidence(f"is it {question.relation}", [*subjects, *anchors]))
 
 
-def _say(holds: bool, question: Question) -> str:
+def _say(holds: bool, question: ParsedQuestion) -> str:
     return "yes" if holds != question.is_negated else "no"
 
 
-def _count(question: Question, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _count(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
     if not question.asks_count:
         return None
     if re.search(r"how many (?:different )?colou?rs", question.text) and things:
@@ -152,7 +156,9 @@ def _count(question: Question, sight: Sight, things: Things, _: Mapping[str, str
     return Answer(str(len(meant)), _evidence(f"counted {noun.text.strip()!r}", meant))
 
 
-def _place(question: Question, sight: Sight, things: Things, choices: Mapping[str, str]) -> Answer | None:
+def _place(
+    question: ParsedQuestion, sight: Sight, things: Things, choices: Mapping[str, str]
+) -> Answer | None:
     if not question.asks_place or not question.subject.is_of_things:
         return None
     meant = select_things(question.subject, things)
@@ -175,7 +181,9 @@ def _place(question: Question, sight: Sight, things: Things, choices: Mapping[st
     return Answer(best[0], evidence) if len(best) == 1 else None
 
 
-def _shape(question: Question, sight: Sight, things: Things, choices: Mapping[str, str]) -> Answer | None:
+def _shape(
+    question: ParsedQuestion, sight: Sight, things: Things, choices: Mapping[str, str]
+) -> Answer | None:
     names_shapes = choices and all(read_phrase(text).shapes for text in choices.values())
     if not (question.asks_shape or names_shapes) or question.asks_colour or question.is_yes_no:
         return None
@@ -190,7 +198,7 @@ def _shape(question: Question, sight: Sight, things: Things, choices: Mapping[st
     return Answer(str(meant[0].shape), _evidence("name of its outline", meant))
 
 
-def _colour(question: Question, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _colour(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
     if not question.asks_colour or not question.subject.is_of_things:
         return None
     meant = find_things(question, sight, things)
@@ -202,7 +210,9 @@ def _colour(question: Question, sight: Sight, things: Things, _: Mapping[str, st
     )
 
 
-def _which(question: Question, sight: Sight, things: Things, choices: Mapping[str, str]) -> Answer | None:
+def _which(
+    question: ParsedQuestion, sight: Sight, things: Things, choices: Mapping[str, str]
+) -> Answer | None:
     """Read "which circle is the largest?", with options that name colours."""
     if not choices or not question.subject.is_of_things or not question.text.startswith(("which", "what")):
         return None
@@ -283,20 +293,20 @@ def _at(phrase: Phrase, things: Things, sight: Sight) -> Things:
     return [nearest] if is_open or max(offsets(nearest)) < 0.45 else []
 
 
-def select_related(question: Question, subjects: Things, anchors: Things) -> Things:
+def select_related(question: ParsedQuestion, subjects: Things, anchors: Things) -> Things:
     """Those subjects that stand as asked to the anchor, the nearest first."""
     if question.relation == "between":
         return _between(subjects, anchors)
     if not anchors:
         return []
     anchor = anchors[0]
-    fit = [t for t in subjects if t is not anchor and holds_relation(question.relation, t, anchor)]
+    fit = [t for t in subjects if t is not anchor and is_in_relation(question.relation, t, anchor)]
     return sorted(
         fit, key=lambda t: (t.patch.cx - anchor.patch.cx) ** 2 + (t.patch.cy - anchor.patch.cy) ** 2
     )
 
 
-def holds_relation(relation: str, thing: Thing, anchor: Thing) -> bool:
+def is_in_relation(relation: str, thing: Thing, anchor: Thing) -> bool:
     """Whether a thing is left of, right of, above, below or inside another."""
     a, b = thing.patch, anchor.patch
     if relation == "inside":
@@ -324,7 +334,7 @@ def _between(subjects: Things, anchors: Things) -> Things:
     return inner
 
 
-def find_things(question: Question, sight: Sight, things: Things) -> Things:
+def find_things(question: ParsedQuestion, sight: Sight, things: Things) -> Things:
     """The things the question is about."""
     subjects = select_things(question.subject, things)
     if question.relation and question.anchor is not None:
@@ -336,5 +346,5 @@ def find_things(question: Question, sight: Sight, things: Things) -> Things:
         nearest = select_related(question, subjects, anchors)
         return nearest if question.asks_count else nearest[:1]
     if re.search(r"\b(?:inner|inside)\b", question.subject.text):
-        return [t for t in subjects if any(o is not t and holds_relation("inside", t, o) for o in things)]
+        return [t for t in subjects if any(o is not t and is_in_relation("inside", t, o) for o in things)]
     return narrow_things(question.subject, subjects, sight)

@@ -65,11 +65,11 @@ def execute(args: argparse.Namespace) -> int:
     """Run the three baselines and show them side by side."""
     if args.files:
         return _write_files(Path(args.files))
-    from eyechart.baselines import can_look
+    from eyechart.baselines import has_numpy
 
     options = {"out": args.out, "limit": args.limit, "fresh": args.fresh, "progress": not args.quiet}
     said = {name: value for name, value in options.items() if value is not None}
-    models = BASELINES if can_look() else BASELINES[:-1]
+    models = BASELINES if has_numpy() else BASELINES[:-1]
     runs = list(evaluate_all(["demo"], models, said))
     print_runs(runs, as_json=args.json)
     if models != BASELINES:

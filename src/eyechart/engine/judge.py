@@ -23,7 +23,7 @@ from eyechart.engine.pool import Stopped, StopSignal
 from eyechart.engine.retry import EngineSettings, NoReply, RetryingClient
 from eyechart.engine.sample import Calls, make_key
 from eyechart.errors import EyechartError, StoreError
-from eyechart.score.judged import wording
+from eyechart.score.judged import render_call
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Answered
 from eyechart.types import (
@@ -266,7 +266,7 @@ class Judge:
         failures: list[NoReply] = []
 
         async def answer(call: JudgeCall) -> str:
-            text = wording(call, self._setup.prompts)
+            text = render_call(call, self._setup.prompts)
             made[text] += 1  # the same question again is a new question
             request = Request(
                 messages=(Message("user", (text,)),),

@@ -15,11 +15,11 @@ from eyechart.circular import merge_rotations
 from eyechart.data.choices import parse_choices
 from eyechart.model.prices import Price
 from eyechart.report.statistics import Interval, Moments, spread
-from eyechart.score.choice import gold_letter
-from eyechart.score.default import written_choices
+from eyechart.score.choice import find_gold_letter
+from eyechart.score.default import find_written_choices
 from eyechart.score.number import add_in_order
-from eyechart.score.options import options_of
-from eyechart.score.text import polarity
+from eyechart.score.options import prepare_options
+from eyechart.score.text import read_polarity
 from eyechart.types import OUTCOMES, Export, Outcome, Result, Sample, Usage
 
 _FIRST_OPTION = re.compile(r"(?<![A-Za-z0-9])[(（\[]?A[).:、．）：\]]")
@@ -40,7 +40,7 @@ def chance_of(sample: Sample) -> float:
     """
     choices = sample.choices or _written(sample)
     if not choices:
-        return 0.5 if sample.golds and all(map(polarity, sample.golds)) else 0.0
+        return 0.5 if sample.golds and all(map(read_polarity, sample.golds)) else 0.0
     accepted = {letters for gold in sample.golds for letters in _named(gold, choices)}
     if any(len(letters) > 1 for letters in accepted):
         return len(accepted) / ((1 << len(choices)) - 1)
@@ -55,15 +55,15 @@ def _written(sample: Sample) -> Mapping[str, str]:
         return {}
     tail = text[first.start() :]
     blocks = (text, tail, tail.partition("\n")[0])
-    found = written_choices(sample) or max(map(parse_choices, blocks), key=len)
+    found = find_written_choices(sample) or max(map(parse_choices, blocks), key=len)
     return found if len(found) > 1 and all(_named(gold, found) for gold in sample.golds) else {}
 
 
 def _named(gold: str, choices: Mapping[str, str]) -> set[frozenset[str]]:
     """The sets of options that meet a gold: an option by its letter or its text, or several letters."""
-    if letter := gold_letter(gold, choices):
+    if letter := find_gold_letter(gold, choices):
         return {frozenset((letter,))}
-    if same := options_of(choices).all_named(gold):  # a text that several options share
+    if same := prepare_options(choices).all_named(gold):  # a text that several options share
         return {frozenset((letter,)) for letter in same}
     letters = re.findall("[A-Z]", gold) if _LETTERS.fullmatch(gold.strip()) else []
     is_sound = len(letters) == len(set(letters)) > 1 and set(letters) <= set(choices)

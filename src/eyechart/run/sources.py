@@ -171,10 +171,10 @@ def rotated(benchmark: Benchmark, whole: Source) -> Benchmark:
     A benchmark whose file holds the rotations already is asked as it is; `whole` is that file, of which
     the benchmark may have a selection.
     """
-    from eyechart.circular import circular, circular_unless_rotated
+    from eyechart.circular import rotate_source, rotate_source_unless_rotated
 
     source = _sound(benchmark.source)
-    turned = circular_unless_rotated(source, whole) if benchmark.circular else circular(source)
+    turned = rotate_source_unless_rotated(source, whole) if benchmark.circular else rotate_source(source)
     return replace(benchmark, source=turned, circular="headline")
 
 

@@ -16,28 +16,28 @@ from eyechart.errors import API_FAILURE, UsageError
 from eyechart.registry import scorer
 from eyechart.score.options import (
     ARTICLE,
+    ChoiceOptions,
     Mention,
-    Options,
-    letter_after,
-    options_of,
-    other_letter,
-    strong,
-    weak,
+    find_implied_letters,
+    find_stated_letters,
+    has_second_letter,
+    prepare_options,
+    read_letter_after,
 )
 from eyechart.score.reading import (
     Reading,
-    Statement,
-    abstains,
-    answer_start,
-    bare,
-    bare_span,
+    StatedAnswer,
     chosen,
-    containers,
-    fold,
-    stated,
+    find_answer_start,
+    find_contained_answers,
+    find_stated_answers,
+    is_abstention,
+    normalise_characters,
+    read_json_answer,
+    score_reading,
     unread,
-    verdict,
-    whole_json,
+    unwrap,
+    unwrap_span,
 )
 from eyechart.types import Reply, Sample, Score
 
@@ -58,7 +58,7 @@ _KEY_LETTER = re.compile(r"[\"']([A-Za-z])[\"']\s{0,3}:")
 _NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
 
 
-def read_lead(text: str, start: int, options: Options) -> Reading | None:
+def read_lead(text: str, start: int, options: ChoiceOptions) -> Reading | None:
     """A letter at the very beginning, then a mark, a line end or a reason."""
     lead = _LEAD.match(text, start)
     letter = options.label(lead.group(1)) if lead else None
@@ -69,7 +69,7 @@ def read_lead(text: str, start: int, options: Options) -> Reading | None:
         return None  # "I, for one, ..."
     if letter is None:
         return unread("not-an-option", span) if lead.group(1).isupper() else None
-    if _lists_options(text, lead, letter, options) or other_letter(text, lead.end(1), letter, options):
+    if _lists_options(text, lead, letter, options) or has_second_letter(text, lead.end(1), letter, options):
         return unread("ambiguous", span)
     named = _named_at(text, lead.end(), options)
     if named and letter not in named.letters and (dash := lead.group(2).find("-")) >= 0:
@@ -85,13 +85,13 @@ def read_lead(text: str, start: int, options: Options) -> Reading | None:
     return chosen(letter, "lettered", (span[0], end))
 
 
-def read_last_line(text: str, start: int, end: int, options: Options) -> Reading | None:
+def read_last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
     r"""A last line that is a letter and its option's own words and nothing else, behind any reasoning.
 
     Not where another line begins with another option's letter: such lines list the options.
 
-    >>> from eyechart.score.options import options_of
-    >>> options, text = options_of({"A": "cat", "B": "dog"}), "Unlike a cat, it barks.\n\n**B. dog**"
+    >>> from eyechart.score.options import prepare_options
+    >>> options, text = prepare_options({"A": "cat", "B": "dog"}), "Unlike a cat, it barks.\n\n**B. dog**"
     >>> read_last_line(text, 0, len(text), options)
     Reading(answer='B', rule='choice:last-line', span=(27, 33), is_whole=False)
     """
@@ -99,7 +99,7 @@ def read_last_line(text: str, start: int, end: int, options: Options) -> Reading
     if newline < 0 or end - newline > options.n_chars + 60:
         return None
     marks = _MARKS.match(text, newline, end)
-    first, last = bare_span(text, marks.end() if marks else newline, end)
+    first, last = unwrap_span(text, marks.end() if marks else newline, end)
     lead = _LEAD.match(text, first, last)
     letter = options.label(lead.group(1)) if lead else None
     named = _named_at(text, lead.end(), options) if lead and letter else None
@@ -113,10 +113,10 @@ def read_last_line(text: str, start: int, end: int, options: Options) -> Reading
     return chosen(letter, "last-line", (first, last))
 
 
-def _letter_then_words(text: str, start: int, options: Options) -> Reading | None:
+def _letter_then_words(text: str, start: int, options: ChoiceOptions) -> Reading | None:
     """A letter and its option's own words with nothing between ("B dog"). An A before words is an article."""
     letter = options.label(text[start : start + 1])
-    if letter and other_letter(text, start + 1, letter, options):
+    if letter and has_second_letter(text, start + 1, letter, options):
         return unread("ambiguous", (start, start + 1))
     if letter is None or text[start] in "AaIi" or not text[start + 1 : start + 2].isspace():
         return None
@@ -128,9 +128,9 @@ def _letter_then_words(text: str, start: int, options: Options) -> Reading | Non
     return chosen(letter, "lettered", (start, named.span[1]))
 
 
-def _named_at(text: str, position: int, options: Options) -> Mention | None:
+def _named_at(text: str, position: int, options: ChoiceOptions) -> Mention | None:
     """The option or options whose words begin at `position`, wrapping and an article aside."""
-    begin, _ = bare_span(text, position, min(len(text), position + 40))
+    begin, _ = unwrap_span(text, position, min(len(text), position + 40))
     article = ARTICLE.match(text, begin)
     begins = {begin, article.end() if article else begin}
     stop = min(len(text), begin + options.n_chars + 40)
@@ -140,7 +140,7 @@ def _named_at(text: str, position: int, options: Options) -> Mention | None:
     return None
 
 
-def _lists_options(text: str, lead: re.Match[str], letter: str, options: Options) -> bool:
+def _lists_options(text: str, lead: re.Match[str], letter: str, options: ChoiceOptions) -> bool:
     """Whether the reply repeats the options line by line, which chooses none: after the first, the second.
 
     The keys of an object ({"A": 0.1, "B": 0.9}) are such a list too.
@@ -198,9 +198,9 @@ def read_choice(text: str, choices: Mapping[str, str]) -> Reading:
     >>> read_choice("A cat is on the mat", {"A": "dog", "B": "bird"}).rule
     'choice:unread'
     """
-    plain, options = fold(text), options_of(choices)
-    begin = answer_start(plain)
-    start, end = bare_span(plain, begin)
+    plain, options = normalise_characters(text), prepare_options(choices)
+    begin = find_answer_start(plain)
+    start, end = unwrap_span(plain, begin)
     if start >= end:
         return _empty(plain, begin, options)
     return (
@@ -211,13 +211,13 @@ def read_choice(text: str, choices: Mapping[str, str]) -> Reading:
     )
 
 
-def _empty(text: str, begin: int, options: Options) -> Reading:
+def _empty(text: str, begin: int, options: ChoiceOptions) -> Reading:
     """Nothing but marks: still an answer when an option is written so ("+", "?")."""
     letter = options.named(text[begin:])
     return Reading(letter, "choice:option-text" if letter else "choice:empty")
 
 
-def _by_whole(text: str, start: int, end: int, options: Options) -> Reading | None:
+def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
     """The reply is a letter, or an option's own words, and nothing else."""
     words, span = text[start:end], (start, end)
     named = options.named(words) if len(words) <= options.n_chars + 8 else None
@@ -234,8 +234,8 @@ def _by_whole(text: str, start: int, end: int, options: Options) -> Reading | No
     return unread("not-an-option", span)
 
 
-def _by_whole_json(text: str, begin: int, options: Options) -> Reading | None:
-    value = whole_json(text, begin)
+def _by_whole_json(text: str, begin: int, options: ChoiceOptions) -> Reading | None:
+    value = read_json_answer(text, begin)
     if not isinstance(value, str | int | float | list):
         return None
     span = (begin, len(text))
@@ -244,7 +244,7 @@ def _by_whole_json(text: str, begin: int, options: Options) -> Reading | None:
     return Reading(inner.letter, "choice:json" if inner.letter else inner.rule, span)
 
 
-def _by_statement(text: str, start: int, end: int, options: Options) -> Reading | None:
+def _by_statement(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
     """The last decisive statement; those that say nothing of the options are passed over."""
     readings = [*_contained(text, start, options), *_stated(text, start, options)]
     if last := _last_line(text, start, end, options):
@@ -252,9 +252,9 @@ def _by_statement(text: str, start: int, end: int, options: Options) -> Reading 
     return sorted(readings, key=lambda reading: reading.span[0])[-1] if readings else None
 
 
-def _contained(text: str, start: int, options: Options) -> list[Reading]:
+def _contained(text: str, start: int, options: ChoiceOptions) -> list[Reading]:
     readings = []
-    for place in containers(text, start):
+    for place in find_contained_answers(text, start):
         inner = _read_content(place.text(text), options)
         if inner.letter or inner.rule in ("choice:ambiguous", "choice:not-an-option"):
             rule = f"choice:{place.kind}" if inner.letter else inner.rule
@@ -270,18 +270,18 @@ def _offers_both(text: str, first: Reading, second: Reading) -> bool:
     return first.letter != second.letter and len(between) < 30 and _JOINED.search(between) is not None
 
 
-def _stated(text: str, start: int, options: Options) -> list[Reading]:
+def _stated(text: str, start: int, options: ChoiceOptions) -> list[Reading]:
     readings = []
-    for found in strong(text, start, options):
+    for found in find_stated_letters(text, start, options):
         rule = "choice:stated" if found.letter else f"choice:{found.kind}"
         readings.append(Reading(found.letter, rule, found.span))
-    named = (_option_in(text, place, options) for place in stated(text, start))
+    named = (_option_in(text, place, options) for place in find_stated_answers(text, start))
     return readings + [reading for reading in named if reading]
 
 
-def _option_in(text: str, place: Statement, options: Options) -> Reading | None:
+def _option_in(text: str, place: StatedAnswer, options: ChoiceOptions) -> Reading | None:
     """An option named in its own words right after "the answer is"."""
-    if letter_after(text, place.start, place.end, options, may_be_subject=True):
+    if read_letter_after(text, place.start, place.end, options, may_be_subject=True):
         return None
     if text[place.end - 1 : place.end] in ("?", "？"):
         return None
@@ -299,16 +299,16 @@ def _option_in(text: str, place: Statement, options: Options) -> Reading | None:
     return chosen(letter, "stated", named.span) if letter else unread("ambiguous", named.span)
 
 
-def _last_line(text: str, start: int, end: int, options: Options) -> Reading | None:
+def _last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
     newline = text.rfind("\n", start, end)
     if newline < 0 or end - newline > options.n_chars + 60:
         return None
-    first, last = bare_span(text, newline, end)
+    first, last = unwrap_span(text, newline, end)
     reading = _by_whole(text, first, last, options) if first < last else None
     return Reading(reading.letter, "choice:last-line", (first, last)) if reading and reading.letter else None
 
 
-def _by_prose(text: str, start: int, end: int, options: Options) -> Reading:
+def _by_prose(text: str, start: int, end: int, options: ChoiceOptions) -> Reading:
     return (
         read_lead(text, start, options)
         or read_last_line(text, start, end, options)
@@ -318,8 +318,8 @@ def _by_prose(text: str, start: int, end: int, options: Options) -> Reading:
     )
 
 
-def _by_implication(text: str, start: int, options: Options) -> Reading | None:
-    found = list(weak(text, start, options))
+def _by_implication(text: str, start: int, options: ChoiceOptions) -> Reading | None:
+    found = list(find_implied_letters(text, start, options))
     if not found:
         return None
     if len({(place.kind, place.letter) for place in found}) > 1:
@@ -330,12 +330,12 @@ def _by_implication(text: str, start: int, options: Options) -> Reading | None:
     return Reading(last.letter, "choice:implied" if last.letter else f"choice:{last.kind}", last.span)
 
 
-def _by_mention(text: str, start: int, end: int, options: Options) -> Reading | None:
+def _by_mention(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
     if end - start > MAX_MENTION_CHARS + options.n_chars:
         return None
     mentions = options.mentions(text, start, end)
-    if abstains(text[start:end]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
-        mentions = [mention for mention in mentions if abstains(text[slice(*mention.span)])]
+    if is_abstention(text[start:end]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
+        mentions = [mention for mention in mentions if is_abstention(text[slice(*mention.span)])]
     if not mentions:
         return None
     letter = mentions[0].letter
@@ -344,15 +344,15 @@ def _by_mention(text: str, start: int, end: int, options: Options) -> Reading | 
     return chosen(letter, "option-text", mentions[0].span)
 
 
-def _read_content(content: str, options: Options) -> Reading:
+def _read_content(content: str, options: ChoiceOptions) -> Reading:
     """What a container holds: a letter, an option's words, or a sentence of its own."""
-    start, end = bare_span(content)
+    start, end = unwrap_span(content)
     if start >= end:
         return _empty(content, 0, options)
     whole = _by_whole(content, start, end, options)
     if whole:
         return whole
-    found = letter_after(content, start, end, options, may_be_subject=True)
+    found = read_letter_after(content, start, end, options, may_be_subject=True)
     if found and found.kind != "not-an-option":
         return Reading(found.letter, f"choice:{found.kind}", found.span)
     stated_here = _stated(content, start, options)
@@ -377,7 +377,7 @@ def _read_content(content: str, options: Options) -> Reading:
 #
 # The official VERBOSE environment switch, which changes verdicts, is not reproduced.
 
-__all__ = ["gold_letter", "infer", "read_choice"]
+__all__ = ["find_gold_letter", "infer", "read_choice"]
 
 JUDGE_TRIES = 3  # as published: what the judge says is asked for again while it names no option
 
@@ -391,21 +391,25 @@ def score_choice(reply: Reply, sample: Sample) -> Score:
     """
     choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
     reading = read_choice(reply.text, choices)
-    wanted = {letter for gold in sample.golds if (letter := gold_letter(gold, choices))}
+    wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices))}
     if sample.golds and not wanted:
         return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
-    return verdict(reply, sample, reading, float(reading.letter in wanted))
+    return score_reading(reply, sample, reading, float(reading.letter in wanted))
 
 
-def gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
+def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
     """The letter of a gold given as letter or as the option's own text; None when it is neither.
 
     >>> options = {"A": "cat", "B": "dog"}
-    >>> gold_letter("b", options), gold_letter("Dog", options), gold_letter("bird", options)
+    >>> find_gold_letter("b", options), find_gold_letter("Dog", options), find_gold_letter("bird", options)
     ('B', 'B', None)
     """
-    options = options_of(choices)
-    return options.label(gold.strip()) or options.named(gold) or options.label(bare(fold(gold)))
+    options = prepare_options(choices)
+    return (
+        options.label(gold.strip())
+        or options.named(gold)
+        or options.label(unwrap(normalise_characters(gold)))
+    )
 
 
 def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> str | None:

@@ -23,7 +23,7 @@ def score_default(reply: Reply, sample: Sample) -> Score:
     """
     if sample.choices:
         return score_choice(reply, sample)
-    if choices := written_choices(sample):
+    if choices := find_written_choices(sample):
         return score_choice(reply, replace(sample, choices=choices))
     return _score_open(reply, sample)
 
@@ -31,9 +31,9 @@ def score_default(reply: Reply, sample: Sample) -> Score:
 def _score_open(reply: Reply, sample: Sample) -> Score:
     """By the kind of the gold; its reader is imported when the first such gold comes."""
     from eyechart.score.number import parse_number, score_number
-    from eyechart.score.text import polarity, score_text, score_yes_no
+    from eyechart.score.text import read_polarity, score_text, score_yes_no
 
-    if sample.golds and all(polarity(gold) for gold in sample.golds):
+    if sample.golds and all(read_polarity(gold) for gold in sample.golds):
         return score_yes_no(reply, sample)
     if sample.golds and all(parse_number(gold) and not is_code(gold) for gold in sample.golds):
         return score_number(reply, sample)
@@ -50,7 +50,7 @@ def is_code(gold: str) -> bool:
     return _LEADING_ZERO.match(digits) is not None or (digits.isdigit() and len(digits) > _MAX_PLAIN_DIGITS)
 
 
-def written_choices(sample: Sample) -> Mapping[str, str]:
+def find_written_choices(sample: Sample) -> Mapping[str, str]:
     """The options of a question that holds them in its own text, one a line, when its gold is one letter."""
     if not sample.golds or not all(
         len(gold) == 1 and gold.isascii() and gold.isupper() for gold in sample.golds

@@ -15,9 +15,9 @@ from typing import Any
 from eyechart.errors import UsageError
 from eyechart.files import read_yaml
 from eyechart.registry import check_texts, find_near_names, judged_scorer
-from eyechart.score.choice import gold_letter
-from eyechart.score.default import score_default, written_choices
-from eyechart.score.reading import withheld
+from eyechart.score.choice import find_gold_letter
+from eyechart.score.default import find_written_choices, score_default
+from eyechart.score.reading import check_finish_reason
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
 
 # Stage to wording. The names in braces are the values that the stage's scorer hands over.
@@ -140,25 +140,25 @@ Result: """,
 _NAME = re.compile(r"\{([a-z]+)\}")
 
 
-def fill(prompt: str, values: Mapping[str, str]) -> str:
+def fill_names(prompt: str, values: Mapping[str, str]) -> str:
     r"""The prompt with its names filled in, in one pass: what is filled in is not looked at again.
 
-    >>> fill("Q: {question} A: {answer} \\boxed{...}", {"question": "{answer}?", "answer": "7"})
+    >>> fill_names("Q: {question} A: {answer} \\boxed{...}", {"question": "{answer}?", "answer": "7"})
     'Q: {answer}? A: 7 \\boxed{...}'
     """
     names = "|".join(map(re.escape, values))
     return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], prompt) if names else prompt
 
 
-def wording(call: JudgeCall, prompts: Mapping[str, str]) -> str:
+def render_call(call: JudgeCall, prompts: Mapping[str, str]) -> str:
     """The words of one call: the user's where there are some, else the scorer's own, else ours."""
-    return fill(prompts.get(call.stage) or call.prompt or PROMPTS[call.stage], call.values)
+    return fill_names(prompts.get(call.stage) or call.prompt or PROMPTS[call.stage], call.values)
 
 
-def names_of(stage: str) -> list[str]:
+def list_names(stage: str) -> list[str]:
     """The names that a stage fills in.
 
-    >>> names_of("judge")
+    >>> list_names("judge")
     ['question', 'gold', 'answer']
     """
     return _NAME.findall(PROMPTS[stage])
@@ -169,10 +169,10 @@ def _check_names(path: str | Path, stage: str, prompt: str) -> None:
 
     Other words in braces are the prompt's own, as in a formula.
     """
-    known = names_of(stage)
+    known = list_names(stage)
     names = ", ".join(f"{{{name}}}" for name in known)
     found = _NAME.findall(prompt)
-    everywhere = {name for one in PROMPTS for name in names_of(one)}
+    everywhere = {name for one in PROMPTS for name in list_names(one)}
     for name in found:
         if name not in known and (name in everywhere or find_near_names(name, known)):
             raise UsageError(f"{path}: {stage} has no {{{name}}} to fill in", hint=f"it has {names}")
@@ -219,7 +219,7 @@ _AROUND = " \t\r\n*_`\"'()[]<>.,:;"  # what may stand around one word; a questio
 @judged_scorer("judged", version="4")
 def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
     """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules' stands."""
-    choices = sample.choices or written_choices(sample)
+    choices = sample.choices or find_written_choices(sample)
     by_rule = score_default(reply, sample)
     if not _is_open(by_rule, reply, is_choice=bool(choices)):
         return by_rule
@@ -264,7 +264,7 @@ def _word(said: str) -> str:
 
 def _is_open(by_rule: Score, reply: Reply, *, is_choice: bool) -> bool:
     """Whether a judge could know better than the rules."""
-    if withheld(reply, is_whole=False) or not reply.text.strip():
+    if check_finish_reason(reply, is_whole=False) or not reply.text.strip():
         return False
     # A reply that seems to decline may still answer: "hard to say, but it looks like the sky".
     if by_rule.outcome in ("unparsed", "refused"):
@@ -283,7 +283,7 @@ def _ask_option(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rul
         return _unreadable(score)
     if letter == NO_OPTION and NO_OPTION not in choices:
         return score
-    is_right = letter in {gold_letter(gold, choices) for gold in sample.golds}
+    is_right = letter in {find_gold_letter(gold, choices) for gold in sample.golds}
     return replace(score, outcome="correct" if is_right else "wrong", value=float(is_right), read=letter)
 
 

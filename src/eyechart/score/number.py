@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from eyechart.registry import scorer
 from eyechart.score.reading import (
     Reading,
-    abstains,
-    answer_start,
-    bare_span,
-    fold,
-    lower,
-    sentence_end,
-    statements,
-    verdict,
-    whole_json,
+    find_all_answers,
+    find_answer_start,
+    find_sentence_end,
+    is_abstention,
+    lower_ascii,
+    normalise_characters,
+    read_json_answer,
+    score_reading,
+    unwrap_span,
 )
 from eyechart.types import Reply, Sample, Score
 
@@ -92,15 +92,15 @@ def parse_number(text: str) -> Number | None:
     >>> parse_number("room 12"), parse_number("12:30"), parse_number("2019-05-06")
     (None, None, None)
     """
-    plain = fold_numbers(text)
-    start, end = unwrapped(plain)
+    plain = normalise_numerals(text)
+    start, end = unwrap_number_span(plain)
     if end - start > MAX_CHARS:
         return None
     if re.fullmatch(r"\d{1,3}(?: \d{3})+", plain[start:end]):
         return _exact(float(plain[start:end].replace(" ", "")), (start, end))
-    found = list(numbers_in(plain, start, end))
+    found = list(find_numbers(plain, start, end))
     if len(found) != 1:
-        return chinese_number(plain, start, end) if not found else None
+        return parse_chinese_number(plain, start, end) if not found else None
     first, last = found[0].span
     unit = plain[last:end].strip()
     is_unit = (
@@ -109,13 +109,13 @@ def parse_number(text: str) -> Number | None:
     return found[0] if first == start and is_unit else None
 
 
-def fold_numbers(text: str) -> str:
+def normalise_numerals(text: str) -> str:
     """Plain characters; the narrow spaces that group digits become apostrophes, which also do."""
-    return fold(_NARROW_SPACES.sub("'", text))
+    return normalise_characters(_NARROW_SPACES.sub("'", text))
 
 
-def numbers_in(text: str, start: int, end: int) -> Iterator[Number]:
-    """Every number in that part of a text that went through `fold_numbers`, in order."""
+def find_numbers(text: str, start: int, end: int) -> Iterator[Number]:
+    """Every number in that part of a text that went through `normalise_numerals`, in order."""
     for match in _NUMBER.finditer(text, start, end):
         if match["spelled"] and match["spelled"].lower() == "one" and _is_pronoun(text, match):
             continue
@@ -167,7 +167,7 @@ def _plain_digits(digits: str) -> str:
     return digits.replace(",", "")
 
 
-def chinese_number(text: str, start: int, end: int) -> Number | None:
+def parse_chinese_number(text: str, start: int, end: int) -> Number | None:
     """A count in Chinese numerals that is all there is: "三", "十二个", "一共有三只"."""
     found = _CHINESE_COUNT.fullmatch(text, start, end)
     value = _chinese_value(found.group(1)) if found else None
@@ -194,9 +194,9 @@ def _exact(value: float, span: tuple[int, int]) -> Number:
     return Number(value, value, span)
 
 
-def unwrapped(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
-    """Like `bare_span`, without the signs for "about" either; a dollar before digits is money and stays."""
-    first, last = bare_span(text, start, end)
+def unwrap_number_span(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """Like `unwrap_span`, without the signs for "about" either; a dollar before digits is money and stays."""
+    first, last = unwrap_span(text, start, end)
     if first > start and text[first - 1] == "$" and text[first : first + 1].isdigit():
         return first - 1, last
     while first < last and text[first] in "~≈ ":
@@ -230,7 +230,7 @@ def number(prediction: str, golds: Sequence[str], *, tolerance: float = TOLERANC
     >>> number("104", ["100"], tolerance=0.05)
     1.0
     """
-    found = _find(fold_numbers(prediction))[1]
+    found = _find(normalise_numerals(prediction))[1]
     if found is None:
         return 0.0
     return float(any(_equal(found, gold, tolerance) for text in golds if (gold := parse_number(text))))
@@ -244,18 +244,18 @@ def read_number(text: str) -> Reading:
     >>> read_number("I see 3 cats and 4 dogs").rule
     'number:ambiguous'
     """
-    return _find(fold_numbers(text))[0]
+    return _find(normalise_numerals(text))[0]
 
 
 @scorer("number", version="1")
 def score_number(reply: Reply, sample: Sample) -> Score:
     """The number the reply states, against golds that are numbers."""
-    reading, found = _find(fold_numbers(reply.text))
+    reading, found = _find(normalise_numerals(reply.text))
     golds = [gold for text in sample.golds if (gold := parse_number(text))]
     if sample.golds and not golds:
         return Score(outcome="unscored", value=0.0, read=reading.answer, route="number:gold-not-a-number")
     hit = found is not None and any(_equal(found, gold, TOLERANCE) for gold in golds)
-    return verdict(reply, sample, reading, float(hit))
+    return score_reading(reply, sample, reading, float(hit))
 
 
 def _equal(read: Number, gold: Number, tolerance: float) -> bool:
@@ -266,11 +266,11 @@ def _equal(read: Number, gold: Number, tolerance: float) -> bool:
 
 
 def _find(text: str) -> tuple[Reading, Number | None]:
-    begin = answer_start(text)
-    start, end = unwrapped(text, begin)
+    begin = find_answer_start(text)
+    start, end = unwrap_number_span(text, begin)
     if start >= end:
         return Reading(None, "number:empty"), None
-    value = whole_json(text, begin)
+    value = read_json_answer(text, begin)
     if (
         isinstance(value, int | float | str)
         and not isinstance(value, bool)
@@ -290,18 +290,18 @@ def _find(text: str) -> tuple[Reading, Number | None]:
 
 
 def _statements(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
-    return ((place.kind, place.start, place.end) for place in statements(text, begin))
+    return ((place.kind, place.start, place.end) for place in find_all_answers(text, begin))
 
 
 def _conclusions(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
     """The last "so ...", "in total ...", "= ..."."""
-    cues = [cue.end() for cue in _CONCLUSION.finditer(lower(text), begin)]
+    cues = [cue.end() for cue in _CONCLUSION.finditer(lower_ascii(text), begin)]
     equals = text.rfind("=", begin)
     if equals >= 0:
         cues.append(equals + 1)
     if cues:
         last = max(cues)
-        yield "concluded", last, sentence_end(text, last)
+        yield "concluded", last, find_sentence_end(text, last)
 
 
 def _stated_in(text: str, start: int, end: int) -> Number | str | None:
@@ -310,10 +310,10 @@ def _stated_in(text: str, start: int, end: int) -> Number | str | None:
     if equals >= 0 and len(result := _distinct(text, equals + 1, end)) == 1:
         return result[0]
     end = equals if equals >= 0 else end
-    start, end = unwrapped(text, start, end)
-    found = list(numbers_in(text, start, end))
+    start, end = unwrap_number_span(text, start, end)
+    found = list(find_numbers(text, start, end))
     if not found:
-        return chinese_number(text, start, end)
+        return parse_chinese_number(text, start, end)
     clause = _CLAUSE_END.search(text, found[0].span[1], end)
     values = _distinct(text, start, clause.start() if clause else end)
     return values[0] if len(values) == 1 else "several"
@@ -323,14 +323,14 @@ def _only_one(text: str, start: int, end: int) -> tuple[Reading, Number | None]:
     values = _distinct(text, start, min(end, start + MAX_PLAIN_CHARS))
     if len(values) > 1:
         return Reading(None, "number:ambiguous"), None
-    if not values or end - start > MAX_PLAIN_CHARS or abstains(text[start:end]):
+    if not values or end - start > MAX_PLAIN_CHARS or is_abstention(text[start:end]):
         return Reading(None, "number:unread"), None
     return _reading(values[0], "only-number", values[0].span), values[0]
 
 
 def _distinct(text: str, start: int, end: int) -> list[Number]:
     by_value: dict[float, Number] = {}
-    for count, found in enumerate(numbers_in(text, start, end)):
+    for count, found in enumerate(find_numbers(text, start, end)):
         by_value.setdefault(found.value, found)
         if len(by_value) > 8 or count > MAX_NUMBERS:
             break

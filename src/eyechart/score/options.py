@@ -9,7 +9,16 @@ from typing import Literal
 
 import msgspec
 
-from eyechart.score.reading import MAX_STATEMENTS, SIGNS, Pattern, bare, fold, is_hypothetical, lower, stated
+from eyechart.score.reading import (
+    MAX_STATEMENTS,
+    SIGNS,
+    Pattern,
+    find_stated_answers,
+    is_hypothetical,
+    lower_ascii,
+    normalise_characters,
+    unwrap,
+)
 
 # Letters that need a space between words; in Chinese, Japanese and Korean a word ends without one.
 # A case to ignore there is none in these ranges, and looking for one letter by letter takes 50 ms to compile.
@@ -36,7 +45,7 @@ class Mention(msgspec.Struct, frozen=True):
     span: tuple[int, int]
 
 
-class Options(msgspec.Struct, frozen=True):
+class ChoiceOptions(msgspec.Struct, frozen=True):
     """Letters and texts, prepared once for many replies."""
 
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
@@ -52,23 +61,24 @@ class Options(msgspec.Struct, frozen=True):
     def named(self, text: str) -> str | None:
         """The option whose own text this is, wrapping and a leading article aside.
 
-        >>> options_of({"A": "red", "B": "dark red"}).named("**Dark red.**")
+        >>> prepare_options({"A": "red", "B": "dark red"}).named("**Dark red.**")
         'B'
         """
-        return self._letter_of(_words(fold(text)))
+        return self._letter_of(_words(normalise_characters(text)))
 
     def all_named(self, text: str) -> tuple[str, ...]:
         """All options whose own text this is, in any case.
 
-        >>> options_of({"A": "red", "B": "white", "C": "Red"}).all_named("red")
+        >>> prepare_options({"A": "red", "B": "white", "C": "Red"}).all_named("red")
         ('A', 'C')
         """
-        return self.by_text.get(_words(fold(text)).lower(), ())
+        return self.by_text.get(_words(normalise_characters(text)).lower(), ())
 
     def mentions(self, text: str, start: int = 0, end: int | None = None) -> list[Mention]:
         """Where `text` (already folded) names options: whole words, the longest first, denied ones left out.
 
-        >>> [m.letter for m in options_of({"A": "red", "B": "dark red"}).mentions("not red, it is dark red")]
+        >>> options = prepare_options({"A": "red", "B": "dark red"})
+        >>> [mention.letter for mention in options.mentions("not red, it is dark red")]
         ['B']
         """
         end = len(text) if end is None else end
@@ -109,7 +119,7 @@ def is_part_of_more(text: str, start: int, end: int) -> bool:
     return before in signs or after in signs
 
 
-def options_of(choices: Mapping[str, str]) -> Options:
+def prepare_options(choices: Mapping[str, str]) -> ChoiceOptions:
     """Options prepared for reading; the same choices are prepared once."""
     try:
         n_chars = len("".join(choices.values()))  # also the quickest way to see that all are texts
@@ -118,15 +128,15 @@ def options_of(choices: Mapping[str, str]) -> Options:
     return (_prepared if n_chars <= _SHORT else _prepared_long)(tuple(choices.items()))
 
 
-def _prepare(choices: tuple[tuple[str, str], ...]) -> Options:
+def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
     by_case: dict[str, tuple[str, ...]] = {}
     by_text: dict[str, tuple[str, ...]] = {}
     for letter, text in choices:
-        words = _words(fold(text))
+        words = _words(normalise_characters(text))
         if words:
             by_case[words] = (*by_case.get(words, ()), letter)
             by_text[words.lower()] = (*by_text.get(words.lower(), ()), letter)
-    return Options(
+    return ChoiceOptions(
         labels={letter.strip().upper(): letter for letter, _ in choices},
         by_case=by_case,
         by_text=by_text,
@@ -147,7 +157,7 @@ def _only(letters: tuple[str, ...]) -> str | None:
 
 def _words(text: str) -> str:
     """Text as compared: unwrapped, single spaces, no leading article. Marks that are all there is stay."""
-    words = " ".join((bare(text) or text).split())
+    words = " ".join((unwrap(text) or text).split())
     return ARTICLE.sub("", words, count=1) if ARTICLE.match(words) else words
 
 
@@ -254,25 +264,25 @@ _WEAK_CHINESE = Pattern(r"选项|就是|(?:所以|因此|大概|应该)是|(?:�
 _CAPITAL = Pattern(r"[(*\[]{0,4}[A-Z]")
 
 
-def strong_cues(text: str, start: int) -> list[re.Match[str]]:
+def _find_strong_cues(text: str, start: int) -> list[re.Match[str]]:
     """Phrases after which a letter is the answer: "I choose", "the correct option is", "wait, no,", "选"."""
-    return _find(text, start, _STRONG, _STRONG_CHINESE)
+    return _find_cues(text, start, _STRONG, _STRONG_CHINESE)
 
 
-def strong_predicates(text: str, start: int) -> list[re.Match[str]]:
+def _find_predicates(text: str, start: int) -> list[re.Match[str]]:
     """Letters (group 1) that are called correct: "B is the right answer", "B选项正确"."""
-    return _find(text, start, _PREDICATE, _PREDICATE_CHINESE)
+    return _find_cues(text, start, _PREDICATE, _PREDICATE_CHINESE)
 
 
-def weak_cues(text: str, start: int) -> list[re.Match[str]]:
+def _find_weak_cues(text: str, start: int) -> list[re.Match[str]]:
     """Phrases after which a letter is spoken of: "it is", "I think", "so", "option", "我认为是"."""
-    found = _find(text, start, _WEAK, _WEAK_CHINESE)
+    found = _find_cues(text, start, _WEAK, _WEAK_CHINESE)
     # Any "is" may stand before a letter only if that is a capital: "the type is B.", not "is a."
     return [cue for cue in found if cue.lastgroup != "capital" or _CAPITAL.match(text, cue.end())]
 
 
-def _find(text: str, start: int, english: Pattern, chinese: Pattern) -> list[re.Match[str]]:
-    found = list(english.finditer(lower(text), start))
+def _find_cues(text: str, start: int, english: Pattern, chinese: Pattern) -> list[re.Match[str]]:
+    found = list(english.finditer(lower_ascii(text), start))
     if not text.isascii():
         found = sorted([*found, *chinese.finditer(text, start)], key=re.Match.start)
     return found[-MAX_STATEMENTS:]
@@ -321,7 +331,7 @@ _PAIRED_BEFORE = Pattern(
 )
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundLetter(msgspec.Struct, frozen=True):
     """What was found at one place: a letter of an option, several at once, or one that is no option."""
 
     kind: Kind
@@ -329,7 +339,9 @@ class Found(msgspec.Struct, frozen=True):
     span: tuple[int, int]
 
 
-def letter_after(text: str, start: int, end: int, options: Options, *, may_be_subject: bool) -> Found | None:
+def read_letter_after(
+    text: str, start: int, end: int, options: ChoiceOptions, *, may_be_subject: bool
+) -> FoundLetter | None:
     """The letter that `text` gives right after a cue, if it is given as the answer.
 
     None where there is no letter, where it is an article or a pronoun ("is a cat", "I think"), where it
@@ -346,13 +358,13 @@ def letter_after(text: str, start: int, end: int, options: Options, *, may_be_su
     letter = options.label(found.group(1))
     if letter is None:
         is_meant = found.group(1).isupper() and _CLOSED.match(tail)
-        return Found("not-an-option", None, found.span(1)) if is_meant else None
-    if other_letter(text, found.end(), letter, options):
-        return Found("ambiguous", None, found.span(1))
-    return Found("letter", letter, found.span(1))
+        return FoundLetter("not-an-option", None, found.span(1)) if is_meant else None
+    if has_second_letter(text, found.end(), letter, options):
+        return FoundLetter("ambiguous", None, found.span(1))
+    return FoundLetter("letter", letter, found.span(1))
 
 
-def other_letter(text: str, position: int, letter: str, options: Options) -> bool:
+def has_second_letter(text: str, position: int, letter: str, options: ChoiceOptions) -> bool:
     """Whether a second option is offered beside the one that ends at `position`: "A or B", "A, C"."""
     pair = _PAIRED.match(text[position : position + 60])
     if pair is None or options.label(pair.group(1)) in (None, letter):
@@ -361,36 +373,40 @@ def other_letter(text: str, position: int, letter: str, options: Options) -> boo
     return not (_SUBJECT.match(tail) or _is_article(pair.group(1), tail))
 
 
-def strong(text: str, start: int, options: Options) -> Iterator[Found]:
+def find_stated_letters(text: str, start: int, options: ChoiceOptions) -> Iterator[FoundLetter]:
     """Letters given in so many words: "the answer is B", "I choose B", "B is correct", "选B"."""
-    for place in stated(text, start):
-        if found := letter_after(text, place.start, place.end, options, may_be_subject=True):
+    for place in find_stated_answers(text, start):
+        if found := read_letter_after(text, place.start, place.end, options, may_be_subject=True):
             yield found
-    for cue in strong_cues(text, start):
+    for cue in _find_strong_cues(text, start):
         if is_negated(text, cue.start()) or is_hypothetical(text, cue.start()):
             continue
-        if found := letter_after(text, cue.end(), len(text), options, may_be_subject=False):
+        if found := read_letter_after(text, cue.end(), len(text), options, may_be_subject=False):
             yield found
-    for cue in strong_predicates(text, start):
+    for cue in _find_predicates(text, start):
         at, letter = cue.start(1), options.label(cue.group(1))
         is_denied = is_negated(text, at) or is_hypothetical(text, at)
         if letter is None or is_denied or text[cue.end() : cue.end() + 1] in ("?", "？", "吗"):
             continue
         before = _PAIRED_BEFORE.search(text[max(start, at - 30) : at])
         is_paired = before is not None and options.label(before.group(1)) not in (None, letter)
-        yield Found("ambiguous", None, cue.span(1)) if is_paired else Found("letter", letter, cue.span(1))
+        yield (
+            FoundLetter("ambiguous", None, cue.span(1))
+            if is_paired
+            else FoundLetter("letter", letter, cue.span(1))
+        )
 
 
-def weak(text: str, start: int, options: Options) -> Iterator[Found]:
+def find_implied_letters(text: str, start: int, options: ChoiceOptions) -> Iterator[FoundLetter]:
     """Letters that are only spoken of in passing: "it is B", "so B", "option B"."""
-    for cue in weak_cues(text, start):
+    for cue in _find_weak_cues(text, start):
         if is_negated(text, cue.start()) or is_negated(text, cue.end()) or is_hypothetical(text, cue.start()):
             continue
-        if found := letter_after(text, cue.end(), len(text), options, may_be_subject=False):
+        if found := read_letter_after(text, cue.end(), len(text), options, may_be_subject=False):
             yield found
 
 
-def _is_a_letter(text: str, found: re.Match[str], options: Options) -> bool:
+def _is_a_letter(text: str, found: re.Match[str], options: ChoiceOptions) -> bool:
     """Not an article, not the pronoun, and not the first letter of an option's own words ("C major")."""
     if _is_article(found.group(1), text[found.end() : found.end() + 40]):
         return False

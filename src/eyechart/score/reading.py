@@ -35,15 +35,15 @@ _TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>")
 _KEPT_FORMS = ("<super>", "<sub>", "<fraction>")
 
 
-def fold(text: str) -> str:
+def normalise_characters(text: str) -> str:
     """The same text, each character in its plain form where it has one of the same length.
 
-    >>> fold("答案是Ｂ。 “𝐁” 10⁶")
+    >>> normalise_characters("答案是Ｂ。 “𝐁” 10⁶")
     '答案是B。 "B" 10⁶'
 
     Tokens of chat templates become blanks.
 
-    >>> fold("B</s>")
+    >>> normalise_characters("B</s>")
     'B    '
     """
     if "<" in text:
@@ -53,10 +53,10 @@ def fold(text: str) -> str:
     return text.translate({ord(char): plain for char in set(text) if (plain := _plain(char)) != char})
 
 
-def lower(text: str) -> str:
+def lower_ascii(text: str) -> str:
     """The text with A to Z in lower case, nothing moved. Patterns over it need no flag, which is much faster.
 
-    >>> lower("The Ｂ in İzmir")
+    >>> lower_ascii("The Ｂ in İzmir")
     'the Ｂ in İzmir'
     """
     return text.lower() if text.isascii() else text.translate(_LOWER)
@@ -95,15 +95,15 @@ _DECLINES = re.compile(
 )
 
 
-def abstains(text: str) -> bool:
+def is_abstention(text: str) -> bool:
     """Whether the whole reply is a refusal or says that it cannot tell.
 
     A scorer asks this only after it found no answer: "I'm not sure, but I pick B" is an answer.
 
-    >>> abstains("I'm sorry, I can't help with that."), abstains("无法判断"), abstains("A red bus.")
-    (True, True, False)
+    >>> [is_abstention(said) for said in ("I'm sorry, I can't help with that.", "无法判断", "A red bus.")]
+    [True, True, False]
     """
-    return len(text) <= MAX_CHARS and _DECLINES.search(fold(text.strip())) is not None
+    return len(text) <= MAX_CHARS and _DECLINES.search(normalise_characters(text.strip())) is not None
 
 
 # -- Regular expressions that are compiled when they are first used.
@@ -185,7 +185,7 @@ _HYPOTHETICAL = re.compile(
 _END_OF_SENTENCE = re.compile(r"[。！？!?\n]|\.(?=\s|$|\*|\"|')")
 
 
-class Statement(msgspec.Struct, frozen=True):
+class StatedAnswer(msgspec.Struct, frozen=True):
     """A place where an answer is stated: `kind` names how, start and end delimit what is said there."""
 
     kind: str
@@ -196,10 +196,10 @@ class Statement(msgspec.Struct, frozen=True):
         return reply[self.start : self.end]
 
 
-def answer_start(text: str) -> int:
+def find_answer_start(text: str) -> int:
     """Where the answer part begins: after the last thought. A thought that never ends leaves nothing.
 
-    >>> answer_start("<think>A?</think> B"), answer_start("B")
+    >>> find_answer_start("<think>A?</think> B"), find_answer_start("B")
     (17, 0)
     """
     closed = text.rfind("</think>")
@@ -208,37 +208,37 @@ def answer_start(text: str) -> int:
     return len(text) if text.lstrip().startswith("<think>") else 0
 
 
-def containers(text: str, start: int = 0) -> list[Statement]:
+def find_contained_answers(text: str, start: int = 0) -> list[StatedAnswer]:
     r"""Answers in a container made for them, in order: `<answer>`, `\boxed{}`, a JSON key.
 
     >>> text = r"So \boxed{\text{B}}"
-    >>> [(found.kind, found.text(text)) for found in containers(text)]
+    >>> [(found.kind, found.text(text)) for found in find_contained_answers(text)]
     [('boxed', '\\text{B}')]
     """
     found = [*_tags(text, start), *_boxes(text, start), *_json_pairs(text, start)]
     return sorted(found, key=lambda statement: statement.start)[-MAX_STATEMENTS:]
 
 
-def stated(text: str, start: int = 0) -> list[Statement]:
+def find_stated_answers(text: str, start: int = 0) -> list[StatedAnswer]:
     """What follows "the answer is", "Answer:", "答案是", in order; hypothetical ones are left out.
 
     >>> text = "If the answer is 3, no. The answer is 4."
-    >>> [found.text(text) for found in stated(text)]
+    >>> [found.text(text) for found in find_stated_answers(text)]
     ['4']
     """
-    cues = list(_ANSWER.finditer(lower(text), start))
+    cues = list(_ANSWER.finditer(lower_ascii(text), start))
     if not text.isascii():
-        cues += _ANSWER_CHINESE.finditer(fold(text), start)
+        cues += _ANSWER_CHINESE.finditer(normalise_characters(text), start)
     return [
-        Statement("stated", cue.end(), sentence_end(text, cue.end()))
+        StatedAnswer("stated", cue.end(), find_sentence_end(text, cue.end()))
         for cue in sorted(cues, key=re.Match.start)[-MAX_STATEMENTS:]
         if not is_hypothetical(text, cue.start())
     ]
 
 
-def statements(text: str, start: int = 0) -> list[Statement]:
+def find_all_answers(text: str, start: int = 0) -> list[StatedAnswer]:
     """All places where an answer is stated, in a container or in words; the last first, for it counts."""
-    found = [*containers(text, start), *stated(text, start)]
+    found = [*find_contained_answers(text, start), *find_stated_answers(text, start)]
     return sorted(found, key=lambda statement: statement.start)[::-1]
 
 
@@ -247,7 +247,7 @@ def is_hypothetical(text: str, position: int) -> bool:
     return _HYPOTHETICAL.search(text[max(0, position - 40) : position]) is not None
 
 
-def sentence_end(text: str, start: int, limit: int = MAX_SLOT_CHARS) -> int:
+def find_sentence_end(text: str, start: int, limit: int = MAX_SLOT_CHARS) -> int:
     """Where the sentence that begins at `start` ends; blank lines before its first word do not end it."""
     begin = start
     while begin < min(len(text), start + 40) and text[begin] in " \t\r\n*_:":
@@ -259,18 +259,18 @@ def sentence_end(text: str, start: int, limit: int = MAX_SLOT_CHARS) -> int:
     return end.end() if end.group() in "?？" else end.start()
 
 
-def bare(text: str) -> str:
+def unwrap(text: str) -> str:
     r"""The text without what people wrap an answer in: quotes, brackets, Markdown, dollars, LaTeX.
 
-    >>> bare("**(B).**"), bare(r"$\text{B}$"), bare("`12.5`"), bare("(>=)")
+    >>> unwrap("**(B).**"), unwrap(r"$\text{B}$"), unwrap("`12.5`"), unwrap("(>=)")
     ('B', 'B', '12.5', '>=')
     """
-    start, end = bare_span(text)
+    start, end = unwrap_span(text)
     return text[start:end]
 
 
-def bare_span(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
-    """The slice that `bare` keeps of ``text[start:end]``."""
+def unwrap_span(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """The slice that `unwrap` keeps of ``text[start:end]``."""
     end = len(text) if end is None else end
     whole = (start, end)
     while True:
@@ -316,18 +316,18 @@ _OPENING = frozenset("\"'`*_~$([{<#>|,;:!?。，、；：！？")
 _CLOSING = frozenset("\"'`*_~$)]}>|.,;:!?。，、；：！？\\")
 
 
-def _tags(text: str, start: int) -> Iterator[Statement]:
+def _tags(text: str, start: int) -> Iterator[StatedAnswer]:
     for tag in list(_TAG.finditer(text, start))[-MAX_STATEMENTS:]:
         stop = min(len(text), tag.end() + MAX_BOX_CHARS)
         close = _TAG_END.search(text, tag.end(), stop)
-        yield Statement("tag", tag.end(), close.start() if close else stop)
+        yield StatedAnswer("tag", tag.end(), close.start() if close else stop)
 
 
-def _boxes(text: str, start: int) -> Iterator[Statement]:
+def _boxes(text: str, start: int) -> Iterator[StatedAnswer]:
     for box in list(_BOX.finditer(text, start))[-MAX_STATEMENTS:]:
         end = _closing_brace(text, box.end())
         if end is not None:
-            yield Statement("boxed", box.end(), end)
+            yield StatedAnswer("boxed", box.end(), end)
 
 
 def _closing_brace(text: str, start: int) -> int | None:
@@ -339,17 +339,17 @@ def _closing_brace(text: str, start: int) -> int | None:
     return None
 
 
-def _json_pairs(text: str, start: int) -> Iterator[Statement]:
+def _json_pairs(text: str, start: int) -> Iterator[StatedAnswer]:
     for pair in list(_JSON_PAIR.finditer(text, start))[-MAX_STATEMENTS:]:
-        yield Statement("json", *pair.span(pair.lastindex or 0))
+        yield StatedAnswer("json", *pair.span(pair.lastindex or 0))
 
 
-def whole_json(text: str, start: int = 0) -> Any:
+def read_json_answer(text: str, start: int = 0) -> Any:
     """The value under an answer key when the reply is one JSON object, fenced or not; else None.
 
     What stands in its other keys (an explanation, say) states nothing.
 
-    >>> whole_json('{"why": "not answer A", "answer": "B"}')
+    >>> read_json_answer('{"why": "not answer A", "answer": "B"}')
     'B'
     """
     body = text[start:].strip()
@@ -404,7 +404,7 @@ def unread(rule: str, span: tuple[int, int]) -> Reading:
     return Reading(None, f"choice:{rule}", span)
 
 
-def verdict(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
+def score_reading(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
     """The score of one of our own scorers.
 
     Without golds nothing is scored. A withheld reply is refused and a cut-off one truncated, whatever
@@ -422,7 +422,7 @@ def verdict(reply: Reply, sample: Sample, reading: Reading, value: float) -> Sco
     )
 
 
-def official_verdict(
+def score_official(
     reply: Reply,
     sample: Sample,
     *,
@@ -439,16 +439,16 @@ def official_verdict(
     if not sample.golds:
         outcome, value = "unscored", 0.0
     elif value > 0:
-        outcome = by_value(value)
+        outcome = to_outcome(value)
     else:
-        outcome = withheld(reply, is_whole=is_whole) or why_unread(reply.text, read) or "wrong"
+        outcome = check_finish_reason(reply, is_whole=is_whole) or explain_unread(reply.text, read) or "wrong"
     return Score(outcome=outcome, value=value, read=read, route=route)
 
 
-def by_value(value: float) -> Outcome:
+def to_outcome(value: float) -> Outcome:
     """Full marks, some, or none.
 
-    >>> by_value(1.0), by_value(0.3), by_value(0.0)
+    >>> to_outcome(1.0), to_outcome(0.3), to_outcome(0.0)
     ('correct', 'partial', 'wrong')
     """
     if value >= 1:
@@ -456,16 +456,16 @@ def by_value(value: float) -> Outcome:
     return "partial" if value > 0 else "wrong"
 
 
-def withheld(reply: Reply, *, is_whole: bool) -> Outcome | None:
+def check_finish_reason(reply: Reply, *, is_whole: bool) -> Outcome | None:
     """What the endpoint itself says about the reply, if that settles it."""
     if reply.finish_reason in WITHHELD:
         return "refused"
     return "truncated" if reply.finish_reason == CUT_OFF and not is_whole else None
 
 
-def why_unread(text: str, read: str | None) -> Outcome | None:
+def explain_unread(text: str, read: str | None) -> Outcome | None:
     """Why there is no answer: the reply declines, or it is empty or not understood. None if there is one."""
-    if abstains(text):
+    if is_abstention(text):
         return "refused"
     return None if read else "unparsed"
 
@@ -473,8 +473,8 @@ def why_unread(text: str, read: str | None) -> Outcome | None:
 def _outcome(reply: Reply, sample: Sample, reading: Reading, value: float) -> Outcome:
     if not sample.golds:
         return "unscored"
-    if stopped := withheld(reply, is_whole=reading.is_whole):
+    if stopped := check_finish_reason(reply, is_whole=reading.is_whole):
         return stopped
     if reading.answer is None:
-        return why_unread(reply.text, None) or "unparsed"
-    return by_value(value)
+        return explain_unread(reply.text, None) or "unparsed"
+    return to_outcome(value)

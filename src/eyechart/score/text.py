@@ -15,15 +15,15 @@ from eyechart.score.number import add_in_order
 from eyechart.score.options import is_negated, is_part_of_more
 from eyechart.score.reading import (
     Reading,
-    abstains,
-    answer_start,
-    bare,
-    bare_span,
-    fold,
-    official_verdict,
-    statements,
-    verdict,
-    whole_json,
+    find_all_answers,
+    find_answer_start,
+    is_abstention,
+    normalise_characters,
+    read_json_answer,
+    score_official,
+    score_reading,
+    unwrap,
+    unwrap_span,
 )
 from eyechart.types import Reply, Sample, Score
 
@@ -32,13 +32,13 @@ Answers: TypeAlias = str | float | Sequence[object]
 MAX_CELL_CHARS = 1_000_000  # a longer cell is text, not a list somebody wrote by hand
 
 
-def accepted(answers: Answers) -> list[str]:
+def list_accepted(answers: Answers) -> list[str]:
     """Every accepted answer, as text. A cell that spells a list is that list; any other is one answer.
 
     VLMEvalKit evaluates the cell as Python; here only literals are read, and nothing is run. As there,
     a list written in JSON's words (``[null]``) is no list but one answer.
 
-    >>> accepted("['12', 'twelve']"), accepted("[see note]"), accepted(["12", 12.5])
+    >>> list_accepted("['12', 'twelve']"), list_accepted("[see note]"), list_accepted(["12", 12.5])
     (['12', 'twelve'], ['[see note]'], ['12', '12.5'])
     """
     if not isinstance(answers, str | Sequence):
@@ -49,7 +49,7 @@ def accepted(answers: Answers) -> list[str]:
     return [answers] if listed is None else [str(answer) for answer in listed]
 
 
-def answers_of(sample: Sample) -> Answers:
+def get_answers(sample: Sample) -> Answers:
     """The golds as the official code gets them: a single one as the cell it was, which may spell a list."""
     return sample.golds[0] if len(sample.golds) == 1 else sample.golds
 
@@ -93,9 +93,9 @@ def metric(name: str, *, version: str, parity: str = "") -> Callable[[M], M]:
     def record(function: M) -> M:
         @scorer(name, version=version, parity=parity)
         def score(reply: Reply, sample: Sample) -> Score:
-            value = function(reply.text, answers_of(sample)) if sample.golds else 0.0
+            value = function(reply.text, get_answers(sample)) if sample.golds else 0.0
             read = reply.text.strip() or None
-            return official_verdict(reply, sample, value=value, read=read, route=name)
+            return score_official(reply, sample, value=value, read=read, route=name)
 
         return function
 
@@ -146,7 +146,7 @@ def anls(prediction: str, answers: Answers) -> float:
     >>> anls("Invoice ", ["invoice"]), anls("invoise", "['invoice', 'bill']"), anls("no", ["invoice"])
     (1.0, 0.8571428571428572, 0.0)
     """
-    distances = [_distance(str(prediction), answer) for answer in accepted(answers)]
+    distances = [_distance(str(prediction), answer) for answer in list_accepted(answers)]
     similarity = 1 - min(distances, default=1.0)
     return similarity if similarity >= THRESHOLD else 0.0
 
@@ -181,7 +181,7 @@ def relaxed(prediction: str, answers: Answers, *, tolerance: float = 0.05) -> fl
     (1.0, 0.0, 1.0, 0.0)
     """
     text = str(prediction).strip()
-    return float(any(_matches(text, answer, tolerance) for answer in accepted(answers)))
+    return float(any(_matches(text, answer, tolerance) for answer in list_accepted(answers)))
 
 
 def _matches(prediction: str, answer: str, tolerance: float) -> bool:
@@ -228,7 +228,7 @@ def vqa_accuracy(prediction: str, answers: Answers) -> float:
     0.0
     """
     read = normalise_vqa(str(prediction))
-    golds = [normalise_vqa(answer) for answer in accepted(answers)]
+    golds = [normalise_vqa(answer) for answer in list_accepted(answers)]
     if not golds:
         return 0.0
     agreeing = golds.count(read)
@@ -290,16 +290,14 @@ def ocrbench(prediction: str, answers: Answers, category: str = "") -> bool:
     """
     tidy = _without_spaces if category == HANDWRITTEN_MATHS else _without_case
     text = tidy(str(prediction))
-    return any(tidy(answer) in text for answer in accepted(answers))
+    return any(tidy(answer) in text for answer in list_accepted(answers))
 
 
 @scorer("ocrbench", version="1", parity="official")
 def score_ocrbench(reply: Reply, sample: Sample) -> Score:
     """OCRBench's hit, with the category taken from the sample."""
-    hit = ocrbench(reply.text, answers_of(sample), str(sample.meta.get("category", "")))
-    return official_verdict(
-        reply, sample, value=float(hit), read=reply.text.strip() or None, route="ocrbench"
-    )
+    hit = ocrbench(reply.text, get_answers(sample), str(sample.meta.get("category", "")))
+    return score_official(reply, sample, value=float(hit), read=reply.text.strip() or None, route="ocrbench")
 
 
 def _without_spaces(text: str) -> str:
@@ -368,14 +366,14 @@ def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
     >>> read_yes_no("There is no doubt about the colour.").rule
     'yes-no:unread'
     """
-    plain = fold(text)
-    start, end = bare_span(plain, answer_start(plain))
+    plain = normalise_characters(text)
+    start, end = unwrap_span(plain, find_answer_start(plain))
     words = _ALL if with_truth_words else _POLARITY
     if start >= end:
         return Reading(None, "yes-no:empty")
     if polarity := words.get(plain[start:end].lower()):
         return Reading(polarity, "yes-no:bare-word", (start, end), is_whole=True)
-    value = whole_json(plain, answer_start(plain))
+    value = read_json_answer(plain, find_answer_start(plain))
     if isinstance(value, bool):
         return Reading("Yes" if value else "No", "yes-no:json", (start, end))
     if polarity := words.get(str(value).strip().lower()):
@@ -393,9 +391,11 @@ def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
 @scorer("yes-no", version="1")
 def score_yes_no(reply: Reply, sample: Sample) -> Score:
     """Our own reading of yes and no, in English and Chinese, against a gold that says either."""
-    reading = read_yes_no(reply.text, with_truth_words=says_truth(sample.golds))
-    wanted = {polarity(gold) for gold in sample.golds}
-    return verdict(reply, sample, reading, float(reading.answer is not None and reading.answer in wanted))
+    reading = read_yes_no(reply.text, with_truth_words=has_truth_words(sample.golds))
+    wanted = {read_polarity(gold) for gold in sample.golds}
+    return score_reading(
+        reply, sample, reading, float(reading.answer is not None and reading.answer in wanted)
+    )
 
 
 @scorer("yes-no-vlmevalkit", version="1", parity="official")
@@ -403,27 +403,27 @@ def score_yes_no_official(reply: Reply, sample: Sample) -> Score:
     """The official reading; it must equal the gold as written, ``Yes`` or ``No``."""
     read = yes_no(reply.text)
     hit = read is not None and read in sample.golds
-    route, is_whole = "yes-no-vlmevalkit", bare(reply.text).title() == read
-    return official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
+    route, is_whole = "yes-no-vlmevalkit", unwrap(reply.text).title() == read
+    return score_official(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
 
 
-def polarity(gold: str) -> str | None:
+def read_polarity(gold: str) -> str | None:
     """Yes or No, when a gold says one of them in any of the ways we know.
 
-    >>> polarity("yes"), polarity("False"), polarity("否"), polarity("dog")
+    >>> read_polarity("yes"), read_polarity("False"), read_polarity("否"), read_polarity("dog")
     ('Yes', 'No', 'No', None)
     """
-    return _ALL.get(fold(gold).strip().strip(".。").lower())
+    return _ALL.get(normalise_characters(gold).strip().strip(".。").lower())
 
 
-def says_truth(golds: Sequence[str]) -> bool:
+def has_truth_words(golds: Sequence[str]) -> bool:
     """Whether the golds are in terms of true and false."""
-    return any(fold(gold).strip().lower() in _TRUTH for gold in golds)
+    return any(normalise_characters(gold).strip().lower() in _TRUTH for gold in golds)
 
 
 def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | None:
     """The decisive word that stands at `start`, unless it is offered as one of two."""
-    start, _ = bare_span(text, start)
+    start, _ = unwrap_span(text, start)
     lead = _LEAD.match(text, start)
     if lead is None or lead.group(1).lower() not in words:
         return None
@@ -435,7 +435,7 @@ def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | No
 
 
 def _by_statement(text: str, start: int, words: dict[str, str]) -> Reading | None:
-    for place in statements(text, start):
+    for place in find_all_answers(text, start):
         if reading := _at(text[: place.end], place.start, f"yes-no:{place.kind}", words):
             return reading
     return None
@@ -449,14 +449,14 @@ def _by_correction(text: str, start: int, words: dict[str, str]) -> Reading | No
 
 
 def _by_last_line(text: str, start: int, end: int, words: dict[str, str]) -> Reading | None:
-    first, last = bare_span(text, max(text.rfind("\n", start, end), start), end)
+    first, last = unwrap_span(text, max(text.rfind("\n", start, end), start), end)
     if polarity := words.get(text[first:last].lower()):
         return Reading(polarity, "yes-no:last-line", (first, last))
     return None
 
 
 def _by_mention(text: str, start: int, end: int) -> Reading | None:
-    if end - start > MAX_MENTION_CHARS or abstains(text[start:end]):
+    if end - start > MAX_MENTION_CHARS or is_abstention(text[start:end]):
         return None
     found = list(_MENTION.finditer(text, start))
     if len({mention.group(1).lower() for mention in found}) != 1:
@@ -495,8 +495,8 @@ def normalise(text: str) -> str:
     >>> normalise("**The  Eiffel Tower.**"), normalise("Ｐａｒｉｓ。"), normalise("“A”")
     ('eiffel tower', 'paris', 'a')
     """
-    plain = " ".join(unicodedata.normalize("NFKC", fold(text)).casefold().split())
-    plain = " ".join(bare(plain).split()) or plain
+    plain = " ".join(unicodedata.normalize("NFKC", normalise_characters(text)).casefold().split())
+    plain = " ".join(unwrap(plain).split()) or plain
     return _ARTICLES.sub("", plain).strip() or plain
 
 
@@ -506,12 +506,12 @@ def read_text(text: str) -> Reading:
     >>> read_text("Let me see. The answer is **Paris**.").answer, read_text(r"\boxed{x^{2}}").answer
     ('Paris', 'x^{2}')
     """
-    begin = answer_start(text)
-    value = whole_json(text, begin)
+    begin = find_answer_start(text)
+    value = read_json_answer(text, begin)
     if isinstance(value, str | int | float):
         return Reading(str(value).strip() or None, "text:json", (begin, len(text)))
-    for place in statements(text, begin):
-        if answer := bare(place.text(text)):
+    for place in find_all_answers(text, begin):
+        if answer := unwrap(place.text(text)):
             return Reading(answer, f"text:{place.kind}", (place.start, place.end))
     return Reading(text[begin:].strip() or None, "text:whole" if text[begin:].strip() else "text:empty")
 
@@ -535,8 +535,8 @@ def score_exact(reply: Reply, sample: Sample) -> Score:
     answer = reply.text.strip()
     reading = Reading(answer or None, "exact")
     value = exact(reply.text, sample.golds)
-    is_declined = not value and abstains(answer)
-    return verdict(reply, sample, Reading(None, "exact") if is_declined else reading, value)
+    is_declined = not value and is_abstention(answer)
+    return score_reading(reply, sample, Reading(None, "exact") if is_declined else reading, value)
 
 
 @scorer("text", version="2")
@@ -545,12 +545,12 @@ def score_text(reply: Reply, sample: Sample) -> Score:
     reading = read_text(reply.text)
     rule = _compare(reading, sample.golds)
     if rule:
-        return verdict(reply, sample, Reading(reading.answer, rule, reading.span), 1.0)
+        return score_reading(reply, sample, Reading(reading.answer, rule, reading.span), 1.0)
     if reading.rule == "text:whole" and (
-        abstains(reply.text) or _rambles(reading.answer or "", sample.golds)
+        is_abstention(reply.text) or _rambles(reading.answer or "", sample.golds)
     ):
         reading = Reading(None, "text:no-statement")
-    return verdict(reply, sample, reading, 0.0)
+    return score_reading(reply, sample, reading, 0.0)
 
 
 def _compare(reading: Reading, golds: Sequence[str]) -> str | None:

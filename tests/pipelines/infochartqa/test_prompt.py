@@ -1,6 +1,11 @@
 """InfoChartQA's two builders, to the character."""
 
-from eyechart.pipelines.infochartqa.benchmark import head_text, infochartqa_head, infochartqa_seed, seed_text
+from eyechart.pipelines.infochartqa.benchmark import (
+    build_head_text,
+    build_seed_text,
+    render_head,
+    render_seed,
+)
 from eyechart.types import ImageRef, Sample
 
 PICTURES = (ImageRef(kind="url", location="https://x.org/a.png"), ImageRef(kind="file", location="crop.png"))
@@ -16,18 +21,18 @@ BARE = Sample(id="1", question="Which?")
 
 
 def test_the_question_is_followed_by_its_instructions_at_once() -> None:
-    [message] = infochartqa_head(SAMPLE)
+    [message] = render_head(SAMPLE)
     assert message.parts == ("Which is\nhighest?Letter only.", *PICTURES)
-    assert infochartqa_head(BARE)[0].parts == ("Which?",)
+    assert render_head(BARE)[0].parts == ("Which?",)
 
 
 def test_the_earlier_release_puts_each_on_a_line() -> None:
-    [message] = infochartqa_seed(SAMPLE)
+    [message] = render_seed(SAMPLE)
     assert message.parts == ("Look.\nWhich is\nhighest?\nA) cat\nB) dog\nLetter only.", *PICTURES)
-    assert infochartqa_seed(BARE)[0].parts == ("Which?\n",)
+    assert render_seed(BARE)[0].parts == ("Which?\n",)
 
 
 def test_null_instructions_are_none() -> None:
-    assert head_text("Q?", None) == "Q?"
-    assert seed_text("Q?", None, None, []) == "Q?\n"
-    assert seed_text("Q?", prompt="") == "\nQ?\n"
+    assert build_head_text("Q?", None) == "Q?"
+    assert build_seed_text("Q?", None, None, []) == "Q?\n"
+    assert build_seed_text("Q?", prompt="") == "\nQ?\n"

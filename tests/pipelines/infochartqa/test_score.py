@@ -15,11 +15,11 @@ from eyechart import registry
 from eyechart.pipelines.infochartqa.score import (
     RULES,
     check,
+    compute_verdict,
+    get_question_type,
     is_similar,
     read_amount,
-    reply_text,
-    type_of,
-    verdict_on,
+    to_reply_text,
 )
 from eyechart.types import Outcome, Reply, Sample, Score
 
@@ -57,13 +57,15 @@ def test_every_vector_agrees() -> None:
 def test_where_the_official_code_gives_no_verdict_it_is_wrong_and_flagged() -> None:
     flags = {"raises:TypeError": "aborts", "random": "random", "skipped": ""}
     for line in vectors("infochartqa_special"):
-        found = verdict_on(line["answer"], line["response"], line["qtype"])
+        found = compute_verdict(line["answer"], line["response"], line["qtype"])
         assert not found.correct
         assert found.oddity == flags[line["outcome"]], line
 
 
 def test_no_vector_with_a_verdict_is_flagged() -> None:
-    odd = [v for v in vectors("infochartqa") if verdict_on(v["answer"], v["response"], v["qtype"]).oddity]
+    odd = [
+        v for v in vectors("infochartqa") if compute_verdict(v["answer"], v["response"], v["qtype"]).oddity
+    ]
     assert not odd
 
 
@@ -119,11 +121,11 @@ def test_any_of_several_golds_counts() -> None:
 
 
 def test_a_text_is_a_type_in_data_and_none_in_a_response_file() -> None:
-    assert type_of({"question_type_id": " 72"}) == 72
-    assert type_of({"qtype": "72", "question_type_id": 72}) == "72"
-    assert type_of({"qid": 300}) == 300
-    assert type_of({"qtype": None}) is None
-    assert type_of({}) == 1
+    assert get_question_type({"question_type_id": " 72"}) == 72
+    assert get_question_type({"qtype": "72", "question_type_id": 72}) == "72"
+    assert get_question_type({"qid": 300}) == 300
+    assert get_question_type({"qtype": None}) is None
+    assert get_question_type({}) == 1
     assert check("A, B", "B, A", "40") == ("Exact Numeric", False)
     assert check("A, B", "B, A", 40) == ("Vague Unordered Sequence", True)
 
@@ -143,7 +145,7 @@ def test_no_break_spaces_are_spaces_in_the_reply(answer: str, response: str, qty
 
 @given(ANSWERISH)
 def test_a_reply_that_is_the_gold_is_right_where_nothing_is_parsed(gold: str) -> None:
-    reply = reply_text(gold)
+    reply = to_reply_text(gold)
     assert check(reply, gold, 60)[1]
     assert check(reply, gold, 13)[1]
     assert check(reply.replace("\n", ""), gold.replace("\n", ""), 40)[1]

@@ -216,11 +216,11 @@ def test_what_the_judge_is_told() -> None:
 
 
 def test_every_stage_has_its_wording() -> None:
-    from eyechart.score.judged import wording
+    from eyechart.score.judged import render_call
 
     steps: Judging[Score] = score_insight_o3(Reply(text="it is {gold} blue"), OPEN)
-    first = wording(next(steps), {})
-    second = wording(steps.send("blue"), {})
+    first = render_call(next(steps), {})
+    second = render_call(steps.send("blue"), {})
     assert "it is {gold} blue" in first
     assert "True answer: blue" in second
 

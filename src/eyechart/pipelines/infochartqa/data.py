@@ -49,7 +49,7 @@ def tidy_url(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Pictures:
+class ChartImages:
     """Finds the pictures of one file's rows. `image_root` holds charts by their `figure_id`."""
 
     location: str  # of the file, for pictures that lie in it
@@ -184,12 +184,12 @@ _USED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourcePart:
     """One file, or one split of the hub's data set. It is opened when its rows are wanted."""
 
     label: str  # how messages name it
     split: str
-    open: Callable[[], tuple[Reader, Pictures]]
+    open: Callable[[], tuple[Reader, ChartImages]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class InfoChartQASource:
 
     name: str
     origin: str
-    parts: Sequence[Part]
+    parts: Sequence[SourcePart]
     only: str = ""  # a split: rows that say they belong to another are left out
 
     def __iter__(self) -> Iterator[Sample]:
@@ -213,7 +213,7 @@ class InfoChartQASource:
                     others.add(split)
                     continue
                 where = name_row(Path(part.label), row.number, row.line)
-                yield _sample(row, split, where, pictures, seen)
+                yield _to_sample(row, split, where, pictures, seen)
         if others and not seen:
             known = ", ".join(sorted(filter(None, others))[:8])
             hint = f"it has: {known}" if known else "its rows name no split: leave out --set split"
@@ -225,20 +225,20 @@ def open_infochartqa(
 ) -> InfoChartQASource:
     """Open the hub's data set (all its splits, or one), another place on the hub, or a file."""
     if spec is None or str(spec).startswith("hf:"):
-        return _on_the_hub(HUB if spec is None else str(spec), split, image_root)
+        return _open_hub_parts(HUB if spec is None else str(spec), split, image_root)
     found = find_file(spec)
     format, _ = guess_format(found.path)
     roots = [str(found.path.parent), *([str(image_root)] if image_root else [])]
 
-    def opened() -> tuple[Reader, Pictures]:
+    def opened() -> tuple[Reader, ChartImages]:
         reader = open_reader(found.path, format, "utf-8", SourceOptions())
-        return reader, Pictures(str(found.path), PathRules(roots), image_root)
+        return reader, ChartImages(str(found.path), PathRules(roots), image_root)
 
-    part = Part(found.path.name, "", opened)
+    part = SourcePart(found.path.name, "", opened)
     return InfoChartQASource(found.name, str(found.path), [part], only=split)
 
 
-def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
+def _open_hub_parts(spec: str, split: str, image_root: Path | None) -> InfoChartQASource:
     from eyechart.data.hub import list_splits, parse_hub
 
     named = parse_hub(spec)
@@ -252,21 +252,25 @@ def _on_the_hub(spec: str, split: str, image_root: Path | None) -> InfoChartQASo
         # What `save_to_disk` wrote has one part without a name: its rows may tell their splits themselves.
         splits = [split] if split and published != [""] else published
         specs = [f"{base}:{name}{behind}" if name else spec for name in splits]
-    parts = [Part(one, name, _hub_opener(one, image_root)) for one, name in zip(specs, splits, strict=True)]
+    parts = [
+        SourcePart(one, name, _hub_opener(one, image_root)) for one, name in zip(specs, splits, strict=True)
+    ]
     return InfoChartQASource("infochartqa", spec, parts, only=split)
 
 
-def _hub_opener(spec: str, image_root: Path | None) -> Callable[[], tuple[Reader, Pictures]]:
-    def opened() -> tuple[Reader, Pictures]:
+def _hub_opener(spec: str, image_root: Path | None) -> Callable[[], tuple[Reader, ChartImages]]:
+    def opened() -> tuple[Reader, ChartImages]:
         from eyechart.data.hub import open_hub
 
         reader = open_hub(spec)
-        return reader, Pictures(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
+        return reader, ChartImages(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
 
     return opened
 
 
-def _sample(row: Row, split: str, where: str, pictures: Pictures, seen: dict[str, tuple[str, str]]) -> Sample:
+def _to_sample(
+    row: Row, split: str, where: str, pictures: ChartImages, seen: dict[str, tuple[str, str]]
+) -> Sample:
     values = row.values
     for column in ("question_id", "question", "answer"):
         if column not in values:
@@ -416,21 +420,21 @@ def read_entries(path: str | Path) -> list[Entry]:
     return list(kept.values())
 
 
-def is_left_out(entry: Mapping[str, Any]) -> str:
+def explain_left_out(entry: Mapping[str, Any]) -> str:
     """Why the authors' code leaves an entry out of every total; empty if it does not.
 
-    >>> is_left_out({"response": "Error!"}), is_left_out({}), is_left_out({"response": "error!"})
-    ('the call failed (Error!)', 'no response', '')
+    >>> [explain_left_out(entry) for entry in ({"response": "Error!"}, {}, {"response": "error!"})]
+    ['the call failed (Error!)', 'no response', '']
     """
     if "response" not in entry:
         return "no response"
     return f"the call failed ({NO_RESPONSE})" if entry["response"] == NO_RESPONSE else ""
 
 
-def type_of_entry(entry: Mapping[str, Any]) -> Any:
+def get_entry_type(entry: Mapping[str, Any]) -> Any:
     """The type of the question, as it stands there.
 
-    >>> type_of_entry({"qid": 300}), type_of_entry({"qtype": "72", "qid": 300}), type_of_entry({})
+    >>> get_entry_type({"qid": 300}), get_entry_type({"qtype": "72", "qid": 300}), get_entry_type({})
     (300, '72', 1)
     """
     return entry.get("qtype", entry.get("qid", DEFAULT_TYPE))
@@ -448,8 +452,8 @@ def read_model_response(path: Path) -> Replies:
                 f"{path.name}: the question_id {name!r} is that of entries {samples[name].row} and {number}",
                 hint="give every question its own id",
             )
-        samples[name] = _sample_replies(name, entry, number)
-        if reason := is_left_out(entry):
+        samples[name] = _to_entry_sample(name, entry, number)
+        if reason := explain_left_out(entry):
             skipped[name] = reason
             continue
         said = entry["response"]
@@ -467,7 +471,7 @@ def _decoded(text: bytes, where: str) -> Entry:
         entry = json.loads(text)
     if not isinstance(entry, dict):
         raise DataError(f"{where}: {str(entry)[:60]!r} is no entry", hint="an entry is an object")
-    needed = ["question_id"] if is_left_out(entry) else ["question_id", "answer"]
+    needed = ["question_id"] if explain_left_out(entry) else ["question_id", "answer"]
     for name in needed:
         if name not in entry:
             found = ", ".join(entry) or "nothing"
@@ -477,14 +481,14 @@ def _decoded(text: bytes, where: str) -> Entry:
     return entry
 
 
-def _sample_replies(name: str, entry: Entry, number: int) -> Sample:
+def _to_entry_sample(name: str, entry: Entry, number: int) -> Sample:
     known = ("question_id", "answer", "response", "question", "qtype", "qid")
     rest = {
         key: value
         for key, value in entry.items()
         if key not in known and isinstance(value, str | int | float)
     }
-    qtype = type_of_entry(entry)
+    qtype = get_entry_type(entry)
     answer = entry.get("answer")
     return Sample(
         id=name,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyechart.errors import DataError, UsageError
-from eyechart.pipelines.infochartqa.benchmark import head_text, seed_text
-from eyechart.pipelines.infochartqa.data import Entry, is_left_out, read_entries
+from eyechart.pipelines.infochartqa.benchmark import build_head_text, build_seed_text
+from eyechart.pipelines.infochartqa.data import Entry, explain_left_out, read_entries
 from eyechart.pipelines.infochartqa.report import (
     Record,
     make_report,
@@ -21,7 +21,7 @@ from eyechart.pipelines.infochartqa.report import (
     write_report,
     write_results,
 )
-from eyechart.pipelines.infochartqa.score import is_known, verdict_on
+from eyechart.pipelines.infochartqa.score import compute_verdict, is_known_type
 from eyechart.terminal import print_text
 
 
@@ -65,12 +65,12 @@ def _remarks(records: Iterable[Record]) -> list[str]:
     >>> _remarks([{"qtype": "202"}, {"qtype": 72}, {"qtype": 31}, {"qtype": "202"}])[0]
     "type '202' is unknown, 2 of the entries: scored as an exact value; write it as a number (202)"
     """
-    unknown = [record["qtype"] for record in records if not is_known(record["qtype"])]
+    unknown = [record["qtype"] for record in records if not is_known_type(record["qtype"])]
     counted = Counter(map(repr, unknown))
     remarks = []
     for shown, qtype in {repr(qtype): qtype for qtype in unknown}.items():
         is_number = (
-            isinstance(qtype, str) and qtype.isascii() and qtype.isdigit() and is_known(int(qtype[:9]))
+            isinstance(qtype, str) and qtype.isascii() and qtype.isdigit() and is_known_type(int(qtype[:9]))
         )
         advice = f"; write it as a number ({qtype})" if is_number else ""
         where = f"{counted[shown]} of the entries"
@@ -80,11 +80,11 @@ def _remarks(records: Iterable[Record]) -> list[str]:
 
 def _oddities(entries: Sequence[Entry], records: Iterable[Record]) -> list[str]:
     """What is in no total, and where the authors' code gives no figure at all: both move the accuracy."""
-    silent = [entry["question_id"] for entry in entries if is_left_out(entry)]
+    silent = [entry["question_id"] for entry in entries if explain_left_out(entry)]
     stopped = [
         record["question_id"]
         for record in records
-        if verdict_on(record["answer"], record["response"], record["qtype"]).oddity == "aborts"
+        if compute_verdict(record["answer"], record["response"], record["qtype"]).oddity == "aborts"
     ]
     remarks = []
     if silent:
@@ -122,10 +122,10 @@ def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "s
         raise UsageError("build_question: the row has no question", hint="it needs a text under 'question'")
     instructions = _text(row, "instructions")
     if builder == "head":
-        return head_text(row["question"], instructions)
+        return build_head_text(row["question"], instructions)
     if builder != "seed":
         raise UsageError(f"no builder named {builder!r}", hint="known: head, seed")
-    return seed_text(row["question"], instructions, _text(row, "prompt"), _options(row))
+    return build_seed_text(row["question"], instructions, _text(row, "prompt"), _options(row))
 
 
 def _text(row: Mapping[str, Any], name: str) -> str | None:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.pipelines.infochartqa.data import NO_RESPONSE, is_left_out, type_of_entry
-from eyechart.pipelines.infochartqa.score import as_official_text, check, reply_text, type_of
+from eyechart.pipelines.infochartqa.data import NO_RESPONSE, explain_left_out, get_entry_type
+from eyechart.pipelines.infochartqa.score import check, get_question_type, to_official_text, to_reply_text
 from eyechart.registry import exporter
 from eyechart.report.rows import drop_files, write_json
 from eyechart.types import Export, Result
@@ -32,14 +32,14 @@ def score_entries(entries: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
     [True]
     """
     for entry in entries:
-        if is_left_out(entry):
+        if explain_left_out(entry):
             continue
-        qtype = type_of_entry(entry)
+        qtype = get_entry_type(entry)
         answer = entry.get("answer")
         method, correct = check(answer, entry["response"], qtype)
         yield {
-            "answer": as_official_text(answer),
-            "response": reply_text(entry["response"]),
+            "answer": to_official_text(answer),
+            "response": to_reply_text(entry["response"]),
             "question": entry.get("question", ""),
             "question_id": entry["question_id"],
             "qtype": qtype,
@@ -155,7 +155,7 @@ def _entry(result: Result) -> Record:
     sample = result.sample
     published = sample.meta.get("question_id", sample.id)
     return {
-        "qtype": type_of(sample.meta),
+        "qtype": get_question_type(sample.meta),
         "answer": sample.golds[0] if sample.golds else None,
         "question_id": published if str(published) == sample.id else sample.id,
         "response": NO_RESPONSE if result.reply is None else result.reply.text,

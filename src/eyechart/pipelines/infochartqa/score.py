@@ -11,7 +11,7 @@ from typing import Any, Literal
 from rapidfuzz.distance import LCSseq
 
 from eyechart.registry import scorer
-from eyechart.score.reading import official_verdict
+from eyechart.score.reading import score_official
 from eyechart.types import Reply, Sample, Score
 
 _LETTERS = "ABCD"
@@ -86,21 +86,23 @@ def is_similar(gold: str, other: str, threshold: float) -> bool:
     return SequenceMatcher(None, gold, other).ratio() >= threshold
 
 
-def same_text(gold: str, reply: str) -> bool:
+def is_same_text(gold: str, reply: str) -> bool:
     """Whether the reply holds the gold, case aside, or is much like it. An empty gold is always held.
 
-    >>> same_text("yes", "yesterday"), same_text("", "anything"), same_text("bar chart", "bar charts")
-    (True, True, True)
+    >>> pairs = [("yes", "yesterday"), ("", "anything"), ("bar chart", "bar charts")]
+    >>> [is_same_text(gold, reply) for gold, reply in pairs]
+    [True, True, True]
     """
     gold, reply = gold.lower(), reply.lower()
     return gold in reply or is_similar(gold, reply, STRING_THRESHOLD)
 
 
-def same_set(gold: str, reply: str) -> bool:
+def is_same_set(gold: str, reply: str) -> bool:
     r"""Unordered lists: each gold element takes the first reply element that is left and fits.
 
-    >>> same_set("A, B", "B\nA"), same_set("A, AB", "A, AC"), same_set("A, AB", "AC, A"), same_set("A", "")
-    (True, False, True, True)
+    >>> pairs = [("A, B", "B\nA"), ("A, AB", "A, AC"), ("A, AB", "AC, A"), ("A", "")]
+    >>> [is_same_set(gold, reply) for gold, reply in pairs]
+    [True, False, True, True]
     """
     wanted = gold.replace(" ", "").split(",")
     left = reply.replace("\n", ",").replace(" ", "").split(",")
@@ -116,10 +118,10 @@ def same_set(gold: str, reply: str) -> bool:
     return True
 
 
-def same_order(gold: str, reply: str) -> bool:
+def is_same_order(gold: str, reply: str) -> bool:
     """Ordered lists, compared as far as the shorter one goes; neither may repeat an element.
 
-    >>> [same_order("A, B, C", reply) for reply in ("A", "B > A", "")], same_order("A, A", "A, A")
+    >>> [is_same_order("A, B, C", reply) for reply in ("A", "B > A", "")], is_same_order("A, A", "A, A")
     ([True, False, True], False)
     """
     wanted = gold.replace(" ", "").split(",")
@@ -130,10 +132,10 @@ def same_order(gold: str, reply: str) -> bool:
     return _in_step(wanted, reply.split(","))
 
 
-def same_order_by_character(gold: str, reply: str) -> bool:
+def is_same_order_by_character(gold: str, reply: str) -> bool:
     """Type 30: the gold was meant to be a list of lists, so each of its characters is taken for one.
 
-    >>> same_order_by_character("Japan, China", "jx"), same_order_by_character("Japan", "x,x")
+    >>> is_same_order_by_character("Japan, China", "jx"), is_same_order_by_character("Japan", "x,x")
     (True, False)
     """
     said = reply.split(",")
@@ -185,17 +187,17 @@ class OfficialCrash(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class OfficialAmount:
     """The number read out of a text (None when its digits are none), and the factor of its unit."""
 
     value: float | None
     unit: float = 1.0
 
 
-def looks_numeric(gold: str) -> bool:
+def is_mostly_digits(gold: str) -> bool:
     """Whether more than half of the characters are digits, points, commas or one of ``$BTK``.
 
-    >>> looks_numeric("45%"), looks_numeric("5%"), looks_numeric("12 km"), looks_numeric("$5")
+    >>> is_mostly_digits("45%"), is_mostly_digits("5%"), is_mostly_digits("12 km"), is_mostly_digits("$5")
     (True, False, False, True)
     """
     digits = sum(map(str.isdigit, gold.translate(_COUNTED_AS_DIGITS)))
@@ -207,7 +209,7 @@ def has_digit(text: str) -> bool:
     return _DIGIT.search(text) is not None
 
 
-def read_amount(text: str) -> Amount:
+def read_amount(text: str) -> OfficialAmount:
     r"""The last number of a text.
 
     >>> read_amount("45% in 2020").value, read_amount("12345.678").value, read_amount("about $1.2 million")
@@ -222,14 +224,14 @@ def read_amount(text: str) -> Amount:
         unit = _unit_text(token)
         if unit in ("", "None") and position + 1 < len(tokens):  # their word for no unit is None
             unit = _unit_text(tokens[position + 1])
-        return Amount(_to_number(runs[-1]), UNITS.get(unit, 1.0))
-    return Amount(None)
+        return OfficialAmount(_to_number(runs[-1]), UNITS.get(unit, 1.0))
+    return OfficialAmount(None)
 
 
-def same_amount(gold: str, reply: str, tolerance: float) -> bool:
+def is_same_amount(gold: str, reply: str, tolerance: float) -> bool:
     """Whether the last number of the reply is that of the gold, units and large factors aside.
 
-    >>> [same_amount("42", reply, EXACT) for reply in ("42,000", "0.42", "420")]
+    >>> [is_same_amount("42", reply, EXACT) for reply in ("42,000", "0.42", "420")]
     [True, True, False]
     """
     said = read_amount(reply.replace("\n", " "))
@@ -302,7 +304,7 @@ DEFAULT_TYPE = 1  # of an entry that names none
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class OfficialVerdict:
     """What the authors' checker says; `oddity` where it would say nothing, or either."""
 
     method: Method
@@ -316,31 +318,31 @@ def check(answer: object, response: object, qtype: object) -> tuple[Method, bool
     >>> check("2020", "It was 2018", 72), check("A,C", "C,A", 202), check("5%", "15%", 1)
     (('Exact Numeric', True), ('Exact String', True), ('Vague String', True))
     """
-    found = verdict_on(answer, response, qtype)
+    found = compute_verdict(answer, response, qtype)
     return found.method, found.correct
 
 
-def verdict_on(answer: object, response: object, qtype: object) -> Verdict:
+def compute_verdict(answer: object, response: object, qtype: object) -> OfficialVerdict:
     """Like `check`, and whether the authors' code aborts or throws dice.
 
-    >>> verdict_on("10-15", "12", 72)
-    Verdict(method='Exact Numeric', correct=False, oddity='aborts')
+    >>> compute_verdict("10-15", "12", 72)
+    OfficialVerdict(method='Exact Numeric', correct=False, oddity='aborts')
     """
-    gold, reply = as_official_text(answer), reply_text(response)
-    rule = RULES[qtype] if is_known(qtype) else _exact_value
+    gold, reply = to_official_text(answer), to_reply_text(response)
+    rule = RULES[qtype] if is_known_type(qtype) else _exact_value
     return rule(gold, reply)
 
 
-def is_known(qtype: object) -> bool:
+def is_known_type(qtype: object) -> bool:
     """Whether a rule of its own goes with a type.
 
-    >>> is_known(72.0), is_known("72"), is_known(31)
+    >>> is_known_type(72.0), is_known_type("72"), is_known_type(31)
     (True, False, False)
     """
     return isinstance(qtype, int | float) and qtype in RULES
 
 
-def as_official_text(value: object) -> str:
+def to_official_text(value: object) -> str:
     """A gold as the checker sees it: null is the text None, a list its Python form."""
     try:
         return value if isinstance(value, str) else str(value)
@@ -348,12 +350,12 @@ def as_official_text(value: object) -> str:
         return ""
 
 
-def reply_text(value: object) -> str:
+def to_reply_text(value: object) -> str:
     """A reply as the checker sees it: as text, no-break spaces as spaces."""
-    return as_official_text(value).replace("\u00a0", " ")
+    return to_official_text(value).replace("\u00a0", " ")
 
 
-def type_of(meta: Mapping[str, Any]) -> object:
+def get_question_type(meta: Mapping[str, Any]) -> object:
     """The type of a question: as a response file holds it, or as data do, where it may be a text."""
     for name in ("qtype", "qid"):
         if name in meta:
@@ -363,27 +365,27 @@ def type_of(meta: Mapping[str, Any]) -> object:
 
 
 @scorer("infochartqa", version="1", parity="official")
-def infochartqa(reply: Reply, sample: Sample) -> Score:
+def score_infochartqa(reply: Reply, sample: Sample) -> Score:
     """The verdict of InfoChartQA's own checker for the question's type."""
     if reply.text == LEFT_OUT:
         detail = {"official": "left out"}
         return Score(outcome="unscored", value=0.0, route="infochartqa:left-out", detail=detail)
-    qtype = type_of(sample.meta)
-    found = Verdict("Exact Numeric", correct=False)
+    qtype = get_question_type(sample.meta)
+    found = OfficialVerdict("Exact Numeric", correct=False)
     for gold in sample.golds:
-        found = verdict_on(gold, reply.text, qtype)
+        found = compute_verdict(gold, reply.text, qtype)
         if found.correct:
             break
-    read = _read_infochartqa(reply_text(reply.text), sample.golds, found.method, qtype)
+    read = _show_read(to_reply_text(reply.text), sample.golds, found.method, qtype)
     route = "infochartqa:" + found.method.lower().replace(" ", "-")
-    score = official_verdict(reply, sample, value=float(found.correct), read=read, route=route)
+    score = score_official(reply, sample, value=float(found.correct), read=read, route=route)
     detail = {"official": found.oddity} if found.oddity else {}
-    if not is_known(qtype):
+    if not is_known_type(qtype):
         detail["type"] = f"{str(qtype)[:40]} is unknown: scored as an exact value"
     return replace(score, detail=detail) if detail else score
 
 
-def _read_infochartqa(reply: str, golds: tuple[str, ...], method: Method, qtype: object) -> str | None:
+def _show_read(reply: str, golds: tuple[str, ...], method: Method, qtype: object) -> str | None:
     """What the rule looks at: the last number, the letters, or all of the reply."""
     if method.endswith("Numeric") and any(map(has_digit, golds)):
         amount = read_amount(reply.replace("\n", " "))
@@ -395,59 +397,61 @@ def _read_infochartqa(reply: str, golds: tuple[str, ...], method: Method, qtype:
     return reply.strip() or None
 
 
-def _exact_value(gold: str, reply: str) -> Verdict:
+def _exact_value(gold: str, reply: str) -> OfficialVerdict:
     return _value("Exact Numeric", gold, reply, EXACT)
 
 
-def _vague_value(gold: str, reply: str) -> Verdict:
+def _vague_value(gold: str, reply: str) -> OfficialVerdict:
     return _value("Vague Numeric", gold, reply, VAGUE)
 
 
-def _value(method: Method, gold: str, reply: str, tolerance: float) -> Verdict:
+def _value(method: Method, gold: str, reply: str, tolerance: float) -> OfficialVerdict:
     if not has_digit(gold):
-        return Verdict(method, same_text(gold, reply))
+        return OfficialVerdict(method, is_same_text(gold, reply))
     try:
-        return Verdict(method, same_amount(gold, reply, tolerance))
+        return OfficialVerdict(method, is_same_amount(gold, reply, tolerance))
     except OfficialCrash:
-        return Verdict(method, correct=False, oddity="aborts")
+        return OfficialVerdict(method, correct=False, oddity="aborts")
 
 
-def _value_or_string(gold: str, reply: str) -> Verdict:
-    return _exact_value(gold, reply) if looks_numeric(gold) else _fuzzy_string(gold, reply)
+def _value_or_string(gold: str, reply: str) -> OfficialVerdict:
+    return _exact_value(gold, reply) if is_mostly_digits(gold) else _fuzzy_string(gold, reply)
 
 
-def _contained(gold: str, reply: str) -> Verdict:
+def _contained(gold: str, reply: str) -> OfficialVerdict:
     if gold.lower() in reply.lower():
-        return Verdict("Exact String", correct=True)
+        return OfficialVerdict("Exact String", correct=True)
     return _value("Exact String", gold, reply, EXACT)
 
 
-def _fuzzy_string(gold: str, reply: str) -> Verdict:
-    return Verdict("Vague String", same_text(gold, reply))
+def _fuzzy_string(gold: str, reply: str) -> OfficialVerdict:
+    return OfficialVerdict("Vague String", is_same_text(gold, reply))
 
 
-def _unordered(gold: str, reply: str) -> Verdict:
-    return Verdict("Vague Unordered Sequence", same_set(gold, reply))
+def _unordered(gold: str, reply: str) -> OfficialVerdict:
+    return OfficialVerdict("Vague Unordered Sequence", is_same_set(gold, reply))
 
 
-def _ordered(gold: str, reply: str) -> Verdict:
-    return Verdict("Vague Ordered Sequence", same_order(gold, reply))
+def _ordered(gold: str, reply: str) -> OfficialVerdict:
+    return OfficialVerdict("Vague Ordered Sequence", is_same_order(gold, reply))
 
 
-def _ordered_by_character(gold: str, reply: str) -> Verdict:
-    return Verdict("Vague Ordered Sequence", same_order_by_character(gold, reply))
+def _ordered_by_character(gold: str, reply: str) -> OfficialVerdict:
+    return OfficialVerdict("Vague Ordered Sequence", is_same_order_by_character(gold, reply))
 
 
-def _choice(gold: str, reply: str) -> Verdict:
+def _choice(gold: str, reply: str) -> OfficialVerdict:
     wanted, said = read_gold(gold), read_reply(reply)
     is_same = wanted.letters == said.letters
     # Unread on both sides: two random tokens out of 256, the same one time in so many.
     if is_same and wanted.is_partly_unread and said.is_partly_unread:
-        return Verdict("Exact String", correct=False, oddity="random")
-    return Verdict("Exact String", is_same and not wanted.is_partly_unread and not said.is_partly_unread)
+        return OfficialVerdict("Exact String", correct=False, oddity="random")
+    return OfficialVerdict(
+        "Exact String", is_same and not wanted.is_partly_unread and not said.is_partly_unread
+    )
 
 
-Rule = Callable[[str, str], Verdict]
+Rule = Callable[[str, str], OfficialVerdict]
 
 # Ids are compared as numbers: 72.0 is 72, but the text "72" is no known type. Any other id: an exact value.
 RULES: Mapping[object, Rule] = {

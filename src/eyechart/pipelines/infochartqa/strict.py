@@ -13,24 +13,31 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from eyechart.pipelines.infochartqa.score import DEFAULT_TYPE, EXACT, LEFT_OUT, VAGUE, type_of
+from eyechart.pipelines.infochartqa.score import DEFAULT_TYPE, EXACT, LEFT_OUT, VAGUE, get_question_type
 from eyechart.registry import scorer
 from eyechart.score.choice import read_choice
-from eyechart.score.default import written_choices
-from eyechart.score.number import MAX_NUMBERS, Number, fold_numbers, numbers_in, read_number, unwrapped
-from eyechart.score.options import ARTICLE, Options, is_negated, is_part_of_more, options_of
+from eyechart.score.default import find_written_choices
+from eyechart.score.number import (
+    MAX_NUMBERS,
+    Number,
+    find_numbers,
+    normalise_numerals,
+    read_number,
+    unwrap_number_span,
+)
+from eyechart.score.options import ARTICLE, ChoiceOptions, is_negated, is_part_of_more, prepare_options
 from eyechart.score.reading import (
     Reading,
-    abstains,
-    answer_start,
-    bare,
-    containers,
-    fold,
-    stated,
-    verdict,
-    whole_json,
+    find_answer_start,
+    find_contained_answers,
+    find_stated_answers,
+    is_abstention,
+    normalise_characters,
+    read_json_answer,
+    score_reading,
+    unwrap,
 )
-from eyechart.score.text import accepted, polarity, read_text, read_yes_no
+from eyechart.score.text import list_accepted, read_polarity, read_text, read_yes_no
 from eyechart.types import Reply, Sample, Score
 
 _MIN_SLIP_CHARS = 5  # in a shorter word, another letter makes another word
@@ -52,13 +59,15 @@ _DEGREE = re.compile(r"\b(?:strongly|somewhat|slightly|very|extremely|fairly|par
 _OR = re.compile(r"\bor (?:\w+ )?$")
 
 
-def same_words(gold: str, said: str) -> bool:
+def is_same_name(gold: str, said: str) -> bool:
     """Whether two short texts say the same: alike but for case, marks, a plural and a slip of the pen.
 
-    >>> same_words("Korea", "korea."), same_words("Japan", "Japn"), same_words("Health care", "healthcare")
-    (True, True, True)
-    >>> same_words("Group 1", "Group 2"), same_words("Male", "Female"), same_words("Ireland", "Iceland")
-    (False, False, False)
+    >>> pairs = [("Korea", "korea."), ("Japan", "Japn"), ("Health care", "healthcare")]
+    >>> [is_same_name(gold, said) for gold, said in pairs]
+    [True, True, True]
+    >>> pairs = [("Group 1", "Group 2"), ("Male", "Female"), ("Ireland", "Iceland")]
+    >>> [is_same_name(gold, said) for gold, said in pairs]
+    [False, False, False]
     """
     one, other = _words(gold), _words(said)
     if not all(any(word[0].isalnum() for word in words) for words in (one, other)):  # signs, or nothing
@@ -81,8 +90,8 @@ def _words(text: str) -> list[str]:
 
 def _plain(text: str) -> str:
     """No case, no wrapping, no article before it. The A of "Group A" is no article."""
-    plain = " ".join(unicodedata.normalize("NFKC", fold(text)).casefold().split())
-    plain = bare(plain) or plain
+    plain = " ".join(unicodedata.normalize("NFKC", normalise_characters(text)).casefold().split())
+    plain = unwrap(plain) or plain
     return ARTICLE.sub("", plain, count=1) if ARTICLE.match(plain) else plain
 
 
@@ -115,14 +124,14 @@ def _is_slip(shorter: str, longer: str) -> bool:
     return len(longer) == len(shorter) + 1 and longer[first + 1 :] == shorter[first:]
 
 
-def holds_words(gold: str, said: str) -> bool:
+def is_name_in(gold: str, said: str) -> bool:
     """Whether a text says the gold in whole words, and neither denies it nor names it beside another.
 
-    >>> holds_words("yes", "yesterday")
+    >>> is_name_in("yes", "yesterday")
     False
-    >>> holds_words("Japan", "It is Japan, with 45%."), holds_words("Japan", "It is not Japan.")
+    >>> is_name_in("Japan", "It is Japan, with 45%."), is_name_in("Japan", "It is not Japan.")
     (True, False)
-    >>> holds_words("Japan", "China, followed by Japan"), holds_words("Japan", "China, Japan and Peru")
+    >>> is_name_in("Japan", "China, followed by Japan"), is_name_in("Japan", "China, Japan and Peru")
     (False, False)
     """
     wanted, text = _plain(gold), _SPACED_SIGN.sub("", _plain(said))
@@ -183,7 +192,7 @@ _COMES_TO = re.compile(
     re.IGNORECASE,
 )
 _BEHIND = re.compile(r"\s(?:[^\W\d_]+\s)?(?:of|in|for|per|among)\s(?:the\s)?([^\W_]+)", re.IGNORECASE)
-_WORD_RELEVANT = re.compile(r"[^\W_]{3,}")
+_TOPIC = re.compile(r"[^\W_]{3,}")
 _COMMON = frozenset(
     {"the", "and", "for", "was", "were", "are", "what", "which", "who", "how", "many", "much", "that", "this",
      "with", "from", "has", "have", "had", "did", "does", "total", "value", "number", "amount", "chart",
@@ -218,24 +227,24 @@ class Placed(Protocol):
 A = TypeVar("A", bound=Placed)
 
 
-def asks_for_a_year(question: str) -> bool:
+def is_year_question(question: str) -> bool:
     """Whether years are what the question is after.
 
-    >>> asks_for_a_year("In which year was it highest?"), asks_for_a_year("How much was it in 2020?")
+    >>> is_year_question("In which year was it highest?"), is_year_question("How much was it in 2020?")
     (True, False)
-    >>> asks_for_a_year("How many years did it take?"), asks_for_a_year("What was last year's total?")
+    >>> is_year_question("How many years did it take?"), is_year_question("What was last year's total?")
     (False, False)
     """
     return _YEAR_ASKED.search(question) is not None
 
 
-def relevant(text: str, found: Sequence[A], question: str, named: Iterable[float]) -> Sequence[A]:
+def select_relevant(text: str, found: Sequence[A], question: str, named: Iterable[float]) -> Sequence[A]:
     """Those that can be the answer, in their order; at least one. `named` are the question's own numbers.
 
     Not the numbers of a list's lines, years that only say when, percentages where a count is asked, what
     stands in brackets, or what another thing's value is.
     """
-    asks_year, asked = asks_for_a_year(question), set(named)
+    asks_year, asked = is_year_question(question), set(named)
     tests: list[Callable[[A], bool]] = [lambda one: not _is_numbering(text, one)]
     if asks_year:
         tests += [lambda one: one.is_year]
@@ -277,7 +286,7 @@ def _bound(text: str, found: Sequence[A], question: str) -> Sequence[A]:
 
 
 def _topics(text: str) -> set[str]:
-    return set(_WORD_RELEVANT.findall(text.lower())) - _COMMON
+    return set(_TOPIC.findall(text.lower())) - _COMMON
 
 
 def _is_numbering(text: str, one: Placed) -> bool:
@@ -335,7 +344,7 @@ _FALLS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class ChartAmount:
     """A number as it stands in a text: `face` before its unit, `scale` the unit's factor if it has one."""
 
     face: float
@@ -354,7 +363,7 @@ class Amount:
         return self.scale is None and self.face.is_integer() and 1000 <= self.face <= 2100
 
 
-def parse_amount(text: str) -> Amount | None:
+def parse_amount(text: str) -> ChartAmount | None:
     """The amount that a short text is, whatever measure follows it; None for anything else.
 
     >>> [parse_amount(text).value for text in ("$5.2B", "1.5 crore", "520万", "45%", "1,234 km", "3千万")]
@@ -362,9 +371,9 @@ def parse_amount(text: str) -> Amount | None:
     >>> parse_amount("2015-2020"), parse_amount("in 2020, 45%")
     (None, None)
     """
-    plain = fold_numbers(text)
-    start, end = unwrapped(plain)
-    found = list(amounts_in(plain, start, end))
+    plain = normalise_numerals(text)
+    start, end = unwrap_number_span(plain)
+    found = list(find_amounts(plain, start, end))
     if len(found) != 1 or end - start > 60:
         return None
     [amount] = found
@@ -376,14 +385,14 @@ def parse_amount(text: str) -> Amount | None:
     return amount if is_first and is_measure else None
 
 
-def parse_range(text: str) -> tuple[Amount, Amount] | None:
+def parse_range(text: str) -> tuple[ChartAmount, ChartAmount] | None:
     """The two ends of a range and nothing else.
 
     >>> [end.value for end in parse_range("from 2015 to 2020")], parse_range("2015")
     ([2015.0, 2020.0], None)
     """
-    plain = fold_numbers(text)
-    start, end = unwrapped(plain)
+    plain = normalise_numerals(text)
+    start, end = unwrap_number_span(plain)
     found = _RANGE.search(plain, start, end)
     around = plain[start : found.start()] + plain[found.end() : end] if found else ""
     if found is None or len(around.strip(" .")) > 12 or any(map(str.isdigit, around)):
@@ -391,29 +400,29 @@ def parse_range(text: str) -> tuple[Amount, Amount] | None:
     return _ends(found)
 
 
-def last_range(text: str) -> tuple[tuple[Amount, Amount], tuple[int, int]] | None:
+def find_last_range(text: str) -> tuple[tuple[ChartAmount, ChartAmount], tuple[int, int]] | None:
     """The last range that a reply names, and where."""
-    plain = fold_numbers(text)
-    for found in reversed(list(_RANGE.finditer(plain, answer_start(plain)))[-MAX_NUMBERS:]):
+    plain = normalise_numerals(text)
+    for found in reversed(list(_RANGE.finditer(plain, find_answer_start(plain)))[-MAX_NUMBERS:]):
         if ends := _ends(found):
             return ends, found.span()
     return None
 
 
-def _ends(found: re.Match[str]) -> tuple[Amount, Amount] | None:
+def _ends(found: re.Match[str]) -> tuple[ChartAmount, ChartAmount] | None:
     low, high = parse_amount(found[1]), parse_amount(found[2])
     return (low, high) if low and high else None
 
 
-def amounts_in(text: str, start: int, end: int) -> Iterator[Amount]:
-    """Every amount of a text that went through `fold_numbers`."""
-    for count, number in enumerate(numbers_in(text, start, end)):
+def find_amounts(text: str, start: int, end: int) -> Iterator[ChartAmount]:
+    """Every amount of a text that went through `normalise_numerals`."""
+    for count, number in enumerate(find_numbers(text, start, end)):
         if count >= MAX_NUMBERS:
             return
         yield _amount(text, number, end)
 
 
-def _amount(text: str, number: Number, end: int) -> Amount:
+def _amount(text: str, number: Number, end: int) -> ChartAmount:
     first, last = number.span
     face, scale = number.face, None
     if taken := _TAKEN.search(text, first, last):
@@ -427,7 +436,7 @@ def _amount(text: str, number: Number, end: int) -> Amount:
         scale, last = (scale or 1.0) * factor, unit.end()
     if scale is None and text.endswith("百分之", 0, first):
         scale = 0.01
-    return Amount(face, scale, (first, last))
+    return ChartAmount(face, scale, (first, last))
 
 
 def _factor(unit: str) -> float | None:
@@ -435,7 +444,7 @@ def _factor(unit: str) -> float | None:
     return _TAKEN_SHORT.get(unit) or _WORDS.get(word) or _CHINESE.get(unit)
 
 
-def read_amount(text: str, question: str) -> tuple[Reading, Amount | None]:
+def read_amount(text: str, question: str) -> tuple[Reading, ChartAmount | None]:
     """The amount that a reply states; if it states none, the last one that can be the answer.
 
     Numbers that the question itself names, years that only say when, and the numbers of a list cannot.
@@ -445,23 +454,23 @@ def read_amount(text: str, question: str) -> tuple[Reading, Amount | None]:
     >>> read_amount("In 2020 it was 30, in 2021 it was 45.", "How many were there in 2021?")[1].value
     45.0
     """
-    plain = _POWER.sub(lambda power: f"1e{power[1]}".ljust(len(power[0])), fold_numbers(text))
+    plain = _POWER.sub(lambda power: f"1e{power[1]}".ljust(len(power[0])), normalise_numerals(text))
     plain = _FISCAL.sub("  ", plain)
     reading = read_number(plain)
-    begin, end = answer_start(plain), len(plain)
+    begin, end = find_answer_start(plain), len(plain)
     is_within = reading.span != (0, 0)
     if is_within and reading.rule != "number:json":
         begin, end = reading.span
         while end < len(plain) and (unit := _UNIT.match(plain, end)):
             end = unit.end()
-    found = list(amounts_in(plain, begin, end))
-    if not found or (reading.answer is None and not is_within and abstains(text)):
+    found = list(find_amounts(plain, begin, end))
+    if not found or (reading.answer is None and not is_within and is_abstention(text)):
         return Reading(None, reading.rule if reading.answer is None else "number:unread"), None
     if reading.answer is not None:
         return reading, _signed(plain, found[0])
-    asked = fold_numbers(question)
-    named = [amount.value for amount in amounts_in(asked, 0, len(asked))]
-    kept = relevant(plain, found, question, named)
+    asked = normalise_numerals(question)
+    named = [amount.value for amount in find_amounts(asked, 0, len(asked))]
+    kept = select_relevant(plain, found, question, named)
     amount = kept[0] if is_within else kept[-1]
     first, last = amount.span
     if _JOINED_BEFORE.search(plain[max(0, first - 5) : first]) or _JOINED_AFTER.match(plain, last):
@@ -470,21 +479,21 @@ def read_amount(text: str, question: str) -> tuple[Reading, Amount | None]:
     return Reading(f"{amount.value:.15g}", rule, amount.span), _signed(plain, amount)
 
 
-def _signed(text: str, amount: Amount) -> Amount:
+def _signed(text: str, amount: ChartAmount) -> ChartAmount:
     first = amount.span[0]
     return replace(amount, falls=_FALLS.search(text[max(0, first - 32) : first]) is not None)
 
 
-def is_same(gold: Amount, said: Amount, tolerance: float) -> bool:
+def is_equal_amount(gold: ChartAmount, said: ChartAmount, tolerance: float) -> bool:
     """Whether two amounts agree: relative to the gold, and whole numbers exactly where `tolerance` is small.
 
-    >>> is_same(parse_amount("2020"), parse_amount("2018"), 0.001)
+    >>> is_equal_amount(parse_amount("2020"), parse_amount("2018"), 0.001)
     False
-    >>> is_same(parse_amount("5.2 million"), parse_amount("5,200,000"), 0.001)
+    >>> is_equal_amount(parse_amount("5.2 million"), parse_amount("5,200,000"), 0.001)
     True
-    >>> is_same(parse_amount("42"), parse_amount("42000"), 0.001)
+    >>> is_equal_amount(parse_amount("42"), parse_amount("42000"), 0.001)
     False
-    >>> is_same(parse_amount("-10"), read_amount("a decrease of 10", "What is the change?")[1], 0.001)
+    >>> is_equal_amount(parse_amount("-10"), read_amount("a decrease of 10", "What is the change?")[1], 0.001)
     True
     """
     pairs = [(gold.value, said.value)]
@@ -502,9 +511,9 @@ def is_same(gold: Amount, said: Amount, tolerance: float) -> bool:
 LETTERS = "ABCDEFGH"
 _MAX_CHARS = 600  # of a reply that is a list of options
 
-_JOIN_CHOICES = r"(?:\s*(?:,|;|、|，|&|\+|/|\n|\band\b|和)\s*)+"
+_JOIN_LETTERS = r"(?:\s*(?:,|;|、|，|&|\+|/|\n|\band\b|和)\s*)+"
 _ONE = r"[(\[]?[A-Ha-h][)\].]?(?![A-Za-z])"
-_SEVERAL = rf"{_ONE}(?:(?:{_JOIN_CHOICES}|\s+){_ONE})+"
+_SEVERAL = rf"{_ONE}(?:(?:{_JOIN_LETTERS}|\s+){_ONE})+"
 _SAID = re.compile(
     rf"(?:both\s)?(?:(?:the\s)?(?:correct\s)?(?:options?|answers?|choices?|letters?)(?:\s(?:is|are))?)?[\s:]*({_SEVERAL})"
     r"(?:\s(?:is|are)\s(?:the\s)?(?:correct|right)(?:\s\w+)?)?[.!]?",
@@ -526,20 +535,20 @@ def read_letters(text: str, choices: Mapping[str, str]) -> frozenset[str]:
     >>> [sorted(read_letters(said, {})) for said in ("The correct answers are A and C.", "AC", "B")]
     [['A', 'C'], ['A', 'C'], []]
     """
-    value = whole_json(text, answer_start(text))
+    value = read_json_answer(text, find_answer_start(text))
     if isinstance(value, list):
         text = ", ".join(map(str, value))
-    stated = fold(read_text(text).answer or "")[:_MAX_CHARS].translate(_MARKS)
+    stated = normalise_characters(read_text(text).answer or "")[:_MAX_CHARS].translate(_MARKS)
     stated = _REASON.sub("", stated)
-    plain = bare(stated)
+    plain = unwrap(stated)
     if 1 < len(plain) <= 4 and set(plain) <= set(LETTERS) and len(set(plain)) == len(plain):
         return frozenset(plain)
     if said := _SAID.fullmatch(plain) or _CUE.search(stated):
         return frozenset(letter.upper() for letter in _LETTER.findall(re.sub(r"\band\b", ",", said[1])))
-    return _named(stated, options_of(choices))
+    return _named(stated, prepare_options(choices))
 
 
-def _named(text: str, options: Options) -> frozenset[str]:
+def _named(text: str, options: ChoiceOptions) -> frozenset[str]:
     """Options by their letters and words, where every part of the reply is one."""
     parts = [part for part in map(str.strip, _SEPARATOR.split(text)) if part]
     letters = [_letter(part, options) for part in parts]
@@ -547,10 +556,10 @@ def _named(text: str, options: Options) -> frozenset[str]:
     return frozenset(letter for letter in letters if letter) if is_list else frozenset()
 
 
-def _letter(part: str, options: Options) -> str | None:
+def _letter(part: str, options: ChoiceOptions) -> str | None:
     if found := _LABELLED.fullmatch(part):
         letter = found[1].upper()
-        return letter if not bare(found[2]) or letter in options.all_named(found[2]) else None
+        return letter if not unwrap(found[2]) or letter in options.all_named(found[2]) else None
     return part.upper() if part.upper() in tuple(LETTERS) else options.named(part)
 
 
@@ -559,14 +568,14 @@ def _letter(part: str, options: Options) -> str | None:
 MAX_ELEMENTS = 100  # a longer list is no answer to a chart
 
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
-_SEPARATOR_LISTS = re.compile(
+_ELEMENT_SEPARATOR = re.compile(
     r"\n|;|；|、|，|<|>|→|≥|≤|\||\s/\s|,(?!\d{3}(?!\d))|(?<!\d),|\s(?=\(?\d{1,2}[.)]\s)"
 )
 # A run of blanks is looked at from its first one only: from each of them it would take quadratic time.
 _AND = re.compile(r"(?<!\s)\s*(?:\band\b|&|和)\s*", re.IGNORECASE)
 _TAIL = re.compile(r"(?<!\s)\s*(?:[:(=]|-\s|–\s).*$", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=\w[\w%)])\.\s+(?=[A-Z])")
-_REASON_LISTS = re.compile(
+_ELEMENT_REASON = re.compile(
     r"(?:,|(?<!\s))\s+(?:because|since|as (?:they|both|it|these|all)|which)\b", re.IGNORECASE
 )
 _VERB = re.compile(
@@ -604,9 +613,9 @@ def split_reply(text: str) -> list[list[str]]:
     >>> ["Japan", "China"] in split_reply("The countries above 50% are Japan, China.")
     True
     """
-    value = whole_json(text, answer_start(text))
+    value = read_json_answer(text, find_answer_start(text))
     if isinstance(value, list):
-        return [[element for item in value if (element := bare(str(item)))]]
+        return [[element for item in value if (element := unwrap(str(item)))]]
     block = _block(text)
     ways: list[list[str]] = []
     for one in dict.fromkeys([block, *_without_sentence(block)]):
@@ -624,7 +633,7 @@ def _without_sentence(block: str) -> list[str]:
     if len(_parts(line)) > 1 and not _BULLET.match(line):
         paragraph = line
     sentence = _SENTENCE_END.split(paragraph, maxsplit=1)[0]
-    plain = _REASON_LISTS.split(sentence, maxsplit=1)[0]
+    plain = _ELEMENT_REASON.split(sentence, maxsplit=1)[0]
     found = [paragraph, sentence, plain]
     verbs = list(_VERB.finditer(plain))
     if verbs and "\n" not in plain and not _DENIES.search(plain):
@@ -634,7 +643,7 @@ def _without_sentence(block: str) -> list[str]:
 
 def _before_verbs(parts: list[str]) -> list[list[str]]:
     """What each element is about: the rent of "Rent is highest"."""
-    cut = [bare(part[: verb.start()]) if (verb := _VERB.search(part)) else part for part in parts]
+    cut = [unwrap(part[: verb.start()]) if (verb := _VERB.search(part)) else part for part in parts]
     return [cut] if cut != parts and all(cut) and not any(map(_DENIES.search, parts)) else []
 
 
@@ -647,16 +656,16 @@ def _at_and(parts: list[str]) -> list[list[str]]:
         return []
     cuts = [_AND.split(parts[-1])]
     cuts += [[parts[-1][: place.start()], parts[-1][place.end() :]] for place in (places[0], places[-1])]
-    return [[*parts[:-1], *filter(None, map(bare, cut))] for cut in cuts]
+    return [[*parts[:-1], *filter(None, map(unwrap, cut))] for cut in cuts]
 
 
 def _block(text: str) -> str:
     """The part of the reply that is the list."""
-    plain = fold(text)
-    begin = answer_start(plain)
-    if held := containers(plain, begin):
+    plain = normalise_characters(text)
+    begin = find_answer_start(plain)
+    if held := find_contained_answers(plain, begin):
         return held[-1].text(plain)
-    said = stated(plain, begin)
+    said = find_stated_answers(plain, begin)
     block = plain[said[-1].start :] if said else plain[begin:]
     lines = [line for line in block.splitlines() if line.strip()]
     bullets = [number for number, line in enumerate(lines) if _BULLET.match(line)]
@@ -688,33 +697,33 @@ def _without_preface(line: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    parts = _SEPARATOR_LISTS.split(text)[: MAX_ELEMENTS + 1]
+    parts = _ELEMENT_SEPARATOR.split(text)[: MAX_ELEMENTS + 1]
     without_and = (re.sub(r"^\s*and\s+", "", _BULLET.sub("", part)) for part in parts)
-    return [element for part in without_and if (element := bare(part))]
+    return [element for part in without_and if (element := unwrap(part))]
 
 
-def same_element(gold: str, said: str) -> bool:
+def is_same_element(gold: str, said: str) -> bool:
     """Whether two elements of lists agree; a value behind the name ("Japan: 45") is no part of it."""
     one, other = parse_amount(gold), parse_amount(said)
     if one and other:
-        return is_same(one, other, EXACT)
-    return same_words(gold, said) or (not _TAIL.search(gold) and same_words(gold, _TAIL.sub("", said)))
+        return is_equal_amount(one, other, EXACT)
+    return is_same_name(gold, said) or (not _TAIL.search(gold) and is_same_name(gold, _TAIL.sub("", said)))
 
 
-def same_in_order(gold: Sequence[str], said: Sequence[str]) -> bool:
+def is_same_in_order(gold: Sequence[str], said: Sequence[str]) -> bool:
     """Element by element, and as many."""
-    return len(gold) == len(said) and all(map(same_element, gold, said))
+    return len(gold) == len(said) and all(map(is_same_element, gold, said))
 
 
-def same_in_any_order(gold: Sequence[str], said: Sequence[str]) -> bool:
+def is_same_in_any_order(gold: Sequence[str], said: Sequence[str]) -> bool:
     """Whether the elements can be paired off, each with one that agrees.
 
-    >>> same_in_any_order(["A", "B"], ["B", "A"]), same_in_any_order(["A", "A"], ["A", "B"])
+    >>> is_same_in_any_order(["A", "B"], ["B", "A"]), is_same_in_any_order(["A", "A"], ["A", "B"])
     (True, False)
     """
     if not gold or len(gold) != len(said) or len(gold) > MAX_ELEMENTS:
         return False
-    return _can_pair(len(gold), lambda i, j: same_element(gold[i], said[j]))
+    return _can_pair(len(gold), lambda i, j: is_same_element(gold[i], said[j]))
 
 
 def _can_pair(n: int, fits: Callable[[int, int], bool]) -> bool:
@@ -766,51 +775,51 @@ _LONG_TEXT_WORDS = 80  # a text this long mentions much; it states nothing
 
 
 @scorer("infochartqa-strict", version="5")
-def infochartqa_strict(reply: Reply, sample: Sample) -> Score:
+def score_strict(reply: Reply, sample: Sample) -> Score:
     """InfoChartQA's rule for the question's type, as it was meant."""
     golds = tuple(gold for gold in sample.golds if gold.strip())
     sample = replace(sample, golds=golds)
     if reply.text.strip() == LEFT_OUT or reply.evidence.get("response", "") is None:
-        return verdict(reply, sample, Reading(None, "strict:no-reply"), 0.0)
+        return score_reading(reply, sample, Reading(None, "strict:no-reply"), 0.0)
     rule = RULES.get(_type_id(sample.meta), _amount_or_text)
     reading = Reading(None, "strict:no-gold")
     for gold in golds:
         reading, is_right = rule(gold, reply.text, sample)
         if is_right:
-            return verdict(reply, sample, reading, 1.0)
-    return verdict(reply, sample, reading, 0.0)
+            return score_reading(reply, sample, reading, 1.0)
+    return score_reading(reply, sample, reading, 0.0)
 
 
 def _type_id(meta: Mapping[str, object]) -> object:
-    value = type_of(meta)
+    value = get_question_type(meta)
     if isinstance(value, str):
         return int(value) if value.strip().lstrip("+-").isdecimal() else DEFAULT_TYPE
     return value if isinstance(value, int | float) else DEFAULT_TYPE
 
 
 def _exact(gold: str, text: str, sample: Sample) -> Judged:
-    return _amount_infochartqa_strict(gold, text, sample, EXACT)
+    return _amount_or_range(gold, text, sample, EXACT)
 
 
 def _vague(gold: str, text: str, sample: Sample) -> Judged:
-    return _amount_infochartqa_strict(gold, text, sample, VAGUE)
+    return _amount_or_range(gold, text, sample, VAGUE)
 
 
-def _amount_infochartqa_strict(gold: str, text: str, sample: Sample, tolerance: float) -> Judged:
+def _amount_or_range(gold: str, text: str, sample: Sample, tolerance: float) -> Judged:
     wanted = parse_amount(gold)
     if wanted is not None:
         reading, said = read_amount(text, sample.question)
-        if wanted.face == 0 and bare(fold(text)).lower() in _NONE:
+        if wanted.face == 0 and unwrap(normalise_characters(text)).lower() in _NONE:
             return Reading("0", "number:none"), True
-        if wanted.is_year and asks_for_a_year(sample.question):
+        if wanted.is_year and is_year_question(sample.question):
             tolerance = EXACT
-        return reading, said is not None and is_same(wanted, said, tolerance)
+        return reading, said is not None and is_equal_amount(wanted, said, tolerance)
     if ends := parse_range(gold):
-        found = last_range(text)
+        found = find_last_range(text)
         if found is None:
             return read_amount(text, sample.question)[0], False
         (low, high), span = found
-        is_right = is_same(ends[0], low, tolerance) and is_same(ends[1], high, tolerance)
+        is_right = is_equal_amount(ends[0], low, tolerance) and is_equal_amount(ends[1], high, tolerance)
         return Reading(f"{low.value:.15g} to {high.value:.15g}", "range", span), is_right
     return _text(gold, text, sample)
 
@@ -820,7 +829,7 @@ def _amount_or_text(gold: str, text: str, sample: Sample) -> Judged:
 
 
 def _text(gold: str, text: str, sample: Sample) -> Judged:
-    if wanted := polarity(gold):
+    if wanted := read_polarity(gold):
         reading = read_yes_no(text, with_truth_words=True)
         if reading.answer is None and len(found := list(_IS_TRUE.finditer(text))) == 1:
             is_true = (found[0][2].lower() in ("true", "correct")) != bool(found[0][1])
@@ -830,20 +839,20 @@ def _text(gold: str, text: str, sample: Sample) -> Judged:
     answer = reading.answer
     if answer is None or (reading.rule == "text:whole" and len(answer.split()) > _LONG_TEXT_WORDS):
         return Reading(None, "text:no-statement" if answer else reading.rule), False
-    return reading, same_words(gold, answer) or holds_words(gold, answer)
+    return reading, is_same_name(gold, answer) or is_name_in(gold, answer)
 
 
 def _unordered(gold: str, text: str, sample: Sample) -> Judged:
-    return _list(split_gold(gold), text, same_in_any_order)
+    return _list(split_gold(gold), text, is_same_in_any_order)
 
 
 def _ordered(gold: str, text: str, sample: Sample) -> Judged:
-    return _list(split_gold(gold), text, same_in_order)
+    return _list(split_gold(gold), text, is_same_in_order)
 
 
 def _ordered_alternatives(gold: str, text: str, sample: Sample) -> Judged:
     judged: Judged = (Reading(None, "list:empty"), False)
-    for one in accepted(gold):
+    for one in list_accepted(gold):
         judged = _ordered(one, text, sample)
         if judged[1]:
             break
@@ -869,7 +878,7 @@ def _choice(gold: str, text: str, sample: Sample) -> Judged:
 
 
 def _choices(sample: Sample, wanted: frozenset[str]) -> Mapping[str, str]:
-    written = sample.choices or written_choices(replace(sample, golds=tuple(wanted)))
+    written = sample.choices or find_written_choices(replace(sample, golds=tuple(wanted)))
     return written or dict.fromkeys(LETTERS[: max(4, *(LETTERS.index(letter) + 1 for letter in wanted))], "")
 
 

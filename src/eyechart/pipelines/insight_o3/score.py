@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from eyechart.registry import scorers
-from eyechart.score.reading import official_verdict
+from eyechart.score.reading import score_official
 from eyechart.types import (
     JudgeCall,
     JudgeFailed,
@@ -160,7 +160,7 @@ def score_insight_o3(
     route = f"insight-o3:{found.stage}"
     if found.fail_reason in ("no_judge", "judge_failed", "answer_extraction_failed"):
         return Score(outcome="unscored", value=0.0, route=route, detail=found.detail())
-    score = official_verdict(
+    score = score_official(
         reply, sample, value=float(found.is_correct), read=found.extracted_answer, route=route
     )
     return replace(score, detail=found.detail())

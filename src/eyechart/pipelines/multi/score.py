@@ -15,7 +15,7 @@ from typing import Any, Literal
 from eyechart.errors import DataError, MissingExtra, UsageError
 from eyechart.files import suppress_warnings
 from eyechart.registry import scorer
-from eyechart.score.reading import official_verdict
+from eyechart.score.reading import score_official
 from eyechart.types import Reply, Sample, Score
 
 Position = Literal["start", "end"]
@@ -406,7 +406,7 @@ def _scorer(position: Position, generation: str = LATEST) -> Callable[[Reply, Sa
                 route=f"{route}:refusal",
                 detail=detail,
             )
-        plain = official_verdict(
+        plain = score_official(
             reply,
             sample,
             value=earned / total,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from eyechart.registry import judged_scorer
 from eyechart.score.choice import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, infer
-from eyechart.score.reading import bare, official_verdict
+from eyechart.score.reading import score_official, unwrap
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: a question with such a character is put in Chinese
@@ -51,8 +51,8 @@ def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:
     if "fail_reason" in detail:
         return Score(outcome="unscored", value=0.0, route=f"{route}:judge", detail=detail)
     hit = read is not None and read in sample.golds
-    is_whole = bare(reply.text) == read
-    score = official_verdict(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
+    is_whole = unwrap(reply.text) == read
+    score = score_official(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
     if (
         score.outcome == "wrong"
         and read == NONE_OF_THEM
