@@ -44,8 +44,8 @@ _VERBS = """
     see select send serve set settle shift shorten show shrink shuffle skip snapshot sniff sort spare
     split start stop store strip study submit sum summarise sweep take tell test throttle tidy to trace
     translate trim try turn unpack update upgrade use validate verify visit wait walk warn watch weigh
-    with wrap write yield adapt answer converse narrow squeeze stem suggest work claim clip map number reencode suppress
-    unwrap
+    with wrap write yield adapt answer converse suggest work claim clip map number reencode suppress
+    narrow squeeze stem unwrap
 """
 VERBS = frozenset(_VERBS.split())
 
