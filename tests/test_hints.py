@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, rename_flags, translate_errors, translate_hint
-from eyechart.pipelines.insight_o3.evaluate import in_these_words
+from eyechart.pipelines.insight_o3.evaluate import rename_flags_in_hint
 
 NAMES = {
     "--out": "--work-dir",
@@ -75,4 +75,4 @@ def test_what_is_raised_is_worded_and_stays_what_it_is() -> None:
     ],
 )
 def test_at_the_door_of_insight_o3(said: str, meant: str) -> None:
-    assert in_these_words(said) == meant
+    assert rename_flags_in_hint(said) == meant

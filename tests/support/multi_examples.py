@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eyechart.pipelines.multi.files import level_of
-from eyechart.pipelines.multi.score import KINDS, total_points
+from eyechart.pipelines.multi.files import find_level
+from eyechart.pipelines.multi.score import KINDS, count_points
 from eyechart.registry import scorers
 from eyechart.types import Failure, Reply, Result, Sample
 
@@ -31,11 +31,11 @@ def multi_sample(name: str, problem: dict[str, Any], n_images: int, **fields: An
         "subject": problem["subject"][0],
         "problem_id": problem_id,
         "question_image_number": n_images,
-        "level": level_of(problem["education"], problem["subject"][0]),
+        "level": find_level(problem["education"], problem["subject"][0]),
     }
     usual: dict[str, Any] = {
         "golds": (answer,),
-        "weight": float(total_points(answer, type)),
+        "weight": float(count_points(answer, type)),
         "meta": meta,
         "withheld": {"analysis": problem["problem_analysis_list"][int(index)]},
     }

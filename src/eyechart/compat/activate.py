@@ -301,12 +301,12 @@ def local_copy(place: str) -> Path | None:
     It is ``NAME`` or ``ORG/NAME`` below ``$EYECHART_DATA`` (``data`` unless set), or a clone ``NAME`` in the
     current folder; ``ORG/NAME`` there is found by the library itself.
     """
-    from eyechart.pipelines.insight_o3.benchmark import data_folder
+    from eyechart.pipelines.insight_o3.benchmark import find_data_folder
 
     if not _REPOSITORY.fullmatch(place) or Path(place).exists():
         return None
     name = place.rpartition("/")[2]
-    folders = (data_folder() / name, data_folder() / place, Path(name))
+    folders = (find_data_folder() / name, find_data_folder() / place, Path(name))
     return next((folder for folder in folders if _holds_data(folder)), None)
 
 

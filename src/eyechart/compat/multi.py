@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.pipelines.multi.metrics import Metrics, metrics
+from eyechart.pipelines.multi.metrics import Metrics
+from eyechart.pipelines.multi.metrics import compute_metrics as metrics
 
 __all__ = ["Metrics", "metrics"]

@@ -13,7 +13,7 @@ from eyechart.data.images import ImageLoader
 from eyechart.data.source import open_source
 from eyechart.errors import DataError, EyechartError, UnknownName, UsageError
 from eyechart.pipelines.insight_o3.benchmark import DATASETS
-from eyechart.pipelines.insight_o3.convert import LAYOUTS, safe_name, take_text_apart
+from eyechart.pipelines.insight_o3.convert import LAYOUTS, make_safe_name, split_options
 from eyechart.registry import converters
 from support.command import eyechart, eyechart_process
 from support.files import jsonl, picture, picture_base64
@@ -394,14 +394,14 @@ plain = line.filter(lambda text: bool(text) and not text.startswith("("))
 @given(plain, st.lists(plain, min_size=1, max_size=6), plain)
 def test_texts_come_apart_as_they_were_put_together(question: str, options: list[str], closing: str) -> None:
     block = "\n".join(f"({letter}) {text}" for letter, text in zip("ABCDEF", options, strict=False))
-    assert take_text_apart(f"{question}\n{block}\n{closing}") == (question, block)
-    assert take_text_apart(f"{question}\n{block}") == (question, block)
+    assert split_options(f"{question}\n{block}\n{closing}") == (question, block)
+    assert split_options(f"{question}\n{block}") == (question, block)
 
 
 @given(st.text(max_size=30))
 def test_names_stay_below_their_folder(name: str) -> None:
     try:
-        safe = safe_name(name)
+        safe = make_safe_name(name)
     except ValueError:
         return
     place = (Path("/data") / safe).resolve()

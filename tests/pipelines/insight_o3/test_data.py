@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError
-from eyechart.pipelines.insight_o3.benchmark import AS_WRITTEN, AnnotationSource, annotation_row, with_circles
+from eyechart.pipelines.insight_o3.benchmark import AS_WRITTEN, AnnotationSource, mark_rotations, rebuild_row
 from eyechart.types import Sample
 from support.files import jsonl, picture
 from support.insight_o3 import annotation_rows
@@ -67,7 +67,7 @@ def test_the_group_is_the_category_or_the_subset(tmp_path: Path, fields: dict[st
 @pytest.mark.parametrize("category", [None, "", "map", 3])
 def test_the_row_comes_back_with_its_category_as_written(tmp_path: Path, category: Any) -> None:
     [sample] = samples(tmp_path, {**ROW, "category": category})
-    assert annotation_row(sample)["category"] == category
+    assert rebuild_row(sample)["category"] == category
 
 
 def test_ids_that_repeat_are_told_apart_by_their_place(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_the_row_can_be_given_back(tmp_path: Path) -> None:
         {"image": "a.png", "question": "What?", "options": None, "answer": ""},
         {"image": "a.png", "question": "What?", "options": ""},
     ]
-    given_back = [annotation_row(sample) for sample in samples(tmp_path, *rows)]
+    given_back = [rebuild_row(sample) for sample in samples(tmp_path, *rows)]
     assert given_back == rows
     assert [list(row) for row in given_back] == [list(row) for row in rows]
 
@@ -147,7 +147,7 @@ row_strategy = st.builds(
 @given(st.lists(row_strategy, min_size=1, max_size=4))
 def test_every_row_can_be_given_back(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
     found = samples(tmp_path_factory.mktemp("rows"), *rows)
-    assert [annotation_row(sample) for sample in found] == rows
+    assert [rebuild_row(sample) for sample in found] == rows
     assert len({sample.id for sample in found}) == len(rows)
     assert all(sample.meta[AS_WRITTEN] for sample in found)
 
@@ -163,7 +163,7 @@ def test_rotations_share_a_circle() -> None:
     # The same question on another picture, and one whose right answer differs.
     again = [rotation(k + 4, "x", text) for k, text in enumerate(["x y z w", "w x y z"])]
     other = [rotation(6, "y", "x y z w")]
-    found = list(with_circles([*first, *again, *other]))
+    found = list(mark_rotations([*first, *again, *other]))
     assert [sample.circle for sample in found] == ["0"] * 4 + ["4"] * 2 + ["6"]
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from eyechart.pipelines.insight_o3.report import (
     End,
-    gather_row,
-    gather_warnings,
-    summary_metrics,
-    trial_metrics,
+    compute_trial_metrics,
+    find_low_rates,
+    format_results_row,
+    summarise_trials,
 )
 from support.insight_o3 import vectors
 
@@ -25,22 +25,22 @@ def end(word: str) -> End:
 @pytest.mark.parametrize("line", vectors("metrics"))
 def test_figures_are_the_official_ones(line: dict[str, Any]) -> None:
     groups = [group or "unknown" for group in line["categories"]]
-    trials = [trial_metrics(zip(groups, map(end, words), strict=True)) for words in line["outcomes"]]
+    trials = [compute_trial_metrics(zip(groups, map(end, words), strict=True)) for words in line["outcomes"]]
     want = line["expect"]
     assert trials == want["trials"]
     assert [list(trial) for trial in trials] == [list(trial) for trial in want["trials"]]
-    summary = summary_metrics(trials)
+    summary = summarise_trials(trials)
     assert summary == want["summary"]
-    assert gather_row("D", summary) == want["gather_row"]
-    assert gather_warnings(summary) == want["gather_warnings"]
+    assert format_results_row("D", summary) == want["gather_row"]
+    assert find_low_rates(summary) == want["gather_warnings"]
 
 
 def test_without_a_summary_the_cell_says_so() -> None:
-    assert gather_row("D", None) == {"D": "N/A"}
+    assert format_results_row("D", None) == {"D": "N/A"}
 
 
 def test_nothing_makes_no_rate() -> None:
-    assert trial_metrics([])["overall_accuracy"] == 0.0
+    assert compute_trial_metrics([])["overall_accuracy"] == 0.0
 
 
 ends = st.lists(
@@ -51,7 +51,7 @@ ends = st.lists(
 @pytest.mark.slow
 @given(ends)
 def test_rates_are_rates(found: list[tuple[str, End]]) -> None:
-    metrics = trial_metrics(found)
+    metrics = compute_trial_metrics(found)
     assert metrics["overall_stats"]["total"] == len(found)
     assert 0 <= metrics["overall_accuracy"] <= metrics["overall_success_rate"] <= 1
     assert metrics["overall_success_rate"] <= metrics["overall_completion_rate"] or not found

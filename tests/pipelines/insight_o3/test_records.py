@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.pipelines.insight_o3.report import end_of, eval_result, group_of, official_records
+from eyechart.pipelines.insight_o3.report import find_end, find_group, make_eval_result, make_official_records
 from eyechart.types import Reply, Result, Score
 from support.insight_o3 import vectors
 from support.results import result
@@ -24,13 +24,13 @@ def marked(records: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("line", vectors("load"))
 def test_rows_are_read_as_the_official_loader_reads_them(line: dict[str, Any]) -> None:
-    records = official_records(line["rows"])
+    records = make_official_records(line["rows"])
     assert marked(records) == line["expect"]["records"]
     assert [type(row["answer"]) for row in records] == [
         type(row["answer"]) for row in line["expect"]["records"]
     ]
     counts = {group: count["total"] for group, count in line["expect"]["category_stats"].items()}
-    assert dict(Counter(map(group_of, records))) == counts
+    assert dict(Counter(map(find_group, records))) == counts
 
 
 cells = (
@@ -52,12 +52,12 @@ def test_the_reading_is_that_of_pandas(found: list[dict[str, Any]]) -> None:
     pandas = pytest.importorskip("pandas")
     lines = "".join(json.dumps(row) + "\n" for row in found)
     read = pandas.read_json(io.StringIO(lines), lines=True).to_dict(orient="records")
-    assert marked(official_records(found)) == marked(read)
+    assert marked(make_official_records(found)) == marked(read)
 
 
 def test_groups_as_json_names_them() -> None:
     groups = [None, True, 3, 1.5, math.nan, "map"]
-    assert [group_of({"category": group}) for group in groups] == ["null", "true", "3", "1.5", "NaN", "map"]
+    assert [find_group({"category": group}) for group in groups] == ["null", "true", "3", "1.5", "NaN", "map"]
 
 
 def scored(outcome: Any, detail: dict[str, Any], finish_reason: str = "stop") -> Result:
@@ -85,8 +85,8 @@ def scored(outcome: Any, detail: dict[str, Any], finish_reason: str = "stop") ->
 def test_any_scorers_verdict_has_its_place(
     one: Result, end: str, fail_reason: str | None, extracted: str | None
 ) -> None:
-    found = eval_result(one)
-    assert end_of(found) == end
+    found = make_eval_result(one)
+    assert find_end(found) == end
     assert (found["fail_reason"], found["extracted_answer"]) == (fail_reason, extracted)
     assert found["is_correct"] == (end == "correct")
 
@@ -96,15 +96,15 @@ def test_the_official_scorers_words_are_taken_over() -> None:
         "success": False, "fail_reason": "null_content", "extracted_answer": None, "is_correct": False,
         "official": "aborts",
     }  # fmt: skip
-    found = eval_result(scored("refused", detail, "refusal"))
-    assert (end_of(found), found["fail_reason"]) == ("invalid", "null_content")
+    found = make_eval_result(scored("refused", detail, "refusal"))
+    assert (find_end(found), found["fail_reason"]) == ("invalid", "null_content")
     assert "official" not in found
 
 
 def test_a_scorer_that_failed_leaves_no_verdict() -> None:
     given = scored("correct", {})
     lost = Result(sample=given.sample, position=0, reply=given.reply, failure=result(0, "failed").failure)
-    assert eval_result(lost)["fail_reason"] == "scoring_failed"
+    assert make_eval_result(lost)["fail_reason"] == "scoring_failed"
 
 
 def test_pictures_are_told_of_and_not_shown() -> None:
@@ -113,7 +113,7 @@ def test_pictures_are_told_of_and_not_shown() -> None:
         {"role": "system", "parts": [{"text": "Be brief."}]},
         {"role": "user", "parts": [{"image": picture}, {"text": "Which?\nA. cat\nB. dog"}]},
     )
-    [system, user, model] = eval_result(replace(result(0, "correct"), asked=asked))["inference_result"][
+    [system, user, model] = make_eval_result(replace(result(0, "correct"), asked=asked))["inference_result"][
         "conversations"
     ]
     assert system == {"role": "system", "content": [{"type": "text", "text": "Be brief."}]}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.pipelines.multi.arguments import Arguments
-from eyechart.pipelines.multi.inference import adjusted
+from eyechart.pipelines.multi.arguments import MultiArguments
+from eyechart.pipelines.multi.inference import adjust_arguments
 
 
 @pytest.mark.parametrize(
@@ -24,10 +24,10 @@ from eyechart.pipelines.multi.inference import adjusted
 def test_they_are_adjusted_as_published_and_that_is_said(
     said: dict[str, Any], registered: str, changed: dict[str, Any]
 ) -> None:
-    before = Arguments.of(said)
-    after, notes = adjusted(before, registered=registered)
-    assert {name: getattr(after, name) for name in Arguments.__dataclass_fields__} == {
-        **{name: getattr(before, name) for name in Arguments.__dataclass_fields__},
+    before = MultiArguments.of(said)
+    after, notes = adjust_arguments(before, registered=registered)
+    assert {name: getattr(after, name) for name in MultiArguments.__dataclass_fields__} == {
+        **{name: getattr(before, name) for name in MultiArguments.__dataclass_fields__},
         **changed,
     }
     assert len(notes) == len(changed)
@@ -45,11 +45,11 @@ def test_they_are_adjusted_as_published_and_that_is_said(
     ],
 )
 def test_arguments_that_change_nothing_are_told(said: dict[str, Any], void: list[str]) -> None:
-    _, notes = adjusted(Arguments.of(said), registered="")
+    _, notes = adjust_arguments(MultiArguments.of(said), registered="")
     assert [note.split()[0] for note in notes] == [f"--{name}" for name in void]
 
 
 def test_a_picture_for_viscpm_is_not_spoken_of_where_none_is_sent() -> None:
-    after, notes = adjusted(Arguments.of({"input_type": 0}), registered="viscpm")
+    after, notes = adjust_arguments(MultiArguments.of({"input_type": 0}), registered="viscpm")
     assert after.blank_image  # as published, and in the run's name
     assert notes == []

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import DataError, UsageError
-from eyechart.pipelines.multi.arguments import ARGS_FILE, Arguments, read_arguments, write_arguments
+from eyechart.pipelines.multi.arguments import ARGS_FILE, MultiArguments, read_arguments, write_arguments
 
 
 def test_they_are_kept_without_the_key_and_read_again(tmp_path: Path) -> None:
-    first = Arguments(problem_file="p.json", api_key="sk-secret", input_type=2, cot=True, set={"seed": "3"})
+    first = MultiArguments(
+        problem_file="p.json", api_key="sk-secret", input_type=2, cot=True, set={"seed": "3"}
+    )
     write_arguments(first, tmp_path)
     text = (tmp_path / ARGS_FILE).read_text(encoding="utf-8")
     assert "sk-secret" not in text
@@ -47,7 +49,7 @@ def test_a_folder_without_arguments_is_no_run(tmp_path: Path) -> None:
 
 
 def test_what_is_overruled_is_told_as_it_was_written(tmp_path: Path) -> None:
-    write_arguments(Arguments.of({"problem_file": "p.json", "set": {"seed": "3"}}), tmp_path)
+    write_arguments(MultiArguments.of({"problem_file": "p.json", "set": {"seed": "3"}}), tmp_path)
     given = {"random": True, "lang": "en", "set": {"seed": "4"}, "debug": True, "subject": "", "cot": False}
     kept, overruled = read_arguments(tmp_path, given)
     assert kept.debug  # which is taken from the command line

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import UsageError
-from eyechart.pipelines.multi.arguments import Arguments, generated_name
+from eyechart.pipelines.multi.arguments import MultiArguments, generate_run_name
 from eyechart.pipelines.multi.select import read_codes
 
 NAME = re.compile(
@@ -36,8 +36,8 @@ def test_a_generated_name_says_what_was_asked(
     said: dict[str, Any] = dict.fromkeys(flags, True)
     if "knowledge_file" in said:
         said["knowledge_file"] = "k.json"
-    arguments = Arguments.of({**said, "exp_name": exp, "input_type": input_type, "few_shot": few_shot})
-    name = generated_name(arguments, who.replace("_", "-"), now)
+    arguments = MultiArguments.of({**said, "exp_name": exp, "input_type": input_type, "few_shot": few_shot})
+    name = generate_run_name(arguments, who.replace("_", "-"), now)
     found = NAME.fullmatch(name)
     assert found is not None, name
     assert Path(name).name == name
@@ -56,7 +56,7 @@ def test_lists_of_codes_are_read_or_refused(codes: list[int], between: str) -> N
             read_codes(text, range(5), name="questions_type")
 
 
-_KNOWN = sorted(Arguments.__dataclass_fields__)
+_KNOWN = sorted(MultiArguments.__dataclass_fields__)
 
 
 @given(
@@ -69,10 +69,10 @@ _KNOWN = sorted(Arguments.__dataclass_fields__)
 def test_whatever_args_json_holds_is_read_or_refused(content: dict[str, Any]) -> None:
     if not set(content) <= set(_KNOWN):
         with pytest.raises(UsageError, match="there is no argument"):
-            Arguments.of(content)
+            MultiArguments.of(content)
         return
     with contextlib.suppress(UsageError):  # a number for a text, say
-        found = Arguments.of(content)
+        found = MultiArguments.of(content)
         said = {name: value for name, value in content.items() if value != ""}
         assert {name: getattr(found, name) for name in said} == said
 
@@ -95,15 +95,15 @@ def test_whatever_args_json_holds_is_read_or_refused(content: dict[str, Any]) ->
 )
 def test_what_cannot_be_meant_is_refused(said: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
-        Arguments.of(said)
+        MultiArguments.of(said)
 
 
 def test_an_empty_text_is_an_argument_left_out() -> None:
     empty = {"subset": "", "subject": "", "output_name": "", "exp_name": "", "caption_file": "", "model": ""}
-    assert Arguments.of(empty) == Arguments()
+    assert MultiArguments.of(empty) == MultiArguments()
 
 
 @pytest.mark.parametrize("name", ["questions_type", "image_type", "output_dir"])
 def test_a_list_or_a_folder_is_not_empty(name: str) -> None:
     with pytest.raises(UsageError, match=f"--{name} is empty"):
-        Arguments.of({name: ""})
+        MultiArguments.of({name: ""})

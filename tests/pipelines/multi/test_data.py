@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eyechart.data.images import ImageLoader
 from eyechart.errors import DataError, ImageError
 from eyechart.pipelines.multi.data import MultiFiles, MultiSource, open_multi
-from eyechart.pipelines.multi.files import ImagePaths, unshown, with_marks
+from eyechart.pipelines.multi.files import ImagePaths, find_unshown_images, rewrite_marks
 from eyechart.pipelines.multi.select import Selection, check_marks, place_images
 from eyechart.types import Sample
 from support.multi import CAPTIONS, KNOWLEDGE, MultiData, make_multi, problems, write_json
@@ -114,8 +114,8 @@ def test_a_file_that_shows_none_of_its_images_is_refused_where_they_count(data: 
 @given(st.lists(st.sampled_from(["[IMAGE_1]", "<img_2>", "[IMAGE_02]", "<img_9>", "x", "[IMAGE_0]"])))
 def test_an_image_is_shown_or_told_never_neither(pieces: list[str]) -> None:
     images = ["a", "b"]
-    text = with_marks("".join(pieces))
-    left = unshown(["".join(pieces)], images)
+    text = rewrite_marks("".join(pieces))
+    left = find_unshown_images(["".join(pieces)], images)
     with contextlib.suppress(DataError):  # of a mark that has no image
         check_marks(text, images, where="", field="")
         assert set(place_images(text, images).images) == set(images) - set(left)

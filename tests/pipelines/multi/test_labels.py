@@ -5,12 +5,12 @@ import pytest
 
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.report import (
-    absolute_line,
-    rejection_line,
-    statistics_rows,
+    format_absolute_score,
+    format_rejections,
+    format_tables,
+    make_statistics,
+    make_summary,
     summarise_predictions,
-    summary_object,
-    tables,
 )
 from support.multi_examples import official
 
@@ -36,12 +36,14 @@ def test_as_the_official_summary(number: int) -> None:
         known = expected["score"][row.question_id]
         assert row.score == pytest.approx(known["score"], abs=1e-9)
         assert (row.total, type(row.score)) == (known["total_score"], type(known["score"]))
-    assert [",".join(map(str, line)) for line in statistics_rows(found.rows)] == expected["statistics_csv"]
-    assert [line for table in tables(found.rows).values() for line in table] == expected["summary_tables"]
-    assert summary_object(found.rows) == expected["summary"]
-    assert list(summary_object(found.rows)["Type"]) == list(expected["summary"]["Type"])
-    assert absolute_line(found.rows) == expected["first_line"]
-    assert [absolute_line(found.rows), rejection_line(found.rows)] == expected["stdout_lines"]
+    assert [",".join(map(str, line)) for line in make_statistics(found.rows)] == expected["statistics_csv"]
+    assert [line for table in format_tables(found.rows).values() for line in table] == expected[
+        "summary_tables"
+    ]
+    assert make_summary(found.rows) == expected["summary"]
+    assert list(make_summary(found.rows)["Type"]) == list(expected["summary"]["Type"])
+    assert format_absolute_score(found.rows) == expected["first_line"]
+    assert [format_absolute_score(found.rows), format_rejections(found.rows)] == expected["stdout_lines"]
     assert found.unknown == ("zzzz_9_0",)
 
 
@@ -112,7 +114,7 @@ def test_a_label_that_is_null_leaves_its_question_unscored() -> None:
     assert [(row.score, row.total, row.is_rejected) for row in found.rows] == [(0, 0, False), (1, 1, False)]
     assert found.unlabelled == ("czsx_0_0",)
     assert [found.details["czsx_0_0"][name] for name in ("answer", "score", "total_score")] == ["", 0, 0]
-    assert absolute_line(found.rows) == "Absolute Score: 1.00/1, 100.00%"
+    assert format_absolute_score(found.rows) == "Absolute Score: 1.00/1, 100.00%"
 
 
 @pytest.mark.parametrize("index", ["2", "-1", "x", "", "9" * 5000, "²"])

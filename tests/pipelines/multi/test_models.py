@@ -9,8 +9,8 @@ import pytest
 
 from eyechart.errors import UsageError
 from eyechart.model.specs import make_model
-from eyechart.pipelines.multi.arguments import Arguments
-from eyechart.pipelines.multi.evaluators import LOCAL, OPENAI_URL, SERVED, choose_model, model_lines
+from eyechart.pipelines.multi.arguments import MultiArguments
+from eyechart.pipelines.multi.evaluators import LOCAL, OPENAI_URL, SERVED, choose_model, describe_models
 from eyechart.run.options import Options
 from eyechart.types import ModelSettings, read_capabilities
 
@@ -60,7 +60,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def chosen(**said: Any) -> Any:
-    return choose_model(Arguments.of(said))
+    return choose_model(MultiArguments.of(said))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_local_names_run_in_the_originals_folder_and_nowhere_else(here: Path) ->
 
 
 def test_the_list_names_every_model() -> None:
-    text = "\n".join(model_lines())
+    text = "\n".join(describe_models())
     assert all(f"  {name} " in text for name in (*SERVED, *LOCAL))
 
 
@@ -265,27 +265,27 @@ def test_an_evaluator_that_is_listed_in_args_py_is_found(
     for name in ("mymodel.py", "qwen_hf.py"):
         (here / "eval" / "models" / name).write_text(CLASSES, encoding="utf-8")
     monkeypatch.chdir(here / start)
-    mine = choose_model(Arguments(model="MyModel", model_dir="weights"))
+    mine = choose_model(MultiArguments(model="MyModel", model_dir="weights"))
     assert (mine.name, mine.split_sys, dict(mine.params)) == (
         "MyModel", True, {"path": "weights", "device_map": "auto"},
     )  # fmt: skip
     assert mine.spec.endswith("models/mymodel.py:Local")
-    later = choose_model(Arguments(model="later", api_key="k"))
+    later = choose_model(MultiArguments(model="later", api_key="k"))
     assert (later.name, later.params["model"]) == ("v1", "v1")
-    assert choose_model(Arguments(model="later", model_version="v9")).params["model"] == "v9"
-    theirs = choose_model(Arguments(model="qwen-vl"))
+    assert choose_model(MultiArguments(model="later", model_version="v9")).params["model"] == "v9"
+    theirs = choose_model(MultiArguments(model="qwen-vl"))
     assert theirs.spec.endswith("models/qwen_hf.py:Device"), (
         "their own list counts, not ours of another version"
     )
-    assert choose_model(Arguments(model="gpt-4o")).spec.startswith("openai/")
+    assert choose_model(MultiArguments(model="gpt-4o")).spec.startswith("openai/")
     with pytest.raises(UsageError, match="input_type 1 is not one"):
-        choose_model(Arguments(model="MyModel", model_dir="w", input_type=1, caption_file="c.csv"))
+        choose_model(MultiArguments(model="MyModel", model_dir="w", input_type=1, caption_file="c.csv"))
     with pytest.raises(UsageError, match="'bad'") as caught:
-        choose_model(Arguments(model="bad"))
+        choose_model(MultiArguments(model="bad"))
     assert '"executor": "mymodel"' in caught.value.hint
     with pytest.raises(UsageError, match="MyModle"):
-        choose_model(Arguments(model="MyModle"))
-    assert "MyModel" in "\n".join(model_lines())
+        choose_model(MultiArguments(model="MyModle"))
+    assert "MyModel" in "\n".join(describe_models())
     assert not list(here.rglob("executed.txt")), "the file is read, not run"
 
 
@@ -293,5 +293,5 @@ def test_an_evaluator_that_is_listed_in_args_py_is_found(
 def test_an_args_py_of_another_kind_is_no_list(here: Path, text: str) -> None:
     (here / "args.py").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="no model of the original's list") as caught:
-        choose_model(Arguments(model="mymodel"))
+        choose_model(MultiArguments(model="mymodel"))
     assert "args.py" in caught.value.hint

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from eyechart.errors import DataError
 from eyechart.pipelines.multi.files import MARK
 from eyechart.pipelines.multi.select import (
-    Prepared,
-    Wanted,
+    Placement,
+    PreparedQuestion,
     check_marks,
     count_marks,
-    knowledge_name,
+    pick_knowledge_name,
     place_images,
 )
 
@@ -31,7 +31,7 @@ def vectors() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector["id"])
 def test_the_official_preparation(vector: dict[str, Any]) -> None:
-    wanted = Wanted(vector["captions"], vector["caption_in_content"])
+    wanted = Placement(vector["captions"], vector["caption_in_content"])
     if vector.get("error"):
         with pytest.raises(IndexError):
             place_images(vector["content"], vector["img_paths"], wanted)
@@ -57,7 +57,7 @@ def is_sound(text: str) -> bool:
 
 @given(TEXTS.filter(is_sound))
 def test_correct_numbering_gives_every_mark_its_own_picture(text: str) -> None:
-    placed = place_images(text, PATHS, Wanted(numbering="correct"))
+    placed = place_images(text, PATHS, Placement(numbering="correct"))
     assert MARK.findall(placed.text) == [str(k) for k in range(1, len(placed.images) + 1)]
     assert list(placed.images) == [PATHS[int(number) - 1] for number in MARK.findall(text)]
     assert MARK.sub("", placed.text) == MARK.sub("", text)
@@ -65,7 +65,9 @@ def test_correct_numbering_gives_every_mark_its_own_picture(text: str) -> None:
 
 @given(TEXTS.filter(is_sound))
 def test_both_numberings_keep_the_number_of_pictures_and_agree_in_increasing_order(text: str) -> None:
-    official, correct = (place_images(text, PATHS, Wanted(numbering=way)) for way in ("official", "correct"))
+    official, correct = (
+        place_images(text, PATHS, Placement(numbering=way)) for way in ("official", "correct")
+    )
     assert official.images == correct.images
     assert count_marks(official.text) == count_marks(text) == len(official.images)
     numbers = [int(number) for number in MARK.findall(text)]
@@ -92,12 +94,12 @@ def test_marks_pass_as_far_as_the_list_goes(n_images: int, is_refused: bool) -> 
 
 
 def test_one_text_of_knowledge_is_named_by_its_first_character_but_not_in_the_driving_test() -> None:
-    assert knowledge_name("交通标志", "gzdl_7") == "交"
-    assert knowledge_name("交通标志", "shjk_7") == "交通标志"
-    assert knowledge_name("", "czsx_0") == knowledge_name("", "shjk_0") == ""
+    assert pick_knowledge_name("交通标志", "gzdl_7") == "交"
+    assert pick_knowledge_name("交通标志", "shjk_7") == "交通标志"
+    assert pick_knowledge_name("", "czsx_0") == pick_knowledge_name("", "shjk_0") == ""
 
 
-def prepared(**fields: Any) -> Prepared:
+def prepared(**fields: Any) -> PreparedQuestion:
     usual: dict[str, Any] = {
         "question_id": "czsx_0_0",
         "question_content": "甲[IMAGE_1]",
@@ -105,7 +107,7 @@ def prepared(**fields: Any) -> Prepared:
         "knowledge": ["圆"],
         "question_images": ("a.png",),
     }
-    return Prepared(**(usual | fields))
+    return PreparedQuestion(**(usual | fields))
 
 
 def test_the_prepared_structure() -> None:

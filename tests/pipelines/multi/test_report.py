@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from eyechart.pipelines.multi import report
-from eyechart.pipelines.multi.report import answered, arguments, summarise_predictions
+from eyechart.pipelines.multi.report import make_arguments, make_prediction, summarise_predictions
 from eyechart.registry import exporters
 from eyechart.types import ImageRef, Reply, Result, Usage
 from support.multi_examples import (
@@ -146,7 +146,7 @@ def test_a_scorer_that_counts_no_points(tmp_path: Path) -> None:
 
 
 def test_answered_questions() -> None:
-    plain = answered(multi_result(FIRST, "B"))
+    plain = make_prediction(multi_result(FIRST, "B"))
     assert plain == {"question_id": "czsx_0_0", "question_image_number": 1, "prediction": "B"}
     pictured = replace(FIRST, images=(ImageRef(kind="file", location="images/czsx/0_1.png"),))
     reply = Reply(
@@ -156,7 +156,7 @@ def test_answered_questions() -> None:
         evidence={"input_message_list": ["图一", "图二"], "other": 1},
     )
     result = Result(sample=pictured, position=0, reply=reply, sent=({"width": 1},))
-    assert answered(result) == {
+    assert make_prediction(result) == {
         "question_id": "czsx_0_0",
         "question_image_number": 1,
         "image_list": ["images/czsx/0_1.png", ""],
@@ -167,9 +167,9 @@ def test_answered_questions() -> None:
         "completion_tokens": 2,
     }
     black = Result(sample=FIRST, position=0, reply=Reply(text="B"), sent=({"width": 1},))
-    assert answered(black)["image_list"] == [""]
+    assert make_prediction(black)["image_list"] == [""]
     withheld = Result(sample=FIRST, position=0, reply=Reply(text="", finish_reason="content_filter"))
-    assert answered(withheld)["feedback"] == "content_filter"
+    assert make_prediction(withheld)["feedback"] == "content_filter"
 
 
 def test_arguments_hold_the_settings_and_never_a_key() -> None:
@@ -183,7 +183,7 @@ def test_arguments_hold_the_settings_and_never_a_key() -> None:
             "nested": [{"Authorization": "sk-2", "token": "sk-4"}],
         },
     }
-    found = arguments(manifest)
+    found = make_arguments(manifest)
     assert (found["input_type"], found["model"], found["options"]["max_tokens"]) == (2, "openai/m", 5)
     assert "sk-" not in json.dumps(found)
 

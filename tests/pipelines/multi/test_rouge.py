@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eyechart import registry
 from eyechart.errors import MissingExtra
 from eyechart.pipelines.multi import score as score_module
-from eyechart.pipelines.multi.score import rouge_l, score, tokens
+from eyechart.pipelines.multi.score import compute_rouge_l, score, split_tokens
 from eyechart.types import Reply, Sample
 
 WORDS = [
@@ -32,25 +32,25 @@ def test_as_the_official_packages(prediction: str, label: str) -> None:
     said, wanted = (" ".join(score_module._tokenizer().cut(text.strip())) for text in (prediction, label))
     if said.strip() and wanted.strip():
         official = theirs.get_scores(said, wanted, avg=True)["rouge-l"]["f"]
-        assert rouge_l(prediction.strip(), label.strip()) == pytest.approx(official, abs=1e-9)
+        assert compute_rouge_l(prediction.strip(), label.strip()) == pytest.approx(official, abs=1e-9)
 
 
 def test_the_words_are_those_of_jieba() -> None:
     text = "小明硕士毕业于中国科学院计算所，后在日本京都大学深造。"
     # What jieba 0.42.1 prints for its own example.
-    assert tokens(text) == [
+    assert split_tokens(text) == [
         "小明", "硕士", "毕业", "于", "中国科学院", "计算所", "，", "后", "在", "日本京都大学", "深造", "。",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n"])
 def test_nothing_said_scores_nothing(text: str) -> None:
-    assert rouge_l(text, "光") == rouge_l("光", text) == 0
+    assert compute_rouge_l(text, "光") == compute_rouge_l("光", text) == 0
 
 
 def test_long_texts_are_fast() -> None:
     said, wanted = "光的折射使光线改变方向。" * 1500, "光线在水面改变方向！" * 1500
-    assert 0 < rouge_l(said, wanted) < 1
+    assert 0 < compute_rouge_l(said, wanted) < 1
 
 
 HOSTILE = [

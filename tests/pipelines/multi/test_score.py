@@ -10,11 +10,11 @@ from eyechart.pipelines.multi.score import (
     GENERATIONS,
     KINDS,
     clean,
+    count_points,
     extract,
     is_refusal,
-    kind_of,
+    read_kind,
     score,
-    total_points,
 )
 from eyechart.registry import scorers
 from eyechart.types import Reply, Sample, Score
@@ -110,7 +110,7 @@ def test_any_text_earns_between_nothing_and_all(
     prediction: str, label: str, kind: str, position: str, generation: str
 ) -> None:
     earned, total = score(prediction, label, kind, position, generation=generation)
-    assert 0 <= earned <= total == total_points(label, kind)
+    assert 0 <= earned <= total == count_points(label, kind)
     extract(prediction, kind, position, generation=generation)
 
 
@@ -161,7 +161,7 @@ def test_missing_predictions_are_empty() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: kind_of("判断"), "no question type '判断'"),
+        (lambda: read_kind("判断"), "no question type '判断'"),
         (lambda: score("A", "A", "SA", "middle"), "use start or end"),
         (lambda: score("A", "A", "SA", generation="2023"), "use one of: latest"),
     ],

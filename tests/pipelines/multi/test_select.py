@@ -10,7 +10,7 @@ from eyechart.errors import UsageError
 from eyechart.pipelines.multi.files import Problem
 from eyechart.pipelines.multi.select import (
     Selection,
-    all_questions,
+    list_questions,
     read_codes,
     refuse_empty_choice,
     select_questions,
@@ -21,7 +21,7 @@ PROBLEMS = {
     name: Problem(**{key: value for key, value in fields.items() if key != "difficulty"})
     for name, fields in problems().items()
 }
-QUESTIONS = all_questions(PROBLEMS)
+QUESTIONS = list_questions(PROBLEMS)
 
 
 def chosen(**fields: Any) -> list[str]:

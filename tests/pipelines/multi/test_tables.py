@@ -5,20 +5,20 @@ from hypothesis import strategies as st
 from eyechart.pipelines.multi.report import (
     IMAGES,
     TYPES,
-    Row,
-    absolute_line,
-    by_image,
-    by_level,
-    by_type,
-    rejection_line,
-    statistics_rows,
-    summary_object,
-    tables,
+    QuestionScore,
+    format_absolute_score,
+    format_rejections,
+    format_tables,
+    group_by_image,
+    group_by_level,
+    group_by_type,
+    make_statistics,
+    make_summary,
 )
 
 rows = st.lists(
     st.builds(
-        lambda kind, level, subject, n, total, share, rejected: Row(
+        lambda kind, level, subject, n, total, share, rejected: QuestionScore(
             question_id="x_0_0",
             score=min(total, share),
             total=total,
@@ -40,7 +40,7 @@ rows = st.lists(
 )
 
 
-def row(**fields: object) -> Row:
+def row(**fields: object) -> QuestionScore:
     usual = {
         "question_id": "x_0_0",
         "score": 1,
@@ -50,16 +50,16 @@ def row(**fields: object) -> Row:
         "subject": "数学",
         "n_images": 0,
     }
-    return Row(**(usual | fields))  # type: ignore[arg-type]
+    return QuestionScore(**(usual | fields))  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
 @given(rows)
-def test_every_grouping_counts_every_question_once(rows: list[Row]) -> None:
-    for groups in (by_level(rows), by_image(rows), by_type(rows)):
+def test_every_grouping_counts_every_question_once(rows: list[QuestionScore]) -> None:
+    for groups in (group_by_level(rows), group_by_image(rows), group_by_type(rows)):
         assert sum(tally.count for tally in groups.values()) == len(rows)
         assert sum(tally.score for tally in groups.values()) == sum(one.score for one in rows)
-    lines = statistics_rows(rows)[1:]
+    lines = make_statistics(rows)[1:]
     assert sum(line[4] for line in lines) == len(rows)
     assert sum(line[6] for line in lines) == sum(one.total for one in rows)
     assert len(lines) == len({(one.level, one.subject) for one in rows}) * len(TYPES) * len(IMAGES)
@@ -67,11 +67,11 @@ def test_every_grouping_counts_every_question_once(rows: list[Row]) -> None:
 
 @pytest.mark.slow
 @given(rows)
-def test_numbers_can_be_told_of_any_rows(rows: list[Row]) -> None:
-    absolute_line(rows)
-    rejection_line(rows)
-    assert set(tables(rows)) == {"summary_education", "summary_image", "summary_type"}
-    found = summary_object(rows)
+def test_numbers_can_be_told_of_any_rows(rows: list[QuestionScore]) -> None:
+    format_absolute_score(rows)
+    format_rejections(rows)
+    assert set(format_tables(rows)) == {"summary_education", "summary_image", "summary_type"}
+    found = make_summary(rows)
     assert (found["Overall"] is None) == (sum(one.total for one in rows) == 0)
     assert all(
         0 <= ratio <= 100 for group in ("Education", "Image", "Type") for ratio in found[group].values()
@@ -80,22 +80,22 @@ def test_numbers_can_be_told_of_any_rows(rows: list[Row]) -> None:
 
 def test_levels_stand_in_the_order_of_school() -> None:
     levels = ["Other", "AAT", "Soc", "Driving", "Uni", "SeH", "JuH"]
-    assert list(by_level([row(level=level) for level in levels])) == [
+    assert list(group_by_level([row(level=level) for level in levels])) == [
         "JuH", "SeH", "Uni", "Driving", "AAT", "Other", "Soc",
     ]  # fmt: skip
 
 
 def test_what_earns_nothing_is_correct_but_in_no_table() -> None:
-    assert by_type([row(kind="other", score=0, total=0)])["OP"].correct == 1
-    assert len(tables([row(kind="other", score=0, total=0)])["summary_type"]) == 2
-    assert absolute_line([row(score=0, total=0)]) == "Absolute Score: 0.00/0, n/a"
+    assert group_by_type([row(kind="other", score=0, total=0)])["OP"].correct == 1
+    assert len(format_tables([row(kind="other", score=0, total=0)])["summary_type"]) == 2
+    assert format_absolute_score([row(score=0, total=0)]) == "Absolute Score: 0.00/0, n/a"
 
 
 def test_rejections_without_a_picture_are_not_told() -> None:
-    assert rejection_line([row(is_rejected=True)]) is None
+    assert format_rejections([row(is_rejected=True)]) is None
     line = "Rejection Number: (SI) 0.00/8540, 0.0% (MI) 3.00/255, 1.2%"
-    assert rejection_line([row(is_rejected=True, n_images=5, total=3)]) == line
+    assert format_rejections([row(is_rejected=True, n_images=5, total=3)]) == line
 
 
 def test_formulas_in_subjects_are_guarded() -> None:
-    assert statistics_rows([row(subject="=1+1")])[1][1] == "'=1+1"
+    assert make_statistics([row(subject="=1+1")])[1][1] == "'=1+1"

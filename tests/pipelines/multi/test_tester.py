@@ -11,7 +11,7 @@ from PIL import Image as Pictures
 from eyechart.model.checkup import CheckCase, CheckResult, check_model, draw_conclusions
 from eyechart.model.checkup import list_cases as plain_cases
 from eyechart.model.python import adapt
-from eyechart.pipelines.multi.tester import LANGUAGES, multi_cases
+from eyechart.pipelines.multi.tester import LANGUAGES, make_cases
 from eyechart.types import MODELS_TURN, Image
 
 COLOURS = {
@@ -82,7 +82,7 @@ def check(
     model: Any, lang: Any = "zh", *, split_sys: bool = False, cases: list[CheckCase] | None = None
 ) -> list[CheckResult]:
     async def work() -> list[CheckResult]:
-        asked, adapted = cases or multi_cases(lang, split_sys=split_sys), adapt(model, "python:Sighted")
+        asked, adapted = cases or make_cases(lang, split_sys=split_sys), adapt(model, "python:Sighted")
         try:
             return [found async for found in check_model(adapted, asked=asked)]
         finally:
@@ -135,7 +135,7 @@ def test_one_answer_to_everything_shows_nothing_even_where_it_is_right(said: str
         def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
             return question | {"prediction": said}
 
-    asked = [*plain_cases(), *multi_cases("zh"), *multi_cases("en")]
+    asked = [*plain_cases(), *make_cases("zh"), *make_cases("en")]
     found = check(Constant(), cases=asked)
     assert set(draw_conclusions(found).values()) == {"not known"}
     assert said != "A" or not [one for one in found if one.verdict == "yes" and one.skill]
@@ -143,18 +143,18 @@ def test_one_answer_to_everything_shows_nothing_even_where_it_is_right(said: str
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_testers_arguments_change_the_prompts(lang: Any) -> None:
-    rounds = {one.ability: one for one in multi_cases(lang, input_type=2, options={"in_turn": True})}
+    rounds = {one.ability: one for one in make_cases(lang, input_type=2, options={"in_turn": True})}
     assert rounds[f"two pictures at once ({lang})"].turns.count(MODELS_TURN) == 1
     assert len(rounds) == 7
-    assert len(multi_cases(lang, input_type=0)) == 3
-    plain, shot = multi_cases(lang)[0], multi_cases(lang, options={"few_shot": 1, "cot": True})[0]
+    assert len(make_cases(lang, input_type=0)) == 3
+    plain, shot = make_cases(lang)[0], make_cases(lang, options={"few_shot": 1, "cot": True})[0]
     assert len(shot.turns[0].text) > len(plain.turns[0].text)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_cases_hold_what_they_say(lang: Any) -> None:
-    cases = {one.ability.removesuffix(f" ({lang})"): one for one in multi_cases(lang)}
-    assert len(cases) == len(multi_cases(lang))
+    cases = {one.ability.removesuffix(f" ({lang})"): one for one in make_cases(lang)}
+    assert len(cases) == len(make_cases(lang))
     n_images = {
         name: sum(isinstance(part, Image) for turn in case.turns for part in turn.parts)
         for name, case in cases.items()

@@ -3,7 +3,7 @@
 A row has `image` (or `file_name`), `question`, `answer` and, for multiple choice, `options`; it belongs to
 its `category`, else its `subset`, else to ``unknown``. The texts are kept as they stand, since the official
 pipeline sends and compares them so. Everything else is kept under its own name, the picture's path included,
-so that `annotation_row` can give the row back; explanations and boxes of where to look are withheld.
+so that `rebuild_row` can give the row back; explanations and boxes of where to look are withheld.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class AnnotationSource:
     def __iter__(self) -> Iterator[Sample]:
         """All samples, in the file's order."""
         samples = self._samples()
-        return with_circles(samples) if self.is_rotated else samples
+        return mark_rotations(samples) if self.is_rotated else samples
 
     def _samples(self) -> Iterator[Sample]:
         rules = PathRules([str(root.absolute()) for root in self.image_roots])
@@ -74,10 +74,10 @@ class AnnotationSource:
         return open_reader(self.path, format, "utf-8", SourceOptions()).rows(())
 
 
-def annotation_row(sample: Sample) -> dict[str, Any]:
+def rebuild_row(sample: Sample) -> dict[str, Any]:
     """The row that a sample was read from; of a sample from elsewhere, what such a row would hold.
 
-    >>> annotation_row(Sample(id="7", question="Which?", golds=("B",), choices_text="A. cat"))
+    >>> rebuild_row(Sample(id="7", question="Which?", golds=("B",), choices_text="A. cat"))
     {'question': 'Which?', 'options': 'A. cat', 'answer': 'B'}
     """
     texts: dict[str, Any] = {"question": sample.question}
@@ -91,7 +91,7 @@ def annotation_row(sample: Sample) -> dict[str, Any]:
     return known if names is None else {name: known[name] for name in names if name in known}
 
 
-def with_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
+def mark_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
     """The same samples; those that are one question with its options rotated share a circle.
 
     Rotations follow each other, at most as many as there are options, and agree in the question, in the
@@ -99,7 +99,7 @@ def with_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
 
     >>> pair = [Sample(id="0", question="?", golds=("A",), choices={"A": "x", "B": "y"}),
     ...         Sample(id="1", question="?", golds=("B",), choices={"A": "y", "B": "x"})]
-    >>> [sample.circle for sample in with_circles(pair)]
+    >>> [sample.circle for sample in mark_rotations(pair)]
     ['0', '0']
     """
     key, first, members = None, "", 0
@@ -202,10 +202,10 @@ Before you answer a question about a picture, think it through step by step. Wri
 <think> and </think>. Then write your final answer, and only that, between <answer> and </answer>."""
 
 
-def insight_o3_prompt(sample: Sample) -> list[Message]:
+def render_question(sample: Sample) -> list[Message]:
     r"""One user turn.
 
-    >>> [turn] = insight_o3_prompt(Sample(id="0", question="Which?", choices_text="(A) red\n(B) blue"))
+    >>> [turn] = render_question(Sample(id="0", question="Which?", choices_text="(A) red\n(B) blue"))
     >>> turn.text
     'Which?\n(A) red\n(B) blue'
     """
@@ -213,7 +213,7 @@ def insight_o3_prompt(sample: Sample) -> list[Message]:
     return [Message("user", (*sample.images, text))]
 
 
-think_prompt = with_system(insight_o3_prompt, THINK)
+render_think_question = with_system(render_question, THINK)
 
 
 # -- The six benchmarks of InSight-o3 and HR-Bench 8K, each declared once in a table.
@@ -311,7 +311,7 @@ DATASETS = (
 )
 
 
-def data_folder() -> Path:
+def find_data_folder() -> Path:
     """Where data sets lie unless told otherwise: `$EYECHART_DATA`, or ``data`` in the current folder."""
     return Path(os.environ.get("EYECHART_DATA") or "data").expanduser()
 
@@ -331,7 +331,7 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
                 f"{dataset.name}: --set root={root} has no effect beside a file and its image_root",
                 hint="leave out --set root",
             )
-        folder = (root or data_folder()).expanduser()
+        folder = (root or find_data_folder()).expanduser()
         path = _annotations(dataset, file.expanduser()) if file else folder / dataset.annotations
         given = {"file": file, "root": root, "image_root": image_root}
         # A file of one's own has its images beside it, or where those of the published one lie.
@@ -344,7 +344,7 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
                 str(path.absolute()),
                 lambda: _opened(dataset, path, roots, is_own=file is not None),
             ),
-            prompt=think_prompt if think else insight_o3_prompt,
+            prompt=render_think_question if think else render_question,
             scorer="default",
             judged_scorer="judged",
             group_by=("category",),

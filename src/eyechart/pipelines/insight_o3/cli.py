@@ -16,7 +16,7 @@ from eyechart.registry import Execute, command
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from eyechart.pipelines.insight_o3.evaluate import Evaluation
+    from eyechart.pipelines.insight_o3.evaluate import InsightEvaluation
     from eyechart.run.run import Run
 
 
@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     return done.exit_code
 
 
-def _tell(arguments: Arguments, done: Evaluation, *, as_json: bool) -> None:
+def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> None:
     if as_json:
         print_json(_summary(done))
     elif done.summary is not None:
@@ -90,15 +90,15 @@ def _without_answer(run: Run) -> int:
 
 def _remark(run: Run, *, as_json: bool) -> None:
     """What is said of any run, with the names that flags have here."""
-    from eyechart.pipelines.insight_o3.evaluate import renamed
+    from eyechart.pipelines.insight_o3.evaluate import rename_flags
 
     with contextlib.redirect_stderr(io.StringIO()) as said:
         print_remarks(run, as_json=as_json)
     if text := said.getvalue().removesuffix("\n"):
-        note(renamed(text))
+        note(rename_flags(text))
 
 
-def _summary(done: Evaluation) -> dict[str, Any]:
+def _summary(done: InsightEvaluation) -> dict[str, Any]:
     ours = done.run.summary.to_json() if done.run else {}
     return {
         **ours,

@@ -35,16 +35,16 @@ _PLACEHOLDER = re.compile(r"\s*<\|?image(?:_\d+|_pad)?\|?>[ \t]*\n?")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AnnotationEntry:
     """One line of the annotation file; `picture` is the name of the file below the folder of pictures."""
 
     values: dict[str, Any]
     picture: str
 
 
-def vstar(values: Values, position: int, name: str) -> Entry:
+def convert_vstar(values: Values, position: int, name: str) -> AnnotationEntry:
     """V*Bench: one text holds question, options and an instruction, which is dropped."""
-    question, options = take_text_apart(to_text(values["text"]))
+    question, options = split_options(to_text(values["text"]))
     label = to_text(values["label"])
     if f"({label})" not in options:
         raise ValueError(f"the label {label!r} is none of the options")
@@ -56,13 +56,13 @@ def vstar(values: Values, position: int, name: str) -> Entry:
         "category": to_text(values["category"]),
         "answer": label,
     }
-    return Entry(row, name)
+    return AnnotationEntry(row, name)
 
 
-def take_text_apart(text: str) -> tuple[str, str]:
+def split_options(text: str) -> tuple[str, str]:
     r"""The question and the options block, without the last line that says how to answer.
 
-    >>> take_text_apart("What is it made of?\n(A) wood\n(B) steel\nReply with a letter.")
+    >>> split_options("What is it made of?\n(A) wood\n(B) steel\nReply with a letter.")
     ('What is it made of?', '(A) wood\n(B) steel')
     """
     lines = text.strip().splitlines()
@@ -75,7 +75,7 @@ def take_text_apart(text: str) -> tuple[str, str]:
     return "\n".join(lines[:first]).strip(), "\n".join(options).strip()
 
 
-def hr_bench(values: Values, position: int, name: str) -> Entry:
+def convert_hr_bench(values: Values, position: int, name: str) -> AnnotationEntry:
     """HR-Bench: options in columns; the index names the picture."""
     number = _number(values["index"])
     options = [f"{letter}.{_text(values, letter)}" for letter in "ABCD"]
@@ -87,10 +87,10 @@ def hr_bench(values: Values, position: int, name: str) -> Entry:
         "answer": _text(values, "answer"),
         "category": _text(values, "category"),
     }
-    return Entry(row, f"{number}.jpg")
+    return AnnotationEntry(row, f"{number}.jpg")
 
 
-def treebench(values: Values, position: int, name: str) -> Entry:
+def convert_treebench(values: Values, position: int, name: str) -> AnnotationEntry:
     """TreeBench: texts stay as they are, blanks and all; boxes become a text that holds a list."""
     number = _number(values.get("index", values.get("question_id", position)))
     picture = f"image_{number:06d}.jpg"
@@ -105,10 +105,10 @@ def treebench(values: Values, position: int, name: str) -> Entry:
     boxes = values.get("target_instances")
     if boxes is not None:
         row["target_instances"] = boxes if isinstance(boxes, str) else json.dumps(boxes)
-    return Entry(row, picture)
+    return AnnotationEntry(row, picture)
 
 
-def visual_probe(values: Values, position: int, name: str) -> Entry:
+def convert_visual_probe(values: Values, position: int, name: str) -> AnnotationEntry:
     """VisualProbe Hard: the place of the picture is taken out of the question; the picture names the row."""
     file = PurePosixPath(name).name or f"visual_probe_hard_{position}.jpg"
     picture = f"VisualProbe_Hard/data/{file}"
@@ -119,10 +119,10 @@ def visual_probe(values: Values, position: int, name: str) -> Entry:
         "answer": _text(values, "solution"),
         "category": "visual_probe_hard",
     }
-    return Entry(row, picture)
+    return AnnotationEntry(row, picture)
 
 
-def mme_realworld(values: Values, position: int, name: str) -> Entry:
+def convert_mme_realworld(values: Values, position: int, name: str) -> AnnotationEntry:
     """MME-RealWorld-Lite: options are a list of lettered texts; the subtask is the group."""
     choices = values["Answer choices"]
     if not isinstance(choices, list) or not choices:
@@ -135,15 +135,15 @@ def mme_realworld(values: Values, position: int, name: str) -> Entry:
         "options": "\n".join(map(to_text, choices)),
         "category": _text(values, "Subtask"),
     }
-    return Entry(row, name)
+    return AnnotationEntry(row, name)
 
 
-def o3_bench(values: Values, position: int, name: str) -> Entry:
+def convert_o3_bench(values: Values, position: int, name: str) -> AnnotationEntry:
     """O3-Bench comes in this form: it is looked at and taken over."""
     for column in ("question", "options", "answer"):
         _text(values, column)
     row = {column: name if column in ("image", "file_name") else value for column, value in values.items()}
-    return Entry(row, name)
+    return AnnotationEntry(row, name)
 
 
 def _text(values: Values, column: str) -> str:
@@ -175,7 +175,7 @@ class Layout:
     files: tuple[str, ...]  # names of the original's data file, the first kind that is found
     fields: Mapping[str, str]  # what a sample needs to the original's columns
     columns: tuple[str, ...]  # further columns that must be there
-    entry: Callable[[Mapping[str, Any], int, str], Entry]
+    entry: Callable[[Mapping[str, Any], int, str], AnnotationEntry]
     annotations: str
     pictures: str
     is_ascii: bool = False  # the published file escapes what is not
@@ -189,7 +189,7 @@ def _hr_bench(size: str) -> Layout:
         files=(f"*{size}*.parquet", f"*{size}*.tsv"),
         fields={"id": "index", "image": "image"},
         columns=("question", "A", "B", "C", "D", "answer", "category"),
-        entry=hr_bench,
+        entry=convert_hr_bench,
         annotations=f"HR-Bench/hrbench_{size}.jsonl",
         pictures=f"HR-Bench/images_{size}",
         has_files=False,
@@ -203,7 +203,7 @@ LAYOUTS: Mapping[str, Layout] = {
         files=("test_questions.jsonl", "*.jsonl"),
         fields={"question": "text", "answer": "label", "image": "image"},
         columns=("category",),
-        entry=vstar,
+        entry=convert_vstar,
         annotations="vstar_bench/vstar_bench.jsonl",
         pictures="vstar_bench",
     ),
@@ -215,7 +215,7 @@ LAYOUTS: Mapping[str, Layout] = {
         files=("*.parquet", "*.tsv", "*.jsonl", "*.json"),
         fields={"options": "multi-choice options", "image": "image"},
         columns=("question", "answer", "category"),
-        entry=treebench,
+        entry=convert_treebench,
         annotations="TreeBench/treebench.jsonl",
         pictures="TreeBench/images",
         is_ascii=True,
@@ -227,7 +227,7 @@ LAYOUTS: Mapping[str, Layout] = {
         files=("val.json", "*.json", "*.jsonl"),
         fields={"question": "problem", "answer": "solution", "image": "images"},
         columns=(),
-        entry=visual_probe,
+        entry=convert_visual_probe,
         annotations="VisualProbe_Hard/visual_probe_hard.jsonl",
         pictures="",
     ),
@@ -243,7 +243,7 @@ LAYOUTS: Mapping[str, Layout] = {
             "image": "Image",
         },
         columns=("Subtask",),
-        entry=mme_realworld,
+        entry=convert_mme_realworld,
         annotations="MME-RealWorld-Lite/MME_RealWorld_Lite.jsonl",
         pictures="MME-RealWorld-Lite/imgs",
     ),
@@ -253,7 +253,7 @@ LAYOUTS: Mapping[str, Layout] = {
         files=("metadata.jsonl",),
         fields={"image": "file_name"},
         columns=("question", "options", "answer", "subset"),
-        entry=o3_bench,
+        entry=convert_o3_bench,
         annotations="O3-Bench/test/metadata.jsonl",
         pictures="O3-Bench/test",
     ),
@@ -268,7 +268,7 @@ LAYOUTS: Mapping[str, Layout] = {
 Progress = Callable[[int], None]
 
 
-def convert(
+def convert_dataset(
     converter: Layout,
     source: str,
     out: Path,
@@ -361,13 +361,13 @@ def _folder(source: str) -> Path | None:
 
 def _entry(
     converter: Layout, source: FileSource, row: Row, position: int, images: tuple[ImageRef, ...]
-) -> Entry:
+) -> AnnotationEntry:
     where = name_row(source.path, row.number, row.line)
     if len(images) != 1:
         raise DataError(f"{where}: {len(images)} pictures", hint=f"{converter.about} has one in every row")
     value = row.values.get(converter.fields["image"])
     try:
-        name = safe_name(_written(value)) if converter.has_files else ""
+        name = make_safe_name(_written(value)) if converter.has_files else ""
         return converter.entry(row.values, position, name)
     except KeyError as err:
         raise DataError(f"{where}: no value {err.args[0]!r}", hint=f"is it {converter.about}?") from err
@@ -388,10 +388,10 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def safe_name(path: str) -> str:
+def make_safe_name(path: str) -> str:
     """A relative path that stays below its folder; ValueError for any other.
 
-    >>> safe_name("./maps/1.png")
+    >>> make_safe_name("./maps/1.png")
     'maps/1.png'
     """
     parts = PurePosixPath(path).parts
@@ -466,4 +466,4 @@ def _make_folder(folder: Path) -> None:
 
 
 for _name, _layout in LAYOUTS.items():
-    converters.record(_name, partial(convert, _layout))
+    converters.record(_name, partial(convert_dataset, _layout))

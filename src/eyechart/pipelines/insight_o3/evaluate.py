@@ -192,7 +192,7 @@ class Arguments:
         return redact_parameters(values | {"judge_model": self.judge_model or JUDGE})
 
 
-def check(arguments: Arguments) -> None:
+def check_arguments(arguments: Arguments) -> None:
     """Refuse what cannot be meant, before anything is opened."""
     _check_kinds(arguments)
     _check_name(arguments.eval_name)
@@ -293,23 +293,23 @@ _NAMES: Mapping[str, str] = {
 _KNOWN = frozenset(f"--{name}" for name in Arguments.__dataclass_fields__)
 
 
-def in_these_words(hint: str) -> str:
+def rename_flags_in_hint(hint: str) -> str:
     """A hint with the names that flags have here, without the clauses about others.
 
-    >>> in_these_words("is the server running? --base-url names another address")
+    >>> rename_flags_in_hint("is the server running? --base-url names another address")
     'is the server running? --api_base_url names another address'
-    >>> in_these_words("start the same command again; --give-up-after N tries for longer")
+    >>> rename_flags_in_hint("start the same command again; --give-up-after N tries for longer")
     'start the same command again'
     """
     return errors.translate_hint(hint, _NAMES, _KNOWN)
 
 
-def renamed(text: str) -> str:
+def rename_flags(text: str) -> str:
     """A text with the names that flags have here."""
     return errors.rename_flags(text, _NAMES)
 
 
-def own_flags() -> AbstractContextManager[None]:
+def rename_flags_in_errors() -> AbstractContextManager[None]:
     """Whatever is wrong inside is told with the names that the arguments have here."""
     return errors.translate_errors(_NAMES, _KNOWN)
 
@@ -321,7 +321,7 @@ _SCORER = "insight-o3"
 _TIMEOUT_S = 600.0
 
 
-def planned(arguments: Arguments, *, progress: bool) -> Plan:
+def plan_evaluation(arguments: Arguments, *, progress: bool) -> Plan:
     """The run that the arguments mean, in a folder within that of the evaluation."""
     plan = make_plan(_benchmark(arguments), _model(arguments.model), _options(arguments, progress=progress))
     if arguments.max_answer_length != MAX_ANSWER_LENGTH and plan.verdicts.judge_setup is not None:
@@ -333,9 +333,9 @@ def planned(arguments: Arguments, *, progress: bool) -> Plan:
 
 
 def _benchmark(arguments: Arguments) -> Benchmark:
-    from eyechart.pipelines.insight_o3.benchmark import insight_o3_prompt, think_prompt
+    from eyechart.pipelines.insight_o3.benchmark import render_question, render_think_question
 
-    prompts = {"model_default": insight_o3_prompt, "think": think_prompt}
+    prompts = {"model_default": render_question, "think": render_think_question}
     if arguments.sys_prompt not in prompts:
         raise UsageError(f"no sys_prompt {arguments.sys_prompt!r}", hint=f"known: {', '.join(prompts)}")
     images = Path(arguments.img_dir).absolute()
@@ -430,7 +430,7 @@ def _timeout_s(arguments: Arguments) -> float:
 # -- What lies in the folder of an evaluation already, and whether this one can go on with it.
 
 
-def earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | None:
+def find_earlier_summary(arguments: Arguments, plan: Plan) -> dict[str, Any] | None:
     """The figures of trials that the authors' own program completed there; None where there is work to do.
 
     Refuses a folder that this evaluation cannot go on with.
@@ -478,7 +478,7 @@ def _drop(run: Path) -> None:
 
 def _summary_of(trials: list[Path]) -> dict[str, Any]:
     from eyechart.data.json_files import read_bytes, translate_json_errors
-    from eyechart.pipelines.insight_o3.report import summary_metrics
+    from eyechart.pipelines.insight_o3.report import summarise_trials
 
     found = []
     for trial in trials:
@@ -486,7 +486,7 @@ def _summary_of(trials: list[Path]) -> dict[str, Any]:
         with translate_json_errors(str(path), hint="remove the folder, or choose another eval_name"):
             found.append(json.loads(read_bytes(path)))
     try:
-        return summary_metrics(found)
+        return summarise_trials(found)
     except (KeyError, TypeError, AttributeError) as err:
         raise DataError(
             f"{trials[0].parent}: its eval_metrics.json are not those of this evaluation",
@@ -526,13 +526,13 @@ def _meant(name: str, value: Any) -> Any:
 # The files lie in ``<output_dir>/<eval_name>``, and our own run in a folder below it. What a trial has
 # already is never asked for again; a sample that failed is.
 
-__all__ = ["Arguments", "Evaluation", "evaluate"]
+__all__ = ["Arguments", "InsightEvaluation", "evaluate"]
 
 _ARGUMENTS = "args.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class InsightEvaluation:
     """What came of it. `run` is None where the trials are those of another program, found complete."""
 
     folder: Path
@@ -543,16 +543,16 @@ class Evaluation:
     @property
     def cell(self) -> str:
         """The accuracy as in the authors' table of results, such as ``55.6±11.1 @2``."""
-        from eyechart.pipelines.insight_o3.report import gather_row
+        from eyechart.pipelines.insight_o3.report import format_results_row
 
-        return gather_row("", self.summary)[""]
+        return format_results_row("", self.summary)[""]
 
     @property
     def warnings(self) -> list[str]:
         """The rates below 1: what has no verdict counts as wrong in the accuracy."""
-        from eyechart.pipelines.insight_o3.report import gather_warnings
+        from eyechart.pipelines.insight_o3.report import find_low_rates
 
-        return gather_warnings(self.summary) if self.summary else []
+        return find_low_rates(self.summary) if self.summary else []
 
     @property
     def exit_code(self) -> int:
@@ -560,19 +560,19 @@ class Evaluation:
         return self.run.exit_code if self.run else 0
 
 
-def evaluate(arguments: Arguments, *, progress: bool = True) -> Evaluation:
+def evaluate(arguments: Arguments, *, progress: bool = True) -> InsightEvaluation:
     """Ask, judge and write the files; a second call asks only for what is missing or has failed."""
-    with own_flags():
-        check(arguments)
-        plan = planned(arguments, progress=progress)
-        if (found := earlier_summary(arguments, plan)) is not None:
-            return Evaluation(folder=arguments.folder, run=None, summary=found)
+    with rename_flags_in_errors():
+        check_arguments(arguments)
+        plan = plan_evaluation(arguments, progress=progress)
+        if (found := find_earlier_summary(arguments, plan)) is not None:
+            return InsightEvaluation(folder=arguments.folder, run=None, summary=found)
         done = _evaluated(arguments, plan)
         if done.trouble is not None:
-            done.trouble.hint = in_these_words(done.trouble.hint)
+            done.trouble.hint = rename_flags_in_hint(done.trouble.hint)
         if done.is_interrupted:
             _write_arguments(arguments)
-            return Evaluation(folder=arguments.folder, run=done, summary=None)
+            return InsightEvaluation(folder=arguments.folder, run=done, summary=None)
         return _written(arguments, done)
 
 
@@ -591,7 +591,7 @@ def _evaluated(arguments: Arguments, plan: Plan) -> Run:
         raise
 
 
-def _written(arguments: Arguments, done: Run) -> Evaluation:
+def _written(arguments: Arguments, done: Run) -> InsightEvaluation:
     from eyechart.pipelines.insight_o3.report import write_insight_o3
     from eyechart.types import Export
 
@@ -600,7 +600,7 @@ def _written(arguments: Arguments, done: Run) -> Evaluation:
     _write_arguments(arguments)  # those of the run are in its own folder
     summary = arguments.folder / "summary_metrics.json"
     found = json.loads(summary.read_bytes()) if summary in files else None
-    return Evaluation(folder=arguments.folder, run=done, summary=found, files=files)
+    return InsightEvaluation(folder=arguments.folder, run=done, summary=found, files=files)
 
 
 def _write_arguments(arguments: Arguments) -> None:

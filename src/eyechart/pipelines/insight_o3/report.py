@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from eyechart.files import make_folder
 from eyechart.model.redact import redact_parameters
-from eyechart.pipelines.insight_o3.benchmark import annotation_row
+from eyechart.pipelines.insight_o3.benchmark import rebuild_row
 from eyechart.registry import exporter
 from eyechart.report.rows import drop_files, text_file, write_json
 from eyechart.score.number import add_in_order
@@ -27,10 +27,10 @@ _RATES = ("success_rate", "completion_rate", "accuracy")
 NO_SUMMARY = "N/A"
 
 
-def trial_metrics(ends: Iterable[tuple[str, End]]) -> dict[str, Any]:
+def compute_trial_metrics(ends: Iterable[tuple[str, End]]) -> dict[str, Any]:
     """What eval_metrics.json holds, from the group and the end of every sample of one trial.
 
-    >>> metrics = trial_metrics([("map", "correct"), ("map", "incomplete"), ("chart", "invalid")])
+    >>> metrics = compute_trial_metrics([("map", "correct"), ("map", "incomplete"), ("chart", "invalid")])
     >>> metrics["overall_accuracy"], metrics["category_completion_rate"]
     (0.3333333333333333, {'map': 0.5, 'chart': 0.0})
     """
@@ -49,7 +49,7 @@ def trial_metrics(ends: Iterable[tuple[str, End]]) -> dict[str, Any]:
     }
 
 
-def summary_metrics(trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summarise_trials(trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What summary_metrics.json holds: mean and population deviation of every rate over the trials."""
     overall = {f"overall_{name}": _spread([trial[f"overall_{name}"] for trial in trials]) for name in _RATES}
     by_group = {}
@@ -62,12 +62,12 @@ def summary_metrics(trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"num_trials": len(trials), **overall, **by_group}
 
 
-def gather_row(dataset: str, summary: Mapping[str, Any] | None) -> dict[str, str]:
+def format_results_row(dataset: str, summary: Mapping[str, Any] | None) -> dict[str, str]:
     """The cells of the authors' results table: the benchmark's, and those of its groups.
 
-    >>> gather_row("vstar", summary_metrics([trial_metrics([("direct", "correct")])]))
+    >>> format_results_row("vstar", summarise_trials([compute_trial_metrics([("direct", "correct")])]))
     {'vstar': '100.0±0.0 @1', 'vstar-direct': '100.0±0.0 @1'}
-    >>> gather_row("vstar", None)
+    >>> format_results_row("vstar", None)
     {'vstar': 'N/A'}
     """
     if summary is None:
@@ -77,7 +77,7 @@ def gather_row(dataset: str, summary: Mapping[str, Any] | None) -> dict[str, str
     return {name: _cell(value, summary["num_trials"]) for name, value in cells.items()}
 
 
-def gather_warnings(summary: Mapping[str, Any]) -> list[str]:
+def find_low_rates(summary: Mapping[str, Any]) -> list[str]:
     """The rates below 1, which the authors' results table warns of: its accuracy is too low by as much."""
     rates = {"success_rate": "Overall success rate", "completion_rate": "Overall completion rate"}
     return [label for name, label in rates.items() if summary[f"overall_{name}"]["mean"] < 1]
@@ -117,10 +117,10 @@ def _cell(value: Mapping[str, float], trials: int) -> str:
 NAN_GROUP = "NaN"  # as Python's JSON spells it
 
 
-def official_records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def make_official_records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows as `pandas.read_json` gives them back, without pandas.
 
-    >>> official_records([{"answer": "5", "options": "A. 1"}, {"answer": " 7"}])
+    >>> make_official_records([{"answer": "5", "options": "A. 1"}, {"answer": " 7"}])
     [{'answer': 5, 'options': 'A. 1'}, {'answer': 7, 'options': nan}]
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -128,10 +128,10 @@ def official_records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def group_of(record: Mapping[str, Any]) -> str:
+def find_group(record: Mapping[str, Any]) -> str:
     """The group that a record counts in: its category, else its subset, else unknown.
 
-    >>> group_of({"category": math.nan, "subset": "map"}), group_of({"subset": "map"}), group_of({})
+    >>> find_group({"category": math.nan, "subset": "map"}), find_group({"subset": "map"}), find_group({})
     ('NaN', 'map', 'unknown')
     """
     group = next((record[name] for name in ("category", "subset") if name in record), "unknown")
@@ -142,7 +142,7 @@ def group_of(record: Mapping[str, Any]) -> str:
     return NAN_GROUP if group != group else str(group)
 
 
-def eval_result(result: Result) -> dict[str, Any]:
+def make_eval_result(result: Result) -> dict[str, Any]:
     """What a record says of one result, whichever scorer gave the verdict."""
     reply = result.reply
     verdict = _verdict(result)
@@ -163,7 +163,7 @@ def eval_result(result: Result) -> dict[str, Any]:
     }
 
 
-def end_of(evaluated: Mapping[str, Any]) -> End:
+def find_end(evaluated: Mapping[str, Any]) -> End:
     """How a sample counts, from its `eval_result`."""
     if evaluated["success"]:
         return "correct" if evaluated["is_correct"] else "wrong"
@@ -238,7 +238,13 @@ def _number(value: Any) -> float | None:
 # and ``done``, the mark of a trial in which every sample has come to an end. Keys are never written, and
 # records hold what is known of each picture instead of its pixels.
 
-__all__ = ["gather_row", "gather_warnings", "official_records", "summary_metrics", "trial_metrics"]
+__all__ = [
+    "compute_trial_metrics",
+    "find_low_rates",
+    "format_results_row",
+    "make_official_records",
+    "summarise_trials",
+]
 
 _OF_A_TRIAL = ("eval_metrics.json", "eval_records.jsonl", "done")
 
@@ -254,7 +260,7 @@ def write_insight_o3(export: Export) -> Sequence[Path]:
     written = [arguments, *(path for trial in trials for path in trial.paths)]
     summary = folder / "summary_metrics.json"
     if all(trial.is_whole for trial in trials):
-        written.append(_write(summary, summary_metrics([trial.metrics for trial in trials])))
+        written.append(_write(summary, summarise_trials([trial.metrics for trial in trials])))
     else:
         summary.unlink(missing_ok=True)  # of an earlier time; it would no longer be true
     return written
@@ -271,8 +277,8 @@ class _Trial:
 
 def _records(export: Export) -> dict[int, dict[str, Any]]:
     """The annotation row of every sample, by position. Types are guessed over all rows, so all are read."""
-    rows = {result.position: annotation_row(result.sample) for result in export.results(0)}
-    return dict(zip(rows, official_records(list(rows.values())), strict=True))
+    rows = {result.position: rebuild_row(result.sample) for result in export.results(0)}
+    return dict(zip(rows, make_official_records(list(rows.values())), strict=True))
 
 
 def _write_trial(export: Export, trial: int, records: Mapping[int, Mapping[str, Any]]) -> _Trial:
@@ -286,11 +292,11 @@ def _write_trial(export: Export, trial: int, records: Mapping[int, Mapping[str, 
             if result.outcome is None:
                 n_open += 1
                 continue
-            record, evaluated = records[result.position], eval_result(result)
-            ends.append((group_of(record), end_of(evaluated)))
+            record, evaluated = records[result.position], make_eval_result(result)
+            ends.append((find_group(record), find_end(evaluated)))
             plain = {name: _without_nan(value) for name, value in record.items()}
             file.write(json.dumps({**plain, "eval_result": evaluated}, default=str) + "\n")
-    figures = trial_metrics(ends)
+    figures = compute_trial_metrics(ends)
     _write(metrics, figures)
     is_whole = n_open == 0 and bool(ends)
     if is_whole:

@@ -39,7 +39,7 @@ Judge: TypeAlias = Callable[[str, str], str | None]  # the stage and the answer 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class InsightVerdict:
     """What the official code says of one reply. `aborts`: there it stops with an exception instead."""
 
     success: bool
@@ -83,7 +83,7 @@ def verdict(
     finish_reason: str = FINISHED,
     judge: Judge | None = None,
     max_answer_length: int = MAX_ANSWER_LENGTH,
-) -> Verdict:
+) -> InsightVerdict:
     """The official verdict on one reply; `judge` is asked for what the rule leaves open, and may raise.
 
     `answer` is the gold: a text, or a number where the official loader makes one of it.
@@ -145,7 +145,7 @@ def score_insight_o3(
     Of an answer, a judge is shown the last `max_answer_length` characters.
     """
     if not sample.golds:
-        detail = Verdict(success=False, fail_reason="no_gold").detail()
+        detail = InsightVerdict(success=False, fail_reason="no_gold").detail()
         return Score(outcome="unscored", value=0.0, route="insight-o3", detail=detail)
     # Only a reply without a text has its refusal read in its place; the official code meets null there.
     is_null = reply.finish_reason == "refusal" or bool(reply.evidence.get("null_content"))
@@ -205,15 +205,15 @@ def _steps(
     response: str | None,
     finish_reason: str,
     max_answer_length: int,
-) -> Generator[JudgeCall, str | None, Verdict]:
+) -> Generator[JudgeCall, str | None, InsightVerdict]:
     """The one way from a reply to its verdict."""
     if finish_reason != FINISHED:
-        return Verdict(success=False, fail_reason=f"finish_reason:{finish_reason}")
+        return InsightVerdict(success=False, fail_reason=f"finish_reason:{finish_reason}")
     if response is None:
-        return Verdict(success=False, fail_reason="null_content", aborts=True)
+        return InsightVerdict(success=False, fail_reason="null_content", aborts=True)
     answer = extract_by_rule(response)
     if answer == gold:
-        return Verdict(success=True, extracted_answer=answer, is_correct=True)
+        return InsightVerdict(success=True, extracted_answer=answer, is_correct=True)
     if len(answer) > max_answer_length:
         answer = CROPPED + answer[-max_answer_length:]
     if options:
@@ -223,19 +223,21 @@ def _steps(
 
 def _chosen(
     question: str, options: str, gold: object, answer: str
-) -> Generator[JudgeCall, str | None, Verdict]:
+) -> Generator[JudgeCall, str | None, InsightVerdict]:
     values = {"question": question, "options": options, "answer": answer}
     try:
         said = yield JudgeCall(stage="mcqa", values=values)
     except JudgeFailed as failure:
         return _failed("answer_extraction_failed", "mcqa", failure)
     if said is None:
-        return Verdict(success=False, fail_reason="answer_extraction_failed", stage="mcqa", aborts=True)
+        return InsightVerdict(
+            success=False, fail_reason="answer_extraction_failed", stage="mcqa", aborts=True
+        )
     letter = said.strip()
-    return Verdict(success=True, extracted_answer=letter, is_correct=letter == gold, stage="mcqa")
+    return InsightVerdict(success=True, extracted_answer=letter, is_correct=letter == gold, stage="mcqa")
 
 
-def _open(question: str, gold: object, answer: str) -> Generator[JudgeCall, str | None, Verdict]:
+def _open(question: str, gold: object, answer: str) -> Generator[JudgeCall, str | None, InsightVerdict]:
     try:
         short = yield JudgeCall(stage="openqa", values={"question": question, "answer": answer})
     except JudgeFailed as failure:
@@ -246,10 +248,12 @@ def _open(question: str, gold: object, answer: str) -> Generator[JudgeCall, str 
     except JudgeFailed as failure:
         return _failed("judge_failed", "judge", failure)
     if said is None:
-        return Verdict(success=False, fail_reason="judge_failed", stage="judge", aborts=True)
-    return Verdict(success=True, extracted_answer=short, is_correct="correct" in said.lower(), stage="judge")
+        return InsightVerdict(success=False, fail_reason="judge_failed", stage="judge", aborts=True)
+    return InsightVerdict(
+        success=True, extracted_answer=short, is_correct="correct" in said.lower(), stage="judge"
+    )
 
 
-def _failed(reason: str, stage: str, failure: JudgeFailed) -> Verdict:
+def _failed(reason: str, stage: str, failure: JudgeFailed) -> InsightVerdict:
     is_absent = isinstance(failure, NoJudge)
-    return Verdict(success=False, fail_reason="no_judge" if is_absent else reason, stage=stage)
+    return InsightVerdict(success=False, fail_reason="no_judge" if is_absent else reason, stage=stage)

@@ -262,7 +262,7 @@ def write_inspect(export: Export) -> Sequence[Path]:
         _write_head(file, export, numbers, now, identity)
         for number, result in enumerate(_asked(export)):
             file.write(
-                (",\n" if number else "\n") + encode_json_line(_sample_inspect_log(result, export.manifest))
+                (",\n" if number else "\n") + encode_json_line(_format_sample(result, export.manifest))
             )
         file.write("\n]}\n")
     for old in export.folder.glob(f"*{ending}"):
@@ -349,7 +349,7 @@ def _results(manifest: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
     }
 
 
-def _sample_inspect_log(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     sample, reply = result.sample, result.reply
     asked = format_messages(result)
     golds = list(sample.golds)

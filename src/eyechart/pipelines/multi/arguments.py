@@ -33,7 +33,7 @@ _NO_INPUT = "pictures without words exist there in name only, and break its prog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
+class MultiArguments:
     """The arguments, with their published defaults. `set`: options that only our benchmark has."""
 
     problem_file: str | None = argument(
@@ -173,7 +173,7 @@ class Arguments:
     )
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], *, where: str = "multi") -> Arguments:
+    def of(cls, given: Mapping[str, Any], *, where: str = "multi") -> MultiArguments:
         """The arguments, each of its own kind; unknown ones and values that cannot be meant are refused."""
         known = [one.name for one in fields(cls)]
         for name in given:
@@ -208,7 +208,7 @@ class Arguments:
             said = getattr(self, name)
             if said is not None and (said != Path(said).name or said in ("", ".", "..")):
                 raise UsageError(f"--{name} {said!r} is no name of a folder", hint="--output_dir takes paths")
-        if twice := [name for name in self.set if name in Arguments.__dataclass_fields__]:
+        if twice := [name for name in self.set if name in MultiArguments.__dataclass_fields__]:
             raise UsageError(f"--set {twice[0]}=… is an argument of its own", hint=f"write --{twice[0]}")
         if any(value == HIDDEN for value in redact_parameters(self.set).values()):
             raise UsageError("--set takes no keys", hint="--api_key is written nowhere")
@@ -232,13 +232,13 @@ SETTINGS = (
     "problem_file",
     "knowledge_file",
     "caption_file",
-    *list_option_names(Arguments, QUESTION, SELECTION),
+    *list_option_names(MultiArguments, QUESTION, SELECTION),
 )
 
 
 def _is_optional(name: str) -> bool:
     """Whether an argument may be left out altogether; as there, an empty text then means the same."""
-    return Arguments.__dataclass_fields__[name].default is None
+    return MultiArguments.__dataclass_fields__[name].default is None
 
 
 def _holds_secret(url: str) -> bool:
@@ -254,11 +254,11 @@ def _holds_secret(url: str) -> bool:
     return parts.username is not None or HIDDEN in redact_parameters(dict(parse_qsl(parts.query))).values()
 
 
-def generated_name(arguments: Arguments, who: str, now: datetime) -> str:
+def generate_run_name(arguments: MultiArguments, who: str, now: datetime) -> str:
     """The name of a run folder: what was asked of whom, and when.
 
-    >>> said = Arguments(input_type=2, in_turn=True, knowledge_file="k.json", exp_name="first")
-    >>> generated_name(said, "gpt-4o", datetime(2026, 1, 2, 3, 4, 5))
+    >>> said = MultiArguments(input_type=2, in_turn=True, knowledge_file="k.json", exp_name="first")
+    >>> generate_run_name(said, "gpt-4o", datetime(2026, 1, 2, 3, 4, 5))
     'first_gpt-4o_input_2_shot_0_it_kn_20260102_030405'
     """
     flags = {
@@ -284,7 +284,7 @@ ARGS_FILE = "args.json"
 _PACE = ("num_workers", "save_every", "exp_name")  # of no consequence for what is asked
 
 
-def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[Arguments, list[str]]:
+def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[MultiArguments, list[str]]:
     """The arguments of a run that is gone on with, and what they overrule of those given now.
 
     As published, args.json counts; the key, which it does not hold, comes from the command line.
@@ -307,7 +307,7 @@ def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[Arguments, l
     ]
     kept |= {name: given[name] for name in ("api_key", "debug") if name in given}
     kept["checkpoint_dir"] = str(folder)
-    return Arguments.of(kept, where=f"{path}"), overruled
+    return MultiArguments.of(kept, where=f"{path}"), overruled
 
 
 def _written(name: str, value: Any) -> str:
@@ -321,16 +321,18 @@ def _written(name: str, value: Any) -> str:
     return f"--{name}" if value is True else f"--{name} {value}"
 
 
-def differing(arguments: Arguments, before: Arguments) -> list[str]:
+def list_differences(arguments: MultiArguments, before: MultiArguments) -> list[str]:
     """What a run was told before, where it is told something else now."""
     before = replace(before, **{name: getattr(arguments, name) for name in _PACE})
     names = [
-        one.name for one in fields(Arguments) if getattr(before, one.name) != getattr(arguments, one.name)
+        one.name
+        for one in fields(MultiArguments)
+        if getattr(before, one.name) != getattr(arguments, one.name)
     ]
     return [f"{name} is {getattr(before, name)!r} there, not {getattr(arguments, name)!r}" for name in names]
 
 
-def write_arguments(arguments: Arguments, folder: Path) -> None:
+def write_arguments(arguments: MultiArguments, folder: Path) -> None:
     """Write args.json; there is no key in it."""
     text = msgspec.json.format(msgspec.json.encode(arguments.to_json(folder)), indent=4)
     with atomic_write(folder / ARGS_FILE) as place:

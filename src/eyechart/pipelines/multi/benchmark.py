@@ -266,7 +266,7 @@ TYPES = range(5)  # of questions, as `questions_type` numbers them
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class MultiOptions:
     """The options as they stand. They go to the manifest and name the run folder, so their names stay."""
 
     problem_file: str
@@ -366,7 +366,7 @@ _OF_THE_PROMPT = (
 )  # fmt: skip
 
 
-def declared(options: Options, *, is_every_type_scored: bool) -> Benchmark:
+def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Benchmark:
     """MULTI with these options; a file of replies may hold every type though fewer are asked."""
     asked = options.selection()
     scored = replace(asked, types=frozenset(TYPES)) if is_every_type_scored else asked
@@ -401,21 +401,21 @@ def declared(options: Options, *, is_every_type_scored: bool) -> Benchmark:
 
 def _weighed(samples: Iterable[Sample]) -> Iterator[Sample]:
     """Samples that weigh as many points as their label can earn."""
-    from eyechart.pipelines.multi.score import total_points
+    from eyechart.pipelines.multi.score import count_points
 
     for sample in samples:
         kind = sample.meta["question_type"]
-        points = float(total_points(sample.golds[0], kind)) if sample.golds else 0.0
+        points = float(count_points(sample.golds[0], kind)) if sample.golds else 0.0
         yield replace(sample, weight=points)
 
 
 def _scorable(samples: Iterable[Sample]) -> Iterator[Sample]:
     """The same samples; what scoring an open one needs is asked for before anything is spent on it."""
-    from eyechart.pipelines.multi.score import require_words
+    from eyechart.pipelines.multi.score import require_jieba
 
     for sample in samples:
         if sample.meta["question_type"] == "OP" and sample.weight:
-            require_words()
+            require_jieba()
         yield sample
 
 
@@ -423,7 +423,7 @@ def _scorable(samples: Iterable[Sample]) -> Iterator[Sample]:
 class _Prompt:
     """The prompt, made at the first question: naming a benchmark reads no file."""
 
-    options: Options
+    options: MultiOptions
 
     def __call__(self, sample: Sample) -> list[Message]:
         return self._made(sample)
@@ -499,7 +499,7 @@ def multi(
     allow_unknown_ids: bool = False,
 ) -> Benchmark:
     """Return the questions of a problem file, chosen and prompted as the options say."""
-    options = Options(
+    options = MultiOptions(
         problem_file=_only_one(file, problem_file),
         knowledge_file=knowledge_file,
         caption_file=caption_file,
@@ -527,7 +527,7 @@ def multi(
         allow_missing_captions=allow_missing_captions,
         allow_unknown_ids=allow_unknown_ids,
     )
-    return declared(options, is_every_type_scored=not _written(questions_type))
+    return declare_multi(options, is_every_type_scored=not _written(questions_type))
 
 
 def _only_one(file: str, problem_file: str) -> str:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from eyechart.console import load_dotenv, note, print_json, print_rich, reserve_stdout
 from eyechart.errors import EyechartError, ModelError, StoreError, UsageError, join_names
 from eyechart.option import add_option, add_options, list_options, read_given_options
-from eyechart.pipelines.multi.arguments import FILES, MODEL, OWN, QUESTION, RUN, SELECTION, Arguments
+from eyechart.pipelines.multi.arguments import FILES, MODEL, OWN, QUESTION, RUN, SELECTION, MultiArguments
 from eyechart.registry import Checkup, Execute, checkups, command
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
     from eyechart.model.checkup import CheckCase
-    from eyechart.pipelines.multi.inference import Finished
+    from eyechart.pipelines.multi.inference import FinishedInference
     from eyechart.pipelines.multi.metrics import Metrics
     from eyechart.run.options import Options
     from eyechart.types import Model
@@ -62,7 +62,7 @@ _NAMES = {
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare MULTI's arguments, and those that the original lacks."""
-    add_options(parser, Arguments, FILES, MODEL, QUESTION, SELECTION, RUN, OWN)
+    add_options(parser, MultiArguments, FILES, MODEL, QUESTION, SELECTION, RUN, OWN)
     [group] = [one for one in parser._action_groups if one.title == OWN]
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     group.add_argument(
@@ -75,9 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     return execute
 
 
-def flag_names() -> set[str]:
+def list_flags() -> set[str]:
     """All flags that the verb has, as advice may name them."""
-    theirs = {flag for one in list_options(Arguments).values() for flag in one.flags}
+    theirs = {flag for one in list_options(MultiArguments).values() for flag in one.flags}
     return theirs | {"--json", "--no-cache", "--quiet"}
 
 
@@ -85,21 +85,21 @@ def execute(args: argparse.Namespace) -> int:
     """Make the run, or say what it would be."""
     from eyechart.errors import translate_errors
 
-    with translate_errors(_NAMES, known=flag_names()):
+    with translate_errors(_NAMES, known=list_flags()):
         return _execute(args)
 
 
 def _execute(args: argparse.Namespace) -> int:
-    from eyechart.pipelines.multi.evaluators import model_lines, model_names
-    from eyechart.pipelines.multi.inference import prepare
+    from eyechart.pipelines.multi.evaluators import describe_models, list_models
+    from eyechart.pipelines.multi.inference import prepare_inference
 
-    said = read_given_options(Arguments, args)
+    said = read_given_options(MultiArguments, args)
     if said.get("model_list"):
-        print_json({"models": model_names()}) if args.json else print_text("\n".join(model_lines()))
+        print_json({"models": list_models()}) if args.json else print_text("\n".join(describe_models()))
         return 0
     load_dotenv()
     with reserve_stdout(is_json=args.json):
-        inference = prepare(said, progress=not args.quiet, cache=args.cache)
+        inference = prepare_inference(said, progress=not args.quiet, cache=args.cache)
         for text in inference.notes:
             note(text)
     if inference.arguments.debug:
@@ -135,7 +135,7 @@ def _again(folder: Path) -> str:
     return f"to go on: eyechart multi --checkpoint_dir {folder}"
 
 
-def _tell(finished: Finished, *, as_json: bool) -> None:
+def _tell(finished: FinishedInference, *, as_json: bool) -> None:
     from eyechart.errors import rename_flags, translate_hint
     from eyechart.report.table import run_table
 
@@ -148,7 +148,7 @@ def _tell(finished: Finished, *, as_json: bool) -> None:
     if done.trouble is not None:
         why, hint = (
             rename_flags(done.trouble.message, _NAMES),
-            translate_hint(done.trouble.hint, _NAMES, flag_names()),
+            translate_hint(done.trouble.hint, _NAMES, list_flags()),
         )
         note(f"the run was stopped: {why}" + (f"\n  hint: {hint}" if hint else ""))
     if done.is_interrupted:
@@ -210,7 +210,7 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute_metrics(args: argparse.Namespace) -> int:
     """Score, print what the official step prints, and say which files there are."""
-    from eyechart.pipelines.multi.metrics import metrics
+    from eyechart.pipelines.multi.metrics import compute_metrics
 
     for name, reason in _REFUSED_METRICS.items():
         if getattr(args, name):
@@ -218,7 +218,7 @@ def execute_metrics(args: argparse.Namespace) -> int:
     for name in ("label_file", "prediction_file"):
         if not getattr(args, name):
             raise UsageError(f"--{name} is missing", hint="eyechart multi-metrics --help shows an example")
-    found = metrics(
+    found = compute_metrics(
         args.label_file,
         args.prediction_file,
         detail=args.detail,
@@ -281,7 +281,7 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     tester = parser.add_argument_group("as MULTI's model_tester.py")
     for name, text in (_TESTER_MODEL | _TESTER_PROMPT).items():
         more_flags = ["-p"] if name == "model_dir" else []
-        add_option(tester, Arguments, name, *more_flags, **({"help": text} if text else {}))
+        add_option(tester, MultiArguments, name, *more_flags, **({"help": text} if text else {}))
     tester.add_argument("--api_key", default=argparse.SUPPRESS, metavar="KEY", help="the same as --api-key")
     tester.add_argument(
         "--input_type",
@@ -315,14 +315,14 @@ def _check_cases_for(args: argparse.Namespace, model: Model) -> list[CheckCase]:
 
 
 def _check_cases(args: argparse.Namespace, *, split_sys: bool) -> list[CheckCase]:
-    from eyechart.pipelines.multi.tester import LANGUAGES, multi_cases
+    from eyechart.pipelines.multi.tester import LANGUAGES, make_cases
 
     prompt = _said(args, _TESTER_PROMPT)
     languages = [lang for lang in LANGUAGES if args.lang in (None, lang)]
     return [
         one
         for lang in languages
-        for one in multi_cases(lang, split_sys=split_sys, input_type=args.input_type, options=prompt)
+        for one in make_cases(lang, split_sys=split_sys, input_type=args.input_type, options=prompt)
     ]
 
 
@@ -340,7 +340,7 @@ def _tested_model(args: argparse.Namespace, said: dict[str, Any], options: Optio
     input_type = (
         {} if args.input_type in (None, 1) else {"input_type": args.input_type}
     )  # 1 needs no file here
-    chosen = choose_model(Arguments.of({**said, **input_type}))
+    chosen = choose_model(MultiArguments.of({**said, **input_type}))
     for text in chosen.notes:
         note(text)
     chosen = replace(chosen, params={**chosen.params, **options.params})

@@ -21,27 +21,27 @@ from eyechart.pipelines.multi.files import (
     Knowledge,
     Problem,
     decode_rows,
-    education_remark,
-    first_of,
-    level_of,
+    describe_unknown_educations,
+    find_level,
+    find_unshown_images,
     read_captions,
     read_hard_list,
     read_knowledge,
     read_problems,
     refuse_missing,
-    unshown,
-    with_marks,
+    rewrite_marks,
+    take_first,
 )
 from eyechart.pipelines.multi.select import (
     InputType,
     Numbering,
-    Prepared,
-    Question,
+    Placement,
+    PreparedQuestion,
+    ProblemQuestion,
     Selection,
-    Wanted,
-    all_questions,
     check_marks,
-    knowledge_name,
+    list_questions,
+    pick_knowledge_name,
     place_images,
     refuse_empty_choice,
     refuse_unknown_ids,
@@ -73,9 +73,9 @@ class MultiSource:
 
     name: str
     files: MultiFiles
-    questions: tuple[Question, ...] = field(repr=False)
+    questions: tuple[ProblemQuestion, ...] = field(repr=False)
     knowledge: Mapping[str, Knowledge] = field(repr=False)
-    wanted: Wanted = field(repr=False)
+    wanted: Placement = field(repr=False)
     remarks: tuple[str, ...] = ()  # what can move the number: questions left out, images that nothing shows
 
     @property
@@ -100,7 +100,7 @@ class MultiSource:
                 row=question.row,
             )
 
-    def prepare(self, question: Question) -> Prepared:
+    def prepare(self, question: ProblemQuestion) -> PreparedQuestion:
         """One question with its pictures numbered, captions put in, and knowledge beside it."""
         problem = question.problem
         text = problem.question_text(question.index)
@@ -115,10 +115,10 @@ class MultiSource:
         if piece is not None:
             name = self.files.knowledge_file.name if self.files.knowledge_file else ""
             where = f"{name}: knowledge {known_as!r}"
-            text = with_marks(piece.knowledge_content)
+            text = rewrite_marks(piece.knowledge_content)
             check_marks(text, piece.knowledge_images, where=where, field="knowledge_images")
             background = place_images(text, piece.knowledge_images, self.wanted)
-        return Prepared(
+        return PreparedQuestion(
             question_id=question.id,
             question_content=placed.text,
             question_type=problem.problem_type_list[question.index],
@@ -142,7 +142,7 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
     if files.image_root is not None and not files.image_root.is_dir():
         raise DataError(f"image_root: there is no folder {files.image_root}", hint="check the path")
     problems = read_problems(files.problem_file)
-    questions = all_questions(problems)
+    questions = list_questions(problems)
     selection = files.selection
     if files.subset is not None:
         ids = read_hard_list(files.subset)
@@ -161,9 +161,11 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
         files,
         choice.asked,
         read_knowledge(files.knowledge_file) if files.knowledge_file else {},
-        Wanted(captions, files.cap_in_cnt, files.numbering),
+        Placement(captions, files.cap_in_cnt, files.numbering),
     )
-    levels = education_remark({name: one.education or "" for name, one in problems.items()}, "problems")
+    levels = describe_unknown_educations(
+        {name: one.education or "" for name, one in problems.items()}, "problems"
+    )
     has_knowledge = any((one.problem.knowledge or [""])[0] in source.knowledge for one in choice.asked)
     no_knowledge = (
         f"{files.knowledge_file.name}: none of the questions has knowledge in it"
@@ -201,7 +203,11 @@ def _marks_remarks(
     """Of entries that have texts and images: those with marks of the older form, those that lack marks."""
     if old := [name for name, (texts, _) in entries.items() if any(map(OLD_MARK.search, texts))]:
         yield f"{file.name}: <img_n> is read as [IMAGE_n], in {len(old)} of {len(entries)} entries"
-    unmarked = {name: left for name, (texts, images) in entries.items() if (left := unshown(texts, images))}
+    unmarked = {
+        name: left
+        for name, (texts, images) in entries.items()
+        if (left := find_unshown_images(texts, images))
+    }
     if not unmarked:
         return
     n_all, n_left = sum(len(images) for _, images in entries.values()), sum(map(len, unmarked.values()))
@@ -218,33 +224,33 @@ def _marks_remarks(
     yield what
 
 
-def _label(question: Question) -> tuple[str, ...]:
+def _label(question: ProblemQuestion) -> tuple[str, ...]:
     answers = question.problem.problem_answer_list
     label = None if answers is None else answers[question.index]
     return () if label is None else (label,)
 
 
-def _analysis(question: Question) -> str:
+def _analysis(question: ProblemQuestion) -> str:
     """The worked solution, which no model may see."""
     analyses = question.problem.problem_analysis_list or []
     return (analyses[question.index : question.index + 1] or [""])[0] or ""
 
 
-def _meta(question: Question, prepared: Prepared) -> dict[str, Any]:
+def _meta(question: ProblemQuestion, prepared: PreparedQuestion) -> dict[str, Any]:
     problem: Problem = question.problem
     n_images = len(prepared.question_images)
-    subject = first_of(problem.subject)
+    subject = take_first(problem.subject)
     education = problem.education or ""
     meta: dict[str, Any] = {
         "question_type": TYPES[prepared.question_type][1],
         "type_name": prepared.question_type,
         "education": education,
         "subject": subject,
-        "level": level_of(education, subject),
+        "level": find_level(education, subject),
         "problem_id": problem.problem_id,
         "question_image_number": n_images,
-        "image_class": image_class(n_images),
-        "knowledge": knowledge_name(prepared.knowledge, problem.problem_id),
+        "image_class": classify_images(n_images),
+        "knowledge": pick_knowledge_name(prepared.knowledge, problem.problem_id),
         "input_type": prepared.input_type,
     }
     if prepared.knowledge_content is not None:
@@ -253,10 +259,10 @@ def _meta(question: Question, prepared: Prepared) -> dict[str, Any]:
     return meta
 
 
-def image_class(n_images: int) -> str:
+def classify_images(n_images: int) -> str:
     """No, a single, or multiple images.
 
-    >>> [image_class(n) for n in (0, 1, 3)]
+    >>> [classify_images(n) for n in (0, 1, 3)]
     ['NI', 'SI', 'MI']
     """
     return ("NI", "SI", "MI")[min(max(n_images, 0), 2)]
@@ -343,7 +349,7 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
     for sample in samples:
         number = predictions[sample.id].question_image_number
         if number is not None:
-            counted = {"question_image_number": number, "image_class": image_class(number)}
+            counted = {"question_image_number": number, "image_class": classify_images(number)}
             sample = replace(sample, meta={**sample.meta, **counted})
         answered.append(sample)
     return Replies(

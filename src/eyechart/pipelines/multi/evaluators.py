@@ -15,7 +15,7 @@ from eyechart.errors import ModelError, UsageError
 from eyechart.model import environment
 from eyechart.model.python import Shape, list_image_paths, replace_surrogates, shapes
 from eyechart.model.thinking import split_thinking
-from eyechart.pipelines.multi.arguments import Arguments
+from eyechart.pipelines.multi.arguments import MultiArguments
 from eyechart.pipelines.multi.report import NO_PREDICTION, RETURNED
 from eyechart.registry import suggest_name
 from eyechart.run.options import Options
@@ -25,7 +25,7 @@ OPENAI_URL = "https://api.openai.com/v1/chat/completions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenModel:
     """The model of a run, and all that is said to it. `name` is what the run folder is called after."""
 
     spec: str
@@ -46,11 +46,11 @@ class Chosen:
         from eyechart.model.python import make_python_model
 
         settings = replace(options, params=dict(self.params)).model_settings()
-        maker = self.evaluator if self.n_copies == 1 else copies_of(self.evaluator, self.n_copies)
+        maker = self.evaluator if self.n_copies == 1 else make_copies(self.evaluator, self.n_copies)
         return make_python_model(maker, self.spec.removeprefix("python:"), settings, keys=self.secrets)
 
 
-def evaluator(arguments: Arguments, spec: str) -> Chosen:
+def load_evaluator(arguments: MultiArguments, spec: str) -> ChosenModel:
     """A class with ``generate_answer``, and the arguments that the original would make it with."""
     from eyechart.model.python import list_parameters, load_object
 
@@ -60,7 +60,7 @@ def evaluator(arguments: Arguments, spec: str) -> Chosen:
     n_copies, notes = _copies(arguments, found)
     if arguments.model_dir and arguments.model_version and "model" not in params:
         notes.append("--model_version names the run only: with --model_dir a class is made of that folder")
-    return Chosen(
+    return ChosenModel(
         spec=spec,
         name=arguments.model_version or spec.rpartition(":")[2],
         params={name: value for name, value in params.items() if name != "api_key"},
@@ -71,7 +71,7 @@ def evaluator(arguments: Arguments, spec: str) -> Chosen:
     )
 
 
-def _parameters(arguments: Arguments, spec: str, known: list[str] | None) -> dict[str, Any]:
+def _parameters(arguments: MultiArguments, spec: str, known: list[str] | None) -> dict[str, Any]:
     """What the class is made with: (model_dir, device_map), or (api_url, api_key, model), or (device_map).
 
     What is said besides is handed over if the class takes it, and refused if not. None: it takes all.
@@ -95,7 +95,7 @@ def _parameters(arguments: Arguments, spec: str, known: list[str] | None) -> dic
     }
     params = {}
     for flag, (parameter, value) in offered.items():
-        is_said = getattr(arguments, flag) != Arguments.__dataclass_fields__[flag].default
+        is_said = getattr(arguments, flag) != MultiArguments.__dataclass_fields__[flag].default
         if not (is_said or flag in usual):
             continue
         if known is None or parameter in known:
@@ -108,7 +108,7 @@ def _parameters(arguments: Arguments, spec: str, known: list[str] | None) -> dic
     return params
 
 
-def _copies(arguments: Arguments, found: Any) -> tuple[int, list[str]]:
+def _copies(arguments: MultiArguments, found: Any) -> tuple[int, list[str]]:
     """How many copies of a class are asked at once: as there, several only where it speaks to an endpoint."""
     n = arguments.num_workers
     if n == 1:
@@ -122,7 +122,7 @@ def _copies(arguments: Arguments, found: Any) -> tuple[int, list[str]]:
     return 1, [f"--num_workers {n}: {why} (unless it says max_concurrency = {n})"]
 
 
-def copies_of(maker: Callable[..., Any], n: int) -> Callable[..., Any]:
+def make_copies(maker: Callable[..., Any], n: int) -> Callable[..., Any]:
     """What makes `n` copies of the evaluator that take turns.
 
     An evaluator keeps the question it is at in itself; the original gives each of its processes its own one.
@@ -168,7 +168,7 @@ _EVALUATOR = "python:file.py:XEvaluator"
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedModel:
     """A model of the original's list that is asked over the network."""
 
     version: str  # the one that is asked where none is named
@@ -177,7 +177,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class LocalModel:
     """A model of the original's list that runs in its evaluator: module, class, whether it splits prompts."""
 
     module: str
@@ -190,47 +190,47 @@ class Local:
 
 _WORDS, _PICTURES = (0, 1), (2,)
 
-SERVED: Mapping[str, Served] = {
-    "gpt-5": Served("gpt-5-nano-2025-08-07"),
-    "gpt-4o": Served("gpt-4o-2024-08-06"),
-    "gpt-4v": Served("gpt-4-vision-preview", _PICTURES),
-    "gpt": Served("gpt-3.5-turbo", _WORDS),
-    "internvl-api": Served("internvl"),
-    "internvl3-api": Served("internvl-8b"),
-    "qwen3-vl-api": Served("Qwen/Qwen3-VL-235B-A22B-Instruct"),
-    "step-api": Served("step-1v-8k"),
-    "claude-api": Served("claude-3-opus-20240229"),
-    "gemini-api": Served("gemini-1.5-pro-latest"),
-    "claude": Served("claude-3-opus-20240229", is_foreign=True),
-    "gemini": Served("gemini-pro", _WORDS, is_foreign=True),
-    "geminivision": Served("gemini-pro-vision", _PICTURES, is_foreign=True),
+SERVED: Mapping[str, ServedModel] = {
+    "gpt-5": ServedModel("gpt-5-nano-2025-08-07"),
+    "gpt-4o": ServedModel("gpt-4o-2024-08-06"),
+    "gpt-4v": ServedModel("gpt-4-vision-preview", _PICTURES),
+    "gpt": ServedModel("gpt-3.5-turbo", _WORDS),
+    "internvl-api": ServedModel("internvl"),
+    "internvl3-api": ServedModel("internvl-8b"),
+    "qwen3-vl-api": ServedModel("Qwen/Qwen3-VL-235B-A22B-Instruct"),
+    "step-api": ServedModel("step-1v-8k"),
+    "claude-api": ServedModel("claude-3-opus-20240229"),
+    "gemini-api": ServedModel("gemini-1.5-pro-latest"),
+    "claude": ServedModel("claude-3-opus-20240229", is_foreign=True),
+    "gemini": ServedModel("gemini-pro", _WORDS, is_foreign=True),
+    "geminivision": ServedModel("gemini-pro-vision", _PICTURES, is_foreign=True),
 }
-LOCAL: Mapping[str, Local] = {
-    "moss": Local("moss", "MOSSEvaluator", inputs=_WORDS),
-    "viscpm": Local("viscpm", "VisCPMEvaluator"),
-    "minicpmv": Local("minicpmv", "MiniCPMEvaluator"),
-    "qwen-vl": Local("qwenvl", "QwenVLEvaluator"),
-    "qwen2-vl": Local("qwen2vl", "Qwen2VLEvaluator", split_sys=True),
-    "qwen2.5-vl": Local("qwen25vl", "Qwen2_5VLEvaluator", split_sys=True),
-    "qwen2": Local("qwen2", "Qwen2Evaluator", split_sys=True, inputs=_WORDS),
-    "points": Local("points", "POINTSEvaluator"),
-    "visualglm": Local("visualglm", "VisualGLMEvaluator"),
-    "llama2": Local("llama2", "Llama2Evaluator", split_sys=True, inputs=_WORDS),
-    "dfm": Local("dfm", "DFMEvaluator", split_sys=True, inputs=_WORDS),
-    "intern-vl": Local("internvl", "InternVLEvaluator"),
-    "intern-vl-2": Local("internvl2", "InternVLEvaluator"),
-    "intern-vl-2.5": Local("internvl2", "InternVLEvaluator"),
-    "internlm": Local("internlm", "InternLMEvaluator", inputs=_WORDS),
-    "human": Local("human", "HumanEvaluator", split_sys=True),
-    "deepseek-vl2": Local("deepseekvl2", "DeepSeekVL2Evaluator"),
-    "deepseek-janus": Local("deepseekjanus", "DeepSeekJanusEvaluator"),
+LOCAL: Mapping[str, LocalModel] = {
+    "moss": LocalModel("moss", "MOSSEvaluator", inputs=_WORDS),
+    "viscpm": LocalModel("viscpm", "VisCPMEvaluator"),
+    "minicpmv": LocalModel("minicpmv", "MiniCPMEvaluator"),
+    "qwen-vl": LocalModel("qwenvl", "QwenVLEvaluator"),
+    "qwen2-vl": LocalModel("qwen2vl", "Qwen2VLEvaluator", split_sys=True),
+    "qwen2.5-vl": LocalModel("qwen25vl", "Qwen2_5VLEvaluator", split_sys=True),
+    "qwen2": LocalModel("qwen2", "Qwen2Evaluator", split_sys=True, inputs=_WORDS),
+    "points": LocalModel("points", "POINTSEvaluator"),
+    "visualglm": LocalModel("visualglm", "VisualGLMEvaluator"),
+    "llama2": LocalModel("llama2", "Llama2Evaluator", split_sys=True, inputs=_WORDS),
+    "dfm": LocalModel("dfm", "DFMEvaluator", split_sys=True, inputs=_WORDS),
+    "intern-vl": LocalModel("internvl", "InternVLEvaluator"),
+    "intern-vl-2": LocalModel("internvl2", "InternVLEvaluator"),
+    "intern-vl-2.5": LocalModel("internvl2", "InternVLEvaluator"),
+    "internlm": LocalModel("internlm", "InternLMEvaluator", inputs=_WORDS),
+    "human": LocalModel("human", "HumanEvaluator", split_sys=True),
+    "deepseek-vl2": LocalModel("deepseekvl2", "DeepSeekVL2Evaluator"),
+    "deepseek-janus": LocalModel("deepseekjanus", "DeepSeekJanusEvaluator"),
 }
 
 
-def choose_model(arguments: Arguments) -> Chosen:
+def choose_model(arguments: MultiArguments) -> ChosenModel:
     """The model that the arguments mean. Those that mean nothing to it are refused by name."""
     given = arguments.model
-    file, own = registered()
+    file, own = read_model_list()
     if arguments.use_modelscope and not {given, (given or "").lower()} & {*LOCAL, *own}:
         raise UsageError(
             "--use_modelscope chooses among the original's own modules",
@@ -239,7 +239,7 @@ def choose_model(arguments: Arguments) -> Chosen:
     if given is None:
         return _generic(arguments)
     if given.startswith("python:"):
-        return evaluator(arguments, given)
+        return load_evaluator(arguments, given)
     if "/" in given:
         return _by_spec(arguments, given)
     if given in own and given not in SERVED:
@@ -248,7 +248,7 @@ def choose_model(arguments: Arguments) -> Chosen:
         return _served(arguments, name, SERVED[name])
     if name in LOCAL:
         return _local(arguments, name, LOCAL[name])
-    near = suggest_name(name, model_names(), otherwise="")
+    near = suggest_name(name, list_models(), otherwise="")
     mine = f"python:{given}:XEvaluator" if given.endswith(".py") else _EVALUATOR
     other = (
         f"write openai/NAME with --api_url, or {mine}, or add it to model_list of args.py in the folder eval"
@@ -259,7 +259,7 @@ def choose_model(arguments: Arguments) -> Chosen:
     )
 
 
-def _generic(arguments: Arguments) -> Chosen:
+def _generic(arguments: MultiArguments) -> ChosenModel:
     if arguments.model_version is None:
         raise UsageError(
             "nobody is said to answer",
@@ -269,7 +269,7 @@ def _generic(arguments: Arguments) -> Chosen:
     return _endpoint(arguments, f"openai/{arguments.model_version}", arguments.model_version)
 
 
-def _by_spec(arguments: Arguments, spec: str) -> Chosen:
+def _by_spec(arguments: MultiArguments, spec: str) -> ChosenModel:
     provider, _, name = spec.partition("/")
     version = arguments.model_version
     if version is not None and version != name:
@@ -279,10 +279,10 @@ def _by_spec(arguments: Arguments, spec: str) -> Chosen:
     if provider == "openai":
         return _endpoint(arguments, spec, name)
     _refuse(arguments, ("api_url", "api_key", "model_dir", "cuda_device"), of=spec)
-    return Chosen(spec=spec, name=spec)
+    return ChosenModel(spec=spec, name=spec)
 
 
-def registered() -> tuple[Path, dict[str, Mapping[str, Any]]]:
+def read_model_list() -> tuple[Path, dict[str, Mapping[str, Any]]]:
     """The evaluators that an args.py of the original's form lists: here, above, or in the folder eval."""
     for folder in (Path(), Path(".."), Path("eval")):
         file = folder / "args.py"
@@ -313,7 +313,7 @@ def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                         yield name, said
 
 
-def _entry(name: str, said: Mapping[str, Any], file: Path) -> Local:
+def _entry(name: str, said: Mapping[str, Any], file: Path) -> LocalModel:
     module, evaluator_name = said.get("executor"), said["evaluator"]
     inputs, versions = said.get("support_input", [0, 1, 2]), said.get("avail_model") or [""]
     is_sound = (
@@ -327,7 +327,7 @@ def _entry(name: str, said: Mapping[str, Any], file: Path) -> Local:
             hint='e.g. {"executor": "mymodel", "evaluator": "MyEvaluator", "model_type": "local", '
             '"support_input": [0, 1, 2], "split_sys": False}',
         )
-    return Local(
+    return LocalModel(
         module=str(module),
         evaluator=str(evaluator_name),
         split_sys=bool(said.get("split_sys", False)),
@@ -337,7 +337,7 @@ def _entry(name: str, said: Mapping[str, Any], file: Path) -> Local:
     )
 
 
-def _served(arguments: Arguments, registered: str, served: Served) -> Chosen:
+def _served(arguments: MultiArguments, registered: str, served: ServedModel) -> ChosenModel:
     _check_input(arguments, registered, served.inputs)
     if served.is_foreign and arguments.api_url is None:
         raise UsageError(
@@ -348,14 +348,14 @@ def _served(arguments: Arguments, registered: str, served: Served) -> Chosen:
     return _endpoint(arguments, f"openai/{version}", version, registered=registered)
 
 
-def _endpoint(arguments: Arguments, spec: str, name: str, registered: str = "") -> Chosen:
+def _endpoint(arguments: MultiArguments, spec: str, name: str, registered: str = "") -> ChosenModel:
     _refuse(arguments, ("model_dir", "cuda_device"), of=f"the endpoint of {spec}")
     options = {"base_url": arguments.api_url, "api_key": arguments.api_key}
     said = {key: value for key, value in options.items() if value is not None}
-    return Chosen(spec=spec, name=name, options=said, split_sys=True, registered=registered)
+    return ChosenModel(spec=spec, name=name, options=said, split_sys=True, registered=registered)
 
 
-def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
+def _local(arguments: MultiArguments, registered: str, local: LocalModel) -> ChosenModel:
     """The original's own evaluator, where we stand in its folder; otherwise somebody must say where it is."""
     _check_input(arguments, registered, local.inputs)
     endings = ("_ms", "") if arguments.use_modelscope else ("", "_hf")
@@ -369,7 +369,7 @@ def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
         )
     if local.version and not arguments.model_dir:
         arguments = replace(arguments, model_version=arguments.model_version or local.version)
-    chosen = evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}")
+    chosen = load_evaluator(arguments, f"python:{found.as_posix()}:{local.evaluator}")
     note = f"--model {registered}: asked through {local.evaluator} of {found.as_posix()}"
     if arguments.use_modelscope and found != files[0]:
         note += f", because --use_modelscope found no {files[0].as_posix()}"
@@ -382,7 +382,7 @@ def _local(arguments: Arguments, registered: str, local: Local) -> Chosen:
     )
 
 
-def _check_input(arguments: Arguments, registered: str, inputs: tuple[int, ...]) -> None:
+def _check_input(arguments: MultiArguments, registered: str, inputs: tuple[int, ...]) -> None:
     asked = 0 if arguments.input_type == 1 and arguments.caption_file is None else arguments.input_type
     if asked not in inputs:
         raise UsageError(
@@ -391,18 +391,18 @@ def _check_input(arguments: Arguments, registered: str, inputs: tuple[int, ...])
         )
 
 
-def _refuse(arguments: Arguments, flags: tuple[str, ...], *, of: str) -> None:
+def _refuse(arguments: MultiArguments, flags: tuple[str, ...], *, of: str) -> None:
     for flag in flags:
-        if getattr(arguments, flag) != Arguments.__dataclass_fields__[flag].default:
+        if getattr(arguments, flag) != MultiArguments.__dataclass_fields__[flag].default:
             raise UsageError(f"--{flag} means nothing to {of}", hint="leave it out")
 
 
-def model_names() -> list[str]:
+def list_models() -> list[str]:
     """The names of the original's list, and those of an args.py."""
-    return list(dict.fromkeys([*SERVED, *LOCAL, *registered()[1]]))
+    return list(dict.fromkeys([*SERVED, *LOCAL, *read_model_list()[1]]))
 
 
-def model_lines() -> list[str]:
+def describe_models() -> list[str]:
     """The list of models for people: the original's names, and what becomes of them here."""
     lines = ["names of the original's list that are asked at an OpenAI-compatible endpoint (--api_url):"]
     for name, served in SERVED.items():
@@ -417,7 +417,7 @@ def model_lines() -> list[str]:
         lines.append(
             f"  {name:<14}  models/{local.module}.py or _hf.py: {local.evaluator}; input types {inputs}"
         )
-    file, own = registered()
+    file, own = read_model_list()
     if own:
         lines.append(f"names in {file.as_posix()}:")
         lines += [

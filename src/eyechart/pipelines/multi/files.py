@@ -66,7 +66,7 @@ class Problem:
 
     def question_text(self, index: int) -> str:
         """Stem and question; the line break is there even when one of them is empty, as published."""
-        return with_marks(f"{self.problem_content or ''}\n{self.problem_content_list[index]}")
+        return rewrite_marks(f"{self.problem_content or ''}\n{self.problem_content_list[index]}")
 
     def texts(self) -> list[str]:
         """The texts that may show its images, as the file holds them."""
@@ -82,16 +82,16 @@ class Knowledge:
     knowledge: str = ""
 
 
-def level_of(education: str, subject: str) -> str:
+def find_level(education: str, subject: str) -> str:
     """The level under which a subject of an education is counted.
 
-    >>> level_of("初中", "数学"), level_of("社会", "驾考"), level_of("社会", "法律"), level_of("小学", "数学")
-    ('JuH', 'Driving', 'Soc', 'Other')
+    >>> find_level("初中", "数学"), find_level("社会", "驾考"), find_level("小学", "数学")
+    ('JuH', 'Driving', 'Other')
     """
     return SUBJECT_LEVELS.get(subject) or LEVELS.get(education, OTHER_LEVEL)
 
 
-def education_remark(of: Mapping[str, str], what: str) -> str:
+def describe_unknown_educations(of: Mapping[str, str], what: str) -> str:
     """One line on educations that are none of the known ones; empty where all are. `of`: by id."""
     unknown = {name: education for name, education in of.items() if education not in LEVELS}
     if not unknown:
@@ -104,24 +104,24 @@ def education_remark(of: Mapping[str, str], what: str) -> str:
     )
 
 
-def with_marks(text: str) -> str:
+def rewrite_marks(text: str) -> str:
     """A text in which images are marked ``[IMAGE_n]``, also where a release marks them ``<img_n>``.
 
-    >>> with_marks("图<img_1>与[IMAGE_2]")
+    >>> rewrite_marks("图<img_1>与[IMAGE_2]")
     '图[IMAGE_1]与[IMAGE_2]'
     """
     return OLD_MARK.sub(r"[IMAGE_\1]", text) if "<" in text else text
 
 
-def unshown(texts: Iterable[str], images: Sequence[str]) -> list[str]:
+def find_unshown_images(texts: Iterable[str], images: Sequence[str]) -> list[str]:
     """The images to which no text refers.
 
-    >>> unshown(["[IMAGE_1]", "<img_3>"], ["a.png", "b.png", "c.png"])
+    >>> find_unshown_images(["[IMAGE_1]", "<img_3>"], ["a.png", "b.png", "c.png"])
     ['b.png']
     """
     if not images:
         return []
-    shown = {mark.lstrip("0") for text in texts for mark in MARK.findall(with_marks(text))}
+    shown = {mark.lstrip("0") for text in texts for mark in MARK.findall(rewrite_marks(text))}
     return [path for number, path in enumerate(images, start=1) if str(number) not in shown]
 
 
@@ -197,10 +197,10 @@ def _decoded(text: bytes, kind: type[T], where: str) -> T:
         return msgspec.json.decode(text, type=kind)
 
 
-def first_of(value: Any) -> str:
+def take_first(value: Any) -> str:
     """The first entry of a list, or the text that stands in its place.
 
-    >>> first_of(["数学", "物理"]), first_of("数学"), first_of([]), first_of(None)
+    >>> take_first(["数学", "物理"]), take_first("数学"), take_first([]), take_first(None)
     ('数学', '数学', '', '')
     """
     if isinstance(value, str):

@@ -17,15 +17,15 @@ from eyechart.files import make_folder
 from eyechart.pipelines.multi.arguments import (
     ARGS_FILE,
     PREDICTION_FILE,
-    Arguments,
-    differing,
-    generated_name,
+    MultiArguments,
+    generate_run_name,
+    list_differences,
     read_arguments,
     write_arguments,
 )
 from eyechart.pipelines.multi.benchmark import EVERY_TYPE
-from eyechart.pipelines.multi.evaluators import Chosen, choose_model
-from eyechart.pipelines.multi.report import INDENT, answered
+from eyechart.pipelines.multi.evaluators import ChosenModel, choose_model
+from eyechart.pipelines.multi.report import INDENT, make_prediction
 from eyechart.report.rows import write_json
 from eyechart.run.options import Options
 from eyechart.run.run import Run
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2}  # input types
 
 
-def _void(arguments: Arguments) -> list[str]:
+def _void(arguments: MultiArguments) -> list[str]:
     """Arguments that were said and, as published, change nothing, or less than they say."""
     said = {name: kind for name, kind in _ONLY_WITH.items() if getattr(arguments, name)}
     notes = [
@@ -61,7 +61,7 @@ def _void(arguments: Arguments) -> list[str]:
     return notes
 
 
-def adjusted(arguments: Arguments, *, registered: str) -> tuple[Arguments, list[str]]:
+def adjust_arguments(arguments: MultiArguments, *, registered: str) -> tuple[MultiArguments, list[str]]:
     """The arguments as the original changes them before a run, and a note on every change.
 
     `registered` is the name of a model in the original's own list, where it is one.
@@ -106,7 +106,7 @@ def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
     """Write every question by its id. Before the run is over, those without an answer have no prediction."""
     entries: dict[str, dict[str, Any]] = {}
     for result in done.samples(0):
-        entry = answered(result)
+        entry = make_prediction(result)
         if result.reply is None and not is_over:
             del entry["prediction"]  # what has one, even an empty one, is done: so the original reads it
             if result.failure is None:
@@ -117,7 +117,7 @@ def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
 
 
 @contextlib.contextmanager
-def kept(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
+def write_checkpoints(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
     """Write a checkpoint whenever so many more questions are answered; -1: none."""
     if save_every < 0:
         yield
@@ -161,7 +161,7 @@ def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.E
 _MAY_CHANGE = {"source_sha256": "the class was edited since", "endpoint": "the endpoint is another one now"}
 
 
-class KnownAs:
+class ResumedModel:
     """A model under the identity that its run was begun with."""
 
     def __init__(self, model: Model, identity: Mapping[str, Any], why: str) -> None:
@@ -182,12 +182,12 @@ class KnownAs:
         await self._model.close()
 
 
-def as_before(model: Model, run_folder: Path) -> Model:
+def restore_identity(model: Model, run_folder: Path) -> Model:
     """The model, known as in the run in that folder, where only its source or its address is another."""
     before, now = _identity(run_folder), dict(model.identity)
     for name, why in _MAY_CHANGE.items():
         if name in before and before != now and {**now, name: before[name]} == before:
-            return KnownAs(model, before, why)
+            return ResumedModel(model, before, why)
     return model
 
 
@@ -222,8 +222,8 @@ _KEPT = "what was answered before is kept, as published (a new run asks all agai
 class Inference:
     """A run that could start now: arguments read and adjusted, questions found, nothing written."""
 
-    arguments: Arguments
-    chosen: Chosen
+    arguments: MultiArguments
+    chosen: ChosenModel
     benchmark: Benchmark
     options: Options
     folder: Path
@@ -242,26 +242,26 @@ class Inference:
         """Whether the folder holds something to go on with."""
         return count_answers(self.folder / OURS) > 0
 
-    def infer(self, tell: Callable[[str], None] = lambda text: None) -> Finished:
+    def infer(self, tell: Callable[[str], None] = lambda text: None) -> FinishedInference:
         """Ask, score, and write the folder; what was answered before is not asked again."""
         from eyechart.run import evaluate
         from eyechart.run.plan import make_plan
 
         ours = self.folder / OURS
         plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
-        if self.has_answers() and isinstance(known := as_before(plan.model, ours), KnownAs):
+        if self.has_answers() and isinstance(known := restore_identity(plan.model, ours), ResumedModel):
             tell(f"{known.why}: {_KEPT}")
             # Other runs must not find under one address what another one said.
             plan = replace(plan, model=known, options=replace(plan.options, cache=False))
         self._begin()
-        with kept(ours, self.folder, self.arguments.save_every):
+        with write_checkpoints(ours, self.folder, self.arguments.save_every):
             done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)), told={*self.notes})
         is_over = not done.is_interrupted and done.trouble is None
         name = Path(PREDICTION_FILE) if is_over else Path(FOLDER) / _LAST
         path = write_predictions(done, self.folder / name, is_over=is_over)
         if is_over:
             (self.folder / FOLDER / _LAST).unlink(missing_ok=True)  # of an earlier start
-        return Finished(run=done, folder=self.folder, predictions=path)
+        return FinishedInference(run=done, folder=self.folder, predictions=path)
 
     def _earlier_runs(self, plan: Plan) -> tuple[Path, ...]:
         """The journals of other runs in the same output folder, for what an endpoint was asked there before.
@@ -290,7 +290,7 @@ class Inference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class FinishedInference:
     """What came of it: our run, and the folder in the original's shape."""
 
     run: Run
@@ -298,7 +298,7 @@ class Finished:
     predictions: Path  # prediction.json, or checkpoints/prediction_last.json of a run that ended early
 
 
-def prepare(given: Mapping[str, Any], *, progress: bool = True, cache: bool = True) -> Inference:
+def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache: bool = True) -> Inference:
     """Read the arguments, find whom and what they mean, and refuse what does not fit together.
 
     `cache`: replies to the very same requests of other runs are taken, and kept for others.
@@ -311,9 +311,9 @@ def prepare(given: Mapping[str, Any], *, progress: bool = True, cache: bool = Tr
     else:
         if given.get("subset") and "questions_type" not in given:
             given = {**given, "questions_type": EVERY_TYPE}
-        arguments, notes = Arguments.of(given), []
+        arguments, notes = MultiArguments.of(given), []
     chosen = choose_model(arguments)
-    arguments, changes = adjusted(arguments, registered=chosen.registered)
+    arguments, changes = adjust_arguments(arguments, registered=chosen.registered)
     if not arguments.problem_file:
         raise UsageError(
             "--problem_file is missing", hint="--problem_file ../data/problem_v1.3.1_20241210_release.json"
@@ -350,7 +350,7 @@ def _look_through(benchmark: Benchmark, *, is_resumed: bool) -> None:
         raise
 
 
-def _settings(arguments: Arguments, chosen: Chosen) -> dict[str, Any]:
+def _settings(arguments: MultiArguments, chosen: ChosenModel) -> dict[str, Any]:
     """The benchmark's options. Where the original passes over a slip of the files, so does this door."""
     usual: dict[str, Any] = {"split_sys": chosen.split_sys}
     if arguments.subset:
@@ -364,9 +364,9 @@ def _settings(arguments: Arguments, chosen: Chosen) -> dict[str, Any]:
     return usual | arguments.settings()
 
 
-def _new_name(arguments: Arguments, chosen: Chosen) -> str:
+def _new_name(arguments: MultiArguments, chosen: ChosenModel) -> str:
     """A generated name that no folder has; two runs may begin within one second."""
-    name = generated_name(arguments, chosen.name, datetime.now().astimezone())
+    name = generate_run_name(arguments, chosen.name, datetime.now().astimezone())
     number = 2
     free = name
     while (Path(arguments.output_dir) / free).exists():
@@ -374,7 +374,7 @@ def _new_name(arguments: Arguments, chosen: Chosen) -> str:
     return free
 
 
-def _refuse_other_run(folder: Path, arguments: Arguments) -> None:
+def _refuse_other_run(folder: Path, arguments: MultiArguments) -> None:
     """Of a folder that is named, refuse one that holds another run; the same one is gone on with."""
     if not (folder / ARGS_FILE).exists():
         if (folder / PREDICTION_FILE).exists():
@@ -382,7 +382,7 @@ def _refuse_other_run(folder: Path, arguments: Arguments) -> None:
         return
     before, _ = read_arguments(folder, {})
     same = replace(before, checkpoint_dir=None, api_key=arguments.api_key, debug=arguments.debug)
-    if count_answers(folder / OURS) and (others := differing(arguments, same)):
+    if count_answers(folder / OURS) and (others := list_differences(arguments, same)):
         raise UsageError(
             f"{folder} holds another run: {'; '.join(others)}",
             hint=f"choose another --output_name, or go on with that run: --checkpoint_dir {folder}",
@@ -401,7 +401,7 @@ def _refuse_foreign_answers(folder: Path) -> None:
 
 def _left_out(benchmark: Benchmark) -> list[str]:
     """What of the files is passed over, as the original does without a word."""
-    from eyechart.pipelines.multi.benchmark import Options as MultiOptions
+    from eyechart.pipelines.multi.benchmark import MultiOptions
 
     said = MultiOptions(**benchmark.settings)
     notes = []
@@ -423,9 +423,9 @@ def _left_out(benchmark: Benchmark) -> list[str]:
 
 def _unknown_ids(source: MultiSource, subset: Path) -> list[str]:
     from eyechart.pipelines.multi.files import read_hard_list, read_problems
-    from eyechart.pipelines.multi.select import all_questions
+    from eyechart.pipelines.multi.select import list_questions
 
-    known = {question.id for question in all_questions(read_problems(source.files.problem_file))}
+    known = {question.id for question in list_questions(read_problems(source.files.problem_file))}
     unknown = [name for name in dict.fromkeys(read_hard_list(subset.expanduser())) if name not in known]
     if not unknown:
         return []

@@ -15,14 +15,14 @@ from typing import Any
 from eyechart.data.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, UsageError
 from eyechart.files import make_folder
-from eyechart.pipelines.multi.files import education_remark
+from eyechart.pipelines.multi.files import describe_unknown_educations
 from eyechart.pipelines.multi.report import (
     ScoredPredictions,
-    absolute_line,
-    rejection_line,
+    format_absolute_score,
+    format_rejections,
+    format_tables,
+    make_summary,
     summarise_predictions,
-    summary_object,
-    tables,
     write_scores,
     write_summary,
 )
@@ -48,7 +48,7 @@ class Metrics:
     files: tuple[Path, ...]
 
 
-def metrics(
+def compute_metrics(
     label_file: str | Path,
     prediction_file: str | Path,
     *,
@@ -71,13 +71,13 @@ def metrics(
     files = write_scores(folder, scored.rows, scored.details, prefix)
     if detail:
         files += write_summary(folder, scored.rows, prefix, notes)
-    lines = (absolute_line(scored.rows), rejection_line(scored.rows))
+    lines = (format_absolute_score(scored.rows), format_rejections(scored.rows))
     return Metrics(
         score=add_in_order(row.score for row in scored.rows),
         total=add_in_order(row.total for row in scored.rows),
         n=len(scored.rows),
-        summary=summary_object(scored.rows),
-        tables=tables(scored.rows),
+        summary=make_summary(scored.rows),
+        tables=format_tables(scored.rows),
         lines=tuple(line for line in lines if line),
         notes=tuple(notes),
         unlabelled=scored.unlabelled,
@@ -118,7 +118,7 @@ def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[s
     failed = [name for name in said if said[name] == "" and scored.details[name].get("feedback")]
     notes = []
     educations = {name: str(entry["education"]) for name, entry in scored.details.items()}
-    if levels := education_remark(educations, "questions"):
+    if levels := describe_unknown_educations(educations, "questions"):
         notes.append(f"{labels.name}: {levels}")
     if missing:
         notes.append(

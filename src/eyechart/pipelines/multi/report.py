@@ -13,8 +13,8 @@ from typing import Any
 from eyechart.errors import DataError, MissingExtra
 from eyechart.files import atomic_write, make_folder, suppress_warnings
 from eyechart.model.redact import redact_parameters
-from eyechart.pipelines.multi.files import level_of
-from eyechart.pipelines.multi.score import KINDS, clean, is_refusal, kind_of, score
+from eyechart.pipelines.multi.files import find_level
+from eyechart.pipelines.multi.score import KINDS, clean, is_refusal, read_kind, score
 from eyechart.pipelines.multi.score import score as score_prediction
 from eyechart.registry import exporter
 from eyechart.report.export import guarded
@@ -32,7 +32,7 @@ _ALL_SI, _ALL_MI = 8540, 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class QuestionScore:
     """One scored question, as the totals see it."""
 
     question_id: str
@@ -68,7 +68,7 @@ class Tally:
     total: float = 0
     score: float = 0
 
-    def add(self, row: Row) -> None:
+    def add(self, row: QuestionScore) -> None:
         """Count one question."""
         self.count += 1
         self.correct += row.score == row.total
@@ -86,32 +86,32 @@ class Tally:
         return self.correct / self.count * 100 if self.count else 0.0
 
 
-def in_order(ids: Iterable[str]) -> list[str]:
+def sort_ids(ids: Iterable[str]) -> list[str]:
     """Question ids in the order of the result files: by the subject's code, else as they came.
 
-    >>> in_order(["gz_10_0", "cz_2_0", "gz_9_0"])
+    >>> sort_ids(["gz_10_0", "cz_2_0", "gz_9_0"])
     ['cz_2_0', 'gz_10_0', 'gz_9_0']
     """
     return sorted(ids, key=lambda name: name.split("_")[0])
 
 
-def by_level(rows: Iterable[Row]) -> dict[str, Tally]:
+def group_by_level(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
     """Totals of each education level, in the order of the tables."""
     found = _by(rows, lambda row: row.level)
     return {level: found[level] for level in _ordered(found)}
 
 
-def by_image(rows: Iterable[Row]) -> dict[str, Tally]:
+def group_by_image(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
     """Totals by the number of pictures."""
     return _by(rows, lambda row: row.image, IMAGES)
 
 
-def by_type(rows: Iterable[Row]) -> dict[str, Tally]:
+def group_by_type(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
     """Totals of each question type."""
     return _by(rows, lambda row: row.type, TYPES)
 
 
-def statistics_rows(rows: Sequence[Row]) -> list[tuple[Any, ...]]:
+def make_statistics(rows: Sequence[QuestionScore]) -> list[tuple[Any, ...]]:
     """The lines of statistics.csv: for each subject every type times every number of pictures."""
     cells: dict[str, dict[str, dict[tuple[str, str], Tally]]] = {}
     for row in rows:
@@ -127,14 +127,14 @@ def statistics_rows(rows: Sequence[Row]) -> list[tuple[Any, ...]]:
     return lines
 
 
-def absolute_line(rows: Iterable[Row]) -> str:
+def format_absolute_score(rows: Iterable[QuestionScore]) -> str:
     """The headline: points earned, points there were."""
     tally = _all(rows)
     percent = "n/a" if tally.ratio is None else f"{tally.ratio:.2f}%"
     return f"Absolute Score: {tally.score:.2f}/{tally.total:.0f}, {percent}"
 
 
-def rejection_line(rows: Iterable[Row]) -> str | None:
+def format_rejections(rows: Iterable[QuestionScore]) -> str | None:
     """The points of questions that were turned down for want of a picture; None when there are none."""
     lost = dict.fromkeys(IMAGES, 0.0)
     for row in rows:
@@ -149,7 +149,7 @@ def rejection_line(rows: Iterable[Row]) -> str | None:
     )
 
 
-def table_lines(heading: str, groups: Mapping[str, Tally]) -> list[str]:
+def format_table(heading: str, groups: Mapping[str, Tally]) -> list[str]:
     """One table of summary.md. Groups that can earn nothing are left out."""
     lines = [f"| {heading} | Correct  | Score | Ratio |", "| ---- | ---------- | --------- | ------ |"]
     for name, tally in groups.items():
@@ -161,20 +161,20 @@ def table_lines(heading: str, groups: Mapping[str, Tally]) -> list[str]:
     return lines
 
 
-def tables(rows: Sequence[Row]) -> dict[str, list[str]]:
+def format_tables(rows: Sequence[QuestionScore]) -> dict[str, list[str]]:
     """The three tables of summary.md, by the name of the chart that goes with each."""
     return {
-        "summary_education": table_lines("Education", by_level(rows)),
-        "summary_image": table_lines("Image ", by_image(rows)),
-        "summary_type": table_lines("Type", by_type(rows)),
+        "summary_education": format_table("Education", group_by_level(rows)),
+        "summary_image": format_table("Image ", group_by_image(rows)),
+        "summary_type": format_table("Type", group_by_type(rows)),
     }
 
 
-def summary_object(rows: Sequence[Row]) -> dict[str, Any]:
+def make_summary(rows: Sequence[QuestionScore]) -> dict[str, Any]:
     """The JSON block at the end of summary.md: percentages with one decimal."""
-    levels = _ratios(by_level(rows))
+    levels = _ratios(group_by_level(rows))
     types: dict[str, float] = {}
-    for name, tally in by_type(rows).items():
+    for name, tally in group_by_type(rows).items():
         types |= _ratios({name: tally})
         if name == "MA" and tally.total:
             types["MAAcc"] = round(tally.accuracy, 1)
@@ -182,7 +182,7 @@ def summary_object(rows: Sequence[Row]) -> dict[str, Any]:
     return {
         "Overall": None if overall is None else round(overall, 1),
         "Education": {"Driv" if level == "Driving" else level: ratio for level, ratio in levels.items()},
-        "Image": _ratios(by_image(rows)),
+        "Image": _ratios(group_by_image(rows)),
         "Type": types,
     }
 
@@ -191,11 +191,13 @@ def _ratios(groups: Mapping[str, Tally]) -> dict[str, float]:
     return {name: round(tally.ratio, 1) for name, tally in groups.items() if tally.ratio is not None}
 
 
-def _all(rows: Iterable[Row]) -> Tally:
+def _all(rows: Iterable[QuestionScore]) -> Tally:
     return _by(rows, lambda row: "all", ("all",))["all"]
 
 
-def _by(rows: Iterable[Row], key: Callable[[Row], str], names: Sequence[str] = ()) -> dict[str, Tally]:
+def _by(
+    rows: Iterable[QuestionScore], key: Callable[[QuestionScore], str], names: Sequence[str] = ()
+) -> dict[str, Tally]:
     tallies = {name: Tally() for name in names}
     for row in rows:
         tallies.setdefault(key(row), Tally()).add(row)
@@ -218,14 +220,14 @@ _TITLES = {
     "summary_image": "Points by number of images",
     "summary_type": "Points by question type",
 }
-_GROUPS: dict[str, Callable[[Sequence[Row]], Mapping[str, Tally]]] = {
-    "summary_education": by_level,
-    "summary_image": by_image,
-    "summary_type": by_type,
+_GROUPS: dict[str, Callable[[Sequence[QuestionScore]], Mapping[str, Tally]]] = {
+    "summary_education": group_by_level,
+    "summary_image": group_by_image,
+    "summary_type": group_by_type,
 }
 
 
-def write_charts(rows: Sequence[Row], folder: Path, prefix: str = "") -> list[Path]:
+def write_charts(rows: Sequence[QuestionScore], folder: Path, prefix: str = "") -> list[Path]:
     """Draw the charts into PNG files. Says so with `MissingExtra` when there is nothing to draw with."""
     figure_of = _matplotlib()
     paths = []
@@ -274,7 +276,7 @@ def _draw_bars(figure: Any, title: str, groups: Mapping[str, Tally]) -> None:
     axes.set_title(title)
 
 
-def _draw_heatmap(figure: Any, rows: Sequence[Row]) -> None:
+def _draw_heatmap(figure: Any, rows: Sequence[QuestionScore]) -> None:
     """One block a question, column after column; grey where there was nothing to earn."""
     import numpy as np
 
@@ -303,7 +305,7 @@ _EXTRACTED = "the answer extractor writes pairs: keep the first of each, or scor
 class ScoredPredictions:
     """The questions in the order of the result files, what detail.json says of each, ids left out."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[QuestionScore, ...]
     details: Mapping[str, Mapping[str, Any]]
     unlabelled: tuple[str, ...] = ()  # questions whose label is null: they are rows, of 0 points out of 0
     unknown: tuple[str, ...] = ()  # predictions whose problem is not among the labels
@@ -327,7 +329,7 @@ def summarise_predictions(
     files: problem id to problem, question id to prediction.
     """
     rows, details, unlabelled, unknown = [], {}, [], []
-    for name in in_order(predictions):
+    for name in sort_ids(predictions):
         problem_id, _, index = name.rpartition("_")
         if problem_id not in problems:
             unknown.append(name)
@@ -345,21 +347,21 @@ def summarise_predictions(
 
 def _scored(
     name: str, entry: Mapping[str, Any], label: _Label, answer_position: str
-) -> tuple[Row, dict[str, Any]]:
+) -> tuple[QuestionScore, dict[str, Any]]:
     """One prediction as a row of the tables and as an entry of detail.json."""
     said, n_images = entry.get("prediction") or "", _image_number(name, entry)
     earned, total = (0, 0) if label.answer is None else score(said, label.answer, label.type, answer_position)
-    row = Row(
+    row = QuestionScore(
         question_id=name,
         score=earned,
         total=total,
         kind=KINDS[label.type],
-        level=level_of(label.education, label.subject),
+        level=find_level(label.education, label.subject),
         subject=label.subject,
         n_images=n_images,
         is_rejected=label.answer is not None and is_refusal(clean(said)),
     )
-    detail = detail_of(
+    detail = make_detail(
         entry,
         analysis=label.analysis,
         answer=label.answer or "",
@@ -372,7 +374,7 @@ def _scored(
     return row, detail
 
 
-def detail_of(
+def make_detail(
     entry: Mapping[str, Any],
     *,
     analysis: str,
@@ -490,7 +492,7 @@ RESULT_FILES = (
 
 
 def write_scores(
-    folder: Path, rows: Sequence[Row], details: Mapping[str, Mapping[str, Any]], prefix: str = ""
+    folder: Path, rows: Sequence[QuestionScore], details: Mapping[str, Mapping[str, Any]], prefix: str = ""
 ) -> list[Path]:
     """Write score.json and detail.json: every question's points, and all that is known of it."""
     scores = {
@@ -512,12 +514,12 @@ def write_scores(
 
 
 def write_summary(
-    folder: Path, rows: Sequence[Row], prefix: str = "", notes: Sequence[str] = ()
+    folder: Path, rows: Sequence[QuestionScore], prefix: str = "", notes: Sequence[str] = ()
 ) -> list[Path]:
     """Write statistics.csv, summary.md and charts; without matplotlib the summary says what is missing."""
     statistics = folder / f"{prefix}statistics.csv"
     with text_file(statistics) as file:
-        csv.writer(file, lineterminator="\n").writerows(statistics_rows(rows))
+        csv.writer(file, lineterminator="\n").writerows(make_statistics(rows))
     remarks = list(notes)
     charts: list[Path] = []
     try:
@@ -526,22 +528,22 @@ def write_summary(
         remarks.append(f"{missing.message}: there are none here. {missing.hint}")
     summary = folder / f"{prefix}summary.md"
     with text_file(summary) as file:
-        file.write(summary_text(rows, prefix, has_charts=bool(charts), notes=remarks))
+        file.write(format_summary(rows, prefix, has_charts=bool(charts), notes=remarks))
     return [statistics, summary, *charts]
 
 
-def summary_text(
-    rows: Sequence[Row], prefix: str = "", *, has_charts: bool = True, notes: Sequence[str] = ()
+def format_summary(
+    rows: Sequence[QuestionScore], prefix: str = "", *, has_charts: bool = True, notes: Sequence[str] = ()
 ) -> str:
     """The text of summary.md: the headline, three tables with their charts, and the numbers as JSON."""
-    blocks = [absolute_line(rows), *(f"> {note}" for note in notes)]
-    found = tables(rows)
+    blocks = [format_absolute_score(rows), *(f"> {note}" for note in notes)]
+    found = format_tables(rows)
     for name in CHARTS:
         if name in found:
             blocks.append("\n".join(found[name]))
         if has_charts:
             blocks.append(f"![{name}]({prefix}{name}.png)")
-    numbers = json.dumps(summary_object(rows), indent=2, ensure_ascii=False)
+    numbers = json.dumps(make_summary(rows), indent=2, ensure_ascii=False)
     return "\n\n".join([*blocks, f"```json\n{numbers}\n```"]) + "\n"
 
 
@@ -590,10 +592,10 @@ def _drop_trials(folder: Path, trial: int) -> None:
         trial += 1
 
 
-def answered(result: Result) -> dict[str, Any]:
+def make_prediction(result: Result) -> dict[str, Any]:
     """A question as prediction.json holds it. What failed has an empty prediction; `feedback` says why."""
     sample, reply = result.sample, result.reply
-    entry: dict[str, Any] = {"question_id": sample.id, "question_image_number": _image_number_multi(sample)}
+    entry: dict[str, Any] = {"question_id": sample.id, "question_image_number": _count_images(sample)}
     asked = _input_messages(result)
     if result.sent:  # a round without a picture, and the black one, have an empty path, as published
         images = [str(image) for image in sample.images]
@@ -632,18 +634,18 @@ def _input_messages(result: Result) -> dict[str, Any]:
     return {"input_message_list": turns} if len(turns) > 1 else {"input_message": "".join(turns)}
 
 
-def arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def make_arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What args.json says: the benchmark's own settings, then how the run was made. Never a key."""
     about = {name: manifest.get(name) for name in ("benchmark", "model", "scorer", "trials", "eyechart")}
     settings = manifest.get("settings") or {}
     return redact_parameters({**settings, **about, "options": manifest.get("options") or {}})
 
 
-def scored(result: Result) -> Row:
+def make_row(result: Result) -> QuestionScore:
     """The points of one question, as its score says, or of an empty prediction where there is no reply."""
     sample, verdict = result.sample, result.score
     meta = sample.meta
-    kind = kind_of(str(meta.get("question_type", "other")))
+    kind = read_kind(str(meta.get("question_type", "other")))
     earned: float
     total: float
     if verdict is not None and {"score", "total"} <= set(verdict.detail):
@@ -654,29 +656,29 @@ def scored(result: Result) -> Row:
         earned, total = score_prediction("", sample.golds[0], kind)
     else:
         earned, total = 0, 0
-    return Row(
+    return QuestionScore(
         question_id=sample.id,
         score=_whole(earned),
         total=_whole(total),
         kind=kind,
         level=str(meta.get("level", "Other")),
         subject=str(meta.get("subject", "")),
-        n_images=_image_number_multi(sample),
+        n_images=_count_images(sample),
         is_rejected=verdict is not None and bool(verdict.detail.get("rejected")),
     )
 
 
 def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result]) -> list[Path]:
-    entries = {result.sample.id: answered(result) for result in results}
+    entries = {result.sample.id: make_prediction(result) for result in results}
     paths = [
         write_json(folder / "prediction.json", entries, indent=INDENT),
-        write_json(folder / "args.json", arguments(manifest), indent=INDENT),
+        write_json(folder / "args.json", make_arguments(manifest), indent=INDENT),
     ]
     if not any(result.sample.golds for result in results):
         return paths  # the release file has no answers: prediction.json is there to be handed in
     by_id = {result.sample.id: result for result in results}
-    ordered = [by_id[name] for name in in_order(by_id)]
-    rows = [scored(result) for result in ordered]
+    ordered = [by_id[name] for name in sort_ids(by_id)]
+    rows = [make_row(result) for result in ordered]
     details = {
         row.question_id: _detail(entries[row.question_id], result.sample, row)
         for row, result in zip(rows, ordered, strict=True)
@@ -688,29 +690,29 @@ def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result])
     ]
 
 
-def _detail(entry: Mapping[str, Any], sample: Sample, row: Row) -> dict[str, Any]:
+def _detail(entry: Mapping[str, Any], sample: Sample, row: QuestionScore) -> dict[str, Any]:
     meta = sample.meta
-    return detail_of(
+    return make_detail(
         entry,
         analysis=str(sample.withheld.get("analysis", "")),
         answer=sample.golds[0] if sample.golds else "",
         score=row.score,
         total=row.total,
-        type=str(meta.get("type_name") or _TYPE_NAMES[kind_of(row.kind)]),
+        type=str(meta.get("type_name") or _TYPE_NAMES[read_kind(row.kind)]),
         education=str(meta.get("education", "")),
         subject=row.subject,
     )
 
 
-def _notes(rows: Sequence[Row], results: Sequence[Result]) -> list[str]:
-    rejected = rejection_line(rows)
+def _notes(rows: Sequence[QuestionScore], results: Sequence[Result]) -> list[str]:
+    rejected = format_rejections(rows)
     notes = [rejected] if rejected else []
     if n_failed := sum(result.outcome == "failed" for result in results):
         notes.append(f"Failed: {n_failed} of {len(results)} questions, which earn nothing here.")
     return notes
 
 
-def _image_number_multi(sample: Sample) -> int:
+def _count_images(sample: Sample) -> int:
     found = sample.meta.get("question_image_number", len(sample.images))
     return found if isinstance(found, int) and found >= 0 else len(sample.images)
 

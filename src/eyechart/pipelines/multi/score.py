@@ -43,24 +43,24 @@ class Generation:
     knows_refusals: bool = True
 
 
-def choice(text: str, position: Position) -> str | None:
+def read_choice(text: str, position: Position) -> str | None:
     """The letter of a single choice: the first one, or the last. Full-width letters are none.
 
-    >>> choice("The answer is B", "start"), choice("The answer is B", "end"), choice("Ｂ", "start")
-    ('T', 'B', None)
+    >>> read_choice("Answer: B", "start"), read_choice("Answer: B", "end"), read_choice("Ｂ", "start")
+    ('A', 'B', None)
     """
     found = _LETTER.search(text if position == "start" else text[::-1])
     return found[0].upper() if found else None
 
 
-def choices(text: str, position: Position, *, is_early: bool = False) -> str | None:
+def read_choices(text: str, position: Position, *, is_early: bool = False) -> str | None:
     """The letters of a multiple choice: those of the first run, or the last, each once.
 
     `is_early`: the first run of at least two characters, be they blanks or commas.
 
-    >>> choices("A, C", "start"), choices("A、B、D", "end"), choices("A and B", "start")
+    >>> read_choices("A, C", "start"), read_choices("A、B、D", "end"), read_choices("A and B", "start")
     ('AC', 'D', 'ANDB')
-    >>> choices("A", "start", is_early=True) is None, choices("选 A", "start", is_early=True)
+    >>> read_choices("A", "start", is_early=True) is None, read_choices("选 A", "start", is_early=True)
     (True, 'A')
     """
     if is_early:
@@ -76,10 +76,10 @@ def choices(text: str, position: Position, *, is_early: bool = False) -> str | N
     return "".join(dict.fromkeys(letters))
 
 
-def blanks(text: str, *, is_early: bool = False) -> list[str]:
+def read_blanks(text: str, *, is_early: bool = False) -> list[str]:
     r"""What a prediction puts into the blanks, one entry each.
 
-    >>> blanks("$x = 2$；3\n\n4"), blanks("x = 2；3", is_early=True)
+    >>> read_blanks("$x = 2$；3\n\n4"), read_blanks("x = 2；3", is_early=True)
     (['x=2', '3', '4'], ['x = 2；3'])
     """
     if is_early:
@@ -88,12 +88,12 @@ def blanks(text: str, *, is_early: bool = False) -> list[str]:
     return [part.strip() for part in bare.replace(";", "\n").replace("；", "\n").split("\n")]
 
 
-def wanted(label: str, *, is_early: bool = False) -> list[frozenset[str]]:
+def split_label(label: str, *, is_early: bool = False) -> list[frozenset[str]]:
     r"""What each blank of a label accepts: its text, and where it says 或 ("or") each side of that.
 
     A semicolon divides predictions but not labels, so a label that holds one can never be met.
 
-    >>> [sorted(blank) for blank in wanted("$3$或-3\n2; 4")]
+    >>> [sorted(blank) for blank in split_label("$3$或-3\n2; 4")]
     [['-3', '3', '3或-3'], ['2;4']]
     """
     bare = label if is_early else label.replace("$", "").replace(" ", "")
@@ -152,7 +152,7 @@ GENERATIONS = {
 }
 
 
-def rules_of(name: str) -> Generation:
+def find_rules(name: str) -> Generation:
     """The rules of that name."""
     if name not in GENERATIONS:
         known = ", ".join(GENERATIONS)
@@ -175,17 +175,18 @@ _HAN_RUN = re.compile(r"[\u4e00-\u9fd5]+")
 _LONGEST_RUN = 2000
 
 
-def rouge_l(prediction: str, label: str) -> float:
+def compute_rouge_l(prediction: str, label: str) -> float:
     """The F of ROUGE-L. The official formula keeps it just below 1 even for the same text.
 
-    >>> round(rouge_l("今天天气很好", "今天天气不错。"), 6), rouge_l("略", "略")
+    >>> round(compute_rouge_l("今天天气很好", "今天天气不错。"), 6), compute_rouge_l("略", "略")
     (0.333333, 0.999999995)
     """
     from rapidfuzz.distance import LCSseq
 
     numbers: dict[str, int] = {}
     said, wanted = (
-        [numbers.setdefault(token, len(numbers)) for token in tokens(text)] for text in (prediction, label)
+        [numbers.setdefault(token, len(numbers)) for token in split_tokens(text)]
+        for text in (prediction, label)
     )
     if not said or not wanted:
         return 0.0
@@ -194,13 +195,13 @@ def rouge_l(prediction: str, label: str) -> float:
     return 2.0 * ((precision * recall) / (precision + recall + 1e-8))
 
 
-def tokens(text: str) -> list[str]:
+def split_tokens(text: str) -> list[str]:
     r"""The words of a text as they are compared.
 
     Quirk kept: a sentence of nothing but white space is one empty word, so that a blank line after a full
     stop costs two.
 
-    >>> tokens("第一段。\n\n第二段。")
+    >>> split_tokens("第一段。\n\n第二段。")
     ['第一段', '。', '', '', '第二段', '。']
     """
     cut = _tokenizer().cut
@@ -231,7 +232,7 @@ def _tokenizer() -> Any:
     The global one logs to stderr, is open to changes by others, and keeps a cache in the shared temporary
     folder that it reads back without a check. Building this one takes about a second, once.
     """
-    jieba = require_words()
+    jieba = require_jieba()
     made = jieba.Tokenizer()
     with suppress_warnings():
         made.FREQ, made.total = made.gen_pfdict(made.get_dict_file())
@@ -239,7 +240,7 @@ def _tokenizer() -> Any:
     return made
 
 
-def require_words() -> Any:
+def require_jieba() -> Any:
     """The library that finds words in Chinese text; `MissingExtra` where it is not installed."""
     try:
         with suppress_warnings():
@@ -259,7 +260,7 @@ def require_words() -> Any:
 # handling of thoughts is known in outline only; and one older than 2024-02, which compared letters as they
 # were written and of which it is not known when it was in use.
 
-__all__ = ["GENERATIONS", "clean", "extract", "is_refusal", "kind_of", "score", "total_points"]
+__all__ = ["GENERATIONS", "clean", "count_points", "extract", "is_refusal", "read_kind", "score"]
 
 Kind = Literal["SA", "MA", "FB", "OP", "other"]
 KINDS: dict[str, Kind] = {"单选": "SA", "多选": "MA", "填空": "FB", "解答": "OP", "其他": "other"}
@@ -277,7 +278,7 @@ def clean(prediction: str | None, generation: str = LATEST) -> str:
     >>> clean("推理过程\n\n所以这道题的答案为：B"), clean("B\n\n因为A不对"), clean("答案：C")
     ('B', '因为A不对', 'C')
     """
-    return rules_of(generation).clean(prediction or "")
+    return find_rules(generation).clean(prediction or "")
 
 
 def extract(
@@ -288,7 +289,7 @@ def extract(
     >>> extract("选B", "SA"), extract("A, C", "多选"), extract("1; 2", "FB")
     ('B', 'AC', ['1', '2'])
     """
-    return _read(clean(prediction, generation), kind_of(kind), _position(answer_position), generation)
+    return _read(clean(prediction, generation), read_kind(kind), _position(answer_position), generation)
 
 
 def score(
@@ -309,22 +310,22 @@ def score(
     >>> score("Answer: B", "B", "SA"), score("Answer: B", "B", "SA", answer_position="end")
     ((0, 1), (1, 1))
     """
-    text, which = clean(prediction, generation), kind_of(kind)
-    total = total_points(answer, which)
+    text, which = clean(prediction, generation), read_kind(kind)
+    total = count_points(answer, which)
     if is_refusal(text, generation):
         return 0, total
     return _points(text, answer.strip(), which, _position(answer_position), generation), total
 
 
-def total_points(label: str, kind: str) -> float:
+def count_points(label: str, kind: str) -> float:
     r"""The points that a question can earn: one per letter (MA) or blank (FB), one for the others.
 
     Questions of other kinds, and open ones without a label, earn none.
 
-    >>> total_points("ACE", "MA"), total_points("2\n3", "填空"), total_points("", "OP")
+    >>> count_points("ACE", "MA"), count_points("2\n3", "填空"), count_points("", "OP")
     (3, 2, 0)
     """
-    label, which = label.strip(), kind_of(kind)
+    label, which = label.strip(), read_kind(kind)
     if which == "MA":
         return len(label)
     if which == "FB":
@@ -334,13 +335,13 @@ def total_points(label: str, kind: str) -> float:
 
 def is_refusal(cleaned: str, generation: str = LATEST) -> bool:
     """Whether the cleaned text says, in the words that the prompts ask for, that a picture is missing."""
-    return rules_of(generation).knows_refusals and REFUSAL in cleaned
+    return find_rules(generation).knows_refusals and REFUSAL in cleaned
 
 
-def kind_of(name: str) -> Kind:
+def read_kind(name: str) -> Kind:
     """The kind of question, by our name or the one in the files.
 
-    >>> kind_of("单选"), kind_of("OP"), kind_of("其他")
+    >>> read_kind("单选"), read_kind("OP"), read_kind("其他")
     ('SA', 'OP', 'other')
     """
     if name not in _NAMES:
@@ -357,15 +358,15 @@ def _position(name: str) -> Position:
 
 
 def _read(text: str, kind: Kind, position: Position, generation: str) -> str | list[str] | None:
-    is_early = rules_of(generation).is_early
+    is_early = find_rules(generation).is_early
     if is_early:
         position = "start"  # the early rules know no other
     if kind == "SA":
-        return choice(text, position)
+        return read_choice(text, position)
     if kind == "MA":
-        return choices(text, position, is_early=is_early)
+        return read_choices(text, position, is_early=is_early)
     if kind == "FB":
-        return blanks(text, is_early=is_early)
+        return read_blanks(text, is_early=is_early)
     return text if kind == "OP" else None
 
 
@@ -376,10 +377,10 @@ def _points(text: str, label: str, kind: Kind, position: Position, generation: s
     if kind == "MA":
         return len(read) if read and all(letter in label for letter in read) else 0
     if kind == "FB":
-        accepted = wanted(label, is_early=rules_of(generation).is_early)
+        accepted = split_label(label, is_early=find_rules(generation).is_early)
         return sum(part in blank for part, blank in zip(read or (), accepted, strict=False))
     # A perfect score of nothing: no label, or nothing said, needs no words cut.
-    return rouge_l(text, label) if kind == "OP" and label and text.strip() else 0
+    return compute_rouge_l(text, label) if kind == "OP" and label and text.strip() else 0
 
 
 def _scorer(position: Position, generation: str = LATEST) -> Callable[[Reply, Sample], Score]:

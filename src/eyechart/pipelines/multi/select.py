@@ -27,7 +27,7 @@ WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be one tex
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedText:
     """A text with its pictures numbered from 1, and the paths of those pictures, repeats included."""
 
     text: str
@@ -35,7 +35,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Placement:
     """How pictures are to be shown in a text."""
 
     captions: Mapping[str, str] | None = None  # path to caption; None: no captions are asked for
@@ -48,17 +48,17 @@ def count_marks(text: str) -> int:
     return len(MARK.findall(text))
 
 
-def place_images(text: str, paths: Sequence[str], wanted: Wanted | None = None) -> Placed:
+def place_images(text: str, paths: Sequence[str], wanted: Placement | None = None) -> PlacedText:
     """Number the pictures of a text anew, with captions where they are wanted.
 
     >>> place_images("A.[IMAGE_3] B.[IMAGE_4]", ["a", "b", "c", "d"])
     Placed(text='A.[IMAGE_1] B.[IMAGE_2]', images=('c', 'd'))
-    >>> place_images("[IMAGE_1]?", ["a"], Wanted({"a": "a cat"}, in_content=True)).text
+    >>> place_images("[IMAGE_1]?", ["a"], Placement({"a": "a cat"}, in_content=True)).text
     '[IMAGE_1:a cat]?'
-    >>> place_images("[IMAGE_2], [IMAGE_1]", ["a", "b"], Wanted(numbering="correct")).text
+    >>> place_images("[IMAGE_2], [IMAGE_1]", ["a", "b"], Placement(numbering="correct")).text
     '[IMAGE_1], [IMAGE_2]'
     """
-    wanted = wanted or Wanted()
+    wanted = wanted or Placement()
     marks = list(MARK.finditer(text))
     images = tuple(paths[int(mark[1]) - 1] for mark in marks)  # as published: 0 is the last one
     written = [_mark(number, path, wanted) for number, path in enumerate(images, start=1)]
@@ -72,10 +72,10 @@ def place_images(text: str, paths: Sequence[str], wanted: Wanted | None = None) 
         # Right behind the text, with no line break before the first: as published.
         lines = (f"[IMAGE_{k}]: {wanted.captions.get(path, '')}\n" for k, path in enumerate(images, start=1))
         text += "".join(lines)
-    return Placed(text, images)
+    return PlacedText(text, images)
 
 
-def _mark(number: int, path: str, wanted: Wanted) -> str:
+def _mark(number: int, path: str, wanted: Placement) -> str:
     if wanted.captions is None or not wanted.in_content:
         return f"[IMAGE_{number}]"
     return f"[IMAGE_{number}:{wanted.captions.get(path, '')}]"
@@ -92,15 +92,15 @@ def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> N
             )
 
 
-def knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
+def pick_knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
     """The knowledge point that a prompt names: the first entry.
 
     Where the file holds one text instead of a list, the official code names its first character, but all
     of it in the driving test.
 
-    >>> knowledge_name(["圆", "切线"], "czsx_0"), knowledge_name("圆", "czsx_0"), knowledge_name([], "czsx_0")
-    ('圆', '圆', '')
-    >>> knowledge_name("交通标志", "shjk_3"), knowledge_name("交通标志", "czsx_3")
+    >>> pick_knowledge_name(["圆", "切线"], "czsx_0"), pick_knowledge_name([], "czsx_0")
+    ('圆', '')
+    >>> pick_knowledge_name("交通标志", "shjk_3"), pick_knowledge_name("交通标志", "czsx_3")
     ('交通标志', '交')
     """
     if isinstance(knowledge, str) and problem_id.startswith(WHOLE_NAME):
@@ -109,7 +109,7 @@ def knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedQuestion:
     """A question as it goes into a prompt. `record` is its published structure."""
 
     question_id: str
@@ -163,7 +163,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProblemQuestion:
     """One question of a problem."""
 
     problem: Problem
@@ -194,21 +194,21 @@ def read_codes(given: str | int | Iterable[int], known: range, *, name: str) -> 
     return frozenset(codes[text] for text in texts)
 
 
-def all_questions(problems: Mapping[str, Problem]) -> list[Question]:
+def list_questions(problems: Mapping[str, Problem]) -> list[ProblemQuestion]:
     """Every question, in the file's order."""
     return [
-        Question(problem, index, row)
+        ProblemQuestion(problem, index, row)
         for row, problem in enumerate(problems.values(), start=1)
         for index in range(len(problem.problem_content_list))
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SelectedQuestions:
     """The questions that are asked, in their order, and why the others are not."""
 
-    asked: tuple[Question, ...]
-    left_out: Mapping[str, Sequence[Question]]  # by the name of the option that left them out
+    asked: tuple[ProblemQuestion, ...]
+    left_out: Mapping[str, Sequence[ProblemQuestion]]  # by the name of the option that left them out
 
     def remark(self, selection: Selection) -> str:
         """One line on what is not asked, with counts; empty where everything is."""
@@ -231,10 +231,10 @@ class Choice:
         return f"{len(self.asked)} of {n_all} questions chosen; left out: {', '.join(reasons)}"
 
 
-def select_questions(questions: Iterable[Question], selection: Selection) -> Choice:
+def select_questions(questions: Iterable[ProblemQuestion], selection: Selection) -> SelectedQuestions:
     """The questions that are asked, and those that each option leaves out."""
-    asked: list[Question] = []
-    left_out: dict[str, list[Question]] = {}
+    asked: list[ProblemQuestion] = []
+    left_out: dict[str, list[ProblemQuestion]] = {}
     for question in questions:
         reason = _left_out_by(question, selection)
         (left_out.setdefault(reason, []) if reason else asked).append(question)
@@ -244,10 +244,10 @@ def select_questions(questions: Iterable[Question], selection: Selection) -> Cho
         left_out["eval_num"] = asked[selection.eval_num :]
         del asked[selection.eval_num :]
     order = ("subset", "questions_type", "subject", "image_type", "eval_num")
-    return Choice(tuple(asked), {name: left_out[name] for name in order if name in left_out})
+    return SelectedQuestions(tuple(asked), {name: left_out[name] for name in order if name in left_out})
 
 
-def _left_out_by(question: Question, selection: Selection) -> str:
+def _left_out_by(question: ProblemQuestion, selection: Selection) -> str:
     """The name of the option that leaves a question out; empty if it is asked."""
     problem, index = question.problem, question.index
     if selection.subset is not None and question.id not in selection.subset:
@@ -260,7 +260,7 @@ def _left_out_by(question: Question, selection: Selection) -> str:
     return "" if min(n_images, 2) in selection.image_types else "image_type"
 
 
-def refuse_empty_choice(choice: Choice, selection: Selection, *, file: str) -> None:
+def refuse_empty_choice(choice: SelectedQuestions, selection: Selection, *, file: str) -> None:
     """Refuse a choice that leaves none of a file's questions, with what there is to choose from."""
     option, last = list(choice.left_out.items())[-1]  # what the other options left
     if selection.subset is not None and not selection.subset:
@@ -276,7 +276,7 @@ def refuse_empty_choice(choice: Choice, selection: Selection, *, file: str) -> N
     raise UsageError(f"{file}: {choice.remark(selection)}", hint=hint)
 
 
-def _types(questions: Iterable[Question]) -> str:
+def _types(questions: Iterable[ProblemQuestion]) -> str:
     """How many there are of each type, e.g. ``3 OP, 1 other``."""
     counts = Counter(TYPES[one.problem.problem_type_list[one.index]] for one in questions)
     return ", ".join(f"{counts[kind]} {kind[1]}" for kind in sorted(counts))

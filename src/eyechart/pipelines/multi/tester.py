@@ -12,14 +12,14 @@ from typing import Any, Literal
 from eyechart.data.images import ImageLoader
 from eyechart.model.checkup import CheckCase, Skill, make_plain_image
 from eyechart.pipelines.multi.benchmark import WORDS, Language, MultiPrompt
-from eyechart.pipelines.multi.data import image_class
+from eyechart.pipelines.multi.data import classify_images
 from eyechart.pipelines.multi.score import KINDS, score
-from eyechart.pipelines.multi.select import Wanted, place_images
+from eyechart.pipelines.multi.select import Placement, place_images
 from eyechart.types import ImageRef, Message, Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CheckQuestion:
     """One question: what it tries, its type, its words in each language, and what is right."""
 
     ability: str
@@ -47,7 +47,7 @@ _FIRST_OF_TWO: Mapping[Language, str] = {
 }
 
 QUESTIONS = (
-    Asked(
+    CheckQuestion(
         ability="single choice in words",
         type="单选",
         words={
@@ -56,7 +56,7 @@ QUESTIONS = (
         },
         label="B",
     ),
-    Asked(
+    CheckQuestion(
         ability="multiple choice in words",
         type="多选",
         words={
@@ -65,7 +65,7 @@ QUESTIONS = (
         },
         label="AC",
     ),
-    Asked(
+    CheckQuestion(
         ability="blanks in words",
         type="填空",
         words={
@@ -74,7 +74,7 @@ QUESTIONS = (
         },
         label="4\n2",
     ),
-    Asked(
+    CheckQuestion(
         ability="words beside a black picture",
         type="单选",
         words={
@@ -84,7 +84,7 @@ QUESTIONS = (
         label="C",
         options={"input_type": 2, "blank_image": True},
     ),
-    Asked(
+    CheckQuestion(
         ability="caption for a picture",
         type="单选",
         words={
@@ -96,7 +96,7 @@ QUESTIONS = (
         captions={"zh": "一只黄色的气球", "en": "a yellow balloon"},
         options={"input_type": 1},
     ),
-    Asked(
+    CheckQuestion(
         ability="single choice on a picture",
         type="单选",
         words={
@@ -108,7 +108,7 @@ QUESTIONS = (
         options={"input_type": 2},
         skill="sees pictures",
     ),
-    Asked(
+    CheckQuestion(
         ability="blank on a picture",
         type="填空",
         words={
@@ -120,7 +120,7 @@ QUESTIONS = (
         options={"input_type": 2},
         skill="sees pictures",
     ),
-    Asked(
+    CheckQuestion(
         ability="open question on a picture",
         type="解答",
         words={"zh": "说说这张图的颜色。[IMAGE_1]", "en": "Describe the colour of this picture. [IMAGE_1]"},
@@ -129,7 +129,7 @@ QUESTIONS = (
         options={"input_type": 2},
         skill="sees pictures",
     ),
-    Asked(
+    CheckQuestion(
         ability="two pictures at once",
         type="单选",
         words=_FIRST_OF_TWO,
@@ -138,7 +138,7 @@ QUESTIONS = (
         options={"input_type": 2},
         skill="tells several pictures apart",
     ),
-    Asked(
+    CheckQuestion(
         ability="two pictures in rounds",
         type="单选",
         words=_FIRST_OF_TWO,
@@ -147,7 +147,7 @@ QUESTIONS = (
         options={"input_type": 2, "in_turn": True},
         skill="remembers earlier rounds",
     ),
-    Asked(
+    CheckQuestion(
         ability="rounds with reasoning",
         type="单选",
         words=_FIRST_OF_TWO,
@@ -167,7 +167,7 @@ QUESTIONS = (
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 
 
-def multi_cases(
+def make_cases(
     lang: Language,
     *,
     split_sys: bool = False,
@@ -185,11 +185,11 @@ def multi_cases(
     ]
 
 
-def _case(asked: Asked, lang: Language, *, split_sys: bool) -> CheckCase:
+def _case(asked: CheckQuestion, lang: Language, *, split_sys: bool) -> CheckCase:
     pictures = [make_plain_image(colour) for colour in asked.colours]
     refs = tuple(ImageRef(kind="data", location=one.base64.decode()) for one in pictures)
     captions = {str(k): asked.captions[lang] for k, _ in enumerate(refs)} if asked.captions else None
-    placed = place_images(asked.words[lang], [str(k) for k, _ in enumerate(refs)], Wanted(captions))
+    placed = place_images(asked.words[lang], [str(k) for k, _ in enumerate(refs)], Placement(captions))
     n_images = len(placed.images)
     sample = Sample(
         id=asked.ability,
@@ -199,7 +199,7 @@ def _case(asked: Asked, lang: Language, *, split_sys: bool) -> CheckCase:
             "type_name": asked.type,
             "question_type": KINDS[asked.type],
             "question_image_number": n_images,
-            "image_class": image_class(n_images),
+            "image_class": classify_images(n_images),
             "knowledge": {"zh": "常识", "en": "common knowledge"}[lang],
         },
     )
