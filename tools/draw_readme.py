@@ -18,7 +18,7 @@ from rich.text import Text
 
 import eyechart as ec
 from eyechart.cli.demo import BASELINES
-from eyechart.report.table import run_table, runs_table
+from eyechart.report.table import make_run_table, make_runs_table
 
 TARGET = Path(__file__).parents[1] / "docs" / "demo.svg"
 WIDTH = 96
@@ -47,9 +47,9 @@ def main() -> int:
         summaries = [done.summary for done in runs]
         console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
         console.print(Text("$ eyechart demo", style="bold"))
-        console.print(runs_table(summaries))
+        console.print(make_runs_table(summaries))
         console.print(Text("\n$ eyechart report runs/demo/baseline-look-…", style="bold"))
-        console.print(run_table(summaries[-1]))
+        console.print(make_run_table(summaries[-1]))
     drawn = console.export_svg(title="eyechart", unique_id="eyechart")
     # The page must not fetch anything to be seen: the system's own fixed-width font will do.
     drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)

@@ -204,10 +204,10 @@ def build_changes_table(
 
 def _tables(runs: Sequence[Run]) -> list[RenderableType]:
     """One run in full, several side by side."""
-    from eyechart.report.table import run_table, runs_table
+    from eyechart.report.table import make_run_table, make_runs_table
 
     summaries = [done.summary for done in runs]
-    return [run_table(summaries[0])] if len(summaries) == 1 else [runs_table(summaries)]
+    return [make_run_table(summaries[0])] if len(summaries) == 1 else [make_runs_table(summaries)]
 
 
 def _has_golds(done: Run) -> bool:

@@ -21,7 +21,7 @@ from eyechart.errors import ModelError, StoreError
 from eyechart.store import sqlite
 from eyechart.store.journal import Journal
 from eyechart.store.reader import Task
-from eyechart.store.sqlite import Statement
+from eyechart.store.sqlite import WriteStatement
 from eyechart.types import ImageRef, Reply, Request, Result, Sample, Score
 from support.parts import (
     Pictures,
@@ -529,7 +529,9 @@ def test_a_journal_that_gives_out_midway_ends_the_run_with_its_error(tmp_path: P
 
     def script(request: Request) -> str:
         if request.sample.id == "q200":
-            journal._writing.put([Statement("no_such_table", "INSERT INTO no_such_table VALUES (1)", ())])
+            journal._writing.put(
+                [WriteStatement("no_such_table", "INSERT INTO no_such_table VALUES (1)", ())]
+            )
         return "x"
 
     async def slowly(request: Request) -> str:
@@ -558,7 +560,7 @@ def test_a_journal_that_gives_out_at_the_very_end_is_told_too(tmp_path: Path) ->
     journal.replace_samples(samples(1))
 
     def script(request: Request) -> str:
-        journal._writing.put([Statement("no_such_table", "INSERT INTO no_such_table VALUES (1)", ())])
+        journal._writing.put([WriteStatement("no_such_table", "INSERT INTO no_such_table VALUES (1)", ())])
         with contextlib.suppress(StoreError):
             journal.flush()
         raise BAD

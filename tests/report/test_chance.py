@@ -2,7 +2,7 @@
 
 import pytest
 
-from eyechart.report.summary import chance_of, summarise
+from eyechart.report.summary import compute_chance, summarise
 from eyechart.types import Result, Sample
 from support.results import result
 
@@ -37,13 +37,15 @@ FOUR = {"A": "cat", "B": "dog", "C": "cow", "D": "hen"}
     ],
 )
 def test_chance(choices: dict[str, str], golds: tuple[str, ...], chance: float) -> None:
-    assert chance_of(Sample(id="1", question="?", choices=choices, golds=golds)) == chance
+    assert compute_chance(Sample(id="1", question="?", choices=choices, golds=golds)) == chance
 
 
 def test_options_that_the_question_prints_count_as_well() -> None:
     written = "Which?\nA. cat\nB. dog\nC. cow\nD. hen"
-    assert chance_of(Sample(id="1", question=written, golds=("B",))) == 0.25
-    assert chance_of(Sample(id="1", question="Which?", choices_text="A. cat\nB. dog", golds=("B",))) == 0.5
+    assert compute_chance(Sample(id="1", question=written, golds=("B",))) == 0.25
+    assert (
+        compute_chance(Sample(id="1", question="Which?", choices_text="A. cat\nB. dog", golds=("B",))) == 0.5
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_options_that_the_question_prints_count_as_well() -> None:
 def test_options_in_the_question_count_if_the_gold_is_of_them(
     question: str, gold: str, chance: float
 ) -> None:
-    assert chance_of(Sample(id="1", question=question, golds=(gold,))) == chance
+    assert compute_chance(Sample(id="1", question=question, golds=(gold,))) == chance
 
 
 def chance_over(results: list[Result]) -> float | None:

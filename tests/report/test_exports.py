@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from eyechart.errors import MissingExtra, StoreError
 from eyechart.model.prices import Price
 from eyechart.report.export import (
-    guarded,
-    unguarded,
+    guard_formula,
+    strip_guard,
     write_csv,
     write_json,
     write_jsonl,
@@ -66,8 +66,8 @@ def test_csv_text_never_begins_as_a_formula(tmp_path: Path, start: str) -> None:
 
 @given(any_text)
 def test_guarding_can_be_undone(text: str) -> None:
-    assert unguarded(guarded(text)) == text
-    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert strip_guard(guard_formula(text)) == text
+    assert not guard_formula(text).startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 @given(any_text)
@@ -76,7 +76,7 @@ def test_csv_gives_any_text_back_or_marks_it(text: str) -> None:
         write_csv([result(0, reply=text)], Path(folder) / "out.csv")
         (row,) = read_csv(Path(folder) / "out.csv")
     expected = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    assert unguarded(row["reply"]) == expected
+    assert strip_guard(row["reply"]) == expected
 
 
 @pytest.mark.slow

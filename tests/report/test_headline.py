@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.report.summary import numbers_of
+from eyechart.report.summary import compute_headline
 from support.results import export_of, result
 
 
@@ -16,11 +16,11 @@ def test_numbers_are_those_of_the_run(tmp_path: Path) -> None:
         result(3, "failed"),
         result(4, "unparsed"),
     ]
-    numbers = numbers_of(export_of(tmp_path, results))
+    numbers = compute_headline(export_of(tmp_path, results))
     assert (numbers.score, numbers.n_scored) == (0.375, 4)
     assert numbers.stderr == pytest.approx(0.2393567769)
-    assert numbers_of(export_of(tmp_path, [result(0)])).stderr is None
-    assert numbers_of(export_of(tmp_path, [result(0, weight=2.0), result(1)])).stderr is None
+    assert compute_headline(export_of(tmp_path, [result(0)])).stderr is None
+    assert compute_headline(export_of(tmp_path, [result(0, weight=2.0), result(1)])).stderr is None
 
 
 def test_a_circle_counts_once_and_its_rows_beside(tmp_path: Path) -> None:
@@ -29,6 +29,6 @@ def test_a_circle_counts_once_and_its_rows_beside(tmp_path: Path) -> None:
         result(1, "wrong", circle="q0"),
         result(2, "correct", circle="q2"),
     ]
-    numbers = numbers_of(export_of(tmp_path, rows, circular="headline"))
+    numbers = compute_headline(export_of(tmp_path, rows, circular="headline"))
     assert (numbers.score, numbers.n_scored) == (0.5, 2)
     assert numbers.plain.score == pytest.approx(2 / 3)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from eyechart.report import live
-from eyechart.report.live import LiveLine, status_line
+from eyechart.report.live import LiveLine, format_status
 from eyechart.types import Snapshot
 
 BUSY = Snapshot(
@@ -40,7 +40,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_whole_line() -> None:
-    assert status_line(BUSY, label="mmbench") == (
+    assert format_status(BUSY, label="mmbench") == (
         "mmbench  1,234/4,329 28%  score 71.3  12.4 req/s  64 in flight  12 retried  3 failed  "
         "200 resumed  ETA 4m10s"
     )
@@ -48,13 +48,13 @@ def test_the_whole_line() -> None:
 
 @pytest.mark.parametrize("width", range(120))
 def test_a_narrow_terminal_gets_a_shorter_line(width: int) -> None:
-    line = status_line(BUSY, label="mmbench", width=width)
+    line = format_status(BUSY, label="mmbench", width=width)
     assert len(line) <= width
     assert line.startswith(("1,234/4,329 28%"[:width], "mmbench"))
 
 
 def test_failures_stay_when_room_is_short() -> None:
-    assert status_line(BUSY, label="mmbench", width=40) == "1,234/4,329 28%  score 71.3  3 failed"
+    assert format_status(BUSY, label="mmbench", width=40) == "1,234/4,329 28%  score 71.3  3 failed"
 
 
 CROWDED = Snapshot(
@@ -65,7 +65,7 @@ CROWDED = Snapshot(
 
 
 def test_all_that_the_endpoints_and_the_purse_have_to_say() -> None:
-    assert status_line(CROWDED, label="mmbench") == (
+    assert format_status(CROWDED, label="mmbench") == (
         "mmbench  1,234/4,329 28%  score 71.3  12.4 req/s  31 of 32 in flight  p50 80ms p95 12.3s  429: 5%  "
         "12 retried  3 failed  200 resumed  34 cached  1.2M tokens  $1.50 paid  ETA 4m10s"
     )
@@ -73,7 +73,7 @@ def test_all_that_the_endpoints_and_the_purse_have_to_say() -> None:
 
 @pytest.mark.parametrize("width", range(200))
 def test_a_crowded_line_fits_any_terminal(width: int) -> None:
-    line = status_line(CROWDED, label="mmbench", width=width)
+    line = format_status(CROWDED, label="mmbench", width=width)
     assert len(line) <= width
     assert line.startswith(("1,234/4,329 28%"[:width], "mmbench"))
 
@@ -94,7 +94,7 @@ def test_what_matters_least_goes_first() -> None:
     ]
     gone: list[str] = []
     for width in range(200, 0, -1):
-        line = status_line(CROWDED, label="mmbench", width=width)
+        line = format_status(CROWDED, label="mmbench", width=width)
         gone += [word for word in words if word not in line and word not in gone]
     assert gone == words[::-1]
 
@@ -117,15 +117,15 @@ def test_what_matters_least_goes_first() -> None:
     ],
 )
 def test_each_part_by_itself(fields: dict[str, float], said: str) -> None:
-    assert status_line(Snapshot(**fields)) == f"0/0  {said}".strip()  # type: ignore[arg-type]
+    assert format_status(Snapshot(**fields)) == f"0/0  {said}".strip()  # type: ignore[arg-type]
 
 
 def test_before_anything_is_known() -> None:
-    assert status_line(Snapshot()) == "0/0"
+    assert format_status(Snapshot()) == "0/0"
 
 
 def test_the_end_says_how_long_it_took() -> None:
-    assert status_line(Snapshot(done=4, total=4, elapsed_s=75)) == "4/4 100%  in 1m15s"
+    assert format_status(Snapshot(done=4, total=4, elapsed_s=75)) == "4/4 100%  in 1m15s"
 
 
 def test_a_terminal_gets_one_line_drawn_over_and_over() -> None:
@@ -261,29 +261,29 @@ def test_a_real_terminal_is_never_filled_to_the_edge() -> None:
 
 @pytest.mark.parametrize("width", [*range(60), 80, 120])
 def test_wide_characters_take_two_columns_and_the_line_still_fits(width: int) -> None:
-    line = status_line(BUSY, label="数据集 · openai/模型", width=width)
+    line = format_status(BUSY, label="数据集 · openai/模型", width=width)
     assert len(line) + sum("\u4e00" <= mark <= "\u9fff" for mark in line) <= width
     assert width < 48 or line.endswith("ETA 4m10s")
 
 
 def test_a_label_alone_is_cut_by_columns() -> None:
     state = Snapshot(done=1, total=2)
-    assert status_line(state, label="", width=3) == "1/2"
+    assert format_status(state, label="", width=3) == "1/2"
     assert live._cut("a地图b", 4) == "a地"
     assert live._cut("e\u0301" * 3 + "x", 3) == "e\u0301" * 3
 
 
 def test_a_small_cost_is_not_shown_as_none() -> None:
-    assert status_line(Snapshot(done=1, total=2, cost=0.0044)) == "1/2 50%  $0.0044"
+    assert format_status(Snapshot(done=1, total=2, cost=0.0044)) == "1/2 50%  $0.0044"
 
 
 def test_a_score_that_is_not_the_headline_is_called_by_its_name() -> None:
     state = Snapshot(done=3, total=4, score=0.754, score_name="plain")
-    assert status_line(state) == "3/4 75%  plain 75.4"
+    assert format_status(state) == "3/4 75%  plain 75.4"
 
 
 def test_what_waits_to_be_tried_again_is_said_in_place_of_an_eta() -> None:
     state = Snapshot(done=496, total=500, waiting=4, requests_per_s=20.0, eta_s=0.2)
-    assert status_line(state) == "496/500 99%  20.0 req/s  4 waiting to retry"
+    assert format_status(state) == "496/500 99%  20.0 req/s  4 waiting to retry"
     some = Snapshot(done=400, total=500, waiting=4, requests_per_s=20.0, eta_s=5.0)
-    assert status_line(some).endswith("4 waiting to retry  ETA 5s")
+    assert format_status(some).endswith("4 waiting to retry  ETA 5s")

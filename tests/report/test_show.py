@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.model.prices import Price
-from eyechart.report.show import show_json, show_sample, why
+from eyechart.report.show import explain_outcome, show_json, show_sample
 from eyechart.report.table import to_text
 from eyechart.store.reader import Call
 from eyechart.types import Failure, Outcome, Reply, Result, Score, Usage
@@ -82,13 +82,13 @@ def test_an_empty_reply_is_said_to_be_empty() -> None:
     ],
 )
 def test_every_outcome_has_a_reason(outcome: Outcome | None, expected: str) -> None:
-    assert why(result(0, outcome)) == expected
+    assert explain_outcome(result(0, outcome)) == expected
 
 
 def test_an_answer_that_was_never_published_is_no_answer_that_cannot_be_used() -> None:
     hidden = result(0, "unscored")
     hidden = replace(hidden, sample=replace(hidden.sample, golds=()))
-    assert why(hidden) == "no public answer to compare with; no part of the score"
+    assert explain_outcome(hidden) == "no public answer to compare with; no part of the score"
 
 
 def test_what_a_rule_kept_is_shown() -> None:
@@ -120,7 +120,7 @@ def test_what_a_rule_kept_is_shown() -> None:
 )  # fmt: skip
 def test_a_failure_says_what_happens_next(failure: Failure, expected: str) -> None:
     one = Result(sample=result(0).sample, position=0, failure=failure)
-    assert why(one) == expected
+    assert explain_outcome(one) == expected
     assert "failed" in shown(one).splitlines()
 
 

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from eyechart.report.statistics import (
     Moments,
-    mean_interval,
-    spread,
-    trials_interval,
-    wilson,
-    z_value,
+    compute_mean_interval,
+    compute_spread,
+    compute_trials_interval,
+    compute_wilson,
+    compute_z,
 )
 
 counts = st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -27,7 +27,7 @@ shares = st.floats(0, 1)
     ],
 )
 def test_wilson_gives_textbook_values(successes: int, n: int, low: float, high: float) -> None:
-    found = wilson(successes, n)
+    found = compute_wilson(successes, n)
     assert found is not None
     assert (round(found[0], 4), round(found[1], 4)) == (low, high)
 
@@ -35,7 +35,7 @@ def test_wilson_gives_textbook_values(successes: int, n: int, low: float, high: 
 @given(counts)
 def test_wilson_holds_the_share_and_stays_a_share(count: tuple[int, int]) -> None:
     successes, n = count
-    found = wilson(successes, n)
+    found = compute_wilson(successes, n)
     assert found is not None
     low, high = found
     assert 0 <= low <= successes / n <= high <= 1
@@ -46,7 +46,7 @@ def test_wilson_holds_the_share_and_stays_a_share(count: tuple[int, int]) -> Non
 @given(counts)
 def test_wilson_is_symmetric(count: tuple[int, int]) -> None:
     successes, n = count
-    right, wrong = wilson(successes, n), wilson(n - successes, n)
+    right, wrong = compute_wilson(successes, n), compute_wilson(n - successes, n)
     assert right is not None
     assert wrong is not None
     assert right[0] == pytest.approx(1 - wrong[1], abs=1e-12)
@@ -56,14 +56,14 @@ def test_wilson_is_symmetric(count: tuple[int, int]) -> None:
 @given(counts, st.integers(2, 50))
 def test_wilson_narrows_with_more_samples(count: tuple[int, int], times: int) -> None:
     successes, n = count
-    few, many = wilson(successes, n), wilson(successes * times, n * times)
+    few, many = compute_wilson(successes, n), compute_wilson(successes * times, n * times)
     assert few is not None
     assert many is not None
     assert many[1] - many[0] < few[1] - few[0]
 
 
 def test_more_confidence_is_a_wider_interval() -> None:
-    narrow, wide = wilson(5, 10, confidence=0.9), wilson(5, 10, confidence=0.99)
+    narrow, wide = compute_wilson(5, 10, confidence=0.9), compute_wilson(5, 10, confidence=0.99)
     assert narrow is not None
     assert wide is not None
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
@@ -72,20 +72,20 @@ def test_more_confidence_is_a_wider_interval() -> None:
 @pytest.mark.parametrize("confidence", [0, 1, 95])
 def test_a_confidence_that_is_none_is_refused(confidence: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
-        z_value(confidence)
+        compute_z(confidence)
 
 
 def test_nothing_has_no_interval() -> None:
-    assert wilson(0, 0) is None
-    assert mean_interval([]) is None
-    assert trials_interval([[], []]) is None
-    assert spread([]) is None
+    assert compute_wilson(0, 0) is None
+    assert compute_mean_interval([]) is None
+    assert compute_trials_interval([[], []]) is None
+    assert compute_spread([]) is None
     assert Moments().mean is None
 
 
 @given(st.lists(shares, min_size=1, max_size=200))
 def test_the_interval_of_a_mean_holds_it_and_stays_a_share(values: list[float]) -> None:
-    found = mean_interval(values)
+    found = compute_mean_interval(values)
     assert found is not None
     mean = math.fsum(values) / len(values)
     assert 0 <= found[0] <= mean + 1e-9
@@ -94,13 +94,13 @@ def test_the_interval_of_a_mean_holds_it_and_stays_a_share(values: list[float]) 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1))
 def test_right_and_wrong_alone_get_wilsons_interval(values: list[float]) -> None:
-    assert mean_interval(values) == wilson(sum(values), len(values))
+    assert compute_mean_interval(values) == compute_wilson(sum(values), len(values))
 
 
 @pytest.mark.slow
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1))
 def test_the_interval_of_a_mean_is_symmetric(values: list[float]) -> None:
-    found, mirrored = mean_interval(values), mean_interval([1 - value for value in values])
+    found, mirrored = compute_mean_interval(values), compute_mean_interval([1 - value for value in values])
     assert found is not None
     assert mirrored is not None
     assert found == pytest.approx((1 - mirrored[1], 1 - mirrored[0]), abs=1e-9)
@@ -109,12 +109,14 @@ def test_the_interval_of_a_mean_is_symmetric(values: list[float]) -> None:
 def test_partial_credit_by_hand() -> None:
     # Mean 0.5, variance (4 * 0.25 ** 2) / 3, standard error sqrt(variance / 4).
     half = 1.959964 * math.sqrt(4 * 0.0625 / 3 / 4)
-    assert mean_interval([0.25, 0.75, 0.25, 0.75]) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
+    assert compute_mean_interval([0.25, 0.75, 0.25, 0.75]) == pytest.approx(
+        (0.5 - half, 0.5 + half), abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("values", [[0.5], [0.5] * 3, [0.1] * 1000])
 def test_equal_values_do_not_pretend_to_be_certain(values: list[float]) -> None:
-    found = mean_interval(values)
+    found = compute_mean_interval(values)
     assert found is not None
     assert found[0] < values[0] < found[1]
 
@@ -122,12 +124,15 @@ def test_equal_values_do_not_pretend_to_be_certain(values: list[float]) -> None:
 @pytest.mark.slow
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=4), min_size=1), st.integers(2, 5))
 def test_repeating_the_trials_makes_nobody_surer(samples: list[list[float]], times: int) -> None:
-    once, often = trials_interval(samples), trials_interval([values * times for values in samples])
+    once, often = (
+        compute_trials_interval(samples),
+        compute_trials_interval([values * times for values in samples]),
+    )
     assert once == pytest.approx(often)
 
 
 def test_spread_is_that_of_a_population() -> None:
-    assert spread([0.4, 0.6]) == (0.5, 0.1)
+    assert compute_spread([0.4, 0.6]) == (0.5, 0.1)
 
 
 # -- weights ---------------------------------------------------------------------------------------
@@ -160,7 +165,7 @@ def test_a_weighted_interval_holds_its_mean_and_stays_a_share(values: list[tuple
 
 @given(st.lists(shares, min_size=2, max_size=30), st.floats(0.5, 20))
 def test_one_weight_for_all_is_no_weight(values: list[float], weight: float) -> None:
-    plain, heavy = mean_interval(values), moments([(value, weight) for value in values]).interval()
+    plain, heavy = compute_mean_interval(values), moments([(value, weight) for value in values]).interval()
     assert plain is not None
     assert heavy is not None
     assert heavy == pytest.approx(plain, abs=1e-6)
@@ -170,17 +175,19 @@ def test_one_weight_for_all_is_no_weight(values: list[float], weight: float) -> 
 @pytest.mark.parametrize("n", [1000, 10_000, 60_000])
 def test_right_and_wrong_alone_get_wilsons_interval_however_many_there_are(n: int, weight: float) -> None:
     found = moments([(float(k % 10 != 0), weight) for k in range(n)]).interval()
-    assert found == pytest.approx(wilson(0.9 * n, n), rel=1e-12)
+    assert found == pytest.approx(compute_wilson(0.9 * n, n), rel=1e-12)
 
 
 def test_almost_right_is_partial_credit_whatever_it_weighs() -> None:
     almost = [0.0, 1 - 2**-53]
-    assert mean_interval(almost) != wilson(1, 2)
-    assert moments([(value, 3.0) for value in almost]).interval() == pytest.approx(mean_interval(almost))
+    assert compute_mean_interval(almost) != compute_wilson(1, 2)
+    assert moments([(value, 3.0) for value in almost]).interval() == pytest.approx(
+        compute_mean_interval(almost)
+    )
 
 
 def test_what_weighs_nothing_is_no_part_of_the_interval() -> None:
-    assert moments([(1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.0)]).interval() == wilson(2, 3)
+    assert moments([(1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.0)]).interval() == compute_wilson(2, 3)
 
 
 def test_a_sample_of_many_points_makes_the_interval_wider() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.model.prices import Price
-from eyechart.report.statistics import wilson
+from eyechart.report.statistics import compute_wilson
 from eyechart.report.summary import MAX_VALUES, NO_VALUE, OTHER_VALUES, Summary, summarise
 from eyechart.types import OUTCOMES, Outcome, Reply, Result, Usage
 from support.results import result
@@ -23,7 +23,7 @@ def test_failed_unscored_and_pending_are_no_part_of_the_score() -> None:
     summary = summary_of([result(i, outcome) for i, outcome in enumerate(outcomes)])
     assert summary.n == 5
     assert summary.score == 0.5
-    assert summary.ci95 == wilson(1, 2)
+    assert summary.ci95 == compute_wilson(1, 2)
     assert summary.overall.coverage == 2 / 5
     assert summary.overall.pending == 1
     assert sum(summary.outcomes.values()) == 4

@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-from eyechart.report.statistics import wilson
+from eyechart.report.statistics import compute_wilson
 from eyechart.report.summary import Summary, summarise
 from eyechart.types import OUTCOMES, Result
 from support.results import result
@@ -27,7 +27,7 @@ def test_json_holds_the_contract() -> None:
     assert found["run"] == "runs/demo/tiny-12345678"
     assert (found["benchmark"], found["model"], found["n"]) == ("demo", "openai/tiny", 2)
     assert found["score"] == 1.0
-    assert found["ci95"] == list(wilson(1, 1) or ())
+    assert found["ci95"] == list(compute_wilson(1, 1) or ())
     assert list(found["outcomes"]) == list(OUTCOMES)
     assert found["outcomes"]["failed"] == 1
     assert found["by"]["category"]["map"]["n"] == 2

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
-from eyechart.report.export import MAX_CHARACTERS, MAX_EXACT, Workbook, fit, new_workbook
+from eyechart.report.export import MAX_CHARACTERS, MAX_EXACT, Workbook, fit, open_workbook
 from eyechart.terminal import escape_controls
 
 
@@ -18,7 +18,7 @@ def units(text: str) -> int:
 
 
 def test_rows_sheets_and_headings(tmp_path: Path) -> None:
-    with new_workbook(tmp_path / "a.xlsx") as book:
+    with open_workbook(tmp_path / "a.xlsx") as book:
         for name in ("one", "two"):
             sheet = book.add_sheet(name)
             book.write_row(sheet, 0, ["name", "n"], is_heading=True)
@@ -35,14 +35,14 @@ def test_rows_sheets_and_headings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [MAX_EXACT + 1, -MAX_EXACT - 1, 10**400])
 def test_a_number_that_would_lose_digits_is_text(tmp_path: Path, number: int) -> None:
-    with new_workbook(tmp_path / "a.xlsx") as book:
+    with open_workbook(tmp_path / "a.xlsx") as book:
         book.write_row(book.add_sheet("x"), 0, [number, MAX_EXACT])
     [[long, exact]] = openpyxl.load_workbook(tmp_path / "a.xlsx")["x"].iter_rows(values_only=True)
     assert (long, exact) == (str(number), MAX_EXACT)
 
 
 def test_what_did_not_fit_is_counted(tmp_path: Path) -> None:
-    with new_workbook(tmp_path / "a.xlsx") as book:
+    with open_workbook(tmp_path / "a.xlsx") as book:
         sheet = book.add_sheet("x")
         book.write_row(sheet, 0, ["plain", "two\r\nlines", "bell\x07", "x" * 40_000, "\x07" * 40_000])
         assert (book.n_cut, book.n_replaced) == (2, 2)
@@ -79,11 +79,11 @@ def fill(book: Workbook) -> None:
 def test_a_workbook_that_was_not_finished_leaves_the_one_before(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(b"before")
-    with pytest.raises(RuntimeError, match="half way"), new_workbook(path) as book:
+    with pytest.raises(RuntimeError, match="half way"), open_workbook(path) as book:
         fill(book)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot write"), new_workbook(tmp_path / "none" / "a.xlsx"):
+    with pytest.raises(StoreError, match="cannot write"), open_workbook(tmp_path / "none" / "a.xlsx"):
         pass

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import eyechart as ec
 from eyechart.errors import UsageError
-from eyechart.run.models import Choice, choose_models, read_model
+from eyechart.run.models import ModelChoice, choose_models, read_model
 from eyechart.run.options import Options
 from support.command import Outcome, eyechart
 from support.files import choice_tsv
@@ -55,7 +55,7 @@ def addresses(models: list[Any], **options: Any) -> list[Any]:
     ],
 )
 def test_a_model_carries_what_is_its_own(given: Any, model: str, own: dict[str, Any]) -> None:
-    assert read_model(given) == Choice(model, own)
+    assert read_model(given) == ModelChoice(model, own)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_any_text_is_a_model_or_refused(text: str) -> None:
         return
     assert text.startswith(str(choice.model))
     if "@http" not in text.lower() and "," not in text:
-        assert choice == Choice(text)
+        assert choice == ModelChoice(text)
 
 
 def test_several_models_and_as_many_addresses_are_pairs() -> None:

@@ -12,7 +12,7 @@ from eyechart.errors import DataError, UnknownName, UsageError
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import benchmark, benchmarks
 from eyechart.run.options import Options
-from eyechart.run.plan import asked_benchmark
+from eyechart.run.plan import choose_benchmark
 from eyechart.run.sources import find_benchmark, make_benchmark
 from eyechart.types import Benchmark, Sample
 from support.files import choice_tsv
@@ -124,7 +124,7 @@ def test_of_a_question_with_rotations_all_are_chosen_or_none(file: Path) -> None
     names = [sample.id for sample in select_questions(rows, limit=2)]
     assert names == ["a0", "a1", "b0", "b1"]
     assert [sample.id for sample in select_questions(rows, ids=["b2"])] == ["a2", "b2"]
-    circular, _ = asked_benchmark(file, Options(circular=True, limit=1))
+    circular, _ = choose_benchmark(file, Options(circular=True, limit=1))
     assert {sample.circle for sample in circular.source} == {"0"}
     assert len(list(circular.source)) == 4
 
@@ -150,9 +150,9 @@ def test_a_file_that_holds_rotations_is_not_cut_between_them(tmp_path: Path) -> 
     rows = [Sample(id=f"{turn}{n}", question="?", circle=f"c{n}") for n in range(3) for turn in "ab"]
     source = MemorySource("rotations", "here", tuple(rows))
     benchmark = Benchmark(name="rotations", source=source, prompt=build_custom_prompt, circular="beside")
-    plain, _ = asked_benchmark(benchmark, Options(limit=1))
+    plain, _ = choose_benchmark(benchmark, Options(limit=1))
     assert [sample.id for sample in plain.source] == ["a0"]
-    circular, _ = asked_benchmark(benchmark, Options(limit=1, circular=True))
+    circular, _ = choose_benchmark(benchmark, Options(limit=1, circular=True))
     assert [sample.id for sample in circular.source] == ["a0", "b0"]
 
 
@@ -197,6 +197,6 @@ def test_load_gives_what_is_chosen(file: Path) -> None:
 )
 def test_a_slip_in_ones_own_samples_is_named_before_they_are_chosen_or_rotated(options: Options) -> None:
     slip = Sample(id="7", question="?", meta=None, choices=["cat", "dog"])  # type: ignore[arg-type]
-    chosen, _ = asked_benchmark(MemorySource("mine", "memory", (slip,)), options)
+    chosen, _ = choose_benchmark(MemorySource("mine", "memory", (slip,)), options)
     with pytest.raises(DataError, match="sample '7': choices is a mapping of letters to texts"):
         list(chosen.source)

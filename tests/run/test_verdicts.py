@@ -9,9 +9,9 @@ import pytest
 import eyechart as ec
 from eyechart.registry import scorer, scorers
 from eyechart.run.options import Options
-from eyechart.run.plan import make_plan, with_parity
-from eyechart.run.rescore import differences, rescore
-from eyechart.run.sources import custom
+from eyechart.run.plan import apply_parity, make_plan
+from eyechart.run.rescore import compare_scorers, rescore
+from eyechart.run.sources import make_custom_benchmark
 from support.command import eyechart
 from support.files import jsonl
 from support.server import Answer, Asked, Server
@@ -106,7 +106,7 @@ def test_further_scorers_stand_beside_and_differ_by_name(tmp_path: Path, questio
     run = ec.run(questions, model=Cat(), **options)
     assert run.score == pytest.approx(1 / 3)
     assert run.summary.also["exact"].score == 0.0
-    [change] = differences(run, "exact")
+    [change] = compare_scorers(run, "exact")
     assert (change.sample, change.before, change.after) == ("1", "correct", "wrong")
     table = eyechart("report", run.folder, cwd=tmp_path)
     assert "exact" in table.out
@@ -142,19 +142,19 @@ def test_scorers_and_judges_that_do_not_fit_are_refused(
 
 def test_parity_sets_what_was_not_said(questions: Path) -> None:
     benchmark = replace(
-        custom(ec.load(questions)),
+        make_custom_benchmark(ec.load(questions)),
         official={"scorer": "exact", "max_pixels": 100, "params": {"detail": "high", "top_p": 1}},
     )
     said = Options(parity=True, max_pixels=50, params={"top_p": 0.5})
-    found = with_parity(said, benchmark)
+    found = apply_parity(said, benchmark)
     assert (found.scorer, found.max_pixels) == ("exact", 50)
     assert found.params == {"detail": "high", "top_p": 0.5}
-    assert with_parity(replace(said, parity=False), benchmark) == replace(said, parity=False)
+    assert apply_parity(replace(said, parity=False), benchmark) == replace(said, parity=False)
 
 
 def test_parity_with_nothing_official_is_refused(questions: Path) -> None:
     with pytest.raises(ec.UsageError, match="no official pipeline"):
-        with_parity(Options(parity=True), custom(ec.load(questions)))
+        apply_parity(Options(parity=True), make_custom_benchmark(ec.load(questions)))
 
 
 def test_keys_of_a_judge_are_written_nowhere(server: Server, questions: Path, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_keys_of_a_judge_are_written_nowhere(server: Server, questions: Path, tm
 
 def test_parity_without_a_judge_says_what_is_missing_and_not_what_nobody_said(questions: Path) -> None:
     official = {"scorer": "insight-o3", "judge_params": {"max_completion_tokens": 2048}}
-    benchmark = replace(custom(ec.load(questions)), official=official)
+    benchmark = replace(make_custom_benchmark(ec.load(questions)), official=official)
     with pytest.raises(ec.UsageError, match="insight-o3 needs a judge"):
         make_plan(benchmark, "baseline/random", Options(parity=True))
     plan = make_plan(benchmark, "baseline/random", Options(parity=True, scorer="exact"))
@@ -175,8 +175,8 @@ def test_parity_without_a_judge_says_what_is_missing_and_not_what_nobody_said(qu
 
 def test_one_limit_of_tokens_is_enough(questions: Path) -> None:
     official = {"params": {"max_completion_tokens": 16384, "image_detail": "high"}, "scorer": "exact"}
-    benchmark = replace(custom(ec.load(questions)), official=official)
-    assert with_parity(Options(parity=True, max_tokens=77), benchmark).params == {"image_detail": "high"}
+    benchmark = replace(make_custom_benchmark(ec.load(questions)), official=official)
+    assert apply_parity(Options(parity=True, max_tokens=77), benchmark).params == {"image_detail": "high"}
 
 
 def test_a_judge_that_dies_while_scoring_again_leaves_no_other_judges_verdicts(

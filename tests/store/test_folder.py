@@ -19,9 +19,9 @@ from eyechart.store import folder as folders
 from eyechart.store.cache import ResponseCache
 from eyechart.store.folder import (
     discard_folder,
-    file_safe,
-    folder_for,
     lock_folder,
+    make_file_name,
+    name_folder,
     prepare_folder,
     write_json,
 )
@@ -30,22 +30,22 @@ from eyechart.types import Reply
 
 
 def test_the_same_settings_in_any_order_give_the_same_folder(tmp_path: Path) -> None:
-    one = folder_for(tmp_path, "demo", "openai/m", {"temperature": 0, "model": {"a": 1, "b": 2}})
-    two = folder_for(tmp_path, "demo", "openai/m", {"model": {"b": 2, "a": 1}, "temperature": 0})
+    one = name_folder(tmp_path, "demo", "openai/m", {"temperature": 0, "model": {"a": 1, "b": 2}})
+    two = name_folder(tmp_path, "demo", "openai/m", {"model": {"b": 2, "a": 1}, "temperature": 0})
     assert one == two
     assert one.parent == tmp_path / "demo"
 
 
 def test_other_settings_give_another_folder(tmp_path: Path) -> None:
-    one = folder_for(tmp_path, "demo", "openai/m", {"temperature": 0})
-    assert one != folder_for(tmp_path, "demo", "openai/m", {"temperature": 0.5})
-    assert one != folder_for(tmp_path, "other", "openai/m", {"temperature": 0})
-    assert one != folder_for(tmp_path, "demo", "openai/n", {"temperature": 0})
+    one = name_folder(tmp_path, "demo", "openai/m", {"temperature": 0})
+    assert one != name_folder(tmp_path, "demo", "openai/m", {"temperature": 0.5})
+    assert one != name_folder(tmp_path, "other", "openai/m", {"temperature": 0})
+    assert one != name_folder(tmp_path, "demo", "openai/n", {"temperature": 0})
 
 
 @given(st.text(max_size=400) | st.text(alphabet="汉字é/\\..\0", min_size=90, max_size=400))
 def test_any_name_becomes_one_part_of_a_path(name: str) -> None:
-    safe = file_safe(name)
+    safe = make_file_name(name)
     assert safe not in ("", ".", "..")
     assert Path(safe).name == safe
     assert not set(safe) & set('/\\:*?"<>|\0\n')
@@ -54,7 +54,7 @@ def test_any_name_becomes_one_part_of_a_path(name: str) -> None:
 
 
 def test_a_long_name_in_chinese_makes_a_folder(tmp_path: Path) -> None:
-    folder = folder_for(tmp_path, "图" * 200, "openai/" + "模" * 200, {})
+    folder = name_folder(tmp_path, "图" * 200, "openai/" + "模" * 200, {})
     prepare_folder(folder)
     assert folder.is_dir()
 

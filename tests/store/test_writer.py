@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import StoreError
 from eyechart.store import sqlite as module
-from eyechart.store.sqlite import Statement, Writer
+from eyechart.store.sqlite import Writer, WriteStatement
 from support.parts import do_not_wait_for_the_disk, no_thread_left
 
 TABLES = """
@@ -60,22 +60,24 @@ def rows(path: Path, sql: str) -> list[Any]:
         return db.execute(sql).fetchall()
 
 
-def put_a(k: int, value: str = "x") -> Statement:
-    return Statement("a", PUT_A, (k, 0, value))
+def put_a(k: int, value: str = "x") -> WriteStatement:
+    return WriteStatement("a", PUT_A, (k, 0, value))
 
 
-def total(n: int) -> Statement:
-    return Statement("totals", "UPDATE totals SET n = ? WHERE k = 1", (n,))
+def total(n: int) -> WriteStatement:
+    return WriteStatement("totals", "UPDATE totals SET n = ? WHERE k = 1", (n,))
 
 
 # -- groups ----------------------------------------------------------------------------------------
 
 numbers = st.integers(0, 5)
-replace_a = st.builds(lambda k, i, v: Statement("a", PUT_A, (k, i, v)), numbers, numbers, st.text(max_size=3))
-replace_b = st.builds(lambda k, v: Statement("b", PUT_B, (k, v)), numbers, st.text(max_size=3))
-forget_a = st.builds(lambda k: Statement("a", "DELETE FROM a WHERE k = ?", (k,)), numbers)
-forget_b = st.builds(lambda k: Statement("b", "DELETE FROM b WHERE k = ?", (k,)), numbers)
-add_b = st.builds(lambda k: Statement("b", "UPDATE b SET v = v || '+' WHERE k = ?", (k,)), numbers)
+replace_a = st.builds(
+    lambda k, i, v: WriteStatement("a", PUT_A, (k, i, v)), numbers, numbers, st.text(max_size=3)
+)
+replace_b = st.builds(lambda k, v: WriteStatement("b", PUT_B, (k, v)), numbers, st.text(max_size=3))
+forget_a = st.builds(lambda k: WriteStatement("a", "DELETE FROM a WHERE k = ?", (k,)), numbers)
+forget_b = st.builds(lambda k: WriteStatement("b", "DELETE FROM b WHERE k = ?", (k,)), numbers)
+add_b = st.builds(lambda k: WriteStatement("b", "UPDATE b SET v = v || '+' WHERE k = ?", (k,)), numbers)
 statements = st.one_of(replace_a, replace_a, replace_b, forget_a, forget_b, add_b)
 groups = st.lists(st.lists(statements, max_size=150), max_size=4)
 
@@ -86,7 +88,7 @@ def contents(db: sqlite3.Connection) -> list[Any]:
 
 @pytest.mark.slow
 @given(groups)
-def test_a_group_ends_as_its_statements_one_by_one(groups: Sequence[Sequence[Statement]]) -> None:
+def test_a_group_ends_as_its_statements_one_by_one(groups: Sequence[Sequence[WriteStatement]]) -> None:
     with (
         contextlib.closing(sqlite3.connect(":memory:")) as in_bulk,
         contextlib.closing(sqlite3.connect(":memory:")) as plain,
@@ -114,13 +116,13 @@ def test_every_row_is_written_once_in_few_calls(n: int) -> None:
 
 def test_the_last_word_on_a_row_stands_within_one_group(writer: Writer, path: Path) -> None:
     for k in range(100):
-        writer.put([put_a(1, str(k)), Statement("b", PUT_B, (1, str(k)))])
-    forget = Statement("b", "DELETE FROM b WHERE k = ?", (1,))
+        writer.put([put_a(1, str(k)), WriteStatement("b", PUT_B, (1, str(k)))])
+    forget = WriteStatement("b", "DELETE FROM b WHERE k = ?", (1,))
     writer.put([forget])
     writer.flush()
     assert rows(path, "SELECT v FROM a") == [("99",)]
     assert rows(path, "SELECT v FROM b") == []
-    writer.put([forget, Statement("b", PUT_B, (1, "back"))])
+    writer.put([forget, WriteStatement("b", PUT_B, (1, "back"))])
     writer.flush()
     assert rows(path, "SELECT v FROM b") == [("back",)]
 
@@ -130,7 +132,7 @@ def test_what_is_put_together_is_there_together_or_not_at_all(path: Path, writer
 
     def put() -> None:
         for k in range(n):
-            writer.put([put_a(k), Statement("b", PUT_B, (k, "x"))])
+            writer.put([put_a(k), WriteStatement("b", PUT_B, (k, "x"))])
 
     putting = threading.Thread(target=put)
     putting.start()
@@ -280,7 +282,7 @@ def test_trouble_reaches_everybody_and_nobody_waits_for_ever(path: Path, writer:
         thread.start()
     may_start.set()
     time.sleep(0.01)
-    writer.put([Statement("none", "INSERT INTO none VALUES (?)", (1,))])
+    writer.put([WriteStatement("none", "INSERT INTO none VALUES (?)", (1,))])
     for thread in threads:
         thread.join(timeout=10)
     assert len(told) == 8
@@ -292,7 +294,7 @@ def test_trouble_reaches_everybody_and_nobody_waits_for_ever(path: Path, writer:
 def test_a_group_that_cannot_be_written_leaves_what_was_there(path: Path, writer: Writer) -> None:
     writer.put([put_a(1)])
     writer.flush()
-    writer.put([put_a(2), Statement("a", PUT_A, (3, "too few"))])
+    writer.put([put_a(2), WriteStatement("a", PUT_A, (3, "too few"))])
     with pytest.raises(StoreError):
         writer.flush()
     assert rows(path, "SELECT k FROM a") == [(1,)]
@@ -405,7 +407,7 @@ def test_whoever_waits_for_room_hears_that_nothing_can_be_written(
     writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_BACKLOG_BYTES", 0)
-    writer.put([Statement("c", "INSERT INTO nowhere VALUES", (1,))])
+    writer.put([WriteStatement("c", "INSERT INTO nowhere VALUES", (1,))])
     with pytest.raises(StoreError):
         writer.wait_for_room()
 
@@ -415,7 +417,7 @@ def test_a_long_backlog_is_written_in_order_and_whole(
 ) -> None:
     monkeypatch.setattr(module, "_GROUP_PUTS", 3)
     for k in range(50):
-        writer.put([Statement("b", PUT_B, (k % 7, str(k)))])
+        writer.put([WriteStatement("b", PUT_B, (k % 7, str(k)))])
     writer.flush()
     assert rows(path, "SELECT k, v FROM b") == [(k % 7, str(k)) for k in range(49, 50)] + [
         (k % 7, str(k)) for k in range(43, 49)

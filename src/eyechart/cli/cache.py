@@ -14,7 +14,7 @@ from eyechart.terminal import print_note, print_text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eyechart.store.cache import Amount, CacheInfo
+    from eyechart.store.cache import CachedAmount, CacheInfo
 
 DESCRIPTION = """\
 Replies are kept between runs and found again when exactly the same is asked: the same model, endpoint,
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute_info(args: argparse.Namespace) -> int:
     """Print what there is."""
-    from eyechart.store.cache import count_images, images_home, inspect_cache, read_size_limit
+    from eyechart.store.cache import count_images, find_images_folder, inspect_cache, read_size_limit
 
     limit = read_size_limit()
     info, images = inspect_cache(), count_images()
@@ -65,7 +65,7 @@ def execute_info(args: argparse.Namespace) -> int:
                 "oldest": _moment(info.oldest),
                 "newest": _moment(info.newest),
                 "trouble": info.trouble or None,
-                "images": {"path": str(images_home()), "files": images.count, "bytes": images.bytes},
+                "images": {"path": str(find_images_folder()), "files": images.count, "bytes": images.bytes},
             }
         )
     else:
@@ -119,11 +119,11 @@ def _is_sure(args: argparse.Namespace) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _facts(info: CacheInfo, limit: int, images: Amount) -> RenderableType:
+def _facts(info: CacheInfo, limit: int, images: CachedAmount) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from eyechart.store.cache import format_size, images_home
+    from eyechart.store.cache import find_images_folder, format_size
     from eyechart.terminal import escape_controls
 
     facts = {
@@ -135,7 +135,7 @@ def _facts(info: CacheInfo, limit: int, images: Amount) -> RenderableType:
         "oldest": _moment(info.oldest) or "",
         "newest": _moment(info.newest) or "",
         "trouble": info.trouble,
-        "pictures": str(images_home()),
+        "pictures": str(find_images_folder()),
         "fetched": f"{images.count:,}, {format_size(images.bytes)}",
     }
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -163,7 +163,7 @@ def _models(info: CacheInfo) -> list[RenderableType]:
     return [Text(""), table] if info.by_model else []
 
 
-def _amount_json(amount: Amount) -> dict[str, Any]:
+def _amount_json(amount: CachedAmount) -> dict[str, Any]:
     return {"entries": amount.count, "bytes": amount.bytes}
 
 

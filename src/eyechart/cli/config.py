@@ -12,7 +12,7 @@ from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
 from eyechart.option import list_file_keys, list_options, option
 from eyechart.registry import ConfigReader, configurations
-from eyechart.run.models import Choice, read_model
+from eyechart.run.models import ModelChoice, read_model
 from eyechart.run.options import BILL, RUN, SUFFIXES, Options, load_file
 
 _HINT = "a configuration has the keys source and model, and options by the names in: eyechart run --help"
@@ -38,11 +38,11 @@ class Config:
     """What a file asks for."""
 
     sources: tuple[str, ...]
-    models: tuple[Choice, ...]
+    models: tuple[ModelChoice, ...]
     options: Mapping[str, Any]
     switches: Mapping[str, bool]
 
-    def under(self, flags: Mapping[str, Any]) -> tuple[list[Choice], dict[str, Any]]:
+    def under(self, flags: Mapping[str, Any]) -> tuple[list[ModelChoice], dict[str, Any]]:
         """The file's models and options, with those of the command line in their places.
 
         Of options that are mappings, such as `params`, each name counts for itself.
@@ -60,7 +60,7 @@ class Config:
                 own["params"] = {name: value for name, value in own["params"].items() if name not in said}
             if flags.keys() & {"api_key", "api_key_env"}:
                 own = {name: value for name, value in own.items() if name not in ("api_key", "api_key_env")}
-            models.append(Choice(choice.model, own))
+            models.append(ModelChoice(choice.model, own))
         return models, options
 
 
@@ -174,7 +174,7 @@ def _truth(value: Any, name: str, path: str) -> bool:
     return value
 
 
-def _model(given: Any, path: str) -> Choice:
+def _model(given: Any, path: str) -> ModelChoice:
     if not isinstance(given, str | Mapping):
         raise UsageError(
             f"{path}: {_MODELS[0]} must be a text, a mapping with a name, or a list of these",

@@ -92,9 +92,9 @@ def execute_list(args: argparse.Namespace) -> int:
 
 def execute_show(args: argparse.Namespace) -> int:
     """Describe a source by what it was detected as and by one sample."""
-    from eyechart.run.plan import asked_benchmark, choose_prompt
+    from eyechart.run.plan import choose_benchmark, choose_prompt
 
-    benchmark, options = asked_benchmark(args.source, Options.of(read_given_options(Options, args)))
+    benchmark, options = choose_benchmark(args.source, Options.of(read_given_options(Options, args)))
     about = _about(benchmark) | ({"scorer": options.scorer} if options.scorer else {})
     args.prompt = args.prompt or any((args.input, args.system, args.prompt_template))  # they shape it alone
     try:
@@ -118,9 +118,9 @@ def execute_show(args: argparse.Namespace) -> int:
 
 
 def _about(benchmark: Benchmark) -> dict[str, str]:
-    from eyechart.run.sources import settings_of
+    from eyechart.run.sources import list_settings
 
-    settings = {**settings_of(benchmark.name), **benchmark.settings}
+    settings = {**list_settings(benchmark.name), **benchmark.settings}
     return {
         "name": benchmark.name,
         "from": benchmark.source.origin,
@@ -151,7 +151,7 @@ def execute_check(args: argparse.Namespace) -> int:
     """Lint a source."""
     from eyechart.data.lint import check_source
     from eyechart.run.plan import make_loader
-    from eyechart.run.sources import excused, find_benchmark, make_lint
+    from eyechart.run.sources import find_benchmark, list_excused, make_lint
 
     if args.parity:
         raise UsageError("--parity has no effect: nothing is asked or scored here", hint="leave it out")
@@ -160,7 +160,7 @@ def execute_check(args: argparse.Namespace) -> int:
     report = check_source(
         lint, make_loader(options), look_at_images=not args.no_images, progress=make_counter("rows checked")
     )
-    report.findings = [one for one in report.findings if one.code not in excused(options)]
+    report.findings = [one for one in report.findings if one.code not in list_excused(options)]
     if args.json:
         print_json(report.to_json())
     else:

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the table, write what was asked for."""
-    from eyechart.report.table import run_table
+    from eyechart.report.table import make_run_table
     from eyechart.run.run import Run
 
     done = Run(find_run(args.run))
@@ -78,7 +78,7 @@ def execute(args: argparse.Namespace) -> int:
 
         write_json(done.samples(), args.json, done.summary, done.price())
         note(f"wrote {args.json}")
-    print_rich(run_table(done.summary))
+    print_rich(make_run_table(done.summary))
     return 0
 
 
@@ -106,7 +106,7 @@ def _write_files(done: Run, folder: str | None, name: str | None) -> list[Path]:
 
 
 def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
-    from eyechart.run.rescore import differences
+    from eyechart.run.rescore import compare_scorers
 
     known = done.manifest.get("also_scorers", [])
     if scorer not in known:
@@ -115,7 +115,7 @@ def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
             hint=f"add its verdicts with: eyechart score {done.folder} --also-scorer {scorer}",
         )
     own = str(done.manifest.get("scorer"))
-    found = differences(done, scorer)
+    found = compare_scorers(done, scorer)
     if as_json:
         print_json([change.to_json() for change in found])
     else:

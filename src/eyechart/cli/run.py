@@ -15,7 +15,7 @@ from eyechart.registry import Execute, command
 from eyechart.run.options import BILL, GROUPS, RUN, Options
 
 if TYPE_CHECKING:
-    from eyechart.run.models import Choice
+    from eyechart.run.models import ModelChoice
     from eyechart.run.plan import Plan
     from eyechart.run.run import Run
 
@@ -129,12 +129,12 @@ def execute(args: argparse.Namespace) -> int:
 def _estimate(args: argparse.Namespace, config: Config | None) -> int:
     """Say what the runs would take, and start none."""
     from eyechart.console import print_estimates
-    from eyechart.run.estimate import estimate, without_key
+    from eyechart.run.estimate import drop_keys, estimate
     from eyechart.run.models import choose_models
 
     with reserve_stdout(is_json=args.json):
         sources, models, options = _asked(args, config)
-        chosen = [(model, without_key(one)) for model, one in choose_models(models, options)]
+        chosen = [(model, drop_keys(one)) for model, one in choose_models(models, options)]
         estimates = [estimate(plan) for plan in _plans(sources, chosen)]
     print_estimates(estimates, as_json=args.json)
     return 0
@@ -146,10 +146,10 @@ def _evaluate(args: argparse.Namespace, config: Config | None) -> Iterator[Run]:
 
 def _asked(
     args: argparse.Namespace, config: Config | None
-) -> tuple[list[str], list[str | Choice], dict[str, Any]]:
+) -> tuple[list[str], list[str | ModelChoice], dict[str, Any]]:
     """Sources, models and options, from the flags and a configuration."""
     sources: list[str] = [*args.sources, *args.data]
-    models: list[str | Choice] = list(args.models)
+    models: list[str | ModelChoice] = list(args.models)
     options = read_given_options(Options, args)
     if config is not None:
         of_file, options = config.under(options)
@@ -189,7 +189,7 @@ def _places(plans: Sequence[Plan]) -> str:
 
 def evaluate_all(
     sources: Sequence[str],
-    models: Sequence[str | Choice],
+    models: Sequence[str | ModelChoice],
     options: Mapping[str, Any],
     *,
     is_verbose: bool = False,
@@ -197,7 +197,7 @@ def evaluate_all(
     """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import get_reasons
     from eyechart.run import evaluate
-    from eyechart.run.cost import unpriced
+    from eyechart.run.cost import find_unpriced
     from eyechart.run.models import choose_models
 
     plans = _plans(sources, choose_models(models, options))
@@ -211,7 +211,7 @@ def evaluate_all(
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
         if remark := getattr(plan.model, "remark", ""):
             note(remark)
-        for who in unpriced(plan):
+        for who in find_unpriced(plan):
             note(f"--prices says nothing of {who}: the cost will not be known")
         done = evaluate(plan, told=told)
         yield done

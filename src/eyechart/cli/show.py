@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 def execute(args: argparse.Namespace) -> int:
     """Show it."""
     from eyechart.report.show import show_json, show_sample
-    from eyechart.run.cost import judge_prices
+    from eyechart.run.cost import read_judge_prices
     from eyechart.run.run import Run
 
     done = Run(find_run(args.run))
@@ -34,7 +34,7 @@ def execute(args: argparse.Namespace) -> int:
     asked = done.journal.asked(result.sample.id, args.trial)
     calls = done.journal.calls(result.sample.id, args.trial)
     prices = {who: done.price(who) for who in ("model", "judge")}
-    prices |= {f"judge:{name}": price for name, price in judge_prices(done.journal).items()}
+    prices |= {f"judge:{name}": price for name, price in read_judge_prices(done.journal).items()}
     if args.json:
         print_json(show_json(result, asked, calls, prices))
     else:

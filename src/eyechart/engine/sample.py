@@ -249,7 +249,7 @@ class JournalCalls:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._kept = journal.kept_calls()
+        self._kept = journal.open_calls()
         self._latest: dict[tuple[str, int, str], Reply] = {}  # which the disk may not have yet
 
     def find(self, sample: str, trial: int, key: str) -> Reply | None:

@@ -18,7 +18,16 @@ from typing import IO, Any, TypeAlias
 from eyechart.errors import MissingExtra, StoreError
 from eyechart.files import atomic_write
 from eyechart.model.prices import Price
-from eyechart.report.rows import FRACTIONS, INTEGERS, Cell, Rows, text_file, to_json_text, to_record, to_rows
+from eyechart.report.rows import (
+    FRACTIONS,
+    INTEGERS,
+    Cell,
+    Rows,
+    open_text_file,
+    to_json_text,
+    to_record,
+    to_rows,
+)
 from eyechart.report.summary import Group, Summary
 from eyechart.terminal import escape_controls
 from eyechart.types import OUTCOMES, Result
@@ -29,7 +38,7 @@ MAX_EXACT = 2**53  # Excel's numbers are doubles; longer whole numbers would los
 
 
 @contextmanager
-def new_workbook(path: str | Path) -> Iterator[Workbook]:
+def open_workbook(path: str | Path) -> Iterator[Workbook]:
     """A workbook to be filled row by row, in little memory; at the end of the block it stands at `path`."""
     import xlsxwriter
     from xlsxwriter.exceptions import FileCreateError
@@ -139,12 +148,12 @@ AddRow: TypeAlias = Callable[[Sequence[Cell]], None]
 
 
 @contextmanager
-def new_sheet(columns: Sequence[str], path: str | Path) -> Iterator[AddRow]:
+def open_sheet(columns: Sequence[str], path: str | Path) -> Iterator[AddRow]:
     """What adds a row to the table, which stands at `path` when the block ends.
 
     More rows than a sheet holds are refused: no reader looks at a second.
     """
-    with new_workbook(path) as book:
+    with open_workbook(path) as book:
         sheet = book.add_sheet("Sheet1")
         book.write_row(sheet, 0, columns)
         n_rows = 1
@@ -164,7 +173,7 @@ def new_sheet(columns: Sequence[str], path: str | Path) -> Iterator[AddRow]:
 
 def write_sheet(columns: Sequence[str], rows: Iterable[Sequence[Cell]], path: str | Path) -> None:
     """Write a whole table, row by row."""
-    with new_sheet(columns, path) as add:
+    with open_sheet(columns, path) as add:
         for cells in rows:
             add(cells)
 
@@ -187,7 +196,7 @@ def write_xlsx(
     Rows beyond what one sheet holds go on in a second sheet. A text longer than a cell holds is cut, with
     a mark at its end; control characters are replaced by their pictures.
     """
-    with new_workbook(path) as book:
+    with open_workbook(path) as book:
         if summary is not None:
             _add_table(book, "summary", _summary_rows(summary))
         _add_samples(book, to_rows(results, price))
@@ -280,8 +289,8 @@ def _group_cells(group: Group) -> list[Cell]:
 # price of the model's tokens, each sample says what its reply cost.
 
 __all__ = [
-    "guarded",
-    "unguarded",
+    "guard_formula",
+    "strip_guard",
     "write_csv",
     "write_json",
     "write_jsonl",
@@ -298,21 +307,23 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
 
-def guarded(text: str) -> str:
+def guard_formula(text: str) -> str:
     """Text that no spreadsheet takes for a formula: those that could be get an apostrophe in front.
 
-    Text that already looks guarded gets one more, so that `unguarded` gives back every text exactly.
+    Text that already looks guarded gets one more, so that `strip_guard` gives back every text exactly.
 
-    >>> guarded("=1+1"), guarded("'=1+1"), guarded("it's 1+1"), unguarded(guarded("'=1+1"))
-    ("'=1+1", "''=1+1", "it's 1+1", "'=1+1")
+    >>> guard_formula("=1+1"), guard_formula("'=1+1"), guard_formula("it's 1+1")
+    ("'=1+1", "''=1+1", "it's 1+1")
+    >>> strip_guard(guard_formula("'=1+1"))
+    "'=1+1"
     """
     return "'" + text if _FORMULA.match(text) else text
 
 
-def unguarded(text: str) -> str:
-    """The text as it was before `guarded`: one apostrophe less, where one was put.
+def strip_guard(text: str) -> str:
+    """The text as it was before `guard_formula`: one apostrophe less, where one was put.
 
-    >>> unguarded("'-5"), unguarded("'quoted'")
+    >>> strip_guard("'-5"), strip_guard("'quoted'")
     ('-5', "'quoted'")
     """
     return text[1:] if _GUARDED.match(text) else text
@@ -321,19 +332,19 @@ def unguarded(text: str) -> str:
 def write_csv(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
     """One line a sample-trial: UTF-8, text in quotes, numbers bare, empty where there is nothing.
 
-    Text that begins as a formula would is `guarded` by an apostrophe; half characters, which UTF-8 cannot
-    hold, are written as their escape.
+    Text that a spreadsheet would run as a formula gets an apostrophe in front (`guard_formula`); lone
+    surrogates, which UTF-8 cannot hold, are written as escapes.
     """
     rows = to_rows(results, price)
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(map(guarded, rows.columns))
+        writer.writerow(map(guard_formula, rows.columns))
         writer.writerows(map(_guarded_cell, cells) for cells in rows.cells)
 
 
 def write_jsonl(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
     """One record a line, with all that is known of it."""
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         file.writelines(to_json_text(to_record(result, price)) + "\n" for result in results)
 
 
@@ -345,7 +356,7 @@ def write_json(
 ) -> None:
     """One object: the summary's keys as ``--json`` prints them, and `samples`, a list of records."""
     head = to_json_text(summary.to_json()).removesuffix("}") + ",\n" if summary else "{"
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         file.write(f'{head}"samples": [')
         for position, result in enumerate(results):
             file.write((",\n" if position else "\n") + to_json_text(to_record(result, price)))
@@ -390,7 +401,7 @@ def _chunks(rows: Iterable[Sequence[Cell]]) -> Iterator[list[Sequence[Cell]]]:
 
 
 def _guarded_cell(cell: Cell) -> Cell:
-    return guarded(cell) if isinstance(cell, str) else cell
+    return guard_formula(cell) if isinstance(cell, str) else cell
 
 
 def _parquet_type(name: str, pyarrow: Any) -> Any:

@@ -112,7 +112,7 @@ class LiveLine:
 
     def _line(self, state: Snapshot) -> str:
         width = _width_of(self._stream) - 1 if self._is_terminal else None
-        return status_line(state, label=self._label, width=width)
+        return format_status(state, label=self._label, width=width)
 
     def _write(self, text: str, *, erase: bool = False) -> None:
         # OSError: the terminal is gone. ValueError: the stream was closed.
@@ -123,19 +123,19 @@ class LiveLine:
             )  # which keeps the line's width
 
 
-def status_line(state: Snapshot, *, label: str = "", width: int | None = None) -> str:
+def format_status(state: Snapshot, *, label: str = "", width: int | None = None) -> str:
     """One line for people. Where `width` is short, what matters least goes first.
 
     >>> state = Snapshot(
     ...     done=1234, total=4329, score=0.7134, requests_per_s=12.4, in_flight=31, limit=32, p50_s=0.8,
     ...     p95_s=2.34, throttled=0.05, tokens=1_234_567, cost=1.5, eta_s=250,
     ... )
-    >>> line = status_line(state)
+    >>> line = format_status(state)
     >>> print(line[:78])
     1,234/4,329 28%  score 71.3  12.4 req/s  31 of 32 in flight  p50 0.8s p95 2.3s
     >>> print(line[80:])
     429: 5%  1.2M tokens  $1.50  ETA 4m10s
-    >>> status_line(state, width=40)
+    >>> format_status(state, width=40)
     '1,234/4,329 28%  score 71.3  ETA 4m10s'
     """
     parts = _parts(state, label)
@@ -240,14 +240,14 @@ def _ending(state: Snapshot) -> str:
     if state.done < state.total:
         if state.waiting >= state.total - state.done:
             return ""
-        return "" if state.eta_s is None else f"ETA {duration(state.eta_s)}"
-    return f"in {duration(state.elapsed_s)}" if state.elapsed_s else ""
+        return "" if state.eta_s is None else f"ETA {format_duration(state.eta_s)}"
+    return f"in {format_duration(state.elapsed_s)}" if state.elapsed_s else ""
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> [duration(s) for s in (0.4, 42, 250, 7260, 100_000, float("inf"))]
+    >>> [format_duration(s) for s in (0.4, 42, 250, 7260, 100_000, float("inf"))]
     ['0s', '42s', '4m10s', '2h01m', '1d03h', '?']
     """
     if not 0 <= seconds < 1e9:  # a rate near zero makes estimates of centuries

@@ -14,12 +14,12 @@ import msgspec
 
 from eyechart.files import atomic_write
 from eyechart.model.prices import Price
-from eyechart.report.summary import credit
+from eyechart.report.summary import compute_credit
 from eyechart.types import Result, Sample
 
 
 @contextmanager
-def text_file(path: str | Path) -> Iterator[IO[str]]:
+def open_text_file(path: str | Path) -> Iterator[IO[str]]:
     """A file to write text to, which stands at `path` when the block ends well.
 
     It is UTF-8, and lines end as they are written. Half characters, which UTF-8 cannot hold, become their
@@ -32,14 +32,14 @@ def text_file(path: str | Path) -> Iterator[IO[str]]:
         yield file
 
 
-def write_json(path: Path, value: Any, *, indent: int, is_ascii: bool = False) -> Path:
+def write_json_file(path: Path, value: Any, *, indent: int, is_ascii: bool = False) -> Path:
     """Write a value as `json.dump` does, without an end of line behind it; what JSON lacks becomes text."""
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         json.dump(value, file, indent=indent, ensure_ascii=is_ascii, default=str)
     return path
 
 
-def drop_files(folder: Path, names: Iterable[str]) -> None:
+def remove_files(folder: Path, names: Iterable[str]) -> None:
     """Remove files of an earlier time, which would no longer be true, and the folder if it held no others."""
     for name in names:
         (folder / name).unlink(missing_ok=True)
@@ -72,7 +72,7 @@ INTEGERS = frozenset(
 FRACTIONS = frozenset({"score", "cost", "latency_s"})
 
 
-def cost_of(result: Result, price: Price | None) -> float | None:
+def compute_cost(result: Result, price: Price | None) -> float | None:
     """What one reply cost, in USD; None where its tokens or their price are not known."""
     usage = result.reply.usage if result.reply else None
     return price.cost(usage) if price and usage else None
@@ -96,7 +96,7 @@ def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
         "golds": list(sample.golds),
         "meta": {**sample.meta, **sample.withheld},
         "outcome": result.outcome,
-        "score": credit(result),
+        "score": compute_credit(result),
         "read": score.read if score else None,
         "route": score.route if score else "",
         "detail": dict(score.detail) if score else {},
@@ -112,7 +112,7 @@ def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
             "evidence": dict(reply.evidence),
             "earlier": list(reply.earlier),
         },
-        "cost": cost_of(result, price),
+        "cost": compute_cost(result, price),
         "failure": asdict(result.failure) if result.failure else None,
         "images": [dict(image) for image in result.sent],
         "attempts": result.attempts,
@@ -177,7 +177,7 @@ def _row(result: Result, keys: list[str], is_open: bool, price: Price | None) ->
         reply.text if reply else None,
         score.read if score else None,
         result.outcome,
-        credit(result),
+        compute_credit(result),
         score.route if score else None,
         f"{failure.stage}: {failure.reason}" if failure else None,
         reply.thinking if reply else None,
@@ -190,7 +190,7 @@ def _row(result: Result, keys: list[str], is_open: bool, price: Price | None) ->
         usage.prompt_tokens if usage else None,
         usage.completion_tokens if usage else None,
         usage.reasoning_tokens if usage else None,
-        cost_of(result, price),
+        compute_cost(result, price),
         reply.latency_s if reply else None,
         result.attempts,
         to_json_text(result.sent) if result.sent else None,

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from eyechart.model.prices import Price, format_usd
-from eyechart.report.rows import cost_of, to_json_text, to_record
+from eyechart.report.rows import compute_cost, to_json_text, to_record
 from eyechart.store.reader import Call
 from eyechart.terminal import escape_controls, to_one_line
 from eyechart.types import Failure, Reply, Result, Sample
@@ -53,14 +53,14 @@ def show_json(
         "calls": [
             {"purpose": call.purpose, "asked": call.messages, "reply": call.reply.text} for call in calls
         ],
-        "why": why(result),
+        "why": explain_outcome(result),
     }
 
 
-def why(result: Result) -> str:
+def explain_outcome(result: Result) -> str:
     """The outcome's reason in a sentence.
 
-    >>> why(Result(sample=Sample(id="1", question="Which?"), position=0))
+    >>> explain_outcome(Result(sample=Sample(id="1", question="Which?"), position=0))
     'not asked yet; run the same command again to go on'
     """
     score, failure = result.score, result.failure
@@ -119,7 +119,7 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
         for image in result.sent:
             yield _image(image)
     if reply is not None:
-        yield from _reply(reply, cost_of(result, prices.get("model")))
+        yield from _reply(reply, compute_cost(result, prices.get("model")))
     for call in calls:
         if call.purpose.startswith("judge:"):  # earlier rounds stand in what was asked
             yield from _section(call.purpose)
@@ -132,7 +132,7 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
     yield from _section("outcome")
     outcome = result.outcome or "pending"
     yield _line(outcome, _OUTCOME_STYLES.get(outcome, "bold yellow"))
-    yield _body(why(result))
+    yield _body(explain_outcome(result))
     if result.score is not None and result.score.detail:
         yield _body(to_json_text(result.score.detail), "dim")
 

@@ -19,10 +19,10 @@ _BINARY = (0.0, 1.0)
 _NO_SPREAD = 1e-12  # a variance below this is rounding, not spread
 
 
-def z_value(confidence: float = 0.95) -> float:
+def compute_z(confidence: float = 0.95) -> float:
     """How many standard errors to each side hold the given share of a normal distribution.
 
-    >>> round(z_value(0.95), 4)
+    >>> round(compute_z(0.95), 4)
     1.96
     """
     if not 0 < confidence < 1:
@@ -30,20 +30,20 @@ def z_value(confidence: float = 0.95) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def wilson(successes: float, n: float, *, confidence: float = 0.95) -> Interval | None:
+def compute_wilson(successes: float, n: float, *, confidence: float = 0.95) -> Interval | None:
     """Wilson's score interval (1927) for a share; None when there is nothing to share.
 
     Unlike the plus-or-minus rule it stays within 0 and 1 and has a width at 0 % and 100 %.
 
-    >>> low, high = wilson(81, 263)
+    >>> low, high = compute_wilson(81, 263)
     >>> round(low, 4), round(high, 4)
     (0.2553, 0.3662)
-    >>> wilson(0, 0) is None
+    >>> compute_wilson(0, 0) is None
     True
     """
     if n <= 0:
         return None
-    z = z_value(confidence)
+    z = compute_z(confidence)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -113,15 +113,15 @@ class Moments(msgspec.Struct):
         effective_n = self.n if self.is_even else self.weight**2 / self.weight_2
         deviations = self.squares_2 - 2 * mean * self.total_2 + mean * mean * self.weight_2
         if self.n == 1 or is_plain or deviations / self.weight_2 < _NO_SPREAD:
-            return wilson(mean * effective_n, effective_n, confidence=confidence)
-        half = z_value(confidence) * math.sqrt(deviations * self.n / (self.n - 1)) / self.weight
+            return compute_wilson(mean * effective_n, effective_n, confidence=confidence)
+        half = compute_z(confidence) * math.sqrt(deviations * self.n / (self.n - 1)) / self.weight
         return max(0.0, mean - half), min(1.0, mean + half)
 
 
-def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Interval | None:
+def compute_mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Interval | None:
     """The interval of the mean of one value per sample; see `Moments.interval`.
 
-    >>> mean_interval([1, 1, 0, 1]) == wilson(3, 4)
+    >>> compute_mean_interval([1, 1, 0, 1]) == compute_wilson(3, 4)
     True
     """
     moments = Moments()
@@ -130,25 +130,27 @@ def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Inter
     return moments.interval(confidence=confidence)
 
 
-def trials_interval(samples: Iterable[Iterable[float]], *, confidence: float = 0.95) -> Interval | None:
+def compute_trials_interval(
+    samples: Iterable[Iterable[float]], *, confidence: float = 0.95
+) -> Interval | None:
     """The interval when each sample was asked several times: one iterable of values a sample.
 
     Trials of one sample are not independent questions, so they are averaged first and the sample stays
     the unit: asking the same ten questions a thousand times does not make ten questions more.
 
-    >>> trials_interval([[1, 1], [0, 0], [1, 1]]) == wilson(2, 3)
+    >>> compute_trials_interval([[1, 1], [0, 0], [1, 1]]) == compute_wilson(2, 3)
     True
     """
     trials = (list(values) for values in samples)
-    return mean_interval((math.fsum(t) / len(t) for t in trials if t), confidence=confidence)
+    return compute_mean_interval((math.fsum(t) / len(t) for t in trials if t), confidence=confidence)
 
 
-def spread(values: Iterable[float]) -> tuple[float, float] | None:
+def compute_spread(values: Iterable[float]) -> tuple[float, float] | None:
     """Mean and population standard deviation; None of nothing.
 
     Population, because the trials that were run are all the trials there are.
 
-    >>> spread([0.5, 0.7])
+    >>> compute_spread([0.5, 0.7])
     (0.6, 0.1)
     """
     held = list(values)

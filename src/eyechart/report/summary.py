@@ -14,7 +14,7 @@ import msgspec
 from eyechart.circular import merge_rotations
 from eyechart.data.choices import parse_choices
 from eyechart.model.prices import Price
-from eyechart.report.statistics import Interval, Moments, spread
+from eyechart.report.statistics import Interval, Moments, compute_spread
 from eyechart.score.choice import find_gold_letter
 from eyechart.score.default import find_written_choices
 from eyechart.score.number import add_in_order
@@ -26,16 +26,16 @@ _FIRST_OPTION = re.compile(r"(?<![A-Za-z0-9])[(（\[]?A[).:、．）：\]]")
 _LETTERS = re.compile(r"[A-Z](?:(?:\s|[,，、;；/&+])*(?:\band\b|和)?\s*[A-Z])+")
 
 
-def chance_of(sample: Sample) -> float:
+def compute_chance(sample: Sample) -> float:
     """What guessing gets on one sample, by the kinds of questions that the default reader knows.
 
     A gold of several letters is met by one of all the sets of options that a reply can name.
 
-    >>> chance_of(Sample(id="1", question="Which?", golds=("B",), choices={"A": "cat", "B": "dog"}))
+    >>> compute_chance(Sample(id="1", question="Which?", golds=("B",), choices={"A": "cat", "B": "dog"}))
     0.5
-    >>> chance_of(Sample(id="2", question="True or false?", golds=("true",)))
+    >>> compute_chance(Sample(id="2", question="True or false?", golds=("true",)))
     0.5
-    >>> chance_of(Sample(id="3", question="Which two? A. cat B. dog C. cow", golds=("A, C",))) == 1 / 7
+    >>> compute_chance(Sample(id="3", question="Which two? A. cat B. dog C. cow", golds=("A, C",))) == 1 / 7
     True
     """
     choices = sample.choices or _written(sample)
@@ -77,11 +77,11 @@ _CREDITED = frozenset({"correct", "partial", "wrong"})
 UNKNOWN = frozenset({"failed", "unparsed", "truncated"})  # they could have been right: the bounds say so
 
 
-def credit(result: Result) -> float | None:
+def compute_credit(result: Result) -> float | None:
     """What one result adds to the score; None where it is no part of it.
 
     >>> from eyechart.types import Sample
-    >>> credit(Result(sample=Sample(id="1", question="?"), position=0)) is None
+    >>> compute_credit(Result(sample=Sample(id="1", question="?"), position=0)) is None
     True
     """
     if result.score is None or result.score.outcome not in SCORED:
@@ -290,7 +290,7 @@ class _Tally:
         )
 
 
-class Count:
+class ResultCounter:
     """All counters of a run: those of each group, and a few numbers per sample until it is closed.
 
     The numbers per sample are needed because its trials may come in any order, unless they are `in_order`.
@@ -317,7 +317,7 @@ class Count:
                 self.close()
             sample = result.sample
             tallies = list(self._tallies(sample))
-            chance = chance_of(sample) ** result.n_rows  # every rotation would have to be guessed
+            chance = compute_chance(sample) ** result.n_rows  # every rotation would have to be guessed
             asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight)
             self._asked[key] = asked
         self._add_costs(result, asked)
@@ -330,7 +330,7 @@ class Count:
             tally.counts[outcome] += 1
         asked.unknown += outcome in UNKNOWN
         asked.failed += outcome == "failed"
-        value = credit(result)
+        value = compute_credit(result)
         if value is not None:
             asked.scored += 1
             asked.total += value
@@ -370,7 +370,9 @@ class Count:
 
     def trials(self) -> Trials | None:
         """Over trials, when there were several."""
-        over = spread(mean for moments in self._by_trial.values() if (mean := moments.mean) is not None)
+        over = compute_spread(
+            mean for moments in self._by_trial.values() if (mean := moments.mean) is not None
+        )
         if over is None or len(self._by_trial) < 2:
             return None
         return Trials(k=len(self._by_trial), mean=over[0], std=over[1])
@@ -457,7 +459,7 @@ def summarise(
     >>> summary.score, summary.overall.bounds, summary.overall.chance, list(summary.by)
     (0.5, (0.5, 0.75), 0.5, ['kind'])
     """
-    counted = Count(group_by, in_order=in_order)
+    counted = ResultCounter(group_by, in_order=in_order)
     for result in results:
         counted.add(result)
     counted.close()
@@ -478,9 +480,9 @@ def summarise(
     )
 
 
-def count(results: Iterable[Result]) -> Group:
+def count_results(results: Iterable[Result]) -> Group:
     """The numbers of all results together."""
-    counted = Count(())
+    counted = ResultCounter(())
     for result in results:
         counted.add(result)
     counted.close()
@@ -490,14 +492,14 @@ def count(results: Iterable[Result]) -> Group:
 # -- The numbers that files for other tools begin with: the headline as the run counts it, and its error.
 
 
-def trials_of(results: Iterable[Result]) -> Iterator[list[Result]]:
+def group_trials(results: Iterable[Result]) -> Iterator[list[Result]]:
     """The trials of each sample together, as runs keep them."""
     for _, trials in itertools.groupby(results, key=lambda result: (result.position, result.sample.id)):
         yield list(trials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numbers:
+class Headline:
     """The headline, as the run counts it, and the tokens of all replies."""
 
     summary: Summary
@@ -510,7 +512,7 @@ class Numbers:
         return self.summary.score
 
 
-def numbers_of(export: Export) -> Numbers:
+def compute_headline(export: Export) -> Headline:
     """Count, in one pass over the results or two."""
     group_by: Sequence[str] = export.manifest.get("group_by") or ()
     spread = _Spread()
@@ -519,7 +521,7 @@ def numbers_of(export: Export) -> Numbers:
     names: dict[str, Any] = {"benchmark": "", "model": "", "group_by": group_by}
     summary = summarise(spread.seen(counted), in_order=True, **names)
     plain = summarise(export.results(), in_order=True, **names) if folds else summary
-    return Numbers(summary=summary, plain=plain, stderr=spread.stderr, n_scored=spread.values.n)
+    return Headline(summary=summary, plain=plain, stderr=spread.stderr, n_scored=spread.values.n)
 
 
 class _Spread:
@@ -531,8 +533,8 @@ class _Spread:
         self.is_even = True  # every sample counts the same
 
     def seen(self, results: Iterable[Result]) -> Iterator[Result]:
-        for trials in trials_of(results):
-            scored = [value for result in trials if (value := credit(result)) is not None]
+        for trials in group_trials(results):
+            scored = [value for result in trials if (value := compute_credit(result)) is not None]
             self.is_even &= trials[0].sample.weight == 1
             if scored:
                 value = add_in_order(scored) / len(scored)

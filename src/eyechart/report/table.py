@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eyechart.model.prices import format_usd
-from eyechart.report.live import duration
+from eyechart.report.live import format_duration
 from eyechart.report.summary import Group, Summary
 from eyechart.terminal import to_one_line
 from eyechart.types import OUTCOMES, Outcome
@@ -38,17 +38,17 @@ _FIRST_TO_GO = (
 )  # fmt: skip
 
 
-def percent(fraction: float | None) -> str:
+def format_percent(fraction: float | None) -> str:
     """A fraction for people; a dash for none.
 
-    >>> percent(0.7134), percent(None)
+    >>> format_percent(0.7134), format_percent(None)
     ('71.3', '—')
     """
     return "—" if fraction is None else f"{100 * fraction:.1f}"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A line of a table; without a group it is a heading."""
 
     name: str
@@ -69,7 +69,7 @@ class _Column:
 class FittingTable:
     """A table that chooses its columns when it learns how wide it may be."""
 
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     name_heading: str
     min_name: int | None = None  # None: a name is not wrapped while a column can go
     is_noting: bool = False  # say below what the columns left out would have shown
@@ -129,11 +129,11 @@ class FittingTable:
             table.add_row(Padding(Text(row.name), (0, 0, 0, row.indent)), *cells, style=row.style)
         return table
 
-    def _cell(self, column: _Column, row: Row) -> str:
+    def _cell(self, column: _Column, row: TableRow) -> str:
         if row.group is None:
             return ""
         if row.is_chance:
-            return percent(row.group.chance) if column.heading == "score %" else ""
+            return format_percent(row.group.chance) if column.heading == "score %" else ""
         return column.cell(row.group)
 
 
@@ -146,17 +146,17 @@ def _outcome_column(outcome: Outcome) -> _Column:
 
 _COLUMNS = (
     _Column("n", lambda group: f"{group.n:,}"),
-    _Column("score %", lambda group: percent(group.score), "bold"),
+    _Column("score %", lambda group: format_percent(group.score), "bold"),
     _Column("95 % interval", lambda group: _range(group.ci95)),
     _Column("worst–best", lambda group: _range(group.bounds) if group.is_bounded_apart else ""),
-    _Column("chance", lambda group: percent(group.chance), "dim"),
+    _Column("chance", lambda group: format_percent(group.chance), "dim"),
     *map(_outcome_column, OUTCOMES),
     _Column("pending", lambda group: f"{group.pending:,}", "dim"),
 )
 
 
 def _range(ends: tuple[float, float] | None) -> str:
-    return "" if ends is None else f"{percent(ends[0])}–{percent(ends[1])}"
+    return "" if ends is None else f"{format_percent(ends[0])}–{format_percent(ends[1])}"
 
 
 # -- Summaries as tables for people: percent with one decimal, and only the columns that say something.
@@ -165,21 +165,21 @@ _NO_PART: tuple[Outcome, ...] = ("failed", "unscored")
 _MIN_NAME = 22  # a group's name is wrapped to this before a column is left out
 
 
-def run_table(summary: Summary) -> RenderableType:
+def make_run_table(summary: Summary) -> RenderableType:
     """One run: a row overall, then one for each value of each key it was grouped by."""
     from rich.console import Group as Stack
     from rich.text import Text
 
-    rows = [Row("overall", summary.overall, "bold")]
-    rows += [Row(to_one_line(name), group, "dim", indent=2) for name, group in summary.also.items()]
+    rows = [TableRow("overall", summary.overall, "bold")]
+    rows += [TableRow(to_one_line(name), group, "dim", indent=2) for name, group in summary.also.items()]
     outcomes = {outcome for outcome, n in summary.overall.outcomes.items() if n}
     for key, groups in summary.by.items():
         if outcomes == {"unscored"}:  # no answers to score by: a table of dashes
             break
         if _is_told_by_name(key, summary):
             continue
-        rows.append(Row(to_one_line(key), None, "italic"))
-        rows += [Row(to_one_line(value), group, indent=2) for value, group in groups.items()]
+        rows.append(TableRow(to_one_line(key), None, "italic"))
+        rows += [TableRow(to_one_line(value), group, indent=2) for value, group in groups.items()]
     title = Text(f"{to_one_line(summary.benchmark)} · {to_one_line(summary.model)}", style="bold")
     table = FittingTable(rows=rows, name_heading="", min_name=_MIN_NAME, is_noting=True)
     return Stack(title, table, *(Text(note, style="dim") for note in _notes(summary)))
@@ -192,7 +192,7 @@ def _is_told_by_name(key: str, summary: Summary) -> bool:
     return counts[0] == counts[1]
 
 
-def runs_table(summaries: Iterable[Summary]) -> RenderableType:
+def make_runs_table(summaries: Iterable[Summary]) -> RenderableType:
     """Several runs side by side: a section a benchmark, in it a row for chance and a row a model."""
     from rich.console import Group as Stack
     from rich.text import Text
@@ -233,20 +233,20 @@ def to_text(renderable: RenderableType, width: int = 100, color: bool = False) -
     return "\n".join(line.rstrip() for line in caught.get().splitlines())
 
 
-def _run_rows(runs: Sequence[Summary]) -> list[Row]:
+def _run_rows(runs: Sequence[Summary]) -> list[TableRow]:
     """Chance first, as the floor to read the scores by: that of the run with most samples."""
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     largest = max(runs, key=lambda run: run.n)
     if largest.overall.chance is not None:
-        rows.append(Row("(chance)", largest.overall, "dim", is_chance=True))
+        rows.append(TableRow("(chance)", largest.overall, "dim", is_chance=True))
     names = [run.model for run in runs]
     for run in runs:
         # Two runs of one model differ in their settings, and so in their folders.
         folder = (
             run.run.replace("\\", "/").rstrip("/").rpartition("/")[2] if names.count(run.model) > 1 else ""
         )
-        rows.append(Row(to_one_line(f"{run.model} ({folder})" if folder else run.model), run.overall))
-        rows += [Row(to_one_line(name), group, "dim", indent=2) for name, group in run.also.items()]
+        rows.append(TableRow(to_one_line(f"{run.model} ({folder})" if folder else run.model), run.overall))
+        rows += [TableRow(to_one_line(name), group, "dim", indent=2) for name, group in run.also.items()]
     return rows
 
 
@@ -256,9 +256,9 @@ def _notes(summary: Summary) -> Iterator[str]:
     if overall.coverage is not None and overall.coverage < 1:
         left = {name: overall.outcomes[name] for name in _NO_PART} | {"pending": overall.pending}
         told = ", ".join(f"{n:,} {name}" for name, n in left.items() if n)
-        yield f"coverage {percent(overall.coverage)} %: the score leaves out {told}"
+        yield f"coverage {format_percent(overall.coverage)} %: the score leaves out {told}"
     if trials := summary.trials:
-        over = f"{percent(trials.mean)} ± {percent(trials.std)} over {trials.k} trials"
+        over = f"{format_percent(trials.mean)} ± {format_percent(trials.std)} over {trials.k} trials"
         yield f"score {over}; outcomes count sample-trials"
     if summary.scorer:
         parity = f", parity: {summary.parity}" if summary.parity else ""
@@ -285,7 +285,7 @@ def _spent(summary: Summary) -> Iterator[str]:
         paid = f", of which {format_usd(summary.paid or 0)} paid by this run" if is_shared else ""
         yield f"{format_usd(summary.cost)} USD{each}{paid}"
     if summary.seconds:
-        yield duration(summary.seconds)
+        yield format_duration(summary.seconds)
 
 
 def _n_answered(summary: Summary) -> float:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eyechart.engine.budget import Budget
     from eyechart.run.plan import Plan
     from eyechart.store.journal import Journal
-    from eyechart.store.reader import Judged
+    from eyechart.store.reader import JudgeTotals
 
 
 _JUDGES = "judge_prices"  # among the journal's facts
@@ -53,9 +53,9 @@ def find_judge_price(judge: Model | None, options: Options) -> dict[str, Price |
     return {"judge": price}
 
 
-def unpriced(plan: Plan) -> list[str]:
+def find_unpriced(plan: Plan) -> list[str]:
     """Whose price is not known though the user has said prices: a slip in a name, most likely."""
-    judge = plan.verdicts.judge
+    judge = plan.scorers.judge
     everyone = [("model", plan.model), *([("judge", judge)] if judge else [])]
     return [
         _called(one, who)
@@ -64,7 +64,7 @@ def unpriced(plan: Plan) -> list[str]:
     ]
 
 
-def priced(manifest: Mapping[str, Any], prices: Mapping[str, Price | None]) -> dict[str, Any]:
+def replace_prices(manifest: Mapping[str, Any], prices: Mapping[str, Price | None]) -> dict[str, Any]:
     """A manifest with these prices in place of those it had."""
     if not prices:
         return dict(manifest)
@@ -72,22 +72,24 @@ def priced(manifest: Mapping[str, Any], prices: Mapping[str, Price | None]) -> d
     return {**manifest, "prices": {**(manifest.get("prices") or {}), **new}}
 
 
-def keep_judge_price(journal: Journal, judge: Model | None, prices: Mapping[str, Price | None]) -> None:
+def record_judge_price(journal: Journal, judge: Model | None, prices: Mapping[str, Price | None]) -> None:
     """Remember what this judge costs: the run may have another one later."""
     if judge is not None and "judge" in prices:
         price = prices["judge"]
-        kept = journal.mapping(_JUDGES)
+        kept = journal.read_mapping(_JUDGES)
         journal.set_meta(_JUDGES, {**kept, judge.name: price and price.to_json()})
 
 
-def judge_prices(journal: Journal) -> dict[str, Price | None]:
+def read_judge_prices(journal: Journal) -> dict[str, Price | None]:
     """The prices of all judges that a run has had, by name."""
-    return {name: Price.of(kept) for name, kept in journal.mapping(_JUDGES).items()}
+    return {name: Price.of(kept) for name, kept in journal.read_mapping(_JUDGES).items()}
 
 
-def judges_cost(journal: Journal, judged: Sequence[Judged], *, otherwise: Price | None) -> float | None:
+def compute_judge_cost(
+    journal: Journal, judged: Sequence[JudgeTotals], *, otherwise: Price | None
+) -> float | None:
     """What all judges of a run have taken, each at its own price; None where a part is not known."""
-    prices, total = judge_prices(journal), 0.0
+    prices, total = read_judge_prices(journal), 0.0
     for one in judged:
         price = prices.get(one.model, otherwise)
         if price is None or one.n_counted < one.n_asked + one.n_cached:
@@ -96,10 +98,10 @@ def judges_cost(journal: Journal, judged: Sequence[Judged], *, otherwise: Price 
     return total
 
 
-def paid_cost(journal: Journal, price: Price | None, judge_price: Price | None) -> float | None:
+def compute_paid_cost(journal: Journal, price: Price | None, judge_price: Price | None) -> float | None:
     """What this run itself has paid, the judges included; None where a price is not known."""
     to_model, to_judges = journal.paid_totals()
-    by_name = judge_prices(journal)
+    by_name = read_judge_prices(journal)
     bills = [(price, to_model), *((by_name.get(name, judge_price), one) for name, one in to_judges.items())]
     bills = [(price, one) for price, one in bills if one.n]
     if any(price is None for price, _ in bills):
@@ -107,7 +109,7 @@ def paid_cost(journal: Journal, price: Price | None, judge_price: Price | None) 
     return sum(price.cost(one.usage) for price, one in bills if price is not None)
 
 
-def judge_requests(judged: Sequence[Judged]) -> dict[str, int]:
+def count_judge_requests(judged: Sequence[JudgeTotals]) -> dict[str, int]:
     """Calls to judges, and those that other runs had made before."""
     if not judged:
         return {}
@@ -130,7 +132,7 @@ def make_budget(
         max_tokens=options.max_total_tokens,
         prices={"model": model_price, "judge": judge_price},
     )
-    by_name = {**judge_prices(journal), **({judge.name: judge_price} if judge else {})}
+    by_name = {**read_judge_prices(journal), **({judge.name: judge_price} if judge else {})}
     to_model, to_judges = journal.paid_totals()
     if "model" in prices and to_model.n:
         budget.carry("model", to_model.usage, model_price, to_model.n)

@@ -15,7 +15,7 @@ from eyechart.model.prices import PER_MESSAGE, Price, count_text_tokens, find_im
 from eyechart.run.cost import is_free
 from eyechart.run.models import choose_models
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, make_loader, make_plan, make_preparer, share_requests
+from eyechart.run.plan import Plan, has_shared_requests, make_loader, make_plan, make_preparer
 from eyechart.terminal import show_status
 from eyechart.types import (
     MODELS_TURN,
@@ -96,7 +96,7 @@ class Workload:
                 self._add_rounds(request.messages)
         else:
             self._add_request(self._size(first.messages), n_replies=len(requests))
-        if self._judged and self._plan.verdicts.judge_setup:
+        if self._judged and self._plan.scorers.judge_setup:
             self._add_judged(items[0].task.sample.question, first, len(requests))
 
     @property
@@ -248,7 +248,7 @@ class Workload:
 
 
 def _scorers(plan: Plan) -> tuple[Scorer, ...]:
-    return (plan.verdicts.scorer, *plan.verdicts.beside)
+    return (plan.scorers.scorer, *plan.scorers.beside)
 
 
 # -- A run looked at ahead: what would be asked, how large it is, and about what it would cost.
@@ -324,10 +324,10 @@ def estimate_run(source: str | Path | Benchmark | Source, model: str | object, *
     5
     """
     [(chosen, of_model)] = choose_models([model], options)
-    return estimate(make_plan(source, chosen, without_key(of_model)))
+    return estimate(make_plan(source, chosen, drop_keys(of_model)))
 
 
-def without_key(options: Options) -> Options:
+def drop_keys(options: Options) -> Options:
     """The options of a run to which nobody need have a key yet: nothing is sent."""
     key = "none" if options.judge else None
     return replace(options, api_key="none", api_key_env=None, judge_api_key=key, judge_api_key_env=None)
@@ -363,11 +363,11 @@ def estimate(plan: Plan) -> Estimate:
 def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterator[tuple[int, list[Prepared]]]:
     """The trials of one sample after the other, those together that would share a request."""
     from eyechart.run.evaluate import open_earlier
-    from eyechart.store.folder import KeptReplies
+    from eyechart.store.folder import StoredReplies
     from eyechart.store.journal import FILE_NAME
 
     options = plan.options
-    together = share_requests(plan)
+    together = has_shared_requests(plan)
     n = 0
     with contextlib.ExitStack() as stack:
         earlier = None
@@ -376,7 +376,7 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
         if earlier is not None:
             stack.enter_context(contextlib.closing(earlier))
         own = None if options.fresh else plan.folder / FILE_NAME
-        kept = stack.enter_context(contextlib.closing(KeptReplies(own, earlier)))
+        kept = stack.enter_context(contextlib.closing(StoredReplies(own, earlier)))
         for n, sample in enumerate(_shown(plan), start=1):
             for task in kept.tasks(n - 1, sample, options.trials, together=together):
                 # Only what was asked once before can be recognised by its pictures' content.

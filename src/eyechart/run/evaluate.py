@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import DataError, EyechartError, ModelError
 from eyechart.run.options import Options
-from eyechart.run.plan import Plan, make_preparer, share_requests
+from eyechart.run.plan import Plan, has_shared_requests, make_preparer
 from eyechart.run.run import Run
 from eyechart.types import Model, Scorer, Studious, read_capabilities
 
@@ -62,7 +62,7 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
 
 def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
     """Read the whole source into the journal before anything is spent on it."""
-    from eyechart.run.cost import keep_judge_price
+    from eyechart.run.cost import record_judge_price
     from eyechart.run.sources import watch_samples
 
     n_samples = journal.replace_samples(watch_samples(plan, told))
@@ -71,7 +71,7 @@ def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
             f"{plan.benchmark.source.origin}: there is no question in it", hint="is it the right file?"
         )
     journal.set_meta("manifest", plan.manifest())
-    keep_judge_price(journal, plan.verdicts.judge, plan.prices)
+    record_judge_price(journal, plan.scorers.judge, plan.prices)
     return n_samples
 
 
@@ -94,7 +94,7 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     from eyechart.run.loop import run_async
 
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
-    known = open_known_replies(plan.options, earlier, plan.model, plan.verdicts.judge)
+    known = open_known_replies(plan.options, earlier, plan.model, plan.scorers.judge)
     try:
         run_async(_drive(plan, journal, n_samples, known, session))
     finally:
@@ -110,7 +110,7 @@ async def _drive(
     import asyncio
 
     from eyechart.report.live import LiveLine
-    from eyechart.run.loop import interruptible
+    from eyechart.run.loop import handle_interrupts
 
     executor = _make_executor(plan, journal, known)
     executor.progress.total = n_samples * plan.options.trials
@@ -118,7 +118,7 @@ async def _drive(
     line = LiveLine(executor.snapshot, label=label, quiet=not plan.options.progress)
     executor.announce_to(line.say)
     try:
-        with line, interruptible(executor, line.say):
+        with line, handle_interrupts(executor, line.say):
             await _ask_and_score(plan, journal, executor, session)
     except asyncio.CancelledError:
         if not executor.is_interrupted:
@@ -128,14 +128,14 @@ async def _drive(
         session.n_asked = executor.progress.sent + executor.progress.cached
         executor.close()
         await plan.model.close()
-        if plan.verdicts.judge is not None:
-            await plan.verdicts.judge.close()
+        if plan.scorers.judge is not None:
+            await plan.scorers.judge.close()
 
 
 async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, session: _Session) -> None:
     """Ask, then score. A model that has answered, now or in an earlier start, leaves something to report."""
     try:
-        await executor.run(journal.tasks(plan.options.trials, together=share_requests(plan)))
+        await executor.run(journal.tasks(plan.options.trials, together=has_shared_requests(plan)))
     except ModelError as err:
         if not executor.has_answered and err.exit_code != 1:
             raise
@@ -174,18 +174,18 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalEx
     from eyechart.engine.executor import LocalExecutor
     from eyechart.run.cost import make_budget
 
-    options, verdicts = plan.options, plan.verdicts
+    options, scorers = plan.options, plan.scorers
     executor = LocalExecutor(
         plan.model,
         make_preparer(plan),
         journal,
-        verdicts.scorer,
+        scorers.scorer,
         make_settings(options),
-        beside=verdicts.beside,
-        judge=verdicts.judge_setup,
+        beside=scorers.beside,
+        judge=scorers.judge_setup,
         is_circular=plan.benchmark.circular == "headline",
         known=known,
-        gate=BudgetGate(make_budget(journal, options, plan.prices, verdicts.judge)),
+        gate=BudgetGate(make_budget(journal, options, plan.prices, scorers.judge)),
     )
     executor.progress.score_sum, executor.progress.weight_sum = journal.score_so_far(plan.scorer)
     return executor

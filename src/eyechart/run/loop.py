@@ -29,7 +29,7 @@ _FILES = 65_536
 
 
 @contextlib.contextmanager
-def interruptible(executor: Executor, say: Callable[[str], None]) -> Iterator[None]:
+def handle_interrupts(executor: Executor, say: Callable[[str], None]) -> Iterator[None]:
     """The first interrupt (Ctrl-C, SIGTERM, a notebook's Stop) ends the run cleanly, a second one at once.
 
     So does SIGHUP, when a terminal is closed. Both the system and the shell may send it: it never counts as

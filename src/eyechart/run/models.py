@@ -27,7 +27,7 @@ _SETTING = re.compile(r",(?=[A-Za-z_][\w.]*=)")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """A model that is asked, and what is said of it alone."""
 
     model: str | object
@@ -44,7 +44,7 @@ class Choice:
         return isinstance(self.model, str) and not self.is_baseline and not self.model.startswith("python:")
 
 
-def read_model(given: str | Mapping[str, Any] | object) -> Choice:
+def read_model(given: str | Mapping[str, Any] | object) -> ModelChoice:
     """A model as a user names it: a text, a mapping with a name, or an object of their own.
 
     >>> read_model("openai/m@2025@http://a:8000/v1@http://b:8000/v1,temperature=0").model
@@ -60,9 +60,9 @@ def read_model(given: str | Mapping[str, Any] | object) -> Choice:
                 "a model given as a mapping has no name", hint="write name: openai/NAME beside its base_url"
             )
         choice = read_model(model)
-        return Choice(choice.model, _merged(dict(choice.own), _own(settings, model), model))
+        return ModelChoice(choice.model, _merged(dict(choice.own), _own(settings, model), model))
     if not isinstance(given, str):
-        return Choice(given)
+        return ModelChoice(given)
     named, *texts = _SETTING.split(given)
     model, *addresses = _ADDRESS.split(named)
     own: dict[str, Any] = (
@@ -78,7 +78,7 @@ def read_model(given: str | Mapping[str, Any] | object) -> Choice:
             )
         is_option = _option(name) in Options.__dataclass_fields__
         _merged(own if is_option else params, {name: value}, model)
-    return Choice(model, _own({**own, **parse_parameters(params, who=model)}, model))
+    return ModelChoice(model, _own({**own, **parse_parameters(params, who=model)}, model))
 
 
 def _option(name: str) -> str:
@@ -122,18 +122,18 @@ def choose_models(
     Several models and as many addresses are pairs, in the order given. What none of the models can use is
     refused; beside one that can, a model that runs here passes it over.
     """
-    choices = [one if isinstance(one, Choice) else read_model(one) for one in models]
+    choices = [one if isinstance(one, ModelChoice) else read_model(one) for one in models]
     common = Options.of(options)  # what is wrong with it is nobody's own
     _refuse_unused(choices, options)
     addresses = _addresses(choices, options)
     chosen = []
     for n, choice in enumerate(choices):
         own: dict[str, Any] = {**({"base_url": addresses[n]} if n in addresses else {}), **choice.own}
-        chosen.append((choice.model, with_own(common, own, choice) if own else common))
+        chosen.append((choice.model, apply_own_options(common, own, choice) if own else common))
     return chosen
 
 
-def with_own(common: Options, own: Mapping[str, Any], choice: Choice) -> Options:
+def apply_own_options(common: Options, own: Mapping[str, Any], choice: ModelChoice) -> Options:
     """The options of a run with a model's own in their places."""
     if not choice.takes_address and (unused := sorted(own.keys() & set(_OF_AN_ENDPOINT))):
         raise UsageError(
@@ -149,7 +149,7 @@ def with_own(common: Options, own: Mapping[str, Any], choice: Choice) -> Options
         raise UsageError(f"{choice.model}: {err.message}", hint=err.hint) from err
 
 
-def _refuse_unused(choices: Sequence[Choice], options: Mapping[str, Any]) -> None:
+def _refuse_unused(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> None:
     """Refuse what is said to endpoints where none is asked, or where each has its own already."""
     for name in (*_OF_AN_ENDPOINT, "temperature", "max_tokens"):
         if options.get(name) in (None, ()) or not choices:
@@ -167,7 +167,7 @@ def _refuse_unused(choices: Sequence[Choice], options: Mapping[str, Any]) -> Non
             )
 
 
-def _addresses(choices: Sequence[Choice], options: Mapping[str, Any]) -> dict[int, str]:
+def _addresses(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> dict[int, str]:
     """Which model is asked at which of several addresses, by their places; nothing where all share them."""
     given = options.get("base_url")
     addresses = list(given) if isinstance(given, list | tuple) else []
@@ -185,7 +185,7 @@ def _addresses(choices: Sequence[Choice], options: Mapping[str, Any]) -> dict[in
     return dict(zip(takers, map(str, addresses), strict=True))
 
 
-def judge_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def expand_judge_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options in which the judge has no more than a name: what it carries stands in options of its own."""
     choice = read_model(options["judge"])
     if not isinstance(choice.model, str):

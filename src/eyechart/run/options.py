@@ -351,9 +351,9 @@ class Options:
             if isinstance(value, Path) and list_options(cls)[name].is_path:
                 plain[name] = str(value)
         if "judge" in plain:
-            from eyechart.run.models import judge_options
+            from eyechart.run.models import expand_judge_options
 
-            plain = judge_options(plain)
+            plain = expand_judge_options(plain)
         for name in ("base_url", "judge_base_url"):
             if isinstance(plain.get(name), list | tuple):
                 addresses = tuple(dict.fromkeys(_texts(plain[name])))
@@ -401,7 +401,7 @@ class Options:
             if getattr(self, name) == "":
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
 
-    def model_settings(self) -> ModelSettings:
+    def make_model_settings(self) -> ModelSettings:
         """What the maker of the model is handed."""
         common = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
         said = {name: value for name, value in common.items() if value is not None}
@@ -414,7 +414,7 @@ class Options:
             concurrency=self.concurrency,
         )
 
-    def judge_settings(self) -> ModelSettings:
+    def make_judge_settings(self) -> ModelSettings:
         """What the maker of the judge is handed."""
         return ModelSettings(
             base_url=self.judge_base_url,
@@ -425,25 +425,25 @@ class Options:
             concurrency=self.concurrency,
         )
 
-    def reading(self) -> dict[str, Any]:
+    def get_reading(self) -> dict[str, Any]:
         """What was said about how a source is read."""
         usual = Options()
         names = ("read_as", "settings", "format", "fields", "encoding", "cells", "image_root")
         return {name: value for name in names if (value := getattr(self, name)) != getattr(usual, name)}
 
-    def judging(self) -> dict[str, Any]:
+    def get_judging(self) -> dict[str, Any]:
         """What was said about a judge."""
         names = [name for name in VERDICT_OPTIONS if name.startswith("judge")]
         return {name: value for name in names if (value := getattr(self, name))}
 
-    def asking(self) -> dict[str, Any]:
+    def get_asking(self) -> dict[str, Any]:
         """What changes the questions themselves, beyond the benchmark's own settings."""
         names = ("input", "system", "max_pixels")
         more = ("prompt_template", "max_side", "jpeg_quality", "pass_urls", "circular")
         said = {name: getattr(self, name) for name in more if getattr(self, name)}
         return {name: getattr(self, name) for name in names} | said
 
-    def under(self, official: Mapping[str, Any]) -> Options:
+    def fill_from(self, official: Mapping[str, Any]) -> Options:
         """These options, and `official` ones wherever nothing was said."""
         usual = Options()
         taken: dict[str, Any] = {}
@@ -455,7 +455,7 @@ class Options:
                 taken[name] = value
         return replace(self, **taken)
 
-    def selection(self) -> dict[str, Any]:
+    def get_selection(self) -> dict[str, Any]:
         """Which samples are meant, if not all."""
         chosen = {"limit": self.limit, "ids": list(self.ids), "where": dict(self.where)}
         return {name: value for name, value in chosen.items() if value}

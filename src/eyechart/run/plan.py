@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.run.options import Options
-from eyechart.run.sources import find_benchmark, rotated, selected
+from eyechart.run.sources import find_benchmark, rotate_options, select_questions
 from eyechart.types import (
     Benchmark,
     Capabilities,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
+class RunScorers:
     """Who scores a run. Scorers that can ask a judge are bound to it."""
 
     scorer: Scorer
@@ -63,7 +63,7 @@ class Verdicts:
         }
 
 
-def choose_verdicts(benchmark: Benchmark, options: Options) -> Verdicts:
+def choose_scorers(benchmark: Benchmark, options: Options) -> RunScorers:
     """The scorers of a run, checked against whether there is a judge."""
     judge = find_judge(options)
     usual = benchmark.judged_scorer if judge and benchmark.judged_scorer else benchmark.scorer
@@ -72,17 +72,17 @@ def choose_verdicts(benchmark: Benchmark, options: Options) -> Verdicts:
         raise UsageError(
             f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
         )
-    return bind(scorer, options.also_scorers, judge)
+    return bind_scorers(scorer, options.also_scorers, judge)
 
 
 def refuse_stray_judge(options: Options) -> None:
     """Refuse what was said about a judge where there is none."""
-    said = options.judging()
+    said = options.get_judging()
     if said and "judge" not in said:
         raise UsageError(f"{next(iter(said))} is given, but no judge", hint="name it with --judge MODEL")
 
 
-def bind(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None) -> Verdicts:
+def bind_scorers(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None) -> RunScorers:
     """Scorers by name, bound to the judge if there is one."""
     from eyechart.registry import scorers
 
@@ -99,7 +99,7 @@ def bind(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None) -> Verd
         raise UsageError(
             f"the scorer {scorer} asks no judge", hint="leave out --judge, or choose --scorer judged"
         )
-    return Verdicts(scorer=found[0], beside=tuple(found[1:]), judge_setup=judge)
+    return RunScorers(scorer=found[0], beside=tuple(found[1:]), judge_setup=judge)
 
 
 def find_judge(options: Options) -> JudgeSetup | None:
@@ -112,7 +112,7 @@ def find_judge(options: Options) -> JudgeSetup | None:
 
     prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
     try:
-        model = make_model(options.judge, options.judge_settings())
+        model = make_model(options.judge, options.make_judge_settings())
     except UsageError as err:
         raise UsageError(f"the judge: {err.message}", hint=_of_the_judge(err.hint)) from err
     return JudgeSetup(_AsJudge(model), prompts)
@@ -170,7 +170,7 @@ class Plan:
     benchmark: Benchmark
     model: Model
     prompt: Prompt
-    verdicts: Verdicts
+    scorers: RunScorers
     options: Options
     folder: Path
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the "judge"
@@ -179,7 +179,7 @@ class Plan:
     @property
     def scorer(self) -> Scorer:
         """Whose verdict the headline counts."""
-        return self.verdicts.scorer
+        return self.scorers.scorer
 
     def manifest(self) -> dict[str, Any]:
         """What the run folder says of itself. Holds no key."""
@@ -187,7 +187,7 @@ class Plan:
 
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
         return {
-            **describe(self.benchmark, self.verdicts, self.model.name, trials=self.options.trials),
+            **describe_run(self.benchmark, self.scorers, self.model.name, trials=self.options.trials),
             "identity": dict(self.model.identity),
             "options": redact_parameters(options),
             "prices": {who: price and price.to_json() for who, price in self.prices.items()},
@@ -199,12 +199,12 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     from eyechart.run.cost import find_prices
     from eyechart.run.sources import refuse_blind_run
     from eyechart.store.cache import read_size_limit
-    from eyechart.store.folder import folder_for
+    from eyechart.store.folder import name_folder
 
     if options.cache:
         read_size_limit()  # what the environment says of it is checked before anything is spent
-    benchmark, options = asked_benchmark(source, options)
-    verdicts = choose_verdicts(benchmark, options)
+    benchmark, options = choose_benchmark(source, options)
+    scorers = choose_scorers(benchmark, options)
     the_model = find_model(model, options)
     if options.pass_urls and not read_capabilities(the_model).takes_urls:
         raise UsageError(f"{the_model.name} takes no addresses of pictures", hint="leave out --pass-urls")
@@ -214,9 +214,9 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         refuse_hidden_options(benchmark, prompt)
     identity = {
         "origin": benchmark.source.origin,
-        "selection": options.selection(),
+        "selection": options.get_selection(),
         "model": dict(the_model.identity),
-        "asked": options.asking(),
+        "asked": options.get_asking(),
         "read": {"format": options.format, "fields": options.fields, "cells": options.cells or "text"},
     }
     if benchmark.settings:
@@ -225,27 +225,27 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
         benchmark=benchmark,
         model=the_model,
         prompt=prompt,
-        verdicts=verdicts,
+        scorers=scorers,
         options=options,
-        folder=folder_for(Path(options.out), benchmark.name, the_model.name, identity),
-        prices=find_prices(the_model, verdicts.judge, options),
+        folder=name_folder(Path(options.out), benchmark.name, the_model.name, identity),
+        prices=find_prices(the_model, scorers.judge, options),
     )
 
 
-def asked_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:
+def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:
     """The benchmark with the questions that are meant, and the options with all that they refer to."""
     refuse_stray_judge(options)
     benchmark = find_benchmark(source, options)
-    options = with_parity(options, benchmark)
+    options = apply_parity(options, benchmark)
     if options.prompt_template:
         from eyechart.prompt.template import read_template
 
         options = replace(options, prompt_template=read_template(options.prompt_template))
-    asked = selected(benchmark, options)
-    return rotated(asked, benchmark.source) if options.circular else asked, options
+    asked = select_questions(benchmark, options)
+    return rotate_options(asked, benchmark.source) if options.circular else asked, options
 
 
-def with_parity(options: Options, benchmark: Benchmark) -> Options:
+def apply_parity(options: Options, benchmark: Benchmark) -> Options:
     """The options, with those of the benchmark's own pipeline where parity was asked for."""
     if not options.parity:
         return options
@@ -262,7 +262,7 @@ def with_parity(options: Options, benchmark: Benchmark) -> Options:
         official["params"] = {name: params[name] for name in params if name != "max_completion_tokens"}
     if options.judge is None:
         official.pop("judge_params", None)
-    return options.under(official)
+    return options.fill_from(official)
 
 
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
@@ -324,7 +324,7 @@ def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
         return
 
 
-def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: int = 1) -> dict[str, Any]:
+def describe_run(benchmark: Benchmark, scorers: RunScorers, model: str, *, trials: int = 1) -> dict[str, Any]:
     """What every manifest says, however the replies came about. `Run` reads it."""
     from eyechart import __version__
     from eyechart.model.redact import redact_parameters
@@ -339,7 +339,7 @@ def describe(benchmark: Benchmark, verdicts: Verdicts, model: str, *, trials: in
         "files": benchmark.files,
         "judged_scorer": benchmark.judged_scorer,
         "settings": redact_parameters(benchmark.settings),
-        **verdicts.describe(),
+        **scorers.describe(),
         "model": model,
         "trials": trials,
     }
@@ -350,7 +350,7 @@ def find_model(model: str | object, options: Options) -> Model:
     from eyechart.model.python import adapt, name_of
     from eyechart.model.specs import make_model, refuse_unknown
 
-    settings = options.model_settings()
+    settings = options.make_model_settings()
     if isinstance(model, str):
         return make_model(model, settings)
     name = f"python:{name_of(model)}"
@@ -361,7 +361,7 @@ def find_model(model: str | object, options: Options) -> Model:
 def make_loader(options: Options) -> ImageLoader:
     """What loads the pictures of a run; those fetched from the web are kept for the next one."""
     from eyechart.data.images import ImageLoader
-    from eyechart.store.folder import cache_home
+    from eyechart.store.folder import find_cache_folder
 
     return ImageLoader(
         max_pixels=options.max_pixels,
@@ -369,11 +369,11 @@ def make_loader(options: Options) -> ImageLoader:
         jpeg_quality=options.jpeg_quality,
         allow_urls=options.allow_urls,
         allow_private_urls=options.allow_private_urls,
-        cache_dir=cache_home() / "images",
+        cache_dir=find_cache_folder() / "images",
     )
 
 
-def share_requests(plan: Plan) -> bool:
+def has_shared_requests(plan: Plan) -> bool:
     """Whether the trials of a sample are asked for in one request, as far as the endpoint does that."""
     return isinstance(plan.model, Several) and not plan.options.separate_trials
 

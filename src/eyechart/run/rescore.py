@@ -11,21 +11,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyechart.errors import DataError, ModelError, UsageError
-from eyechart.run.cost import find_judge_price, keep_judge_price, make_budget, priced
+from eyechart.run.cost import find_judge_price, make_budget, record_judge_price, replace_prices
 from eyechart.run.evaluate import make_settings, open_earlier, open_known_replies, score_rest
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.plan import (
-    Verdicts,
-    asked_benchmark,
-    bind,
-    choose_verdicts,
-    describe,
+    RunScorers,
+    bind_scorers,
+    choose_benchmark,
+    choose_scorers,
+    describe_run,
     find_judge,
     refuse_stray_judge,
 )
 from eyechart.run.run import Run
-from eyechart.run.sources import custom, find_benchmark
+from eyechart.run.sources import find_benchmark, make_custom_benchmark
 from eyechart.types import (
     Benchmark,
     JudgedScorer,
@@ -56,7 +56,7 @@ Key = tuple[str, int]  # sample and trial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class LoadedReplies:
     """All replies of a file, and why others are missing."""
 
     replies: dict[Key, Reply]
@@ -71,9 +71,9 @@ class Said:
         return 1 + max((trial for _, trial in (*self.replies, *self.reasons)), default=0)
 
 
-def of_table(found: Replies, places: Mapping[str, str] = MappingProxyType({})) -> Said:
+def load_table(found: Replies, places: Mapping[str, str] = MappingProxyType({})) -> LoadedReplies:
     """The replies of a table, of which there is one a sample."""
-    return Said(
+    return LoadedReplies(
         replies={(name, 0): reply for name, reply in found.by_id.items()},
         reasons={(name, 0): reason for name, reason in found.skipped.items()},
         source=found.source,
@@ -81,14 +81,14 @@ def of_table(found: Replies, places: Mapping[str, str] = MappingProxyType({})) -
     )
 
 
-def of_log(log: ReplyLog, samples: Iterable[Sample] | None) -> Said:
+def load_log(log: ReplyLog, samples: Iterable[Sample] | None) -> LoadedReplies:
     """The replies of another tool's log to these samples; to the questions of the log itself without any."""
     entries = log.entries
     if samples is not None and any(entry.position is not None for entry in entries):
         entries = _by_place(log, samples)
     elif samples is not None:
         _refuse_other_questions(log, samples)
-    return Said(
+    return LoadedReplies(
         replies={(entry.id, entry.trial): entry.reply for entry in entries if entry.reply is not None},
         reasons={(entry.id, entry.trial): entry.failure for entry in entries if entry.reply is None},
         model=log.model,
@@ -96,7 +96,7 @@ def of_log(log: ReplyLog, samples: Iterable[Sample] | None) -> Said:
     )
 
 
-def questions_of(log: ReplyLog, path: Path) -> Source:
+def read_log_questions(log: ReplyLog, path: Path) -> Source:
     """The questions that a log brings along."""
     from eyechart.data.source import MemorySource
 
@@ -111,7 +111,7 @@ def questions_of(log: ReplyLog, path: Path) -> Source:
     return MemorySource(log.task, str(path), tuple(found.values()))
 
 
-def named_as(said: Said, samples: Iterable[Sample], file: str, benchmark: str) -> Said:
+def match_ids(said: LoadedReplies, samples: Iterable[Sample], file: str, benchmark: str) -> LoadedReplies:
     """The same under the samples' own names; a reply to no sample is refused, and so is a failure.
 
     A file that brings the questions may tell of others too, which the options leave out. A number is the
@@ -283,8 +283,8 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
         journal = Journal.create(old.folder / FILE_NAME)
         try:
             before = _outcomes(old.verdicts())
-            session = score_all(old, journal, verdicts, chosen, prices)
-            journal.set_meta("manifest", priced({**old.manifest, **verdicts.describe()}, prices))
+            session = score_run(old, journal, verdicts, chosen, prices)
+            journal.set_meta("manifest", replace_prices({**old.manifest, **verdicts.describe()}, prices))
         finally:
             journal.close()
         new = session.of(old.folder)
@@ -294,7 +294,7 @@ def rescore(folder: str | Path, options: Options | None = None) -> tuple[Run, li
     return new, _changes(before, new.verdicts())
 
 
-def _verdicts(old: Run, options: Options) -> Verdicts:
+def _verdicts(old: Run, options: Options) -> RunScorers:
     """Who scores now: as the options say, and where they say nothing, as before."""
     from eyechart.registry import scorers
 
@@ -307,7 +307,7 @@ def _verdicts(old: Run, options: Options) -> Verdicts:
     asks_judges = any(isinstance(scorers.get(one), JudgedScorer) for one in (name, *beside))
     if options.judge is None and not asks_judges:
         judge = None  # what a judge said before concerns none of these
-    return bind(name, beside, judge)
+    return bind_scorers(name, beside, judge)
 
 
 def _remembered(judge: Mapping[str, Any] | None) -> JudgeSetup | None:
@@ -347,14 +347,14 @@ class Session:
         return run
 
 
-def score_all(
-    old: Run, journal: Journal, verdicts: Verdicts, options: Options, prices: Mapping[str, Price | None]
+def score_run(
+    old: Run, journal: Journal, verdicts: RunScorers, options: Options, prices: Mapping[str, Price | None]
 ) -> Session:
     """Score every reply of a run by every one of its scorers."""
     from eyechart.engine.budget import BudgetGate
 
     judge = verdicts.judge
-    keep_judge_price(journal, judge, prices)
+    record_judge_price(journal, judge, prices)
     gate = BudgetGate(make_budget(journal, options, prices, judge))
     earlier = open_earlier(old.folder, options, None) if judge is not None else None
     known = open_known_replies(options, earlier, judge)
@@ -368,7 +368,7 @@ def score_all(
 async def _score(
     old: Run,
     journal: Journal,
-    verdicts: Verdicts,
+    verdicts: RunScorers,
     settings: EngineSettings,
     known: KnownReplies,
     gate: BudgetGate,
@@ -405,7 +405,7 @@ def _answered(run: Run) -> Iterator[Answered]:
             yield Answered(sample=result.sample, trial=result.trial, key=result.key, reply=result.reply)
 
 
-def differences(run: Run, scorer: str) -> list[Change]:
+def compare_scorers(run: Run, scorer: str) -> list[Change]:
     """The samples on which a further scorer of a run disagrees with its own."""
     return _changes((outcome for _, outcome in run.verdicts()), run.verdicts(scorer))
 
@@ -450,11 +450,11 @@ def score_replies(
     file = Path(replies)
     log = read_log(file, with_questions=source is None) if file.is_file() else None  # or only a name so far
     benchmark, options = _benchmark(source, file, log, options)
-    verdicts = choose_verdicts(benchmark, options)
+    verdicts = choose_scorers(benchmark, options)
     prices = find_judge_price(verdicts.judge, options)
     said = _read(benchmark, file, log, is_named=source is not None)
     samples = said.source or benchmark.source
-    said = named_as(said, samples, f"{replies}", benchmark.name)
+    said = match_ids(said, samples, f"{replies}", benchmark.name)
     model = said.model or _model_in_name(file, benchmark) or f"replies/{file.stem}"
     folder = _folder(benchmark, samples, file, model, options)
     folders.prepare_folder(folder)
@@ -463,10 +463,10 @@ def score_replies(
         try:
             journal.replace_samples(samples)
             _keep(journal, said, model=model, file=str(replies))
-            manifest = describe(benchmark, verdicts, model, trials=said.trials)
-            journal.set_meta("manifest", priced({**manifest, "replies": str(replies)}, prices))
+            manifest = describe_run(benchmark, verdicts, model, trials=said.trials)
+            journal.set_meta("manifest", replace_prices({**manifest, "replies": str(replies)}, prices))
             journal.flush()
-            session = score_all(Run(folder), journal, verdicts, options, prices)
+            session = score_run(Run(folder), journal, verdicts, options, prices)
         finally:
             journal.close()
         done = session.of(folder)
@@ -478,16 +478,16 @@ def score_replies(
 
 def _folder(benchmark: Benchmark, samples: Source, file: Path, model: str, options: Options) -> Path:
     """The same file of replies to the same questions is the same run."""
-    from eyechart.store.folder import folder_for
+    from eyechart.store.folder import name_folder
 
     identity = {
         "origin": samples.origin,
         "replies": str(file.resolve()),
         "settings": dict(benchmark.settings),
         "circular": options.circular,
-        "selection": options.selection(),
+        "selection": options.get_selection(),
     }
-    return folder_for(Path(options.out), benchmark.name, model, identity)
+    return name_folder(Path(options.out), benchmark.name, model, identity)
 
 
 def _benchmark(
@@ -497,19 +497,19 @@ def _benchmark(
     if source is not None:
         benchmark = find_benchmark(source, options)
         if benchmark.read_questions is None or log is not None:
-            return asked_benchmark(source, options)
+            return choose_benchmark(source, options)
         benchmark = replace(benchmark, source=benchmark.read_questions(path))
         options = replace(options, settings={}, cells=None)  # it is made of them already
     else:
-        if said := options.reading():
+        if said := options.get_reading():
             raise UsageError(
                 f"{', '.join(said)}: said of questions in a file of their own, and none is named",
                 hint="--benchmark FILE names it; without it the file of replies brings its questions along",
             )
-        benchmark = custom(questions_of(log, path) if log else _table_questions(path))
+        benchmark = make_custom_benchmark(read_log_questions(log, path) if log else _table_questions(path))
         if log and any(entry.sample and entry.sample.circle for entry in log.entries):
             benchmark = replace(benchmark, circular="headline")
-    return asked_benchmark(benchmark, options)
+    return choose_benchmark(benchmark, options)
 
 
 def _table_questions(path: Path) -> Source:
@@ -518,21 +518,21 @@ def _table_questions(path: Path) -> Source:
     return in_table(path)
 
 
-def _read(benchmark: Benchmark, path: Path, log: ReplyLog | None, *, is_named: bool) -> Said:
+def _read(benchmark: Benchmark, path: Path, log: ReplyLog | None, *, is_named: bool) -> LoadedReplies:
     """The replies in a file: another tool's log, the benchmark's own format where it has one, or a table."""
     from eyechart.data.replies import read_replies, recognise
 
     if log is not None:
-        return of_log(log, benchmark.source if is_named else None)
+        return load_log(log, benchmark.source if is_named else None)
     own = benchmark.read_replies
     if (
         own is not None
         and path.suffix.lower() == ".json"
         and (not path.is_file() or recognise(path) == "table")
     ):
-        return of_table(own(path))
+        return load_table(own(path))
     found = read_replies(path)
-    return of_table(found, found.places)
+    return load_table(found, found.places)
 
 
 def _model_in_name(path: Path, benchmark: Benchmark) -> str:
@@ -542,7 +542,7 @@ def _model_in_name(path: Path, benchmark: Benchmark) -> str:
     return model if name and model != path.stem else ""
 
 
-def _keep(journal: Journal, said: Said, *, model: str, file: str) -> None:
+def _keep(journal: Journal, said: LoadedReplies, *, model: str, file: str) -> None:
     """Every sample's reply into the journal, or why it has none."""
     from eyechart.data.replies import parse_failure
     from eyechart.store.journal import Ask

@@ -14,7 +14,7 @@ from eyechart.types import Result, Usage
 if TYPE_CHECKING:
     from eyechart.model.prices import Price
     from eyechart.report.summary import Group, Summary
-    from eyechart.store.reader import Judged, Verdict
+    from eyechart.store.reader import JudgeTotals, Verdict
 
 
 OFFICIAL = "official"  # the folder of the benchmark's own result files
@@ -36,7 +36,7 @@ class Run:
         self.n_asked: int | None = None  # requests that this start has sent; None: it was not started now
         self.cache_trouble = ""  # why replies of other runs were neither found nor kept for them
         self.journal = Journal.open(self.folder / FILE_NAME)
-        self.manifest: dict[str, Any] = self.journal.mapping("manifest")
+        self.manifest: dict[str, Any] = self.journal.read_mapping("manifest")
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, score={self.score})"
@@ -45,7 +45,7 @@ class Run:
     def _plain(self) -> Summary:
         """Every row for itself, whether or not some are rotations of one question."""
         from eyechart.report.summary import summarise
-        from eyechart.run.cost import judge_requests, paid_cost
+        from eyechart.run.cost import compute_paid_cost, count_judge_requests
 
         totals = self.journal.totals()
         judged = self.journal.judged_totals()
@@ -58,7 +58,7 @@ class Run:
             run=str(self.folder),
             requests={
                 **{name: int(totals[name]) for name in ("sent", "retried", "cached")},
-                **judge_requests(judged),
+                **count_judge_requests(judged),
             },
             price=self.price(),
             seconds=totals["seconds"],
@@ -70,7 +70,7 @@ class Run:
         counted = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
         tokens = {f"judge_{name}": n for name, n in counted.items() if n}
         cost = self._with_judge(plain.cost, judged)
-        paid = None if cost is None else paid_cost(self.journal, self.price(), self.price("judge"))
+        paid = None if cost is None else compute_paid_cost(self.journal, self.price(), self.price("judge"))
         return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost, paid=paid)
 
     def price(self, who: str = "model") -> Price | None:
@@ -80,13 +80,13 @@ class Run:
         kept = self.manifest.get("prices")
         return Price.of(kept.get(who)) if isinstance(kept, Mapping) else None
 
-    def _with_judge(self, cost: float | None, judged: Sequence[Judged]) -> float | None:
+    def _with_judge(self, cost: float | None, judged: Sequence[JudgeTotals]) -> float | None:
         """The model's cost and that of every judge; None where a part is not known."""
-        from eyechart.run.cost import judges_cost
+        from eyechart.run.cost import compute_judge_cost
 
         if not judged or (cost is None and "replies" not in self.manifest):
             return cost
-        theirs = judges_cost(self.journal, judged, otherwise=self.price("judge"))
+        theirs = compute_judge_cost(self.journal, judged, otherwise=self.price("judge"))
         return None if theirs is None else (cost or 0.0) + theirs
 
     @cached_property
@@ -109,12 +109,12 @@ class Run:
 
     def _by_further_scorers(self) -> dict[str, Group]:
         from eyechart.circular import merge_rotations
-        from eyechart.report.summary import count
+        from eyechart.report.summary import count_results
 
         found = {}
         for scorer in self.manifest.get("also_scorers", ()):
             results = self._counted(scorer)
-            found[scorer] = count(
+            found[scorer] = count_results(
                 merge_rotations(results) if self.manifest.get("circular") == "headline" else results
             )
         return found

@@ -28,7 +28,7 @@ PLAIN = "plain"  # --as plain: a file of one's own, whatever it is called
 def find_benchmark(source: str | Path | Benchmark | Source, options: Options) -> Benchmark:
     """The benchmark that a user means: a declared one by name, or the one that a file makes."""
     if not isinstance(source, str | Path):
-        if said := options.reading():
+        if said := options.get_reading():
             raise UsageError(
                 f"{', '.join(said)}: the source is opened already", hint="say it where the source is made"
             )
@@ -39,7 +39,7 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
                 f"{type(source).__name__} is not a source of samples",
                 hint="give a path, a name from the catalogue, a Benchmark, or what ec.load returns",
             )
-        return custom(source)
+        return make_custom_benchmark(source)
     is_name = not Path(source).exists() and str(source) in benchmarks.names()
     read_as = options.read_as or (None if is_name else _benchmark_of(source))
     if read_as and read_as not in (PLAIN, *benchmarks.names()):
@@ -57,7 +57,7 @@ def find_benchmark(source: str | Path | Benchmark | Source, options: Options) ->
             f"{source} is a plain file, which knows no settings ({', '.join(options.settings)})",
             hint="--as NAME says which benchmark's file it is",
         )
-    return custom(_open_file(source, options))
+    return make_custom_benchmark(_open_file(source, options))
 
 
 def _settings(name: str, options: Options) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def make_benchmark(name: str, settings: Mapping[str, Any]) -> Benchmark:
     return made
 
 
-def settings_of(name: str) -> dict[str, str]:
+def list_settings(name: str) -> dict[str, str]:
     """The options of a benchmark's own, and what they are unless set; none for what is in no catalogue."""
     if name not in benchmarks.names():
         return {}
@@ -142,7 +142,7 @@ def settings_of(name: str) -> dict[str, str]:
 
 def _reading(name: str, options: Options) -> dict[str, Any]:
     """The options of reading that a benchmark knows as its own; any other is refused, not ignored."""
-    said = {one: value for one, value in options.reading().items() if one not in ("read_as", "settings")}
+    said = {one: value for one, value in options.get_reading().items() if one not in ("read_as", "settings")}
     for one in said.keys() - inspect.signature(benchmarks.get(name)).parameters.keys():
         raise UsageError(
             f"{name} reads its files in its own way: {one} means nothing to it",
@@ -165,7 +165,7 @@ def _open_file(source: str | Path, options: Options) -> Source:
     return open_source(source, chosen)
 
 
-def rotated(benchmark: Benchmark, whole: Source) -> Benchmark:
+def rotate_options(benchmark: Benchmark, whole: Source) -> Benchmark:
     """The same benchmark by CircularEval: every rotation of its options is asked, and all must be right.
 
     A benchmark whose file holds the rotations already is asked as it is; `whole` is that file, of which
@@ -178,9 +178,9 @@ def rotated(benchmark: Benchmark, whole: Source) -> Benchmark:
     return replace(benchmark, source=turned, circular="headline")
 
 
-def selected(benchmark: Benchmark, options: Options) -> Benchmark:
+def select_questions(benchmark: Benchmark, options: Options) -> Benchmark:
     """The same benchmark with some of its questions; of a question with rotations, all or none."""
-    if not options.selection():
+    if not options.get_selection():
         return benchmark
     from eyechart.data.source import ChangedSource, select, select_questions
 
@@ -206,7 +206,7 @@ def _sound(source: Source) -> Source:
 # no, a number, or text. Parity: none claimed; `--scorer choice-vlmevalkit` gives VLMEvalKit's verdicts.
 
 
-def custom(source: Source) -> Benchmark:
+def make_custom_benchmark(source: Source) -> Benchmark:
     """The benchmark that a file makes, with no class to write."""
     return Benchmark(
         name=source.name,
@@ -240,7 +240,7 @@ _OF_IMAGES = (
 _MAX_LINES = 8
 
 
-def excused(options: Options) -> tuple[str, ...]:
+def list_excused(options: Options) -> tuple[str, ...]:
     """The findings that are no trouble, because ``--input`` says that images may be missing."""
     return {"image": (), "any": ("no-image",), "none": _OF_IMAGES}[options.input]
 
@@ -287,7 +287,7 @@ def watch_samples(plan: Plan, told: set[str] | None = None) -> Iterator[Sample]:
     _refuse(lint, plan.options, report.findings)
     if plan.options.input == "image":
         _refuse_no_images(lint)
-    codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*excused(plan.options)}
+    codes = {*_TOLD, *(_OF_PARITY if plan.scorer.parity else ())} - {*list_excused(plan.options)}
     if (remarks := lint.found.get("remark")) is not None and told:
         remarks.examples = [remark for remark in remarks.examples if remark not in told]
     found = [one for one in report.findings if one.code in codes and (one.code != "remark" or one.examples)]

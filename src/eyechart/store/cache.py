@@ -23,7 +23,7 @@ import msgspec
 
 from eyechart.errors import EyechartError, StoreError, UsageError
 from eyechart.files import make_file, make_folder
-from eyechart.store.folder import cache_home
+from eyechart.store.folder import find_cache_folder
 from eyechart.store.sqlite import connect_to_read
 from eyechart.types import Reply
 
@@ -145,7 +145,7 @@ class ResponseCache:
             return None
         used, crc, body = row
         if _checksum(key, body) != crc:
-            raise Damaged("an entry does not match its checksum")
+            raise DamagedCache("an entry does not match its checksum")
         if used != self._today:
             with self._lock:
                 self._used.add(key)
@@ -222,7 +222,7 @@ def _describe(path: Path, err: Exception) -> str:
         return err.message + (f" ({err.hint})" if err.hint else "")
     if isinstance(err, OSError):
         return f"{path.parent}: {err.strerror or err}"
-    if isinstance(err, sqlite3.Error | Damaged):
+    if isinstance(err, sqlite3.Error | DamagedCache):
         return f"{path}: {err}"
     return f"{path}: {type(err).__name__}: {err}"
 
@@ -263,7 +263,7 @@ _WAL_BYTES = 16 * 2**20  # what the write-ahead log may keep of the disk after a
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
-class Damaged(Exception):
+class DamagedCache(Exception):
     """The file is ours, and cannot be trusted."""
 
 
@@ -273,7 +273,7 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
     before = _identify(path)
     try:
         return _open_and_prepare(path)
-    except (sqlite3.DatabaseError, Damaged) as err:
+    except (sqlite3.DatabaseError, DamagedCache) as err:
         if not _is_damage(err) or not _set_aside(path, before):
             raise
         return _open_and_prepare(path)
@@ -319,7 +319,7 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
         )
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not ({"replies"} if found == VERSION else {"entries", "bodies"}) <= tables:
-        raise Damaged(f"{path} lacks its tables")
+        raise DamagedCache(f"{path} lacks its tables")
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
@@ -359,7 +359,7 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
 def _is_damage(err: BaseException) -> bool:
     """Whether the file itself is at fault, not the disk or a process that holds a lock."""
     code = getattr(err, "sqlite_errorcode", 0) or 0
-    return isinstance(err, Damaged) or code & 0xFF in _DAMAGE
+    return isinstance(err, DamagedCache) or code & 0xFF in _DAMAGE
 
 
 def _identify(path: Path) -> tuple[int, int] | None:
@@ -393,7 +393,7 @@ def _log_files(path: Path) -> tuple[Path, Path]:
 
 
 def _file_in(folder: Path | None) -> Path:
-    return (cache_home() if folder is None else folder) / FILE_NAME
+    return (find_cache_folder() if folder is None else folder) / FILE_NAME
 
 
 # -- Size
@@ -478,7 +478,7 @@ _IMAGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
+class CachedAmount:
     """So many things of so many bytes."""
 
     count: int = 0
@@ -492,7 +492,9 @@ class CacheInfo:
     path: Path
     entries: int = 0
     bytes_on_disk: int = 0
-    by_model: dict[str, Amount] = field(default_factory=dict)  # bytes of the replies alone; largest first
+    by_model: dict[str, CachedAmount] = field(
+        default_factory=dict
+    )  # bytes of the replies alone; largest first
     oldest: float | None = None  # seconds since 1970
     newest: float | None = None
     trouble: str = ""  # why it cannot be read
@@ -512,16 +514,16 @@ def inspect_cache(folder: Path | None = None) -> CacheInfo:
             table = {0: "", 1: "entries"}.get(_pragma(db, "user_version"), "replies")
             rows = db.execute(sql.format(table)).fetchall() if table else []
         if not all(isinstance(row[0], str) and isinstance(row[3] + row[4], int | float) for row in rows):
-            raise Damaged("what is written there is not what a cache holds")
+            raise DamagedCache("what is written there is not what a cache holds")
     except TypeError:
         return CacheInfo(path=path, bytes_on_disk=on_disk, trouble="the file is damaged")
-    except (sqlite3.Error, Damaged, StoreError) as err:
+    except (sqlite3.Error, DamagedCache, StoreError) as err:
         return CacheInfo(path=path, bytes_on_disk=on_disk, trouble=str(err).partition("\n")[0])
     return CacheInfo(
         path=path,
         entries=sum(row[1] for row in rows),
         bytes_on_disk=on_disk,
-        by_model={row[0]: Amount(count=row[1], bytes=int(row[2])) for row in rows},
+        by_model={row[0]: CachedAmount(count=row[1], bytes=int(row[2])) for row in rows},
         oldest=min((row[3] for row in rows), default=None),
         newest=max((row[4] for row in rows), default=None),
     )
@@ -529,7 +531,7 @@ def inspect_cache(folder: Path | None = None) -> CacheInfo:
 
 def clear_cache(
     folder: Path | None = None, *, model: str | None = None, unused_days: int | None = None
-) -> Amount:
+) -> CachedAmount:
     """Remove replies: all, those of one model, those not used for some days. Returns what was freed on disk.
 
     Runs that use the cache meanwhile go on; what they put later is kept.
@@ -541,7 +543,7 @@ def clear_cache(
     if path.exists():
         try:
             count = _delete_chosen(path, model, unused_days)
-        except (sqlite3.DatabaseError, Damaged) as err:
+        except (sqlite3.DatabaseError, DamagedCache) as err:
             if not _is_damage(err):
                 raise StoreError(f"{path}: {err}", hint="try again when no run is using it") from err
             if not is_all:
@@ -552,7 +554,7 @@ def clear_cache(
                 file.unlink(missing_ok=True)
     if is_all:
         _aside(path).unlink(missing_ok=True)
-    return Amount(count=count, bytes=max(0, before - _measure_files(path)))
+    return CachedAmount(count=count, bytes=max(0, before - _measure_files(path)))
 
 
 def _delete_chosen(path: Path, model: str | None, unused_days: int | None) -> int:
@@ -577,13 +579,13 @@ def _measure_files(path: Path) -> int:
     return total
 
 
-def count_images(folder: Path | None = None) -> Amount:
+def count_images(folder: Path | None = None) -> CachedAmount:
     """Count the images that were fetched from the web."""
     sizes = [size for _, size, _ in _list_images(folder)]
-    return Amount(count=len(sizes), bytes=sum(sizes))
+    return CachedAmount(count=len(sizes), bytes=sum(sizes))
 
 
-def clear_images(folder: Path | None = None, *, older_days: int | None = None) -> Amount:
+def clear_images(folder: Path | None = None, *, older_days: int | None = None) -> CachedAmount:
     """Remove fetched images: all, or those fetched so many days ago or earlier."""
     count = n_bytes = 0
     for path, size, fetched in _list_images(folder):
@@ -591,17 +593,17 @@ def clear_images(folder: Path | None = None, *, older_days: int | None = None) -
             path.unlink(missing_ok=True)
             count += 1
             n_bytes += size
-    return Amount(count=count, bytes=n_bytes)
+    return CachedAmount(count=count, bytes=n_bytes)
 
 
-def images_home(folder: Path | None = None) -> Path:
+def find_images_folder(folder: Path | None = None) -> Path:
     """Where images from the web are kept."""
-    return (cache_home() if folder is None else folder) / "images"
+    return (find_cache_folder() if folder is None else folder) / "images"
 
 
 def _list_images(folder: Path | None) -> Iterator[tuple[Path, int, float]]:
     """Path, bytes and time of every file with a name of ours: users may keep others in such a folder."""
-    for path in images_home(folder).glob("*/*/*"):
+    for path in find_images_folder(folder).glob("*/*/*"):
         if _IMAGE.fullmatch("/".join(path.parts[-3:])):
             with contextlib.suppress(OSError):  # another process may remove it first
                 found = path.lstat()

@@ -17,7 +17,7 @@ import msgspec
 from eyechart.errors import StoreError
 from eyechart.files import atomic_write, make_folder, parse_draft_name, remove_draft
 from eyechart.store.journal import FILE_NAME
-from eyechart.store.reader import Replied, Task, list_tasks, open_to_read
+from eyechart.store.reader import ReplyRow, Task, list_tasks, open_to_read
 from eyechart.store.sqlite import store_errors
 from eyechart.types import Reply, Sample
 
@@ -26,27 +26,27 @@ SUMMARY_NAME = "summary.json"
 _NAME_BYTES = 100  # file systems allow 255 of them, however many letters they spell
 
 
-def folder_for(root: Path, benchmark: str, model: str, identity: Mapping[str, Any]) -> Path:
+def name_folder(root: Path, benchmark: str, model: str, identity: Mapping[str, Any]) -> Path:
     """Where a run of `model` on `benchmark` lives: the same settings give the same folder.
 
-    >>> folder_for(Path("runs"), "demo", "openai/gpt-4o", {"temperature": 0}).as_posix()
+    >>> name_folder(Path("runs"), "demo", "openai/gpt-4o", {"temperature": 0}).as_posix()
     'runs/demo/openai-gpt-4o-e4ff4911'
     """
     digest = hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).hexdigest()[:8]
-    return root / file_safe(benchmark) / f"{file_safe(model)}-{digest}"
+    return root / make_file_name(benchmark) / f"{make_file_name(model)}-{digest}"
 
 
-def file_safe(name: str) -> str:
+def make_file_name(name: str) -> str:
     """A name as one part of a path.
 
-    >>> file_safe("openai/Qwen/Qwen2.5-VL:7b"), file_safe("../..")
+    >>> make_file_name("openai/Qwen/Qwen2.5-VL:7b"), make_file_name("../..")
     ('openai-Qwen-Qwen2.5-VL-7b', 'unnamed')
     """
     safe = re.sub(r"[^\w.-]+", "-", name).encode()[:_NAME_BYTES].decode(errors="ignore")
     return safe.strip(".-") or "unnamed"
 
 
-def cache_home() -> Path:
+def find_cache_folder() -> Path:
     """Where things that can be had again are kept between runs: `$EYECHART_CACHE`, or the user's cache."""
     named = os.environ.get("EYECHART_CACHE")
     if named:
@@ -197,7 +197,7 @@ class EarlierRuns:
                         newest, found = at, _reply.decode(body)
         return found
 
-    def replied(self, sample: str, trials: int) -> list[Replied]:
+    def replied(self, sample: str, trials: int) -> list[ReplyRow]:
         """What has a reply, as `list_tasks` takes it."""
         return [row for db in self._open for row in _replied(db, sample, trials)]
 
@@ -206,7 +206,7 @@ class EarlierRuns:
             db.close()
 
 
-class KeptReplies:
+class StoredReplies:
     """Replies by sample, over one connection; `close` it in the end. Without a journal there are none."""
 
     def __init__(self, path: Path | None, earlier: EarlierRuns | None = None) -> None:
@@ -220,7 +220,7 @@ class KeptReplies:
         """Every trial of a sample, saying which have a reply, as the journal's own tasks do."""
         return list_tasks(position, sample, self._rows(sample.id, trials), trials, together=together)
 
-    def _rows(self, sample: str, trials: int) -> list[Replied]:
+    def _rows(self, sample: str, trials: int) -> list[ReplyRow]:
         with store_errors(self._path):
             own = [] if self._db is None else _replied(self._db, sample, trials)
         return own + (self._earlier.replied(sample, trials) if self._earlier is not None else [])
@@ -230,7 +230,7 @@ class KeptReplies:
             self._db.close()
 
 
-def _replied(db: sqlite3.Connection, sample: str, trials: int) -> list[Replied]:
+def _replied(db: sqlite3.Connection, sample: str, trials: int) -> list[ReplyRow]:
     sql = """
         SELECT r.trial, r.key, a.recipe FROM replies r
         LEFT JOIN asks a ON a.sample = r.sample AND a.trial = r.trial AND a.key = r.key

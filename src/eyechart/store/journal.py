@@ -15,7 +15,7 @@ from eyechart.errors import DataError, StoreError
 from eyechart.files import make_file
 from eyechart.store import sqlite
 from eyechart.store.reader import PROVISIONAL, JournalReader
-from eyechart.store.sqlite import Statement, Writer, connect, store_errors
+from eyechart.store.sqlite import Writer, WriteStatement, connect, store_errors
 from eyechart.types import Failure, Reply, Sample, Score, Scorer, Usage
 from eyechart.validate import check_samples
 
@@ -112,7 +112,7 @@ class Journal(JournalReader):
 
     def set_meta(self, name: str, value: Any) -> None:
         """Keep a fact about the whole run."""
-        self._writing.put([Statement("meta", _REPLACE["meta"], (name, _encode(value).decode()))])
+        self._writing.put([WriteStatement("meta", _REPLACE["meta"], (name, _encode(value).decode()))])
 
     def append_reply(
         self,
@@ -128,25 +128,25 @@ class Journal(JournalReader):
         asked, body = _encode(ask.messages), _encode(reply)
         row = (sample, trial, ask.key, body, attempts, time.time(), _paid(paid))
         statements = [
-            Statement("asks", _REPLACE["asks"], (sample, trial, ask.key, ask.recipe, asked)),
-            Statement("replies", _REPLACE["replies"], row),
+            WriteStatement("asks", _REPLACE["asks"], (sample, trial, ask.key, ask.recipe, asked)),
+            WriteStatement("replies", _REPLACE["replies"], row),
         ]
         if self._has_failures:
-            statements.append(Statement("failures", _FORGET_FAILURE, (sample, trial)))
+            statements.append(WriteStatement("failures", _FORGET_FAILURE, (sample, trial)))
         if self._has_scorer_errors:
-            statements.append(Statement("slips", _FORGET_SCORER_ERRORS, (sample, trial)))
+            statements.append(WriteStatement("slips", _FORGET_SCORER_ERRORS, (sample, trial)))
         self._writing.put(statements, len(asked) + len(body))
 
     def append_failure(self, sample: str, trial: int, failure: Failure, *, ask: Ask | None = None) -> None:
         """Keep the reason why there is no reply."""
         row = (sample, trial, _encode(failure), time.time())
         self._has_failures = True
-        statements = [Statement("failures", _REPLACE["failures"], row)]
+        statements = [WriteStatement("failures", _REPLACE["failures"], row)]
         if ask is not None:
             statements.append(self._ask_row(sample, trial, ask))
         else:  # what was asked before is not what is meant now: its old reply must not stand in
             forget = "DELETE FROM asks WHERE sample = ? AND trial = ?"
-            statements.append(Statement("asks", forget, (sample, trial)))
+            statements.append(WriteStatement("asks", forget, (sample, trial)))
         self._writing.put(statements)
 
     def append_scorer_error(self, sample: str, trial: int, scorer: Scorer, failure: Failure) -> None:
@@ -156,8 +156,8 @@ class Journal(JournalReader):
         forget = "DELETE FROM scores WHERE sample = ? AND trial = ? AND scorer = ?"
         self._writing.put(
             [
-                Statement("slips", _REPLACE["slips"], row),
-                Statement("scores", forget, (sample, trial, scorer.name)),
+                WriteStatement("slips", _REPLACE["slips"], row),
+                WriteStatement("scores", forget, (sample, trial, scorer.name)),
             ]
         )
 
@@ -175,9 +175,9 @@ class Journal(JournalReader):
         version = scorer.version + PROVISIONAL * is_provisional
         body = _encode(score)
         row = (sample, trial, key, scorer.name, version, score.outcome, score.value, body)
-        statements = [Statement("scores", _REPLACE["scores"], row)]
+        statements = [WriteStatement("scores", _REPLACE["scores"], row)]
         if self._has_scorer_errors:
-            statements.append(Statement("slips", _FORGET_SCORER_ERROR, (sample, trial, scorer.name)))
+            statements.append(WriteStatement("slips", _FORGET_SCORER_ERROR, (sample, trial, scorer.name)))
         self._writing.put(statements, len(body))
 
     def append_call(
@@ -195,14 +195,14 @@ class Journal(JournalReader):
         """Keep what an earlier round or a judge said, so that it is not asked again."""
         asked, body = _encode(ask.messages), _encode(reply)
         row = (sample, trial, ask.key, purpose, asked, body, attempts, time.time(), _paid(paid), model)
-        self._writing.put([Statement("calls", _REPLACE["calls"], row)], len(asked) + len(body))
+        self._writing.put([WriteStatement("calls", _REPLACE["calls"], row)], len(asked) + len(body))
 
     def renew_ask(self, sample: str, trial: int, ask: Ask) -> None:
         """The same is asked as once before: its reply, kept all along, counts again.
 
         A failure to load or to answer what was asked in between is over.
         """
-        clear = Statement("failures", _FORGET_FAILURE, (sample, trial))
+        clear = WriteStatement("failures", _FORGET_FAILURE, (sample, trial))
         self._writing.put([self._ask_row(sample, trial, ask), clear])
 
     def start_session(self) -> None:
@@ -217,7 +217,7 @@ class Journal(JournalReader):
         number, since = self._session
         row = (time.monotonic() - since, sent, retried, cached, number)
         sql = "UPDATE sessions SET seconds = ?, sent = ?, retried = ?, cached = ? WHERE id = ?"
-        self._writing.put_latest(Statement("sessions", sql, row))
+        self._writing.put_latest(WriteStatement("sessions", sql, row))
 
     @property
     def is_behind(self) -> bool:
@@ -248,9 +248,9 @@ class Journal(JournalReader):
         return self._writer
 
     @staticmethod
-    def _ask_row(sample: str, trial: int, ask: Ask) -> Statement:
+    def _ask_row(sample: str, trial: int, ask: Ask) -> WriteStatement:
         row = (sample, trial, ask.key, ask.recipe, _encode(ask.messages))
-        return Statement("asks", _REPLACE["asks"], row)
+        return WriteStatement("asks", _REPLACE["asks"], row)
 
 
 def _paid(usage: Usage | None) -> str | None:

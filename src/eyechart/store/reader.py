@@ -33,7 +33,7 @@ _SUMS = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in _FIELDS)
 Verdict = tuple[tuple[str, int], tuple[str, float]]  # sample and trial; outcome and value
 # A reply as far as tasks need it: trial, key, and the recipe if it answers what was asked last. A sample
 # without replies may have a row of nothing.
-Replied = tuple[int | None, str | None, str | None]
+ReplyRow = tuple[int | None, str | None, str | None]
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,14 +73,14 @@ class Call:
     model: str = ""  # who was asked, where a run may have had several: a judge
 
 
-class Paid(msgspec.Struct, frozen=True, kw_only=True):
+class PaidTotals(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that this run paid for, and their tokens, guessed where the endpoint did not count them."""
 
     n: int
     usage: Usage
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
     """What one judge said, and the tokens of what was counted, whichever run paid for it."""
 
     model: str  # empty where an earlier eyechart did not keep it
@@ -102,7 +102,7 @@ class JournalReader:
             row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
             return None if row is None else msgspec.json.decode(row[0])
 
-    def mapping(self, name: str) -> dict[str, Any]:
+    def read_mapping(self, name: str) -> dict[str, Any]:
         """A fact that is several ones by name; empty when it was never set."""
         with store_errors(self.path):
             return msgspec.convert(self.meta(name) or {}, dict[str, Any])
@@ -202,9 +202,9 @@ class JournalReader:
             row = db.execute(sql, (sample, trial)).fetchone()
             return [] if row is None else msgspec.json.decode(row[0], type=list[dict[str, Any]])
 
-    def kept_calls(self) -> KeptCalls:
+    def open_calls(self) -> StoredCalls:
         """The calls that are on disk now, to be looked up one by one."""
-        return KeptCalls(self.path)
+        return StoredCalls(self.path)
 
     def calls(self, sample: str, trial: int) -> list[Call]:
         """What was asked for one trial of one sample besides the reply itself, in order."""
@@ -283,7 +283,7 @@ class JournalReader:
         with self._reading() as db:
             return bool(db.execute(sql, (judge,)).fetchone()[0])
 
-    def judged_totals(self) -> list[Judged]:
+    def judged_totals(self) -> list[JudgeTotals]:
         """What was said by each judge that the run has had."""
         sql = f"""
             SELECT model, total(attempts > 0), total(attempts = 0), count(usage), {_SUMS}
@@ -293,7 +293,7 @@ class JournalReader:
         with self._reading() as db:
             rows = db.execute(sql).fetchall()
         return [
-            Judged(
+            JudgeTotals(
                 model=model,
                 n_asked=int(asked),
                 n_cached=int(cached),
@@ -303,7 +303,7 @@ class JournalReader:
             for model, asked, cached, counted, *tokens in rows
         ]
 
-    def paid_totals(self) -> tuple[Paid, dict[str, Paid]]:
+    def paid_totals(self) -> tuple[PaidTotals, dict[str, PaidTotals]]:
         """What was paid for over all starts: to the model, all rounds included, and to each judge by name.
 
         What was not asked but found was paid for by another run.
@@ -312,13 +312,13 @@ class JournalReader:
             SELECT '' AS model, paid AS usage FROM replies UNION ALL
             SELECT '', paid FROM calls WHERE purpose LIKE 'round:%'""")
         judges = self._paid("SELECT model, paid AS usage FROM calls WHERE purpose LIKE 'judge:%'")
-        return model.get("", Paid(n=0, usage=Usage())), judges
+        return model.get("", PaidTotals(n=0, usage=Usage())), judges
 
-    def _paid(self, rows: str) -> dict[str, Paid]:
+    def _paid(self, rows: str) -> dict[str, PaidTotals]:
         sql = f"SELECT model, count(*), {_SUMS} FROM ({rows}) WHERE usage IS NOT NULL GROUP BY model"  # noqa: S608
         with self._reading() as db:
             found = db.execute(sql).fetchall()
-        return {model: Paid(n=n, usage=_usage(tokens)) for model, n, *tokens in found}
+        return {model: PaidTotals(n=n, usage=_usage(tokens)) for model, n, *tokens in found}
 
     def totals(self) -> dict[str, float]:
         """Requests and seconds over all sessions."""
@@ -384,7 +384,7 @@ def _usage(sums: Sequence[float]) -> Usage:
 
 
 def list_tasks(
-    position: int, sample: Sample, replies: Sequence[Replied], trials: int, *, together: bool = False
+    position: int, sample: Sample, replies: Sequence[ReplyRow], trials: int, *, together: bool = False
 ) -> list[Task]:
     """Every trial of a sample, saying which have a reply; `together`: as one task, in one request.
 
@@ -396,7 +396,7 @@ def list_tasks(
     return [msgspec.structs.replace(each[0], siblings=tuple(each[1:]))] if together and trials > 1 else each
 
 
-def _task(position: int, sample: Sample, trial: int, replies: Sequence[Replied]) -> Task:
+def _task(position: int, sample: Sample, trial: int, replies: Sequence[ReplyRow]) -> Task:
     mine = [reply for reply in replies if reply[0] == trial]
     return Task(
         position=position,
@@ -407,7 +407,7 @@ def _task(position: int, sample: Sample, trial: int, replies: Sequence[Replied])
     )
 
 
-class KeptCalls:
+class StoredCalls:
     """Calls that are on disk, over one connection that opens with the first hit; `close` it in the end."""
 
     def __init__(self, path: Path) -> None:

@@ -107,7 +107,7 @@ _PUT_BYTES = 1024  # of a put besides its texts: the statements, their rows, key
 _GROUP_PUTS = 2_000  # at most, so that a long backlog makes room before all of it is on disk
 
 
-class Statement(NamedTuple):
+class WriteStatement(NamedTuple):
     """One row to write. An `sql` that ends with ``VALUES`` takes many rows at once; any other takes one."""
 
     table: str
@@ -119,7 +119,7 @@ class _Flush(msgspec.Struct, frozen=True):
     done: threading.Event
 
 
-_Put = tuple[list[Statement], int]  # and the bytes that they take while they wait
+_Put = tuple[list[WriteStatement], int]  # and the bytes that they take while they wait
 
 
 class Writer:
@@ -129,7 +129,7 @@ class Writer:
         self._path = path
         self._queue: queue.SimpleQueue[_Put | _Flush | None] = queue.SimpleQueue()
         self._trouble: StoreError | None = None
-        self._latest: deque[Statement] = deque(maxlen=1)
+        self._latest: deque[WriteStatement] = deque(maxlen=1)
         self._is_awaited = threading.Event()  # a caller waits for the disk: gather no longer
         self._is_closed = False
         self._door = threading.Lock()  # no puts after the close sentinel
@@ -138,7 +138,7 @@ class Writer:
         self._thread = threading.Thread(target=self._write, name="eyechart-journal", daemon=True)
         self._thread.start()
 
-    def put(self, statements: list[Statement], n_bytes: int = 0) -> None:
+    def put(self, statements: list[WriteStatement], n_bytes: int = 0) -> None:
         """Write these, together or not at all, some time soon. `n_bytes`: of the texts in them."""
         self._enqueue((statements, n_bytes + _PUT_BYTES), n_bytes + _PUT_BYTES)
 
@@ -154,7 +154,7 @@ class Writer:
             self._written.wait_for(lambda: self._n_bytes <= _BACKLOG_BYTES // 2 or self._trouble is not None)
         self.raise_trouble()
 
-    def put_latest(self, statement: Statement) -> None:
+    def put_latest(self, statement: WriteStatement) -> None:
         """Write this with the next group, in place of the one given before: for running totals."""
         self._latest.append(statement)
 
@@ -227,7 +227,7 @@ class Writer:
         group += [self._queue.get() for _ in range(min(self._queue.qsize(), _GROUP_PUTS))]
         return group
 
-    def _commit(self, db: sqlite3.Connection, statements: Iterable[Statement]) -> None:
+    def _commit(self, db: sqlite3.Connection, statements: Iterable[WriteStatement]) -> None:
         latest = [self._latest.pop()] if self._latest else []
         db.execute("BEGIN IMMEDIATE")
         for sql, row in _in_bulk([*statements, *latest]):
@@ -235,9 +235,9 @@ class Writer:
         db.execute("COMMIT")
 
 
-def _in_bulk(statements: Iterable[Statement]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def _in_bulk(statements: Iterable[WriteStatement]) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """The same in fewer calls. What concerns one table stays in order; tables do not know each other."""
-    tables: dict[str, list[Statement]] = {}
+    tables: dict[str, list[WriteStatement]] = {}
     for statement in statements:
         tables.setdefault(statement.table, []).append(statement)
     for of_table in tables.values():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.replies import read_log, read_replies
 from eyechart.errors import EyechartError
-from eyechart.run.rescore import of_log, questions_of
+from eyechart.run.rescore import load_log, read_log_questions
 
 SAID = {
     "role": "assistant",
@@ -109,6 +109,6 @@ def test_a_changed_or_cut_file_is_read_or_refused(data: st.DataObject, name: str
             if log is None:
                 read_replies(path)
             else:
-                of_log(log, questions_of(log, path))
+                load_log(log, read_log_questions(log, path))
         except EyechartError as error:
             assert "file.json" in str(error) or "file.jsonl" in str(error)  # noqa: PT017

@@ -15,7 +15,7 @@ from typing import Any
 from eyechart.pipelines.infochartqa.data import NO_RESPONSE, explain_left_out, get_entry_type
 from eyechart.pipelines.infochartqa.score import check, get_question_type, to_official_text, to_reply_text
 from eyechart.registry import exporter
-from eyechart.report.rows import drop_files, write_json
+from eyechart.report.rows import remove_files, write_json_file
 from eyechart.types import Export, Result
 
 Record = dict[str, Any]
@@ -97,12 +97,12 @@ def compare_forms(judged: Iterable[tuple[str, str, bool]]) -> Record:
 
 def write_results(records: Sequence[Record], path: str | Path) -> None:
     """The records as one JSON list."""
-    write_json(Path(path), records, indent=_INDENT)
+    write_json_file(Path(path), records, indent=_INDENT)
 
 
 def write_report(report: Record, path: str | Path) -> None:
     """The statistics as one JSON object."""
-    write_json(Path(path), report, indent=_INDENT)
+    write_json_file(Path(path), report, indent=_INDENT)
 
 
 @exporter("infochartqa", only_own=True)
@@ -116,7 +116,7 @@ def export_infochartqa(export: Export) -> Sequence[Path]:
             if content is None:
                 path.unlink(missing_ok=True)  # of an earlier time; it would no longer be true
             else:
-                written.append(write_json(path, content, indent=_INDENT))
+                written.append(write_json_file(path, content, indent=_INDENT))
     _drop_trials(export.folder, n_trials)
     return written
 
@@ -147,7 +147,7 @@ def _file_name(name: str, trial: int) -> str:
 def _drop_trials(folder: Path, trial: int) -> None:
     """Files of trials from an earlier time, when there were more of them."""
     while (folder / _file_name(_NAMES[0], trial)).exists():
-        drop_files(folder, [_file_name(name, trial) for name in _NAMES])
+        remove_files(folder, [_file_name(name, trial) for name in _NAMES])
         trial += 1
 
 

@@ -324,11 +324,9 @@ _TIMEOUT_S = 600.0
 def plan_evaluation(arguments: Arguments, *, progress: bool) -> Plan:
     """The run that the arguments mean, in a folder within that of the evaluation."""
     plan = make_plan(_benchmark(arguments), _model(arguments.model), _options(arguments, progress=progress))
-    if arguments.max_answer_length != MAX_ANSWER_LENGTH and plan.verdicts.judge_setup is not None:
-        cropping = plan.verdicts.judge_setup.bind(
-            InsightScorer(max_answer_length=arguments.max_answer_length)
-        )
-        plan = replace(plan, verdicts=replace(plan.verdicts, scorer=cropping))
+    if arguments.max_answer_length != MAX_ANSWER_LENGTH and plan.scorers.judge_setup is not None:
+        cropping = plan.scorers.judge_setup.bind(InsightScorer(max_answer_length=arguments.max_answer_length))
+        plan = replace(plan, scorers=replace(plan.scorers, scorer=cropping))
     return replace(plan, folder=arguments.folder / RUNS / plan.folder.name)
 
 
@@ -604,7 +602,7 @@ def _written(arguments: Arguments, done: Run) -> InsightEvaluation:
 
 
 def _write_arguments(arguments: Arguments) -> None:
-    from eyechart.report.rows import write_json
+    from eyechart.report.rows import write_json_file
 
     try:
         make_folder(arguments.folder)
@@ -613,4 +611,4 @@ def _write_arguments(arguments: Arguments) -> None:
             f"{arguments.folder}: {err.strerror or err}",
             hint="choose a folder you can write to with --output_dir",
         ) from err
-    write_json(arguments.folder / _ARGUMENTS, arguments.record(), indent=4)
+    write_json_file(arguments.folder / _ARGUMENTS, arguments.record(), indent=4)

@@ -16,7 +16,7 @@ from eyechart.files import make_folder
 from eyechart.model.redact import redact_parameters
 from eyechart.pipelines.insight_o3.benchmark import rebuild_row
 from eyechart.registry import exporter
-from eyechart.report.rows import drop_files, text_file, write_json
+from eyechart.report.rows import open_text_file, remove_files, write_json_file
 from eyechart.score.number import add_in_order
 from eyechart.types import Export, Result
 
@@ -287,7 +287,7 @@ def _write_trial(export: Export, trial: int, records: Mapping[int, Mapping[str, 
     metrics, found, done = (folder / name for name in _OF_A_TRIAL)
     ends: list[tuple[str, End]] = []
     n_open = 0
-    with text_file(found) as file:
+    with open_text_file(found) as file:
         for result in export.results(trial):
             if result.outcome is None:
                 n_open += 1
@@ -300,7 +300,7 @@ def _write_trial(export: Export, trial: int, records: Mapping[int, Mapping[str, 
     _write(metrics, figures)
     is_whole = n_open == 0 and bool(ends)
     if is_whole:
-        with text_file(done):
+        with open_text_file(done):
             pass  # an empty file is the mark
     else:
         done.unlink(missing_ok=True)
@@ -315,7 +315,7 @@ def _trial_folder(folder: Path, trial: int) -> Path:
 def _drop_trials(folder: Path, trial: int) -> None:
     """Trials from an earlier time, when there were more of them. What others keep there is left alone."""
     while (of_trial := _trial_folder(folder, trial)).is_dir():
-        drop_files(of_trial, _OF_A_TRIAL)
+        remove_files(of_trial, _OF_A_TRIAL)
         trial += 1
 
 
@@ -325,4 +325,4 @@ def _without_nan(value: Any) -> Any:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> Path:
-    return write_json(path, content, indent=4, is_ascii=True)
+    return write_json_file(path, content, indent=4, is_ascii=True)

@@ -47,9 +47,9 @@ from eyechart.pipelines.logs.writing import (
     format_usage,
 )
 from eyechart.registry import exporter, log_format
-from eyechart.report.rows import text_file
-from eyechart.report.summary import Numbers, credit, numbers_of, trials_of
-from eyechart.store.folder import file_safe
+from eyechart.report.rows import open_text_file
+from eyechart.report.summary import Headline, compute_credit, compute_headline, group_trials
+from eyechart.store.folder import make_file_name
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample, Usage
 
 # What attached texts may become in their places, in characters: a text may stand in several of them.
@@ -254,11 +254,11 @@ def write_inspect(export: Export) -> Sequence[Path]:
     """Write the log; one of the same run from an earlier time goes."""
     now = datetime.now(UTC).replace(microsecond=0)
     identity = compute_run_id(export.manifest)
-    task = file_safe(str(export.manifest.get("benchmark") or "eyechart"))
+    task = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
     ending = f"_{task.replace('_', '-')}_{identity}.json"
     path = export.folder / (now.isoformat().replace(":", "-") + ending)
-    numbers = numbers_of(export)
-    with text_file(path) as file:
+    numbers = compute_headline(export)
+    with open_text_file(path) as file:
         _write_head(file, export, numbers, now, identity)
         for number, result in enumerate(_asked(export)):
             file.write(
@@ -275,14 +275,14 @@ def _asked(export: Export) -> Iterator[Result]:
     return (result for result in export.results() if result.outcome is not None)
 
 
-def _write_head(file: IO[str], export: Export, numbers: Numbers, now: datetime, identity: str) -> None:
+def _write_head(file: IO[str], export: Export, numbers: Headline, now: datetime, identity: str) -> None:
     """All but the samples. The ids of the samples, of which there may be many, are written one by one."""
     manifest, is_whole = export.manifest, numbers.plain.overall.pending == 0
     spec = _spec(manifest, now, identity)
     dataset = encode_json_line(_dataset(manifest, numbers)).removesuffix("}")
     file.write(f'{{"version": 2, "status": "{"success" if is_whole else "cancelled"}",\n')
     file.write(f'"eval": {encode_json_line(spec).removesuffix("}")}, "dataset": {dataset}, "sample_ids": [')
-    for number, trials in enumerate(trials_of(export.results())):
+    for number, trials in enumerate(group_trials(export.results())):
         file.write((", " if number else "") + encode_json_line(trials[0].sample.id))
     file.write("]}},\n")
     file.write(
@@ -313,7 +313,7 @@ def _spec(manifest: Mapping[str, Any], now: datetime, identity: str) -> dict[str
     }
 
 
-def _dataset(manifest: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+def _dataset(manifest: Mapping[str, Any], numbers: Headline) -> dict[str, Any]:
     return {
         "name": str(manifest.get("benchmark", "")),
         "location": str(manifest.get("origin", "")),
@@ -322,7 +322,7 @@ def _dataset(manifest: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
     }
 
 
-def _results(manifest: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
+def _results(manifest: Mapping[str, Any], numbers: Headline) -> dict[str, Any]:
     counts = numbers.plain.overall
     values = {"accuracy": numbers.score, "stderr": numbers.stderr}
     if numbers.plain is not numbers.summary:
@@ -376,7 +376,7 @@ def _format_sample(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any
     if result.failure is not None:
         said = format_failure(result)
         record["error"] = {"message": said, "traceback": said, "traceback_ansi": said}
-    elif (value := credit(result)) is not None:
+    elif (value := compute_credit(result)) is not None:
         record["scores"] = {_scorer(manifest): _score(result, value)}
     return record
 
@@ -399,7 +399,7 @@ def _score(result: Result, value: float) -> dict[str, Any]:
     }
 
 
-def _total_usage(numbers: Numbers) -> Usage:
+def _total_usage(numbers: Headline) -> Usage:
     tokens = numbers.plain.tokens
     return Usage(
         prompt_tokens=tokens.get("prompt", 0),

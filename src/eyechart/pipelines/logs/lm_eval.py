@@ -46,10 +46,10 @@ from eyechart.pipelines.logs.writing import (
     join_prompt,
 )
 from eyechart.registry import exporter, log_format
-from eyechart.report.rows import text_file
-from eyechart.report.summary import Numbers, credit, numbers_of, trials_of
+from eyechart.report.rows import open_text_file
+from eyechart.report.summary import Headline, compute_credit, compute_headline, group_trials
 from eyechart.score.number import add_in_order
-from eyechart.store.folder import file_safe
+from eyechart.store.folder import make_file_name
 from eyechart.types import Export, FileSigns, LogEntry, LogReader, Reply, ReplyLog, Result, Sample
 
 _KEYS = frozenset({"doc_id", "doc", "resps"})
@@ -233,16 +233,16 @@ def write_lm_eval(export: Export) -> Sequence[Path]:
     """Write the samples, then the numbers."""
     now = datetime.now(UTC)
     date = now.strftime("%Y-%m-%dT%H-%M-%S.%f")
-    task = file_safe(str(export.manifest.get("benchmark") or "eyechart"))
+    task = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
     samples = export.folder / f"samples_{task}_{date}.jsonl"
     results = export.folder / f"results_{date}.json"
     parameters = _parameters(export.manifest)
-    with text_file(samples) as file:
-        for trials in trials_of(export.results()):
+    with open_text_file(samples) as file:
+        for trials in group_trials(export.results()):
             if any(result.outcome is not None for result in trials):
                 file.write(encode_json_line(_line(trials, parameters)) + "\n")
-    with text_file(results) as file:
-        file.write(encode_json_line(_results(export.manifest, numbers_of(export), task, now)) + "\n")
+    with open_text_file(results) as file:
+        file.write(encode_json_line(_results(export.manifest, compute_headline(export), task, now)) + "\n")
     return [results, samples]
 
 
@@ -260,7 +260,7 @@ def _line(trials: Sequence[Result], parameters: Mapping[str, Any]) -> dict[str, 
         **{str(key): value for key, value in sample.meta.items() if key not in _TAKEN},
         MARK: format_sample(sample),
     }
-    values = [value for result in trials if (value := credit(result)) is not None]
+    values = [value for result in trials if (value := compute_credit(result)) is not None]
     line: dict[str, Any] = {
         "doc_id": first.position,
         "doc": doc,
@@ -285,7 +285,7 @@ def _why_missing(result: Result) -> str | None:
     return None if result.reply else format_failure(result) or "not asked yet"
 
 
-def _results(manifest: Mapping[str, Any], numbers: Numbers, task: str, now: datetime) -> dict[str, Any]:
+def _results(manifest: Mapping[str, Any], numbers: Headline, task: str, now: datetime) -> dict[str, Any]:
     model = str(manifest.get("model") or "model")
     config = _task_config(manifest, task)
     values = {

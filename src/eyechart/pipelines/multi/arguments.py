@@ -17,7 +17,7 @@ from eyechart.files import atomic_write
 from eyechart.model.redact import HIDDEN, redact_parameters
 from eyechart.option import argument, list_option_names, read_pairs
 from eyechart.registry import suggest_name
-from eyechart.store.folder import file_safe
+from eyechart.store.folder import make_file_name
 
 PREDICTION_FILE = "prediction.json"
 
@@ -270,7 +270,7 @@ def generate_run_name(arguments: MultiArguments, who: str, now: datetime) -> str
     }
     parts = [
         *([arguments.exp_name] if arguments.exp_name else []),
-        file_safe(who),
+        make_file_name(who),
         f"input_{arguments.input_type}_shot_{arguments.few_shot}",
         *(flag for flag, is_on in flags.items() if is_on),
         now.strftime("%Y%m%d_%H%M%S"),

@@ -137,14 +137,14 @@ def _again(folder: Path) -> str:
 
 def _tell(finished: FinishedInference, *, as_json: bool) -> None:
     from eyechart.errors import rename_flags, translate_hint
-    from eyechart.report.table import run_table
+    from eyechart.report.table import make_run_table
 
     done = finished.run
     if as_json:
         where = {"folder": str(finished.folder), "prediction_file": str(finished.predictions)}
         print_json({**done.summary.to_json(), **where})
     else:
-        print_rich(run_table(done.summary))
+        print_rich(make_run_table(done.summary))
     if done.trouble is not None:
         why, hint = (
             rename_flags(done.trouble.message, _NAMES),

@@ -45,7 +45,7 @@ class ChosenModel:
             return self.spec
         from eyechart.model.python import make_python_model
 
-        settings = replace(options, params=dict(self.params)).model_settings()
+        settings = replace(options, params=dict(self.params)).make_model_settings()
         maker = self.evaluator if self.n_copies == 1 else make_copies(self.evaluator, self.n_copies)
         return make_python_model(maker, self.spec.removeprefix("python:"), settings, keys=self.secrets)
 

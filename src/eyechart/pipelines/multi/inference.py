@@ -26,7 +26,7 @@ from eyechart.pipelines.multi.arguments import (
 from eyechart.pipelines.multi.benchmark import EVERY_TYPE
 from eyechart.pipelines.multi.evaluators import ChosenModel, choose_model
 from eyechart.pipelines.multi.report import INDENT, make_prediction
-from eyechart.report.rows import write_json
+from eyechart.report.rows import write_json_file
 from eyechart.run.options import Options
 from eyechart.run.run import Run
 from eyechart.store.journal import FILE_NAME
@@ -113,7 +113,7 @@ def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
                 del entry["feedback"]
         entries[result.sample.id] = entry
     make_folder(path.parent)
-    return write_json(path, entries, indent=INDENT)
+    return write_json_file(path, entries, indent=INDENT)
 
 
 @contextlib.contextmanager

@@ -17,8 +17,8 @@ from eyechart.pipelines.multi.files import find_level
 from eyechart.pipelines.multi.score import KINDS, clean, is_refusal, read_kind, score
 from eyechart.pipelines.multi.score import score as score_prediction
 from eyechart.registry import exporter
-from eyechart.report.export import guarded
-from eyechart.report.rows import drop_files, text_file, write_json
+from eyechart.report.export import guard_formula
+from eyechart.report.rows import open_text_file, remove_files, write_json_file
 from eyechart.types import Export, Result, Sample
 
 _LEVEL_ORDER = ("JuH", "SeH", "Uni", "Driving", "AAT")  # then the others, as they come
@@ -122,7 +122,7 @@ def make_statistics(rows: Sequence[QuestionScore]) -> list[tuple[Any, ...]]:
         for subject, grid in cells[level].items():
             for type, image in [(type, image) for type in TYPES for image in IMAGES]:
                 tally = grid.get((type, image), Tally())
-                place = (level, guarded(subject), type, image)
+                place = (level, guard_formula(subject), type, image)
                 lines.append((*place, tally.count, tally.correct, tally.total, tally.score))
     return lines
 
@@ -504,8 +504,8 @@ def write_scores(
         for row in rows
     }
     return [
-        write_json(folder / f"{prefix}score.json", scores, indent=INDENT),
-        write_json(
+        write_json_file(folder / f"{prefix}score.json", scores, indent=INDENT),
+        write_json_file(
             folder / f"{prefix}detail.json",
             {row.question_id: details[row.question_id] for row in rows},
             indent=INDENT,
@@ -518,7 +518,7 @@ def write_summary(
 ) -> list[Path]:
     """Write statistics.csv, summary.md and charts; without matplotlib the summary says what is missing."""
     statistics = folder / f"{prefix}statistics.csv"
-    with text_file(statistics) as file:
+    with open_text_file(statistics) as file:
         csv.writer(file, lineterminator="\n").writerows(make_statistics(rows))
     remarks = list(notes)
     charts: list[Path] = []
@@ -527,7 +527,7 @@ def write_summary(
     except MissingExtra as missing:
         remarks.append(f"{missing.message}: there are none here. {missing.hint}")
     summary = folder / f"{prefix}summary.md"
-    with text_file(summary) as file:
+    with open_text_file(summary) as file:
         file.write(format_summary(rows, prefix, has_charts=bool(charts), notes=remarks))
     return [statistics, summary, *charts]
 
@@ -569,10 +569,10 @@ def export_multi(export: Export) -> Sequence[Path]:
     for trial, folder in enumerate(several or [export.folder]):
         make_folder(folder)
         found = _write(folder, export.manifest, [*filter(_is_asked, export.results(trial))])
-        drop_files(folder, set(FILES) - {path.name for path in found})
+        remove_files(folder, set(FILES) - {path.name for path in found})
         written += found
     if several:
-        drop_files(export.folder, FILES)  # of an earlier time with a single trial
+        remove_files(export.folder, FILES)  # of an earlier time with a single trial
     _drop_trials(export.folder, len(several))
     return written
 
@@ -588,7 +588,7 @@ def _trial_folder(folder: Path, trial: int) -> Path:
 def _drop_trials(folder: Path, trial: int) -> None:
     """Trials from an earlier time, when there were more of them. What others keep there is left alone."""
     while (of_trial := _trial_folder(folder, trial)).is_dir():
-        drop_files(of_trial, FILES)
+        remove_files(of_trial, FILES)
         trial += 1
 
 
@@ -671,8 +671,8 @@ def make_row(result: Result) -> QuestionScore:
 def _write(folder: Path, manifest: Mapping[str, Any], results: Sequence[Result]) -> list[Path]:
     entries = {result.sample.id: make_prediction(result) for result in results}
     paths = [
-        write_json(folder / "prediction.json", entries, indent=INDENT),
-        write_json(folder / "args.json", make_arguments(manifest), indent=INDENT),
+        write_json_file(folder / "prediction.json", entries, indent=INDENT),
+        write_json_file(folder / "args.json", make_arguments(manifest), indent=INDENT),
     ]
     if not any(result.sample.golds for result in results):
         return paths  # the release file has no answers: prediction.json is there to be handed in

@@ -248,7 +248,7 @@ for _stem, _rule in RULES.items():
 def make_published_benchmark(path: Path, rule: PublishedRule) -> Benchmark:
     """The file of a published set as a benchmark."""
     from eyechart.data.source import open_source
-    from eyechart.run.sources import custom
+    from eyechart.run.sources import make_custom_benchmark
 
     def prompt(sample: Sample) -> list[Message]:
         """One turn: the images, the question, and the line that the set closes with."""
@@ -256,4 +256,6 @@ def make_published_benchmark(path: Path, rule: PublishedRule) -> Benchmark:
         *before, question = message.parts
         return [Message("user", (*before, f"{question}\n{rule.closing}" if rule.closing else question))]
 
-    return replace(custom(open_source(path)), prompt=prompt, scorer=rule.scorer, judged_scorer="")
+    return replace(
+        make_custom_benchmark(open_source(path)), prompt=prompt, scorer=rule.scorer, judged_scorer=""
+    )

@@ -28,9 +28,9 @@ from typing import Any, TypeAlias
 from eyechart.circular import merge_rotations
 from eyechart.errors import NO_ANSWER
 from eyechart.registry import exporter
-from eyechart.report.export import guarded, new_sheet
-from eyechart.report.rows import MAX_META, Cell, drop_files, text_file, to_json_text
-from eyechart.report.summary import credit
+from eyechart.report.export import guard_formula, open_sheet
+from eyechart.report.rows import MAX_META, Cell, open_text_file, remove_files, to_json_text
+from eyechart.report.summary import compute_credit
 from eyechart.types import Export, Result
 
 
@@ -82,11 +82,11 @@ def _write_rows(export: Export, trial: int, stem: str, found: Survey) -> list[Pa
     heading = (*columns.names, "prediction")
     paths = [export.folder / f"{stem}.xlsx"]
     with ExitStack() as stack:
-        add = stack.enter_context(new_sheet(heading, paths[0]))
+        add = stack.enter_context(open_sheet(heading, paths[0]))
         add_verdict = None
         if columns.has_answers:
             paths.append(export.folder / f"{stem}_{judge_name(export.manifest)}_result.xlsx")
-            add_verdict = stack.enter_context(new_sheet((*heading, "hit", "log"), paths[1]))
+            add_verdict = stack.enter_context(open_sheet((*heading, "hit", "log"), paths[1]))
         for result in _results(export, trial):
             cells = columns.predicted(result)
             add(cells)
@@ -108,7 +108,7 @@ def _drop_trials(export: Export, trial: int) -> None:
     folder = export.folder
     while (folder / f"{(stem := stem_of(export.manifest, trial))}.xlsx").exists():
         judged = [path.name for path in folder.glob(f"{stem}_*_result.xlsx")]
-        drop_files(folder, [f"{stem}.xlsx", f"{stem}_acc.csv", f"{stem}_acc.txt", *judged])
+        remove_files(folder, [f"{stem}.xlsx", f"{stem}_acc.csv", f"{stem}_acc.txt", *judged])
         trial += 1
 
 
@@ -185,21 +185,21 @@ def compute_run_accuracies(questions: Iterable[Result]) -> list[Line]:
     return compute_accuracies(
         {**{name: question.sample.meta.get(name) for name in ("split", *GROUPS)}, "hit": value}
         for question in questions
-        if question.sample.weight and (value := credit(question)) is not None
+        if question.sample.weight and (value := compute_credit(question)) is not None
     )
 
 
 def write_accuracy_csv(lines: Sequence[Line], path: str | Path) -> None:
     """The table as CSV: every cell in quotes, nothing between them for NaN."""
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerow([guarded(name) for name in lines[0]])
+        writer.writerow([guard_formula(name) for name in lines[0]])
         writer.writerows([_cell(value) for value in line.values()] for line in lines)
 
 
 def _cell(value: str | float) -> str:
     if isinstance(value, str):
-        return guarded(value)
+        return guard_formula(value)
     return "" if math.isnan(value) else repr(value)
 
 
@@ -369,7 +369,7 @@ class Verdicts:
 
     def settle(self, question: Result) -> None:
         if question.sample.circle:
-            self.hits[question.sample.id] = credit(question)
+            self.hits[question.sample.id] = compute_credit(question)
 
     def has(self, result: Result) -> bool:
         """Whether the row is a question of its own, and not the rotation of another."""
@@ -380,7 +380,7 @@ class Verdicts:
         """The `hit` and the `log` of a question."""
         sample = result.sample
         if not sample.circle:
-            return _number(credit(result)), _line(result)
+            return _number(compute_credit(result)), _line(result)
         return _number(self.hits[sample.id]), "\n".join(self.logs[sample.circle])
 
 

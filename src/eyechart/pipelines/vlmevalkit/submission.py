@@ -117,10 +117,10 @@ def _index_of(cells: Mapping[str, str | int | float]) -> str:
 
 def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -> list[str]:
     """Write the workbook; the indices of the rows of which a cell did not fit."""
-    from eyechart.report.export import new_workbook
+    from eyechart.report.export import open_workbook
 
     cut: list[str] = []
-    with new_workbook(place) as book:
+    with open_workbook(place) as book:
         sheet = book.add_sheet("Sheet1")
         book.write_row(sheet, 0, columns)
         for number, row in enumerate(rows, start=1):

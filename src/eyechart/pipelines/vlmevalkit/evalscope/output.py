@@ -19,7 +19,7 @@ from eyechart.files import make_folder
 from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
 from eyechart.pipelines.vlmevalkit.report import Line, survey, write_trials
 from eyechart.registry import exporter
-from eyechart.report.rows import Cell, text_file, to_json_text
+from eyechart.report.rows import Cell, open_text_file, to_json_text
 from eyechart.run.options import Options
 from eyechart.terminal import print_note, print_text, to_one_line
 from eyechart.types import Export, Result
@@ -121,7 +121,7 @@ def write_evalscope(export: Export) -> Sequence[Path]:
     for trial in trials:
         path = export.folder / f"{trial.stem}_acc.txt"
         if trial.accuracies:
-            with text_file(path) as file:
+            with open_text_file(path) as file:
                 file.write(format_table(trial.accuracies) + "\n")
             paths.append(path)
         else:
@@ -223,21 +223,21 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
     if path.suffix == ".xlsx":
         _write_sheet(heading, rows, path)
     elif path.suffix == ".tsv":
-        with text_file(path) as out:
+        with open_text_file(path) as out:
             writer = csv.writer(out, delimiter="\t", lineterminator="\n")
             writer.writerow(heading)
             writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
     else:
-        with text_file(path) as out:
+        with open_text_file(path) as out:
             json.dump([dict(zip(heading, row, strict=True)) for row in rows], out, ensure_ascii=False)
 
 
 def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: Path) -> None:
     """As a workbook, whose cells hold only so much: what was cut is said."""
-    from eyechart.report.export import MAX_CHARACTERS, fit, new_sheet
+    from eyechart.report.export import MAX_CHARACTERS, fit, open_sheet
 
     n_cut = 0
-    with new_sheet(heading, path) as add:
+    with open_sheet(heading, path) as add:
         for row in rows:
             n_cut += sum(isinstance(cell, str) and fit(cell).is_cut for cell in row)
             add(row)
@@ -330,7 +330,7 @@ def write_answered(path: Path, source: Any, options: Options, kept: Path) -> Pat
     if not said:
         raise DataError(f"{path.name} holds no answer", hint=ASKED_BY)
     make_folder(kept.parent)
-    with text_file(kept) as file:
+    with open_text_file(kept) as file:
         for name, text in said.items():
             file.write(json.dumps({"index": name, "prediction": text}, ensure_ascii=False) + "\n")
     return kept
@@ -345,9 +345,9 @@ def _beyond(source: Any, options: Options) -> set[str]:
     """The samples that are there but not asked for."""
     from dataclasses import replace
 
-    from eyechart.run.plan import asked_benchmark
+    from eyechart.run.plan import choose_benchmark
 
-    every, _ = asked_benchmark(source, replace(options, limit=None))
-    meant, _ = asked_benchmark(source, options)
+    every, _ = choose_benchmark(source, replace(options, limit=None))
+    meant, _ = choose_benchmark(source, options)
     wanted = {sample.id for sample in meant.source}
     return {sample.id for sample in every.source} - wanted

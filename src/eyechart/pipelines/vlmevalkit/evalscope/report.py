@@ -37,10 +37,10 @@ from eyechart.pipelines.logs.writing import (
 )
 from eyechart.pipelines.vlmevalkit.report import model_name
 from eyechart.registry import exporter
-from eyechart.report.rows import text_file, write_json
-from eyechart.report.summary import OTHER_VALUES, Numbers, credit, numbers_of, trials_of
+from eyechart.report.rows import open_text_file, write_json_file
+from eyechart.report.summary import OTHER_VALUES, Headline, compute_credit, compute_headline, group_trials
 from eyechart.score.number import add_in_order
-from eyechart.store.folder import file_safe, prepare_folder
+from eyechart.store.folder import make_file_name, prepare_folder
 from eyechart.types import Export, Result
 
 DEFAULT = "default"
@@ -67,9 +67,9 @@ _SEMANTICS = {
 @exporter("evalscope-report")
 def write_evalscope_report(export: Export) -> Sequence[Path]:
     """Write predictions and reviews line by line, then the report on them."""
-    dataset = file_safe(str(export.manifest.get("benchmark") or "eyechart"))
+    dataset = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
     model = model_name(str(export.manifest.get("model") or ""))
-    numbers = numbers_of(export)
+    numbers = compute_headline(export)
     key = next((key for key in _SUBSET_KEYS if key in numbers.plain.by), "")
     folders = [export.folder / kind / model for kind in ("predictions", "reviews", "reports")]
     for folder in (*folders, export.folder / "configs"):
@@ -81,7 +81,7 @@ def write_evalscope_report(export: Export) -> Sequence[Path]:
     gone = [name for name in before if name.casefold() not in kept]
     for folder, name in itertools.product(folders[:2], gone):
         (folder / f"{dataset}_{name}.jsonl").unlink(missing_ok=True)
-    write_json(report, _report(export.manifest, numbers, dataset, model, subsets), indent=4)
+    write_json_file(report, _report(export.manifest, numbers, dataset, model, subsets), indent=4)
     config = export.folder / "configs" / "task_config.yaml"
     _write_config(config, export.manifest, dataset, model)
     files = [folder / f"{dataset}_{name}.jsonl" for folder in folders[:2] for name in subsets]
@@ -108,7 +108,7 @@ class _Subset:
     counts: dict[str, int] = field(default_factory=lambda: {"requested": 0, "succeeded": 0, "errored": 0})
 
     def add(self, trials: Sequence[Result], model: str) -> None:
-        values = [value for result in trials if (value := credit(result)) is not None]
+        values = [value for result in trials if (value := compute_credit(result)) is not None]
         if values:
             self.n_scored += 1
             self.total += add_in_order(values) / len(values)
@@ -131,7 +131,7 @@ def _write_lines(
         str, str
     ] = {}  # of the subsets in files, where capitals may not count, to what they are called
     with ExitStack() as stack:
-        for trials in trials_of(export.results()):
+        for trials in group_trials(export.results()):
             if all(result.outcome is None for result in trials):
                 continue
             value = _value_of(trials[0], key)
@@ -140,7 +140,7 @@ def _write_lines(
             if value not in by_value:
                 name = _new_name(_file_part(value) or DEFAULT, names)
                 said, scored = (
-                    stack.enter_context(text_file(folder / f"{dataset}_{name}.jsonl"))
+                    stack.enter_context(open_text_file(folder / f"{dataset}_{name}.jsonl"))
                     for folder in (predictions, reviews)
                 )
                 by_value[value] = _Subset(said, scored)
@@ -174,7 +174,7 @@ def _file_part(name: str) -> str:
 
 
 def _report(
-    manifest: Mapping[str, Any], numbers: Numbers, dataset: str, model: str, subsets: Mapping[str, _Subset]
+    manifest: Mapping[str, Any], numbers: Headline, dataset: str, model: str, subsets: Mapping[str, _Subset]
 ) -> dict[str, Any]:
     scored = {name: subset for name, subset in subsets.items() if subset.n_scored}
     return {
@@ -195,7 +195,7 @@ def _report(
     }
 
 
-def _metric(numbers: Numbers, scored: Mapping[str, _Subset]) -> dict[str, Any]:
+def _metric(numbers: Headline, scored: Mapping[str, _Subset]) -> dict[str, Any]:
     """The headline, and below it the subsets in one category.
 
     Their means are, as there, of the rounded numbers: the report says the same once it was read and written
@@ -226,7 +226,7 @@ def _metric(numbers: Numbers, scored: Mapping[str, _Subset]) -> dict[str, Any]:
     }
 
 
-def _execution(subsets: Mapping[str, _Subset], numbers: Numbers) -> dict[str, Any]:
+def _execution(subsets: Mapping[str, _Subset], numbers: Headline) -> dict[str, Any]:
     total = {
         name: sum(subset.counts[name] for subset in subsets.values())
         for name in ("requested", "succeeded", "errored")
@@ -248,7 +248,7 @@ def _write_config(path: Path, manifest: Mapping[str, Any], dataset: str, model: 
         "repeats": int(manifest.get("trials") or 1),
         "eyechart": {"version": str(manifest.get("eyechart", "")), **known},
     }
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         yaml.safe_dump(config, file, allow_unicode=True, sort_keys=False)
 
 
@@ -275,7 +275,7 @@ def prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
 
 def review_line(result: Result, index: int) -> dict[str, Any]:
     """A line of reviews: the verdict and its reason. A sample that failed has no value."""
-    value, score = credit(result), result.score
+    value, score = compute_credit(result), result.score
     failed = format_failure(result)
     return {
         "index": index,

@@ -33,7 +33,7 @@ from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
 )
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import scorers
-from eyechart.report.rows import text_file
+from eyechart.report.rows import open_text_file
 from eyechart.score.judged import UNREADABLE
 from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Failure, Reply, Result, Sample
@@ -342,7 +342,7 @@ def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
     if path.suffix == ".csv":
         write_accuracy_csv(lines, path)
     else:
-        with text_file(path) as file:
+        with open_text_file(path) as file:
             json.dump([_for_json(line) for line in lines], file, indent=4, ensure_ascii=False)
     for other in list_accuracy_files(folder, stem):
         if other != path:

@@ -26,8 +26,8 @@ from eyechart.data.rows import MAX_LITERAL_CHARS, list_lmu_roots, read_list_item
 from eyechart.data.sheets import refuse_too_large
 from eyechart.errors import DataError, MissingExtra, UsageError, join_names
 from eyechart.files import atomic_write
-from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, new_workbook
-from eyechart.report.rows import Cell, text_file
+from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, open_workbook
+from eyechart.report.rows import Cell, open_text_file
 from eyechart.terminal import escape_controls, print_note
 
 
@@ -167,7 +167,7 @@ def _write_sheet(data: Any, path: Path) -> None:
     frame = _as_frame(data)
     if len(frame) >= MAX_ROWS:
         raise DataError(f"{path.name}: a sheet holds {MAX_ROWS:,} rows", hint="write .tsv or .json instead")
-    with new_workbook(path) as book:
+    with open_workbook(path) as book:
         sheet = book.add_sheet("Sheet1")
         book.write_row(sheet, 0, [str(name) for name in frame.columns])
         for number, values in enumerate(frame.itertuples(index=False, name=None), 1):
@@ -190,12 +190,12 @@ def _cell(value: Any) -> Cell:
 
 
 def _write_json(data: Any, path: Path) -> None:
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         json.dump(_records(data), file, indent=4, ensure_ascii=False, default=_for_json)
 
 
 def _write_jsonl(data: Any, path: Path) -> None:
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         for item in _records(data):
             file.write(json.dumps(item, ensure_ascii=False, default=_for_json) + "\n")
 
@@ -230,7 +230,7 @@ _KINDS: Mapping[str, type[Any]] = {"dict": dict, "tuple": tuple, "set": set}
 def write_values(data: Any, path: Path) -> None:
     """Write numbers, texts, lists, tuples, sets and dicts of them; anything else is refused."""
     wrapped = _wrapped(data, path.name)
-    with text_file(path) as file:
+    with open_text_file(path) as file:
         file.write(f"{_MARK}\n{json.dumps(wrapped, ensure_ascii=False)}\n")
 
 
