@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,11 @@ def _tsv(path: Path, table: list[list[str]]) -> None:
 
 
 def answer(asked: Asked) -> Answer | str:
-    """What the documentation's server says."""
+    """The reply of the documentation's server, which also speaks the made-up API of docs/extending.md."""
+    if asked.path.endswith(":answer"):
+        [question] = [part["text"] for part in asked.body["turns"][-1] if "text" in part]
+        as_chat = {"model": asked.body["model"], "messages": [{"role": "user", "content": question}]}
+        return Answer(body=json.dumps({"output": answer(replace(asked, body=as_chat, path="/"))}).encode())
     if asked.body["model"] == "judge":
         return "CORRECT" if "CORRECT" in asked.text else "A"
     known = rows()
