@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.compat import activate
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restoring_classes
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
 from support.command import Outcome, environment, eyechart
 from support.files import picture, picture_base64
 from support.server import Asked, Server
@@ -17,7 +17,7 @@ from support.tables import write_tsv
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    with restoring_classes():
+    with restore_classes():
         yield
     activate.deactivate()
 

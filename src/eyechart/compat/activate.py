@@ -78,7 +78,7 @@ def provide(names: Collection[str]) -> None:
 
 
 @contextmanager
-def in_children_too() -> Iterator[None]:
+def provide_in_children() -> Iterator[None]:
     """Processes that are started afresh inside the block have the names as well.
 
     Such a process imports the script before it does anything else. What it is told before that may hold an
@@ -204,7 +204,7 @@ def _is_from_import(frame: FrameType) -> bool:
 
 
 @contextmanager
-def local_data_sets() -> Iterator[None]:
+def prefer_local_copies() -> Iterator[None]:
     """Inside the block, `datasets.load_dataset` of a hub id reads a copy that lies on this machine.
 
     The library is not imported for that: where a script imports it, its function is changed then.
@@ -266,7 +266,7 @@ class _DatasetsFinder(MetaPathFinder):
 def _preferring_copies(library: ModuleType, load: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(load)
     def load_dataset(path: str, *args: Any, **options: Any) -> Any:
-        copy = None if options.get("revision") else local_copy(str(path))
+        copy = None if options.get("revision") else find_local_copy(str(path))
         if copy is None:
             try:
                 return load(path, *args, **options)
@@ -295,7 +295,7 @@ _SAVED = ("state.json", "dataset_dict.json")  # what save_to_disk writes
 _READERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "csv"}
 
 
-def local_copy(place: str) -> Path | None:
+def find_local_copy(place: str) -> Path | None:
     """The folder that holds a data set of the hub, ORG/NAME, on this machine.
 
     It is ``NAME`` or ``ORG/NAME`` below ``$EYECHART_DATA`` (``data`` unless set), or a clone ``NAME`` in the

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the script; what it raises is shown as Python shows it, without the frames of ours."""
-    from eyechart.compat.activate import in_children_too, local_data_sets
+    from eyechart.compat.activate import prefer_local_copies, provide_in_children
 
     load_dotenv()
     path = Path(args.script).expanduser()
@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
         if args.module and find_spec_safely(args.script) is None:
             raise UsageError(f"there is no module {args.script}", hint="a file is run without -m")
         try:
-            with in_children_too(), local_data_sets():
+            with provide_in_children(), prefer_local_copies():
                 if args.module:
                     runpy.run_module(args.script, run_name="__main__", alter_sys=True)
                 else:

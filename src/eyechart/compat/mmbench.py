@@ -8,7 +8,6 @@ Neither pandas nor torch is needed. Where torch was imported before, the data se
 """
 
 from eyechart.errors import NO_ANSWER
-from eyechart.pipelines.vlmevalkit.mmbench_dataset import MMBenchDataset, decode_base64_to_image
-from eyechart.pipelines.vlmevalkit.submission import dump_submission
+from eyechart.pipelines.vlmevalkit.mmbench_note import MMBenchDataset, decode_base64_to_image, dump_submission
 
 __all__ = ["NO_ANSWER", "MMBenchDataset", "decode_base64_to_image", "dump_submission"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.pipelines.vlmevalkit.report import judge_name, model_name, set_name
+from eyechart.pipelines.vlmevalkit.report import format_judge_name, format_model_name, format_set_name
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from eyechart.pipelines.vlmevalkit.report import judge_name, model_name, set_nam
     ],
 )
 def test_models_make_file_names(model: str, name: str) -> None:
-    assert model_name(model) == name
+    assert format_model_name(model) == name
     assert Path(name).name == name
 
 
 def test_sets_make_file_names() -> None:
-    assert set_name({"origin": "MMBench_TEST_CN"}) == "MMBench_TEST_CN"
-    assert set_name({"origin": "hf:Org/Name", "benchmark": "x"}) == "Name"
-    assert set_name({"benchmark": "a b/../c"}) == "a_b_.._c"
-    assert set_name({}) == "data"
-    assert judge_name({}) == judge_name({"judge": None}) == "exact_matching"
+    assert format_set_name({"origin": "MMBench_TEST_CN"}) == "MMBench_TEST_CN"
+    assert format_set_name({"origin": "hf:Org/Name", "benchmark": "x"}) == "Name"
+    assert format_set_name({"benchmark": "a b/../c"}) == "a_b_.._c"
+    assert format_set_name({}) == "data"
+    assert format_judge_name({}) == format_judge_name({"judge": None}) == "exact_matching"

@@ -1,5 +1,5 @@
 """What scripts import from `vlmeval.utils`."""
 
-from eyechart.pipelines.vlmevalkit.vlmeval.judge import track_progress_rich
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import track_progress_rich
 
 __all__ = ["track_progress_rich"]

@@ -62,7 +62,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         return Benchmark(
             name=name,
             source=LazySource(name, resolve_origin(file) if file else published or "a file of yours", opened),
-            prompt=mmbench_prompt(prompt),
+            prompt=choose_prompt(prompt),
             scorer="choice-vlmevalkit",
             judged_scorer="choice-vlmevalkit",
             circular="headline",
@@ -142,14 +142,14 @@ class MMBenchSource:
         seen: set[int] = set()
         all_indices: set[int] | None = None  # read ahead only if a rotation stands above its question
         for sample in self._pictured():
-            index = as_index(sample.id)
+            index = read_index(sample.id)
             if index is None:
                 yield sample
                 continue
             seen.add(index)
             question = _question(sample, index)
             if question not in seen and all_indices is None:
-                all_indices = {i for one in self._pictured() if (i := as_index(one.id)) is not None}
+                all_indices = {i for one in self._pictured() if (i := read_index(one.id)) is not None}
             if question in seen or question in (all_indices or ()):
                 yield replace(sample, circle=str(question))
             else:
@@ -169,14 +169,14 @@ def _question(sample: Sample, index: int) -> int:
     """The index of the row that a row is a rotation of."""
     from eyechart.data.choices import ROTATION_OFFSET
 
-    group = as_index(sample.meta.get("g_index"))
+    group = read_index(sample.meta.get("g_index"))
     return index % ROTATION_OFFSET if group is None else group
 
 
-def as_index(value: object) -> int | None:
+def read_index(value: object) -> int | None:
     """A whole number, also as pandas writes it in a column with gaps.
 
-    >>> as_index("1000007"), as_index("7.0"), as_index("q7"), as_index(None)
+    >>> read_index("1000007"), read_index("7.0"), read_index("q7"), read_index(None)
     (1000007, 7, None, None)
     """
     text = str(value).removesuffix(".0")
@@ -188,15 +188,15 @@ def as_index(value: object) -> int | None:
 Style = Literal["vlmevalkit", "note"]
 
 
-def mmbench_prompt(style: Style) -> Prompt:
+def choose_prompt(style: Style) -> Prompt:
     """The prompt of that name."""
-    return note_prompt if style == "note" else vlmevalkit_prompt
+    return build_note_prompt if style == "note" else build_vlmevalkit_prompt
 
 
-def vlmevalkit_prompt(sample: Sample) -> list[Message]:
+def build_vlmevalkit_prompt(sample: Sample) -> list[Message]:
     r"""One user turn in VLMEvalKit's frame, which labels the question even where it has no options.
 
-    >>> [message] = vlmevalkit_prompt(Sample(id="1", question="Which?", hint="At sea."))
+    >>> [message] = build_vlmevalkit_prompt(Sample(id="1", question="Which?", hint="At sea."))
     >>> message.text
     'Hint: At sea.\nQuestion: Which?\n'
     """
@@ -206,10 +206,10 @@ def vlmevalkit_prompt(sample: Sample) -> list[Message]:
     return [Message("user", (*sample.images, f"{hint}Question: {sample.question}\n"))]
 
 
-def note_prompt(sample: Sample) -> list[Message]:
+def build_note_prompt(sample: Sample) -> list[Message]:
     r"""One user turn: the images, then context, question and options without any label.
 
-    >>> [message] = note_prompt(
+    >>> [message] = build_note_prompt(
     ...     Sample(id="1", question="Which?", hint="At sea.", choices={"A": "cat", "B": "dog"})
     ... )
     >>> message.text

@@ -43,27 +43,29 @@ EXAMPLES = """\
 @command("vlmeval", "VLMEvalKit's run.py: its flags, its files", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
-    from eyechart.pipelines.vlmevalkit.vlmeval import flags
+    from eyechart.pipelines.vlmevalkit.vlmeval import command as command_module
 
     what, *_ = [
-        parser.add_argument_group(title) for title in (flags.WHAT, flags.RUN, flags.MODEL, flags.JUDGE)
+        parser.add_argument_group(title)
+        for title in (command_module.WHAT, command_module.RUN, command_module.MODEL, command_module.JUDGE)
     ]
-    accepted = parser.add_argument_group(flags.ACCEPTED)
-    refused = parser.add_argument_group(flags.REFUSED)
+    accepted = parser.add_argument_group(command_module.ACCEPTED)
+    refused = parser.add_argument_group(command_module.REFUSED)
     for name in ("data", "model"):
-        add_option(what, flags.Flags, name, nargs="+", action="extend")
-    add_options(parser, flags.Flags)
+        add_option(what, command_module.Flags, name, nargs="+", action="extend")
+    add_options(parser, command_module.Flags)
     accepted.add_argument(
         "--debug", action="store_true", help="mistakes of ours are shown with their traceback"
     )
-    refused.description = ", ".join(map(flags.flag, list_option_names(flags.Flags, flags.REFUSED)))
+    refused.description = ", ".join(
+        map(command_module.format_flag, list_option_names(command_module.Flags, command_module.REFUSED))
+    )
     return execute
 
 
 def execute(args: argparse.Namespace) -> int:
     """Make the task of the flags, and run it."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.command import run
-    from eyechart.pipelines.vlmevalkit.vlmeval.flags import Flags
+    from eyechart.pipelines.vlmevalkit.vlmeval.command import Flags, run
 
     load_dotenv()
     if args.debug:
@@ -98,7 +100,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     from eyechart.pipelines.vlmevalkit.evalscope.job import (
         TaskFailed,
         TasksFailed,
-        naming_keys,
+        name_keys_in_errors,
         run,
         run_and_print,
         run_several,
@@ -110,7 +112,7 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     if args.dry_run:
         return _estimate(tasks, as_json=args.json)
     try:
-        with reserve_stdout(is_json=args.json), naming_keys():
+        with reserve_stdout(is_json=args.json), name_keys_in_errors():
             if isinstance(said, list):
                 results = run_several(tasks, is_printing=not args.json)
             else:

@@ -64,8 +64,8 @@ def write_trials(export: Export, *, as_noted: bool = False) -> list[TrialFiles]:
 
 
 def _write_trial(export: Export, trial: int, as_noted: bool) -> TrialFiles:
-    stem = stem_of(export.manifest, trial)
-    found = survey(_results(export, trial), as_noted=as_noted)
+    stem = make_trial_stem(export.manifest, trial)
+    found = survey_results(_results(export, trial), as_noted=as_noted)
     paths = _write_rows(export, trial, stem, found)
     table = export.folder / f"{stem}_acc.csv"
     if found.accuracies and found.columns.has_answers:
@@ -85,7 +85,7 @@ def _write_rows(export: Export, trial: int, stem: str, found: Survey) -> list[Pa
         add = stack.enter_context(open_sheet(heading, paths[0]))
         add_verdict = None
         if columns.has_answers:
-            paths.append(export.folder / f"{stem}_{judge_name(export.manifest)}_result.xlsx")
+            paths.append(export.folder / f"{stem}_{format_judge_name(export.manifest)}_result.xlsx")
             add_verdict = stack.enter_context(open_sheet((*heading, "hit", "log"), paths[1]))
         for result in _results(export, trial):
             cells = columns.predicted(result)
@@ -106,7 +106,7 @@ def _results(export: Export, trial: int) -> Iterator[Result]:
 def _drop_trials(export: Export, trial: int) -> None:
     """Files of trials from an earlier time, when there were more of them; EvalScope's table goes along."""
     folder = export.folder
-    while (folder / f"{(stem := stem_of(export.manifest, trial))}.xlsx").exists():
+    while (folder / f"{(stem := make_trial_stem(export.manifest, trial))}.xlsx").exists():
         judged = [path.name for path in folder.glob(f"{stem}_*_result.xlsx")]
         remove_files(folder, [f"{stem}.xlsx", f"{stem}_acc.csv", f"{stem}_acc.txt", *judged])
         trial += 1
@@ -217,41 +217,41 @@ def _text(value: Any) -> str:
 NO_JUDGE = "exact_matching"
 
 
-def stem_of(manifest: Mapping[str, Any], trial: int) -> str:
+def make_trial_stem(manifest: Mapping[str, Any], trial: int) -> str:
     """How the names of a trial's files begin.
 
     >>> manifest = {"model": "openai/m", "origin": "mine.tsv"}
-    >>> stem_of(manifest, 0), stem_of(manifest, 1)
+    >>> make_trial_stem(manifest, 0), make_trial_stem(manifest, 1)
     ('m_mine', 'm_mine_trial2')
     """
-    name = f"{model_name(str(manifest.get('model', '')))}_{set_name(manifest)}"
+    name = f"{format_model_name(str(manifest.get('model', '')))}_{format_set_name(manifest)}"
     return f"{name}_trial{trial + 1}" if trial else name
 
 
-def model_name(model: str) -> str:
+def format_model_name(model: str) -> str:
     """A model as EvalScope names its files: the last part, with ``:`` and ``.`` written otherwise.
 
-    >>> model_name("openai/Qwen/Qwen2.5-VL:7b"), model_name("python:mine.py:Model")
+    >>> format_model_name("openai/Qwen/Qwen2.5-VL:7b"), format_model_name("python:mine.py:Model")
     ('Qwen2_5-VL-7b', 'python-mine_py-Model')
     """
     return _for_a_file(model.rstrip("/").rpartition("/")[2].replace(":", "-").replace(".", "_")) or "model"
 
 
-def set_name(manifest: Mapping[str, Any]) -> str:
+def format_set_name(manifest: Mapping[str, Any]) -> str:
     """The name of the file that the questions came from, else that of the benchmark.
 
-    >>> set_name({"origin": "data/MMBench_DEV_EN.tsv"}), set_name({"origin": "", "benchmark": "demo"})
+    >>> format_set_name({"origin": "data/MMBench_DEV_EN.tsv"}), format_set_name({"benchmark": "demo"})
     ('MMBench_DEV_EN', 'demo')
     """
     origin = str(manifest.get("origin") or "").replace("\\", "/")
     return _for_a_file(Path(origin).stem or str(manifest.get("benchmark", ""))) or "data"
 
 
-def judge_name(manifest: Mapping[str, Any]) -> str:
+def format_judge_name(manifest: Mapping[str, Any]) -> str:
     """The judge's name as the files have it."""
     judge = manifest.get("judge")
     name = judge.get("model") if isinstance(judge, Mapping) else judge
-    return model_name(str(name)) if name else NO_JUDGE
+    return format_model_name(str(name)) if name else NO_JUDGE
 
 
 def _for_a_file(name: str) -> str:
@@ -272,13 +272,13 @@ class Survey:
     """What the first pass found."""
 
     columns: Columns
-    verdicts: Verdicts
+    verdicts: CircleVerdicts
     accuracies: list[Line]
 
 
-def survey(results: Iterable[Result], *, as_noted: bool = False) -> Survey:
+def survey_results(results: Iterable[Result], *, as_noted: bool = False) -> Survey:
     """Look over the results of one trial; `as_noted`: with every column that MMBench's note names."""
-    finder, verdicts = _Finder(), Verdicts()
+    finder, verdicts = _Finder(), CircleVerdicts()
 
     def seen() -> Iterator[Result]:
         for result in results:
@@ -356,7 +356,7 @@ class Columns:
 
 
 @dataclass(slots=True)
-class Verdicts:
+class CircleVerdicts:
     """What became of every circle: whether it was hit, and how each of its rows was read."""
 
     hits: dict[str, float | None] = field(default_factory=dict)  # by the id of the question

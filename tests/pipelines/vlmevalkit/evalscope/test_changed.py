@@ -14,7 +14,7 @@ from eyechart.compat.vlmeval.smp import dump, load
 from eyechart.errors import EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.evalscope.config import read_task
 from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, run
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restoring_classes
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, CustomVQADataset, ImageBaseDataset
 from support.files import picture_base64
 from support.server import Answer
@@ -34,7 +34,7 @@ def changing(user: User) -> Iterator[User]:
     text = "\n".join(["index\tquestion\tanswer\timage", *rows]) + "\n"
     (user.data / "open.tsv").write_text(text, encoding="utf-8")
     user.server.answer = lambda asked: f" {number_of(asked)}\n"
-    with restoring_classes():
+    with restore_classes():
         yield user
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from eyechart.compat.evalscope import run_task
 from eyechart.errors import EyechartError, UsageError, translate_hint
-from eyechart.pipelines.vlmevalkit.evalscope.job import KEYS, naming_keys
-from eyechart.pipelines.vlmevalkit.vlmeval.flags import hint_in_flags
+from eyechart.pipelines.vlmevalkit.evalscope.job import KEYS, name_keys_in_errors
+from eyechart.pipelines.vlmevalkit.vlmeval.command import rewrite_hint
 from support.server import Answer
 from support.tasks import User
 
@@ -35,11 +35,11 @@ def test_hints_for_a_configuration(said: str, meant: str) -> None:
     ],
 )
 def test_hints_for_flags_of_vlmevalkit(said: str, meant: str) -> None:
-    assert hint_in_flags(said) == meant
+    assert rewrite_hint(said) == meant
 
 
 def test_what_is_raised_is_worded() -> None:
-    with pytest.raises(UsageError, match=r"^limit: 0 selects nothing$") as caught, naming_keys():
+    with pytest.raises(UsageError, match=r"^limit: 0 selects nothing$") as caught, name_keys_in_errors():
         raise UsageError("--limit 0 selects nothing")
     assert caught.value.message == "limit: 0 selects nothing"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restoring_classes
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
 
 
 @pytest.fixture
@@ -23,5 +23,5 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _as_written() -> Iterator[None]:
-    with restoring_classes():
+    with restore_classes():
         yield

@@ -35,19 +35,19 @@ def vqa(root: Path) -> CustomVQADataset:
 def test_the_kind_follows_the_columns(columns: list[str]) -> None:
     if not {"question", "Question"} & set(columns):
         with pytest.raises(DataError, match="no column 'question'"):
-            dataset.kind_of(columns)
+            dataset.detect_kind(columns)
         return
-    kind = dataset.kind_of(columns)
+    kind = dataset.detect_kind(columns)
     assert (kind != "vqa") == ({"A", "B"} <= set(columns))
-    assert ("VQA" if kind == "vqa" else "MCQ") == dataset.class_of(kind).TYPE
-    assert not bridge.is_changed(dataset.class_of(kind))
+    assert ("VQA" if kind == "vqa" else "MCQ") == dataset.choose_class(kind).TYPE
+    assert not bridge.is_changed(dataset.choose_class(kind))
 
 
 def test_the_columns_of_files(root: Path, tmp_path: Path) -> None:
     write_tsv(root / "mine.tsv", ["index", "question"], [1, "?"])
     jsonl(tmp_path / "rows.jsonl", [{"question": "?", "A": "x"}])
-    assert dataset.columns_of("mine") == ("index", "question")
-    assert dataset.columns_of(tmp_path / "rows.jsonl") == ("question", "A")
+    assert dataset.list_columns("mine") == ("index", "question")
+    assert dataset.list_columns(tmp_path / "rows.jsonl") == ("question", "A")
 
 
 def test_a_sample_a_row(root: Path) -> None:

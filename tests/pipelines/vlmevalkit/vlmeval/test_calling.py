@@ -5,11 +5,11 @@ import json
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import UserCodeError, naming_errors
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import UserCodeError, label_errors
 
 
 def test_what_was_raised_is_named_and_kept() -> None:
-    with pytest.raises(UserCodeError) as caught, naming_errors("mine", "evaluate", "index 3"):
+    with pytest.raises(UserCodeError) as caught, label_errors("mine", "evaluate", "index 3"):
         json.loads("{")
     error = caught.value
     assert error.message.startswith("mine: evaluate raised JSONDecodeError: Expecting")
@@ -22,17 +22,17 @@ def test_what_was_raised_is_named_and_kept() -> None:
 def test_an_exception_without_words() -> None:
     with (
         pytest.raises(UserCodeError, match=r"^mine: evaluate raised AssertionError\n"),
-        naming_errors("mine", "evaluate"),
+        label_errors("mine", "evaluate"),
     ):
         raise AssertionError
 
 
 def test_our_own_errors_pass_as_they_are() -> None:
-    with pytest.raises(DataError, match=r"^gone\.tsv: no such file$"), naming_errors("mine", "load_data"):
+    with pytest.raises(DataError, match=r"^gone\.tsv: no such file$"), label_errors("mine", "load_data"):
         raise DataError("gone.tsv: no such file")
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 def test_who_wants_to_stop_is_not_held_up(kind: type[BaseException]) -> None:
-    with pytest.raises(kind), naming_errors("mine", "evaluate"):
+    with pytest.raises(kind), label_errors("mine", "evaluate"):
         raise kind

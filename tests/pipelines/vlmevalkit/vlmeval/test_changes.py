@@ -3,10 +3,10 @@
 import pytest
 
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import (
-    changed_names,
     is_changed,
+    list_changes,
     remember_class,
-    restoring_classes,
+    restore_classes,
 )
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
     CustomMCQDataset,
@@ -30,24 +30,24 @@ def mine(self: object, *args: object) -> None: ...
 @pytest.mark.parametrize("cls", OURS)
 def test_as_written_nothing_is_changed(cls: type) -> None:
     assert not is_changed(cls)
-    assert changed_names(cls) == []
+    assert list_changes(cls) == []
 
 
 @pytest.mark.parametrize(
     "name", ["load_data", "build_prompt", "evaluate", "post_build", "dump_image", "TYPE"]
 )
 def test_an_assignment_is_noticed_and_put_back(name: str) -> None:
-    with restoring_classes():
+    with restore_classes():
         setattr(CustomVQADataset, name, mine)
         assert is_changed(CustomVQADataset)
-        assert changed_names(CustomVQADataset) == [name]
+        assert list_changes(CustomVQADataset) == [name]
         assert not is_changed(CustomMCQDataset)
     assert not is_changed(CustomVQADataset)
     assert getattr(CustomVQADataset, name) is not mine
 
 
 def test_a_changed_base_changes_what_inherits_from_it() -> None:
-    with restoring_classes():
+    with restore_classes():
         ImageMCQDataset.evaluate = mine  # type: ignore[assignment,method-assign]
         assert is_changed(CustomMCQDataset)
         assert not is_changed(CustomVQADataset)
@@ -62,11 +62,11 @@ def test_a_method_that_is_new_and_one_that_is_gone() -> None:
     class Some:
         def here(self) -> None: ...
 
-    with restoring_classes():
+    with restore_classes():
         Some.more = mine  # type: ignore[attr-defined]
-        assert changed_names(Some) == ["more"]
+        assert list_changes(Some) == ["more"]
         del Some.here
-        assert changed_names(Some) == ["here", "more"]
+        assert list_changes(Some) == ["here", "more"]
     assert not is_changed(Some)
     assert not hasattr(Some, "more")
 
@@ -79,9 +79,9 @@ def test_a_class_of_ones_own_is_a_change() -> None:
 
 
 def test_what_was_changed_before_the_block_stays_so() -> None:
-    with restoring_classes():
+    with restore_classes():
         CustomVQADataset.evaluate = mine  # type: ignore[assignment,method-assign]
-        with restoring_classes():
+        with restore_classes():
             del CustomVQADataset.evaluate
             assert not is_changed(CustomVQADataset)
         assert is_changed(CustomVQADataset)

@@ -20,8 +20,13 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.pipelines.vlmevalkit.cli import DESCRIPTION
-from eyechart.pipelines.vlmevalkit.vlmeval.command import make_file_name, make_task
-from eyechart.pipelines.vlmevalkit.vlmeval.flags import Flags, as_flags, naming_flags
+from eyechart.pipelines.vlmevalkit.vlmeval.command import (
+    Flags,
+    make_file_name,
+    make_task,
+    name_flags_in_errors,
+    rewrite_text,
+)
 from support.command import Outcome, eyechart, eyechart_process, start
 from support.server import Answer, Asked, Server
 from support.sight import (
@@ -586,11 +591,11 @@ def test_any_name_is_a_file_name(name: str) -> None:
     ],
 )
 def test_flags_by_their_names_here(said: str, meant: str) -> None:
-    assert as_flags(said) == meant
+    assert rewrite_text(said) == meant
 
 
 def test_what_is_raised_is_worded_and_stays_what_it_is() -> None:
-    with pytest.raises(ModelError) as caught, naming_flags():
+    with pytest.raises(ModelError) as caught, name_flags_in_errors():
         raise ModelError("--concurrency 9: no", hint="mode: all asks again; --rpm 3 is slower", status=429)
     assert str(caught.value) == "--api-nproc 9: no\n  hint: --mode all asks again"
     assert (caught.value.args, caught.value.status) == (("--api-nproc 9: no",), 429)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.rows import OUTSIDE, PathRules
 from eyechart.errors import DataError
-from eyechart.pipelines.vlmevalkit.vlmeval.images import to_messages
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import to_messages
 from eyechart.types import ImageRef, Message
 
 RULES = PathRules(["/data"])

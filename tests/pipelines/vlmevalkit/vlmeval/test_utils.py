@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.compat.vlmeval.smp import dump, load
 from eyechart.errors import UsageError
-from eyechart.pipelines.vlmevalkit.vlmeval.judge import track_progress_rich
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import track_progress_rich
 
 
 def double(number: int, plus: int = 0) -> int:

@@ -14,16 +14,14 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from eyechart.pipelines.vlmevalkit.vlmeval.images import (
-    decode_base64_to_image,
-    decode_base64_to_image_file,
-    encode_image_file_to_base64,
-    encode_image_to_base64,
-)
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     LMUDataRoot,
     d2df,
+    decode_base64_to_image,
+    decode_base64_to_image_file,
     dump,
+    encode_image_file_to_base64,
+    encode_image_to_base64,
     get_intermediate_file_path,
     get_logger,
     istype,
@@ -60,8 +58,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """`np` and `pd`, which are imported when they are asked for."""
     if name in ("np", "pd"):
-        from eyechart.pipelines.vlmevalkit.vlmeval.smp import pandas
+        from eyechart.pipelines.vlmevalkit.vlmeval.smp import import_pandas
 
-        found = pandas()  # first: its extra brings numpy
+        found = import_pandas()  # first: its extra brings numpy
         return import_module("numpy") if name == "np" else found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,8 +15,8 @@ from typing import Any
 from eyechart.errors import UsageError
 from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import NO_KEY, DataEntry, ModelEntry, Task, Values
-from eyechart.pipelines.vlmevalkit.report import model_name
-from eyechart.pipelines.vlmevalkit.vlmeval.scoring import judge_spec
+from eyechart.pipelines.vlmevalkit.report import format_model_name
+from eyechart.pipelines.vlmevalkit.vlmeval.scoring import format_judge_spec
 from eyechart.registry import models, suggest_name
 
 # What each key is when nothing is said, as VLMEvalKit documents it.
@@ -111,7 +111,7 @@ def read_data(given: Any) -> tuple[DataEntry, ...]:
             raise UsageError(f"eval_config: data holds {one!r}, which is no name of a data set")
     names = [str(one).strip() for one in several]
     entries = tuple(DataEntry(name=_data_name(name), source=name) for name in names)
-    refuse_twins([entry.name for entry in entries], "data set")
+    refuse_duplicates([entry.name for entry in entries], "data set")
     return entries
 
 
@@ -130,7 +130,7 @@ def _data_name(given: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "data"
 
 
-def refuse_twins(names: Sequence[str], what: str) -> None:
+def refuse_duplicates(names: Sequence[str], what: str) -> None:
     """Refuse two of one name: their files would be the same."""
     for name in names:
         if names.count(name) > 1:
@@ -175,8 +175,8 @@ def _read_judge(values: Values) -> dict[str, Any]:
     values.notes += arguments.notes
     parameters = arguments.others(("model", "api_base", "key", "nproc", "retry", "timeout", "verbose"))
     found = {
-        "judge": judge_spec(name),
-        "judge_base_url": read_address(base, values.who, "the judge's address") if base else None,
+        "judge": format_judge_spec(name),
+        "judge_base_url": read_url(base, values.who, "the judge's address") if base else None,
         "judge_api_key": key or (NO_KEY if base else None),
         "judge_params": parameters or None,
     }
@@ -252,7 +252,7 @@ def read_models(given: Any, shared: Values, retry: int | None) -> tuple[list[Mod
         values = Values(said, who, usual=_ENTRY_USUAL)
         entries.append(_read_model(values, shared, retry))
         notes += values.notes
-    refuse_twins([entry.name for entry in entries], "model")
+    refuse_duplicates([entry.name for entry in entries], "model")
     return entries, notes
 
 
@@ -283,7 +283,7 @@ def _read_model(values: Values, shared: Values, retry: int | None) -> ModelEntry
             "itself",
             hint=_how_to_name_one(name),
         )
-    return ModelEntry(spec=spec, name=model_name(kind), options=options)
+    return ModelEntry(spec=spec, name=format_model_name(kind), options=options)
 
 
 def _how_to_name_one(name: str) -> str:
@@ -327,7 +327,7 @@ def _options_at_base_url(shared: Values, name: str, retry: int | None) -> dict[s
     limit = shared.whole("max_tokens", least=1) or 32768
     params = {"image_detail": "high", **{one: value for one, value in said.items() if value is not None}}
     options: dict[str, Any] = {
-        "base_url": read_address(shared.text("base_url"), shared.who, "base_url"),
+        "base_url": read_url(shared.text("base_url"), shared.who, "base_url"),
         "api_key": shared.text("key") or "sk-admin",
         "timeout_s": _seconds(shared, 1800.0),
         "retries": (retry or 6) - 1,
@@ -351,7 +351,7 @@ def _common_options(values: Values, retry: int | None) -> dict[str, Any]:
         )
     options: dict[str, Any] = {"timeout_s": _seconds(values, 300.0)}
     if "api_base" in values:
-        options["base_url"] = read_address(values.text("api_base"), values.who, "api_base")
+        options["base_url"] = read_url(values.text("api_base"), values.who, "api_base")
         options["api_key"] = values.text("key") or NO_KEY  # no other key goes to an address by itself
     elif "key" in values:
         options["api_key"] = values.text("key")
@@ -410,7 +410,7 @@ def _seconds(values: Values, usual: float) -> float | None:
     return seconds
 
 
-def read_address(url: str | None, who: str, name: str) -> str:
+def read_url(url: str | None, who: str, name: str) -> str:
     """The URL of an endpoint, with or without /chat/completions; an error names the key."""
     try:
         return OpenAI.normalise_url(url or "")

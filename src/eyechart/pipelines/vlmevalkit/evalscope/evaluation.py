@@ -1,7 +1,7 @@
-"""One model on one data set: checked before anything is spent, then asked and scored.
+"""The data sets of a task: which file is meant, and how it is read.
 
-`plan_evaluation` makes an `Evaluation`, `run_evaluation` turns it into an `Outcome`. Questions are asked and
-scored by the rules of the file, or by the methods that a script has put onto the class of the data set.
+Names of published sets are the catalogue's. Any other name is a file of the user's own, of the class that its
+columns choose; where a script has changed the methods of that class, these ask and score.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import EyechartError, UsageError
-from eyechart.pipelines.vlmevalkit.evalscope.config import ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.data import Questions
+from eyechart.errors import DataError, EyechartError, UsageError
+from eyechart.pipelines.vlmevalkit.benchmark import RULES, make_published_benchmark
+from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
 from eyechart.pipelines.vlmevalkit.evalscope.folders import RUNS, Status, find_folders, find_prediction_files
 from eyechart.pipelines.vlmevalkit.evalscope.output import (
     ASKED_BY,
     choose_prediction_format,
-    cut_error,
     drop_other_formats,
+    extract_replies,
     is_cut,
     is_failure,
     is_frame,
+    make_cut_error,
     read_frame,
-    write_answered,
     write_evalscope,
     write_predictions,
 )
-from eyechart.pipelines.vlmevalkit.report import stem_of
+from eyechart.pipelines.vlmevalkit.report import make_trial_stem
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import (
     choose_accuracy_format,
     convert_accuracies,
     count_unjudged,
     describe_unreadable,
-    leaving_out_unjudged,
+    leave_out_unjudged,
     list_accuracy_files,
     read_accuracies,
     to_texts,
@@ -53,6 +53,104 @@ from eyechart.types import Benchmark, Export, Message, Result, Sample
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
     from eyechart.run.run import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """A data set that can be asked."""
+
+    entry: DataEntry
+    source: Any  # as `make_plan` takes it
+    options: Mapping[str, Any] = field(default_factory=dict)  # how it is read and scored
+    file: Path | None = None  # where the questions lie
+    dataset: Any = None  # the instance of a class with methods of the user's own
+    takes_judge: bool = True  # whether a judge of the task's is asked about it
+    remark: str = ""  # what people should know of it
+
+
+def open_questions(entry: DataEntry) -> Questions:
+    """Find the file and choose how it is read."""
+    from eyechart.data.hub import is_hub
+    from eyechart.registry import benchmarks, find_published_benchmark
+
+    if is_hub(entry.source):
+        return Questions(entry=entry, source=entry.source)
+    path = _find(entry)
+    if path is None:
+        if entry.source in benchmarks.names():
+            return Questions(entry=entry, source=entry.source)
+        raise _nowhere(entry)
+    if find_published_benchmark(path.stem):
+        return Questions(entry=entry, source=path, file=path)
+    if path.stem in RULES:
+        return _published(entry, path)
+    return _own(entry, path)
+
+
+def _published(entry: DataEntry, path: Path) -> Questions:
+    rule = RULES[path.stem]
+    remark = f"{entry.name}: by the rule {rule.scorer}, as published, and without a judge; shares of 1"
+    source = make_published_benchmark(path, rule)
+    return Questions(entry=entry, source=source, file=path, takes_judge=False, remark=remark)
+
+
+def _own(entry: DataEntry, path: Path) -> Questions:
+    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
+    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
+    from eyechart.pipelines.vlmevalkit.vlmeval.scoring import is_circular
+
+    try:
+        kind = detect_kind(list_columns(path))
+    except DataError as err:
+        raise DataError(f"dataset {entry.name}: {err.message}", hint=err.hint) from err
+    family = choose_class(kind)
+    if bridge.is_changed(family):
+        is_known_by_name = path.stem == entry.source
+        dataset = family(entry.source if is_known_by_name else str(path))
+        # Its own `evaluate` may ask the judge.
+        source = bridge.make_benchmark(dataset)
+        return Questions(entry=entry, source=source, file=path, dataset=dataset, takes_judge=False)
+    if kind == "vqa":  # which VLMEvalKit leaves to the user's class: read by our own rules
+        return Questions(entry=entry, source=path, file=path, options={"read_as": "plain"})
+    if is_circular(path.stem):  # the file's own name: a label says nothing of what is in it
+        return Questions(entry=entry, source=path, file=path, options={"read_as": "mmbench"})
+    options = {"read_as": "plain", "scorer": "choice-vlmevalkit"}
+    return Questions(entry=entry, source=path, file=path, options=options)
+
+
+def _find(entry: DataEntry) -> Path | None:
+    """The file: by its path, else in $LMUData or ~/LMUData, else as any other source is looked up."""
+    from eyechart.data.formats import SUFFIXES, find_file
+    from eyechart.data.rows import list_lmu_roots
+
+    given = Path(entry.source).expanduser()
+    if given.suffix.lower() in SUFFIXES and given.is_file():
+        return given.absolute()
+    if len(given.parts) == 1:
+        for root in list_lmu_roots():
+            if (root / f"{entry.source}.tsv").is_file():
+                return root / f"{entry.source}.tsv"
+    try:
+        return find_file(entry.source).path
+    except DataError:
+        return None
+
+
+def _nowhere(entry: DataEntry) -> DataError:
+    from eyechart.data.formats import find_file
+    from eyechart.data.rows import list_lmu_roots
+
+    try:
+        find_file(entry.source)
+    except DataError as err:
+        near = err.hint if err.hint.startswith("did you mean") else ""
+        looked = ", ".join(str(root / f"{entry.source}.tsv") for root in list_lmu_roots())
+        hint = near or f"put {entry.name}.tsv into $LMUData or ~/LMUData, or give the path of the file"
+        return DataError(f"dataset {entry.name}: no such file (looked for {looked})", hint=hint)
+    raise AssertionError("unreachable: the file was not there a moment ago")
+
+
+# -- One model on one data set
 
 Row = Mapping[str, str]
 AGAIN = "the same call again asks only for what is missing"
@@ -77,7 +175,7 @@ class Evaluation:
 
     @property
     def stem(self) -> str:
-        return stem_for(self.model.name, self.data)
+        return make_stem(self.model.name, self.data)
 
     @property
     def judge(self) -> str | None:
@@ -120,10 +218,10 @@ class EvaluationFailed(EyechartError):
         self.counted = counted  # what is known of the evaluation all the same
 
 
-def stem_for(model: str, data: str) -> str:
+def make_stem(model: str, data: str) -> str:
     """How the names of the files of a model and a data set begin.
 
-    >>> stem_for("qwen-vl", "my_set")
+    >>> make_stem("qwen-vl", "my_set")
     'qwen-vl_my_set'
     """
     return f"{model}_{data}"
@@ -145,7 +243,7 @@ def plan_evaluation(
     from eyechart.run.plan import make_plan
 
     choose_accuracy_format()  # a mistake in EVAL_FORMAT must show before anything is asked
-    stem = stem_for(model.name, questions.entry.name)
+    stem = make_stem(model.name, questions.entry.name)
     one = Evaluation(
         task=task,
         model=model,
@@ -304,7 +402,7 @@ def _score_file(one: Evaluation) -> Run:
     from eyechart.run.rescore import score_replies
 
     kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
-    file = write_answered(one.predictions, one.questions.source, one.options, kept)
+    file = extract_replies(one.predictions, one.questions.source, one.options, kept)
     done = score_replies(one.questions.source, file, one.options)
     if done.is_interrupted:
         raise KeyboardInterrupt
@@ -314,7 +412,7 @@ def _score_file(one: Evaluation) -> Run:
 def _write_accuracies(one: Evaluation, done: Run) -> None:
     """Write accuracies and verdicts under the names that the task gives model and data."""
     manifest = {**done.manifest, "model": one.model.name, "origin": f"{one.data}.tsv"}
-    their_stem = stem_of(manifest, 0)
+    their_stem = make_trial_stem(manifest, 0)
     # With them come predictions, which must not replace those that are there.
     with one.draft() as draft:
         for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.samples)):
@@ -385,18 +483,18 @@ def _remedy(result: Result) -> str:
 
 def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
     """Ask by `build_prompt`, write the predictions, score them by `evaluate`; `scoring` is called between."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.bridge import naming_errors
+    from eyechart.pipelines.vlmevalkit.vlmeval.bridge import label_errors
 
     outcome, part = (_ask(one), None) if one.plan is not None else _check_predictions(one)
     if one.task.mode == "infer":
         return outcome
     scoring()
     if one.task.seed is not None:
-        seed_all(one.task.seed)
+        set_seeds(one.task.seed)
     kept: list[int] = []
-    keeping = leaving_out_unjudged(kept) if one.task.keep_failed else nullcontext()
+    keeping = leave_out_unjudged(kept) if one.task.keep_failed else nullcontext()
     try:
-        with _file_of(one, part) as file, naming_errors(one.data, "evaluate"), keeping:
+        with _file_of(one, part) as file, label_errors(one.data, "evaluate"), keeping:
             result = one.questions.dataset.evaluate(str(file), **one.task.judging)
     except EyechartError as err:
         raise one.failed(err.message, hint=err.hint, counted=outcome) from (err.__cause__ or err)
@@ -426,7 +524,7 @@ def _ask(one: Evaluation) -> Outcome:
 
 def _check_predictions(one: Evaluation) -> tuple[Outcome, Any]:
     """Count what failed or is missing in the file; returns the rows that are asked for, None for all."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.smp import load_table, rows_where
+    from eyechart.pipelines.vlmevalkit.vlmeval.smp import load_table, select_rows
 
     frame, name = load_table(one.predictions), one.predictions.name
     for column in ("index", "prediction"):
@@ -434,10 +532,10 @@ def _check_predictions(one: Evaluation) -> tuple[Outcome, Any]:
             raise one.failed(f"{name} has no column {column!r}")
     wanted = dict.fromkeys(_indices(one.questions.dataset.data)[: one.options.limit])
     meant = [index in wanted for index in _indices(frame)]
-    part = frame if all(meant) else rows_where(frame, meant)
+    part = frame if all(meant) else select_rows(frame, meant)
     said = dict(zip(_indices(part), map(str, part["prediction"]), strict=True))
     if cut := next((index for index, text in said.items() if is_cut(text)), None):
-        raise cut_error(one.predictions, cut)
+        raise make_cut_error(one.predictions, cut)
     n_failed, n_missing = sum(map(is_failure, said.values())), len(wanted.keys() - said.keys())
     counted = Outcome(n=len(wanted), n_failed=n_failed + n_missing)
     missing = f"{n_missing} of {len(wanted)} questions have no prediction in {name}"
@@ -455,9 +553,9 @@ def _check_predictions(one: Evaluation) -> tuple[Outcome, Any]:
 def _indices(frame: Any) -> list[str]:
     """The index of every row as text: pandas makes 7.0 of 7 in a column with gaps."""
     from eyechart.data.sheets import format_cell
-    from eyechart.pipelines.vlmevalkit.vlmeval.smp import plain
+    from eyechart.pipelines.vlmevalkit.vlmeval.smp import to_plain
 
-    return [format_cell(plain(one)) or "" for one in frame["index"]]
+    return [format_cell(to_plain(one)) or "" for one in frame["index"]]
 
 
 @contextmanager
@@ -477,7 +575,7 @@ def _file_of(one: Evaluation, part: Any) -> Iterator[Path]:
                 path.replace(one.folder / path.name)
 
 
-def seed_all(seed: int) -> None:
+def set_seeds(seed: int) -> None:
     """Seed what a user's own code may draw from, as far as it is loaded."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import EyechartError, UsageError, translate_errors
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task, read_task, read_tasks
-from eyechart.pipelines.vlmevalkit.evalscope.data import Questions, open_questions
-from eyechart.pipelines.vlmevalkit.evalscope.eval_config import refuse_twins
+from eyechart.pipelines.vlmevalkit.evalscope.eval_config import refuse_duplicates
 from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
     Evaluation,
     EvaluationFailed,
     Outcome,
+    Questions,
+    make_stem,
+    open_questions,
     plan_evaluation,
     run_evaluation,
-    seed_all,
-    stem_for,
+    set_seeds,
 )
 from eyechart.pipelines.vlmevalkit.evalscope.folders import (
     Status,
@@ -53,7 +54,7 @@ KEYS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-class Results(dict[str, dict[str, str]]):
+class TaskResults(dict[str, dict[str, str]]):
     """The accuracies of a task, by the names of their files; `n_failed` questions are in none of them."""
 
     n_failed = 0
@@ -67,30 +68,30 @@ def run_task(task_cfg: Any) -> Any:
     What fails on the way is raised at the end, when all else is done, the other tasks of a list included; the
     same call again asks only for what is missing. The last line on stdout is what is returned.
     """
-    with naming_keys():
+    with name_keys_in_errors():
         tasks = read_tasks(task_cfg)
         return run_several(tasks) if isinstance(tasks, list) else run_and_print(tasks)
 
 
-def naming_keys() -> AbstractContextManager[None]:
+def name_keys_in_errors() -> AbstractContextManager[None]:
     """Errors raised inside name the keys of a configuration rather than flags."""
     return translate_errors(KEYS)
 
 
-def run_and_print(task: Task) -> Results:
+def run_and_print(task: Task) -> TaskResults:
     """Run a task, and print what it returns, if anything was scored."""
     return _printed(run(task))
 
 
-def run(task: Task) -> Results:
+def run(task: Task) -> TaskResults:
     """Run a task that was read already."""
     with _ready(task) as start:
         return start()
 
 
-def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[Results]:
+def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[TaskResults]:
     """One task after the other, once all could start; what fails is raised when all are done."""
-    found: list[Results] = []
+    found: list[TaskResults] = []
     failures: list[EyechartError] = []
     with ExitStack() as stack:
         for start in [stack.enter_context(_ready(task)) for task in tasks]:
@@ -99,13 +100,13 @@ def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[Resu
                 found.append(_printed(results) if is_printing else results)
             except EyechartError as err:
                 failures += err.failures if isinstance(err, TaskFailed) else [err]
-                found.append(Results(err.results if isinstance(err, TaskFailed) else {}))
+                found.append(TaskResults(err.results if isinstance(err, TaskFailed) else {}))
     if failures:
         raise TasksFailed(failures, found) from failures[0].__cause__
     return found
 
 
-def _printed(results: Results) -> Results:
+def _printed(results: TaskResults) -> TaskResults:
     if results:
         print_text(str(results))
     return results
@@ -125,7 +126,7 @@ def plan_only(task: Task) -> list[Plan]:
 
 
 @contextmanager
-def _ready(task: Task) -> Iterator[Callable[[], Results]]:
+def _ready(task: Task) -> Iterator[Callable[[], TaskResults]]:
     """Check everything and spend nothing; yields what starts the task.
 
     One that only scores is planned when it starts, since another may make its predictions before.
@@ -149,16 +150,16 @@ def _ready(task: Task) -> Iterator[Callable[[], Results]]:
             place.discard()
 
 
-def _print_config(task: Task) -> Results:
+def _print_config(task: Task) -> TaskResults:
     import yaml
 
     print_text(
         hide_keys(yaml.safe_dump(describe_task(task), sort_keys=False, allow_unicode=True), task).rstrip()
     )
-    return Results()
+    return TaskResults()
 
 
-def _start(task: Task, place: TaskFolder, planned: Sequence[tuple[Evaluation, Status]]) -> Results:
+def _start(task: Task, place: TaskFolder, planned: Sequence[tuple[Evaluation, Status]]) -> TaskResults:
     write_config(place, task)
     _seed(task)
     try:
@@ -174,7 +175,7 @@ def _start(task: Task, place: TaskFolder, planned: Sequence[tuple[Evaluation, St
 
 def _seed(task: Task) -> None:
     if task.seed is not None:
-        seed_all(task.seed)
+        set_seeds(task.seed)
 
 
 def _plan_all(
@@ -190,19 +191,19 @@ def _plan_all(
         for one in questions:
             predictions = None
             if out is None:
-                predictions = find_predictions(task, model.name, stem_for(model.name, one.entry.name))
+                predictions = find_predictions(task, model.name, make_stem(model.name, one.entry.name))
             folder = predictions.parent if predictions else Path(str(out)) / model.name
             status = states.setdefault(folder, Status(folder, model.name, task))
             is_fresh = task.asks_anew and not task.reuse and status.is_done(one.entry.name)
             planned = plan_evaluation(task, model, one, folder, predictions, is_fresh=is_fresh)
             found.append((planned, status))
-    refuse_twins([one.stem for one, _ in found], "model x dataset pair")
+    refuse_duplicates([one.stem for one, _ in found], "model x dataset pair")
     return found
 
 
-def _run_all(planned: Sequence[tuple[Evaluation, Status]]) -> Results:
+def _run_all(planned: Sequence[tuple[Evaluation, Status]]) -> TaskResults:
     """One after the other; what fails is raised when all are done."""
-    results = Results()
+    results = TaskResults()
     failures: list[EvaluationFailed] = []
     for name, of_model in groupby(planned, key=lambda each: each[0].model.name):
         rows: list[Mapping[str, str]] = []
@@ -306,7 +307,7 @@ def _newest(task: Task) -> Iterator[dict[str, dict[str, str]]]:
     places = find_folders(task)
     for model in task.models:
         for data in task.data:
-            stem = stem_for(model.name, data.name)
+            stem = make_stem(model.name, data.name)
             found = (lines for place in places if (lines := read_accuracies(place / model.name, stem)))
             if lines := next(found, ()):
                 yield {f"{stem}_acc": lines[0]}

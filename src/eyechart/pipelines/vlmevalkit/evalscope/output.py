@@ -17,7 +17,7 @@ from eyechart.data.rows import Blob
 from eyechart.errors import API_FAILURE, NO_ANSWER, DataError, UsageError
 from eyechart.files import make_folder
 from eyechart.pipelines.vlmevalkit.evalscope.folders import FORMATS
-from eyechart.pipelines.vlmevalkit.report import Line, survey, write_trials
+from eyechart.pipelines.vlmevalkit.report import Line, survey_results, write_trials
 from eyechart.registry import exporter
 from eyechart.report.rows import Cell, open_text_file, to_json_text
 from eyechart.run.options import Options
@@ -256,7 +256,7 @@ def is_cut(prediction: str) -> bool:
     return _CUT.search(prediction) is not None
 
 
-def cut_error(path: Path, name: str) -> DataError:
+def make_cut_error(path: Path, name: str) -> DataError:
     """The error for a file with such a prediction: its answer may have stood further down."""
     return DataError(
         f"{path.name}: the prediction of {name} was cut, because a cell of a sheet holds no more",
@@ -264,14 +264,14 @@ def cut_error(path: Path, name: str) -> DataError:
     )
 
 
-def said_by(result: Result) -> str:
+def get_prediction(result: Result) -> str:
     """What was answered, without blanks around it; or the words by which a failure is known."""
     return result.reply.text.strip() if result.reply else NO_ANSWER
 
 
 def _as_asked(results: Callable[[], Iterable[Result]]) -> _Table:
-    columns = survey(results()).columns
-    rows = ([*columns.predicted(result)[:-1], said_by(result)] for result in results())
+    columns = survey_results(results()).columns
+    rows = ([*columns.predicted(result)[:-1], get_prediction(result)] for result in results())
     return (*columns.names, "prediction"), rows
 
 
@@ -282,7 +282,7 @@ def _as_in(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
     source = open_source(file)
     pictures = [name for name in source.detection.fields.get("image", ()) if not is_path_column(name)]
     kept = [name for name in source.detection.columns if name not in (*pictures, "prediction")]
-    said = {result.sample.row: said_by(result) for result in results()}
+    said = {result.sample.row: get_prediction(result) for result in results()}
 
     def rows() -> Iterator[list[Cell]]:
         for row, _ in source.rows_with_images():
@@ -312,7 +312,7 @@ def drop_other_formats(path: Path) -> None:
             path.with_name(f"{path.stem}.{ending}").unlink(missing_ok=True)
 
 
-def write_answered(path: Path, source: Any, options: Options, kept: Path) -> Path:
+def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Path:
     """A file with the replies among the predictions in `path`, as far as they are asked for.
 
     A prediction that says that there was no answer is none, and one beyond the limit is not meant.
@@ -326,7 +326,7 @@ def write_answered(path: Path, source: Any, options: Options, kept: Path) -> Pat
         beyond = _beyond(source, options)
         said = {name: text for name, text in said.items() if name not in beyond}
     if cut := next((name for name, text in said.items() if is_cut(text)), None):
-        raise cut_error(path, cut)
+        raise make_cut_error(path, cut)
     if not said:
         raise DataError(f"{path.name} holds no answer", hint=ASKED_BY)
     make_folder(kept.parent)

@@ -35,7 +35,7 @@ from eyechart.pipelines.logs.writing import (
     format_reply_message,
     format_sample,
 )
-from eyechart.pipelines.vlmevalkit.report import model_name
+from eyechart.pipelines.vlmevalkit.report import format_model_name
 from eyechart.registry import exporter
 from eyechart.report.rows import open_text_file, write_json_file
 from eyechart.report.summary import OTHER_VALUES, Headline, compute_credit, compute_headline, group_trials
@@ -68,7 +68,7 @@ _SEMANTICS = {
 def write_evalscope_report(export: Export) -> Sequence[Path]:
     """Write predictions and reviews line by line, then the report on them."""
     dataset = make_file_name(str(export.manifest.get("benchmark") or "eyechart"))
-    model = model_name(str(export.manifest.get("model") or ""))
+    model = format_model_name(str(export.manifest.get("model") or ""))
     numbers = compute_headline(export)
     key = next((key for key in _SUBSET_KEYS if key in numbers.plain.by), "")
     folders = [export.folder / kind / model for kind in ("predictions", "reviews", "reports")]
@@ -118,8 +118,8 @@ class _Subset:
             self.counts["requested"] += 1
             self.counts["errored" if result.failure else "succeeded"] += 1
             index = result.position * len(trials) + result.trial
-            self.predictions.write(encode_json_line(prediction_line(result, index, model)) + "\n")
-            self.reviews.write(encode_json_line(review_line(result, index)) + "\n")
+            self.predictions.write(encode_json_line(make_prediction_line(result, index, model)) + "\n")
+            self.reviews.write(encode_json_line(make_review_line(result, index)) + "\n")
 
 
 def _write_lines(
@@ -259,7 +259,7 @@ def _round(value: float) -> float:
 # -- One sample-trial in EvalScope's own lines: what the model said, and how it was scored.
 
 
-def prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
+def make_prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
     """A line of predictions: what was asked, what came back, or why nothing did."""
     output = format_output(result.reply, model)
     if result.reply is None:
@@ -273,7 +273,7 @@ def prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
     }
 
 
-def review_line(result: Result, index: int) -> dict[str, Any]:
+def make_review_line(result: Result, index: int) -> dict[str, Any]:
     """A line of reviews: the verdict and its reason. A sample that failed has no value."""
     value, score = compute_credit(result), result.score
     failed = format_failure(result)

@@ -5,26 +5,49 @@ Also: which classes a script has changed, and errors in its methods named after 
 
 from __future__ import annotations
 
+import asyncio
+import os
+import random
 import threading
+import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from eyechart.data.image_columns import IMAGE_SUFFIXES
+from eyechart.data.images import ImageLoader
+from eyechart.data.rows import PathRules
 from eyechart.data.source import MemorySource
-from eyechart.errors import NO_ANSWER, EyechartError
-from eyechart.pipelines.vlmevalkit.vlmeval.images import make_image_ref, to_messages
+from eyechart.engine.retry import RetryPolicy
+from eyechart.errors import NO_ANSWER, DataError, EyechartError, ModelError, UsageError
+from eyechart.model.specs import make_model
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import CHOICE, JUDGED, OPEN, is_circular, read_samples
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     FOLDER,
     Frame,
+    dump,
     is_missing,
-    rows_where,
+    load,
+    select_rows,
     toliststr,
 )
-from eyechart.types import Benchmark, Message, Result, Sample
+from eyechart.types import (
+    Benchmark,
+    ImageRef,
+    Message,
+    Model,
+    ModelSettings,
+    Part,
+    Reply,
+    Request,
+    Result,
+    Role,
+    Sample,
+)
 
 if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.vlmeval.dataset import ImageBaseDataset
@@ -59,23 +82,23 @@ class _Prompt:
         self._lock = threading.Lock()
 
     def __call__(self, sample: Sample) -> list[Message]:
-        from eyechart.pipelines.vlmevalkit.vlmeval.dataset import path_rules
+        from eyechart.pipelines.vlmevalkit.vlmeval.dataset import make_path_rules
 
         name, where = self._dataset.dataset_name, f"index {sample.id}"
         with self._lock:
             line = self._dataset.data.iloc[self._positions[sample.id]]
-            with naming_errors(name, "build_prompt", where):
+            with label_errors(name, "build_prompt", where):
                 said = self._dataset.build_prompt(line)
-            return to_messages(said, path_rules(self._dataset), f"{name}: build_prompt ({where})")
+            return to_messages(said, make_path_rules(self._dataset), f"{name}: build_prompt ({where})")
 
 
 def _with_places(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[Sample, ...]:
     """With their images, as far as these are files or addresses; base64 becomes a file when asked for."""
-    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import path_rules
+    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import make_path_rules
 
     if not dataset.meta_only or "image_path" not in dataset.data:
         return tuple(samples)
-    rules = path_rules(dataset)
+    rules = make_path_rules(dataset)
     cells = [[] if is_missing(cell) else toliststr(cell) for cell in dataset.data["image_path"]]
     return tuple(
         replace(sample, images=tuple(make_image_ref(place, rules) for place in cell))
@@ -94,9 +117,80 @@ def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Fr
         if result.trial == 0
     }
     data = dataset.data
-    frame = rows_where(data, [str(index) in said for index in data["index"]])
+    frame = select_rows(data, [str(index) in said for index in data["index"]])
     frame = frame.drop(columns="image", errors="ignore")
     return frame.assign(prediction=[said[str(index)] for index in frame["index"]]).reset_index(drop=True)
+
+
+# -- What `build_prompt` returns, as messages
+
+_ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_SHAPE = 'a list of {"type": "image" or "text", "value": ...}, pictures first'
+
+
+def to_messages(said: Any, rules: PathRules, who: str) -> list[Message]:
+    """The messages of a row: what has the role of the system comes first, then the rest in order."""
+    items: Any = [said] if isinstance(said, str | Mapping) else said
+    if not isinstance(items, Sequence) or not items:
+        what = "nothing" if not items else type(said).__name__
+        raise DataError(f"{who} returned {what}", hint=f"it is {_SHAPE}")
+    if all(isinstance(item, Mapping) and "content" in item for item in items):
+        return [_turn(item, rules, who) for item in items]
+    system = [item for item in items if isinstance(item, Mapping) and item.get("role") == "system"]
+    first = tuple(_part(item, rules, who) for item in system)
+    parts = tuple(_part(item, rules, who) for item in items if item not in system)
+    if not parts:
+        raise DataError(f"{who} returned nothing for the user's turn", hint=f"it is {_SHAPE}")
+    return [*([Message("system", first)] if first else []), Message("user", parts)]
+
+
+def make_image_ref(place: str, rules: PathRules) -> ImageRef:
+    """The image at a path, an address or a data URL."""
+    if place.startswith("data:"):
+        return ImageRef(kind="data", location=place.partition(",")[2])
+    if place.startswith(("http://", "https://")):
+        return ImageRef(kind="url", location=place)
+    return rules.to_ref(place)
+
+
+def _turn(item: Mapping[str, Any], rules: PathRules, who: str) -> Message:
+    role = _ROLES.get(str(item.get("role")))
+    if role is None:
+        raise DataError(f"{who}: a turn of {item.get('role')!r}", hint=f"known: {', '.join(_ROLES)}")
+    content = item["content"]
+    parts = [content] if isinstance(content, str | Mapping) else content
+    return Message(role, tuple(_part(part, rules, who) for part in parts))
+
+
+def _part(item: Any, rules: PathRules, who: str) -> Part:
+    if isinstance(item, str):
+        return make_image_ref(item, rules) if is_place(item) and "\n" not in item else item
+    if not isinstance(item, Mapping) or not {"type", "value"} <= set(item):
+        raise DataError(f"{who}: a part without type and value: {str(item)[:80]}", hint=f"it is {_SHAPE}")
+    kind, value = item["type"], item["value"]
+    if kind == "text":
+        return str(value)
+    if kind != "image":
+        raise DataError(f"{who}: a part of the type {kind!r}", hint="pictures and text can be sent")
+    value = str(value) if isinstance(value, PurePath) else value
+    if not isinstance(value, str) or not value:
+        raise DataError(
+            f"{who}: the picture {str(value)[:80]!r} is no path", hint="give a path or an address"
+        )
+    return make_image_ref(value, rules)
+
+
+ADDRESSES = ("http://", "https://", "data:")
+_SUFFIXES = tuple(suffix.decode() for suffix in IMAGE_SUFFIXES)
+
+
+def is_place(text: str) -> bool:
+    """Whether a cell names an image rather than holding it: a path or an address. Base64 has no dot.
+
+    >>> is_place("a/cat.PNG"), is_place("https://x.org/cat"), is_place("iVBORw0KGgo="), is_place("17")
+    (True, True, False, False)
+    """
+    return text.startswith(ADDRESSES) or text[-5:].lower().endswith(_SUFFIXES)
 
 
 # -- Which classes a script has changed
@@ -126,7 +220,7 @@ def is_changed(cls: type) -> bool:
     return any(_differs(one) for one in cls.__mro__ if one is not object)
 
 
-def changed_names(cls: type) -> list[str]:
+def list_changes(cls: type) -> list[str]:
     """What was assigned, for messages to people."""
     names: set[str] = set()
     for one in cls.__mro__:
@@ -137,7 +231,7 @@ def changed_names(cls: type) -> list[str]:
 
 
 @contextmanager
-def restoring_classes() -> Iterator[None]:
+def restore_classes() -> Iterator[None]:
     """Whatever is assigned onto our classes inside the block is gone after it."""
     at_entry = {cls: _held(cls) for cls in _WRITTEN}
     try:
@@ -172,7 +266,7 @@ class UserCodeError(EyechartError):
 
 
 @contextmanager
-def naming_errors(dataset: str, method: str, about: str = "") -> Iterator[None]:
+def label_errors(dataset: str, method: str, about: str = "") -> Iterator[None]:
     """Around one call. Our own errors pass as they are: they say all that is needed."""
     try:
         yield
@@ -196,3 +290,178 @@ def _place(err: BaseException) -> str:
         one for one in others if one.filename.startswith(folder) and "site-packages" not in one.filename
     ]
     return f"{theirs[-1].filename}, line {theirs[-1].lineno}" if theirs else ""
+
+
+# -- What an `evaluate` of one's own calls: `build_judge(model=...).generate(prompt)`, `track_progress_rich`.
+
+DEBUG_MESSAGE = (
+    "The judge gave no answer. Is judge_base_url (or OPENAI_API_BASE) the address of a server, judge a model "
+    "that it serves, and judge_key (or OPENAI_API_KEY) a key that it takes?"
+)
+_NOT_THE_JUDGES = ("nproc", "verbose", "wait", "use_verifier")  # of `evaluate`; no matter to who is asked
+
+
+def build_judge(
+    model: str,
+    *,
+    api_base: str | None = None,
+    key: str | None = None,
+    retry: int = 6,
+    timeout: float = 600,
+    system_prompt: str | None = None,
+    **parameters: Any,
+) -> ScriptJudge:
+    """A judge at an OpenAI-compatible endpoint; `parameters` such as `temperature` go along with requests."""
+    if not model:
+        raise UsageError("build_judge: no model", hint="judge: NAME in eval_config says who judges")
+    said = {name: value for name, value in parameters.items() if name not in _NOT_THE_JUDGES}
+    judge = ScriptJudge(
+        model=model,
+        settings=ModelSettings(base_url=api_base, api_key=key, parameters=said, timeout_s=timeout),
+        retry=retry,
+        system_prompt=system_prompt,
+    )
+    judge.made()
+    return judge
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptJudge:
+    """Asked one thing at a time, from as many threads as one likes."""
+
+    model: str
+    settings: ModelSettings = field(repr=False)
+    retry: int = 6
+    system_prompt: str | None = None
+    fail_msg: str = NO_ANSWER  # scripts look for it in replies; it never is in one
+
+    def made(self, **parameters: Any) -> Model:
+        """The model behind it; `UsageError` where there cannot be one."""
+        settings = ModelSettings(
+            base_url=self.settings.base_url,
+            api_key=self.settings.api_key,
+            parameters={"temperature": 0, **self.settings.parameters, **parameters},
+            timeout_s=self.settings.timeout_s,
+        )
+        return make_model(f"openai/{self.model.removeprefix('openai/')}", settings)
+
+    def generate(self, message: Any, dataset: str | None = None, **parameters: Any) -> str:
+        """The reply to a text or a list of parts. `ModelError` where none came: that is no reply."""
+        rules = PathRules([str(Path().absolute())])
+        turns = [_loaded(turn) for turn in to_messages(message, rules, "the judge's prompt")]
+        if self.system_prompt:
+            turns.insert(0, Message("system", (self.system_prompt,)))
+        return asyncio.run(self._ask(self.made(**parameters), turns)).text
+
+    def working(self) -> bool:
+        """Whether it answers at all."""
+        try:
+            self.generate("Say hello.")
+        except ModelError:
+            return False
+        return True
+
+    async def _ask(self, model: Model, turns: Sequence[Message]) -> Reply:
+        request = Request(messages=tuple(turns), sample=Sample(id="judge", question=""))
+        backoff, attempt, chance = RetryPolicy(attempts=self.retry), 1, random.Random()  # noqa: S311 - pauses only
+        try:
+            while True:
+                try:
+                    return await self._once(model, request)
+                except ModelError as err:
+                    if not backoff.may_retry(attempt, err):
+                        raise
+                    await asyncio.sleep(backoff.delay_s(attempt, err.retry_after_s, chance))
+                    attempt += 1
+        finally:
+            await model.close()
+
+    async def _once(self, model: Model, request: Request) -> Reply:
+        try:
+            async with asyncio.timeout(self.settings.timeout_s):
+                return await model.reply(request)
+        except TimeoutError as err:
+            what = f"{model.name} gave no answer within {self.settings.timeout_s:g} s"
+            raise ModelError(what, is_retryable=True, was_silent=True) from err
+
+
+def _loaded(turn: Message) -> Message:
+    loader = ImageLoader()
+    parts = (loader.load(part) if isinstance(part, ImageRef) else part for part in turn.parts)
+    return Message(turn.role, tuple(parts))
+
+
+# -- Many calls at once, as `vlmeval.utils` has it
+
+_SAVE_EVERY_S = 5.0
+
+
+def track_progress_rich(
+    func: Callable[..., Any],
+    tasks: Iterable[Any] = (),
+    nproc: int = 1,
+    save: str | os.PathLike[str] | None = None,
+    keys: Iterable[Any] | None = None,
+    **kwargs: Any,
+) -> list[Any]:
+    """Call `func` for every task, `nproc` at once; a list or tuple holds its arguments, a dict names them.
+
+    With `save` and `keys`, results are kept in that file under their keys, beside those that stand there
+    already, also where one of the calls fails. Further arguments (`chunksize`, `desc`, ...) change nothing.
+
+    >>> track_progress_rich(pow, [(2, 3), (3, 2)], nproc=2)
+    [8, 9]
+    """
+    todo = list(tasks)
+    names = list(keys) if keys is not None else list(range(len(todo)))
+    if len(names) != len(todo):
+        raise UsageError(
+            f"track_progress_rich: {len(todo)} tasks and {len(names)} keys", hint="one key a task"
+        )
+    kept = _Kept(save)
+    with ThreadPoolExecutor(max(1, nproc)) as pool:
+        futures = {_submit(pool, func, task): name for task, name in zip(todo, names, strict=True)}
+        try:
+            for future in as_completed(futures):
+                kept.add(futures[future], future.result())
+        except BaseException:
+            _end(pool, futures, kept)
+            raise
+        finally:
+            kept.write()
+    return [future.result() for future in futures]
+
+
+def _end(pool: ThreadPoolExecutor, futures: Mapping[Future[Any], Any], kept: _Kept) -> None:
+    """Begin no more calls. Those in flight may be paid for: they come to their end, and are kept as well."""
+    try:
+        pool.shutdown(wait=True, cancel_futures=True)
+    finally:  # who interrupts a second time does not wait for them
+        for future, name in futures.items():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                kept.add(name, future.result())
+
+
+def _submit(pool: ThreadPoolExecutor, func: Callable[..., Any], task: Any) -> Future[Any]:
+    if isinstance(task, Mapping):
+        return pool.submit(func, **task)
+    return pool.submit(func, *task) if isinstance(task, list | tuple) else pool.submit(func, task)
+
+
+class _Kept:
+    """Results in a file, written now and then."""
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._path = path
+        self._results: dict[Any, Any] = load(path) if path is not None and Path(path).exists() else {}
+        self._written_at = time.monotonic()
+
+    def add(self, key: Any, result: Any) -> None:
+        self._results[key] = result
+        if time.monotonic() - self._written_at > _SAVE_EVERY_S:
+            self.write()
+
+    def write(self) -> None:
+        if self._path is not None:
+            dump(self._results, self._path)
+        self._written_at = time.monotonic()

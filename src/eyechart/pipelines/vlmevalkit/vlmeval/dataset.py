@@ -6,6 +6,8 @@ A script changes them by assigning functions onto a class, or by a class of its 
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from operator import index as as_position
@@ -15,25 +17,28 @@ from typing import Any, ClassVar, Literal
 
 from eyechart.data.columns import to_text
 from eyechart.data.formats import find_file, guess_format
+from eyechart.data.image_columns import REFERENCE_CHARS
 from eyechart.data.rows import PathRules
 from eyechart.data.source import SourceOptions, open_reader
 from eyechart.errors import DataError, join_names
-from eyechart.pipelines.vlmevalkit.benchmark import SETS, vlmevalkit_prompt
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import naming_errors, remember_class
-from eyechart.pipelines.vlmevalkit.vlmeval.images import find_images, name_images, unfold_images, write_images
+from eyechart.files import atomic_write
+from eyechart.pipelines.vlmevalkit.benchmark import SETS, build_vlmevalkit_prompt
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import ADDRESSES, is_place, label_errors, remember_class
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     FOLDER,
     WHOLE,
     Frame,
     Row,
-    checked_frame,
-    column_of,
-    data_root,
+    check_frame,
+    decode_image_bytes,
+    find_data_root,
+    import_pandas,
     is_missing,
     load_table,
-    plain,
+    make_column,
     require,
-    rows_where,
+    select_rows,
+    to_plain,
     toliststr,
 )
 from eyechart.types import Sample
@@ -60,21 +65,21 @@ class ImageBaseDataset:
         path = Path(dataset).expanduser()
         self._file = path.absolute() if path.suffix and path.is_file() else None
         self.dataset_name = path.stem if self._file else str(dataset)
-        self.img_root = str(data_root() / "images" / self.dataset_name)
-        with naming_errors(self.dataset_name, "load_data"):
+        self.img_root = str(find_data_root() / "images" / self.dataset_name)
+        with label_errors(self.dataset_name, "load_data"):
             frame = self.load_data(self.dataset_name)
-        data = checked_frame(frame, f"{self.dataset_name}: load_data").copy()
+        data = check_frame(frame, f"{self.dataset_name}: load_data").copy()
         self.skip_noimg = skip_noimg
         require(data, ["index"], self.dataset_name)
         if skip_noimg and "image" in data:
-            data = rows_where(data, [not is_missing(cell) for cell in data["image"]])
+            data = select_rows(data, [not is_missing(cell) for cell in data["image"]])
         if not len(data):
             raise DataError(f"{self.dataset_name}: there is no question in it", hint="is it the right file?")
         data = data.assign(index=_indices(data, self.dataset_name))
         self.meta_only = "image" not in data
-        unfold_images(data, self.dataset_name)
+        expand_images(data, self.dataset_name)
         self.data = data
-        with naming_errors(self.dataset_name, "post_build"):
+        with label_errors(self.dataset_name, "post_build"):
             self.post_build(self.dataset_name)
 
     def __len__(self) -> int:
@@ -93,7 +98,7 @@ class ImageBaseDataset:
         return load_table(self._file or self._find(dataset))
 
     def _find(self, dataset: str) -> Path:
-        path = data_root() / f"{dataset}.tsv"
+        path = find_data_root() / f"{dataset}.tsv"
         if path.is_file():
             return path
         with suppress(DataError):
@@ -109,16 +114,16 @@ class ImageBaseDataset:
         """The images of a row as paths of files (or addresses); base64 is written to `img_root` first."""
         paths = [] if _is_empty(line, "image_path") else toliststr(line["image_path"])
         if _is_empty(line, "image"):
-            return find_images(paths, path_rules(self))
+            return find_images(paths, make_path_rules(self))
         items = toliststr(line["image"])
         names = name_images(line["index"], len(items), paths)
         who = f"{self.dataset_name}: index {line['index']}"
-        return write_images(items, names, Path(self.img_root), path_rules(self), who)
+        return write_images(items, names, Path(self.img_root), make_path_rules(self), who)
 
     def build_prompt(self, line: Row | int) -> list[Part]:
         """The messages of a row, given by itself or by its position: its images, then the question."""
-        line = row_of(self, line)
-        return [*image_parts(self, line), {"type": "text", "value": to_text(plain(line["question"]))}]
+        line = get_row(self, line)
+        return [*make_image_parts(self, line), {"type": "text", "value": to_text(to_plain(line["question"]))}]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Frame:
         """Score a file of predictions; writes the verdicts and the accuracies beside it, returns the latter.
@@ -130,7 +135,7 @@ class ImageBaseDataset:
         return score_file(eval_file, self.dataset_name, is_choice=self.TYPE == "MCQ", judge=judge_kwargs)
 
 
-def row_of(dataset: ImageBaseDataset, line: Row | int) -> Row:
+def get_row(dataset: ImageBaseDataset, line: Row | int) -> Row:
     """The row that is meant, which may be given by its position."""
     try:
         position = as_position(line)
@@ -139,16 +144,16 @@ def row_of(dataset: ImageBaseDataset, line: Row | int) -> Row:
     return dataset.data.iloc[position]
 
 
-def image_parts(dataset: ImageBaseDataset, line: Row) -> list[Part]:
+def make_image_parts(dataset: ImageBaseDataset, line: Row) -> list[Part]:
     """The images of a row as parts of a message."""
     return [{"type": "image", "value": path} for path in dataset.dump_image(line)]
 
 
-def path_rules(dataset: ImageBaseDataset) -> PathRules:
+def make_path_rules(dataset: ImageBaseDataset) -> PathRules:
     """Where relative paths are looked for: beside the data file, in the image folder, in this folder."""
     data = getattr(dataset, "data", None)
     folder = data.attrs.get(FOLDER) if data is not None else None
-    places = [folder, data_root(), dataset.img_root, Path()]
+    places = [folder, find_data_root(), dataset.img_root, Path()]
     roots = dict.fromkeys(str(Path(place).absolute()) for place in places if place is not None)
     return PathRules(list(roots))
 
@@ -167,7 +172,7 @@ def _indices(data: Frame, who: str) -> Any:
             raise DataError(f"{who}: row {number}: {what}", hint="every row needs its own index")
         seen.add(text)
     are_whole = all(map(WHOLE.fullmatch, texts))
-    column = column_of([int(text) for text in texts] if are_whole else texts)
+    column = make_column([int(text) for text in texts] if are_whole else texts)
     column.index = data.index
     return column
 
@@ -179,16 +184,122 @@ def _index(value: Any) -> str:
     return str(int(value)) if is_whole else str(value).strip()
 
 
+# -- Image cells, and their files
+
+
+def expand_images(data: Frame, who: str) -> None:
+    """Image cells as scripts see them: a text or a list of texts; an index becomes the image it names."""
+    if "image" in data:
+        cells = [_listed(cell) for cell in data["image"]]
+        own = dict(zip(map(str, data["index"]), cells, strict=True))
+        data["image"] = _column(
+            [_referred(cell, own, f"{who}: index {index}") for index, cell in own.items()], data
+        )
+    if "image_path" in data:
+        data["image_path"] = _column([_listed(cell) for cell in data["image_path"]], data)
+
+
+def _listed(cell: Any) -> list[str]:
+    return [] if is_missing(cell) else toliststr(cell)
+
+
+def _referred(cell: list[str], own: dict[str, list[str]], where: str) -> list[str]:
+    if len(cell) != 1 or len(cell[0]) > REFERENCE_CHARS or is_place(cell[0]):
+        return cell
+    found = own.get(cell[0], [])
+    if not found or (len(found) == 1 and len(found[0]) <= REFERENCE_CHARS and not is_place(found[0])):
+        raise DataError(
+            f"{where}: the image {cell[0]!r} is neither a picture nor the index of a row that has one",
+            hint="write base64, a path with its ending, or the index of another row",
+        )
+    return found
+
+
+def _column(cells: Sequence[list[str]], data: Frame) -> Any:
+    """Lists of one are written as what they hold."""
+    plain = [cell[0] if len(cell) == 1 else cell or float("nan") for cell in cells]
+    return import_pandas().Series(plain, dtype="object", index=data.index)
+
+
+def find_images(places: Sequence[str], rules: PathRules) -> list[str]:
+    """Paths where their files lie, as far as they are found; addresses as they are."""
+    return [place if place.startswith(ADDRESSES) else _followed(place, rules) for place in places]
+
+
+def _followed(place: str, rules: PathRules) -> str:
+    ref = rules.to_ref(place)
+    return place if ref.refused else ref.location
+
+
+def write_images(
+    items: Sequence[str], names: Sequence[str], folder: Path, rules: PathRules, who: str
+) -> list[str]:
+    """Images out of cells as files of a folder, each under its name; those that are files already stay."""
+    paths = []
+    for item, name in zip(items, names, strict=True):
+        if is_place(item) and not item.startswith("data:"):
+            paths += find_images([item], rules)
+        else:
+            paths.append(_write(decode_image_bytes(item, who), folder / _inside(name)))
+    return paths
+
+
+def _write(data: bytes, path: Path) -> str:
+    """The file's own bytes; a file that is there is never replaced.
+
+    Another row may have its image under that name, be it in a thread or a process beside this one. An
+    image that finds the name taken has one of its own.
+    """
+    if _holds(path, data):
+        return str(path)
+    own = path.with_name(f"{path.stem}-{hashlib.sha256(data).hexdigest()[:8]}{path.suffix}")
+    with suppress(OSError):  # what is not about the name happens again below, and is said there
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:  # who reads half of it finds other bytes, and takes a name of its own
+            file.write(data)
+        return str(path)
+    if not _holds(own, data):
+        with atomic_write(own) as place:
+            place.write_bytes(data)
+    return str(own)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
+
+
+def _inside(name: str) -> Path:
+    """A name as a path below a folder, whatever it is made of.
+
+    >>> str(_inside("7.png")), str(_inside("a/b.png")), str(_inside("../../etc/x.png"))
+    ('7.png', 'a/b.png', 'etc/x.png')
+    """
+    parts = [part for part in re.split(r"[/\\\0]+", name) if part not in ("", ".", "..")]
+    return Path(*parts) if parts else Path("picture.png")
+
+
+def name_images(index: Any, n_pictures: int, paths: Sequence[str]) -> list[str]:
+    """How the images of a row are called: as `image_path` says, else after its index.
+
+    >>> name_images(7, 1, []), name_images(7, 2, []), name_images(7, 1, ["cat.jpg"])
+    (['7.png'], ['7_0.png', '7_1.png'], ['cat.jpg'])
+    """
+    if len(paths) == n_pictures:
+        return [str(path) for path in paths]
+    stem = re.sub(r"[/\\\0]", "_", str(index))
+    return [f"{stem}.png"] if n_pictures == 1 else [f"{stem}_{k}.png" for k in range(n_pictures)]
+
+
 # -- Multiple choice on images: `vlmeval.dataset.image_mcq`
 
 
-def choice_text(line: Row) -> str:
+def format_choice_question(line: Row) -> str:
     """Hint, question and options in VLMEvalKit's frame."""
-    here = {name: to_text(plain(line[name])) for name in (*ascii_uppercase, "hint") if name in line}
+    here = {name: to_text(to_plain(line[name])) for name in (*ascii_uppercase, "hint") if name in line}
     choices = {letter: here[letter] for letter in ascii_uppercase if here.get(letter)}
-    question = "" if is_missing(line["question"]) else to_text(plain(line["question"]))
+    question = "" if is_missing(line["question"]) else to_text(to_plain(line["question"]))
     sample = Sample(id="", question=question, choices=choices, hint=here.get("hint", ""))
-    return vlmevalkit_prompt(sample)[-1].text
+    return build_vlmevalkit_prompt(sample)[-1].text
 
 
 @remember_class
@@ -199,8 +310,8 @@ class ImageMCQDataset(ImageBaseDataset):
 
     def build_prompt(self, line: Row | int) -> list[Part]:
         """The images, then hint, question and options as one text."""
-        line = row_of(self, line)
-        return [*image_parts(self, line), {"type": "text", "value": choice_text(line)}]
+        line = get_row(self, line)
+        return [*make_image_parts(self, line), {"type": "text", "value": format_choice_question(line)}]
 
 
 @remember_class
@@ -245,7 +356,7 @@ class TextMCQDataset(ImageBaseDataset):
 
     def build_prompt(self, line: Row | int) -> list[Part]:
         """Hint, question and options as one text."""
-        return [{"type": "text", "value": choice_text(row_of(self, line))}]
+        return [{"type": "text", "value": format_choice_question(get_row(self, line))}]
 
 
 @remember_class
@@ -258,21 +369,21 @@ class CustomTextMCQDataset(TextMCQDataset):
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> ImageBaseDataset:
     """The data set of a file in ``$LMUData`` or ``~/LMUData``, of the class that its columns ask for."""
-    return class_of(kind_of(columns_of(dataset_name)))(dataset_name, **kwargs)
+    return choose_class(detect_kind(list_columns(dataset_name)))(dataset_name, **kwargs)
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:  # noqa: N802 - called by that name
     """``MCQ`` or ``VQA``, by the columns of the file; `default` where there is no such file."""
     try:
-        return class_of(kind_of(columns_of(dataset))).TYPE
+        return choose_class(detect_kind(list_columns(dataset))).TYPE
     except DataError:
         return default
 
 
-def columns_of(name: str | Path) -> tuple[str, ...]:
+def list_columns(name: str | Path) -> tuple[str, ...]:
     """The columns of the file that a data set's name, or a path, stands for."""
     path = Path(name)
-    found = data_root() / f"{name}.tsv"
+    found = find_data_root() / f"{name}.tsv"
     file = found if len(path.parts) == 1 and found.is_file() else find_file(name).path
     format, _ = guess_format(file)
     reader = open_reader(file, format, "utf-8", SourceOptions())
@@ -283,12 +394,12 @@ def columns_of(name: str | Path) -> tuple[str, ...]:
     return tuple(first.values) if first else ()
 
 
-def kind_of(columns: Sequence[str]) -> Kind:
+def detect_kind(columns: Sequence[str]) -> Kind:
     """Which class a file asks for, by its columns.
 
-    >>> kind_of(["index", "question", "A", "B", "image"]), kind_of(["question", "A", "B"])
+    >>> detect_kind(["index", "question", "A", "B", "image"]), detect_kind(["question", "A", "B"])
     ('mcq', 'text-mcq')
-    >>> kind_of(["index", "Question", "answer", "image_path"])
+    >>> detect_kind(["index", "Question", "answer", "image_path"])
     'vqa'
     """
     if "question" not in [column.lower() for column in columns]:
@@ -301,7 +412,7 @@ def kind_of(columns: Sequence[str]) -> Kind:
     return "mcq" if {"image", "image_path"} & set(columns) else "text-mcq"
 
 
-def class_of(kind: Kind) -> type[ImageBaseDataset]:
+def choose_class(kind: Kind) -> type[ImageBaseDataset]:
     """The class that scripts change to change data sets of that kind."""
     classes: dict[Kind, type[ImageBaseDataset]] = {
         "mcq": CustomMCQDataset,

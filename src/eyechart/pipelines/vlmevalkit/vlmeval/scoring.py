@@ -19,17 +19,23 @@ from eyechart.data.columns import detect, parse_row, to_text
 from eyechart.data.rows import Row
 from eyechart.data.source import MemorySource
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
-from eyechart.pipelines.vlmevalkit.benchmark import as_index
-from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, Line, model_name, survey, write_accuracy_csv
+from eyechart.pipelines.vlmevalkit.benchmark import read_index
+from eyechart.pipelines.vlmevalkit.report import (
+    NO_JUDGE,
+    Line,
+    format_model_name,
+    survey_results,
+    write_accuracy_csv,
+)
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
     Frame,
     dump,
+    import_pandas,
     is_missing,
     load_table,
-    pandas,
-    plain,
     require,
-    rows_where,
+    select_rows,
+    to_plain,
 )
 from eyechart.prompt.default import build_custom_prompt
 from eyechart.registry import scorers
@@ -66,7 +72,7 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
 
     Beside it stand ``<stem>_acc.csv`` (or .json), whose table is returned, and
     ``<stem>_<judge>_result.xlsx`` with the `hit` and the `log` of every question. A judge is
-    named by `model`, with `api_base` and `key`; see `judge_options` for all that is said of it.
+    named by `model`, with `api_base` and `key`; see `make_judge_options` for all that is said of it.
     """
     path = Path(eval_file)
     frame = load_table(path)
@@ -78,10 +84,10 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
         )
     said = _Said(samples=samples, replies=_replies(frame), name=name, is_choice=is_choice)
     results = _by_rules(said) if _judge_name(judge) == NO_JUDGE else _by_judge(said, judge)
-    found = survey(results)
+    found = survey_results(results)
     _say_uncounted(results, path.name)
     hits = [found.verdicts.of(result) if found.verdicts.has(result) else None for result in results]
-    table = rows_where(frame, [verdict is not None for verdict in hits]).copy()
+    table = select_rows(frame, [verdict is not None for verdict in hits]).copy()
     table["hit"] = [verdict[0] for verdict in hits if verdict is not None]
     table["log"] = [verdict[1] for verdict in hits if verdict is not None]
     dump(table, path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx"))
@@ -90,12 +96,12 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     if not found.accuracies:
         raise DataError(f"{path.name}: no reply has a verdict", hint="another judge may say more")
     write_accuracies(found.accuracies, path.parent, path.stem)
-    return pandas().DataFrame(found.accuracies)
+    return import_pandas().DataFrame(found.accuracies)
 
 
 def _replies(frame: Frame) -> list[Reply | None]:
     """What was said, row by row; None where nothing came back."""
-    texts = ["" if is_missing(cell) else to_text(plain(cell)) for cell in frame["prediction"]]
+    texts = ["" if is_missing(cell) else to_text(to_plain(cell)) for cell in frame["prediction"]]
     return [None if API_FAILURE in text else Reply(text=text) for text in texts]
 
 
@@ -132,7 +138,7 @@ def _by_judge(said: _Said, judge: Mapping[str, Any]) -> list[Result]:
             for sample, reply in zip(said.samples, said.replies, strict=True):
                 if reply is not None:
                     lines.write(json.dumps({"id": sample.id, "reply": reply.text}) + "\n")
-        options = {**judge_options(judge), "progress": False, "out": folder}
+        options = {**make_judge_options(judge), "progress": False, "out": folder}
         run = score_replies(benchmark, file, Options.of(options))
         note_unjudged(run, len(said.samples), said.name)
         return list(run.samples())
@@ -140,7 +146,7 @@ def _by_judge(said: _Said, judge: Mapping[str, Any]) -> list[Result]:
 
 def _judge_name(judge: Mapping[str, Any]) -> str:
     name = str(judge.get("model") or NO_JUDGE)
-    return name if name == NO_JUDGE else model_name(name)
+    return name if name == NO_JUDGE else format_model_name(name)
 
 
 def _say_uncounted(results: Sequence[Result], file: str) -> None:
@@ -207,7 +213,7 @@ def mark_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
     kept = list(samples)
     known = {sample.id for sample in kept}
     for sample in kept:
-        group, index = as_index(sample.meta.get("g_index")), as_index(sample.id)
+        group, index = read_index(sample.meta.get("g_index")), read_index(sample.id)
         question = str(group if group is not None else index % ROTATION_OFFSET if index is not None else "")
         if not question:
             yield sample
@@ -219,7 +225,7 @@ def mark_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
 
 def _value(cell: Any) -> Any:
     """A cell as the journal can keep it."""
-    value = plain(cell)
+    value = to_plain(cell)
     return value if value is None or isinstance(value, str | int | float | list | dict) else str(value)
 
 
@@ -261,7 +267,7 @@ def describe_unreadable(results: Iterable[Result], n_all: int) -> str:
 
 
 @contextmanager
-def leaving_out_unjudged(kept: list[int]) -> Iterator[None]:
+def leave_out_unjudged(kept: list[int]) -> Iterator[None]:
     """Inside, an `evaluate` leaves such replies out rather than to fail; adds their number to the list."""
     before = _KEPT.set(kept)
     try:
@@ -295,23 +301,23 @@ _OURS = ("openai/", "python:", "baseline/")
 _KNOWN = ("model", "api_base", "key", "nproc", "retry", "timeout", "verbose")
 
 
-def judge_spec(name: str) -> str:
+def format_judge_spec(name: str) -> str:
     """A judge as we name models: a name by itself is that of a served one.
 
-    >>> [judge_spec(name) for name in ("gpt-4o", "openai/gpt-4o", "Qwen/Qwen3", "python:j.py:J")]
+    >>> [format_judge_spec(name) for name in ("gpt-4o", "openai/gpt-4o", "Qwen/Qwen3", "python:j.py:J")]
     ['openai/gpt-4o', 'openai/gpt-4o', 'openai/Qwen/Qwen3', 'python:j.py:J']
     """
     return name if name.startswith(_OURS) else f"openai/{name}"
 
 
-def judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
+def make_judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a run, from the keyword arguments of an `evaluate`.
 
-    >>> judge_options({"model": "j", "retry": 3, "verbose": True, "temperature": 0})
+    >>> make_judge_options({"model": "j", "retry": 3, "verbose": True, "temperature": 0})
     {'judge': 'openai/j', 'judge_params': {'temperature': 0}, 'retries': 2}
     """
     found = {
-        "judge": judge_spec(str(said["model"])),
+        "judge": format_judge_spec(str(said["model"])),
         "judge_base_url": said.get("api_base"),
         "judge_api_key": said.get("key") or ("EMPTY" if said.get("api_base") else None),  # not another's key
         "judge_params": {name: value for name, value in said.items() if name not in _KNOWN} or None,

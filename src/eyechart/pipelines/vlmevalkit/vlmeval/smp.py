@@ -1,12 +1,13 @@
 """Files, tables and small helpers as `vlmeval.smp` has them: `load` and `dump` go by the ending of the name.
 
 Nothing is unpickled: ``.pkl`` files of ours hold text (`write_values`). Tables are pandas DataFrames with
-cells as `typed` reads them; pandas is imported only when a table is wanted.
+cells as `infer_types` reads them; pandas is imported only when a table is wanted.
 """
 
 from __future__ import annotations
 
 import ast
+import binascii
 import csv
 import json
 import logging
@@ -18,27 +19,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from eyechart.data.json_files import read_bytes, translate_json_errors
+from eyechart.data.pixels import decode, inspect, open_image
 from eyechart.data.rows import MAX_LITERAL_CHARS, list_lmu_roots, read_list_items, read_literal
 from eyechart.data.sheets import refuse_too_large
-from eyechart.errors import DataError, MissingExtra, UsageError, join_names
+from eyechart.errors import DataError, ImageError, MissingExtra, UsageError, join_names
 from eyechart.files import atomic_write
 from eyechart.report.export import MAX_CHARACTERS, MAX_ROWS, open_workbook
 from eyechart.report.rows import Cell, open_text_file
 from eyechart.terminal import escape_controls, print_note
 
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
 
 def LMUDataRoot() -> str:  # noqa: N802 - called by that name
     """The folder of the data sets: `$LMUData` where that is a folder, else ``~/LMUData``, which is made."""
-    root = data_root()
+    root = find_data_root()
     root.mkdir(parents=True, exist_ok=True)
     return str(root)
 
 
-def data_root() -> Path:
+def find_data_root() -> Path:
     """The same folder, which may not be there yet."""
     return next((root for root in list_lmu_roots() if root.is_dir()), list_lmu_roots()[-1])
 
@@ -62,7 +68,7 @@ def load_table(path: Path) -> Frame:
         return loaded
     if not isinstance(loaded, list) or not all(isinstance(row, dict) for row in loaded):
         raise DataError(f"{path}: no list of rows", hint="each row is an object of column names and values")
-    return _placed(pandas().DataFrame(loaded), path)
+    return _placed(import_pandas().DataFrame(loaded), path)
 
 
 def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
@@ -97,7 +103,7 @@ def _by_ending(path: Path, fmt: str | None, known: Mapping[str, Callable[..., An
 
 def _read_table(path: Path, separator: str = "\t") -> Frame:
     """Read as text first, so that every cell is known as it stands."""
-    pd = pandas()
+    pd = import_pandas()
     try:
         raw = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (ValueError, UnicodeError, pd.errors.ParserError, csv.Error) as err:
@@ -105,7 +111,7 @@ def _read_table(path: Path, separator: str = "\t") -> Frame:
         raise DataError(
             f"{path}: cannot be read as a table: {what}", hint="eyechart data check FILE"
         ) from err
-    columns = {name: column_of(typed(raw[name].tolist(), str(name))) for name in raw.columns}
+    columns = {name: make_column(infer_types(raw[name].tolist(), str(name))) for name in raw.columns}
     return _placed(pd.DataFrame(columns), path)
 
 
@@ -114,7 +120,7 @@ def _read_xlsx(path: Path) -> Frame:
     engine = next((engine for module, engine in _ENGINES if find_spec(module)), None)
     if engine is None:
         raise MissingExtra.named("pandas", needed_for="spreadsheets")
-    pd = pandas()
+    pd = import_pandas()
     try:
         refuse_too_large(path)
         frame = pd.read_excel(path, engine=engine, keep_default_na=False, na_values=[""])
@@ -183,7 +189,7 @@ def _write_sheet(data: Any, path: Path) -> None:
 
 
 def _cell(value: Any) -> Cell:
-    value = plain(value)
+    value = to_plain(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, str | int | float) else str(value)
@@ -201,7 +207,7 @@ def _write_jsonl(data: Any, path: Path) -> None:
 
 
 def _as_frame(data: Any) -> Frame:
-    return data if is_frame(data) else pandas().DataFrame(data)
+    return data if is_frame(data) else import_pandas().DataFrame(data)
 
 
 def _records(data: Any) -> Any:
@@ -251,7 +257,7 @@ def read_values(path: Path) -> Any:
 
 
 def _wrapped(value: Any, name: str) -> Any:
-    value = value if isinstance(value, float) else plain(value)
+    value = value if isinstance(value, float) else to_plain(value)
     if value is None or isinstance(value, str | int | float):
         return value
     if getattr(value, "ndim", 0) and not hasattr(value, "columns"):
@@ -308,7 +314,7 @@ _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3
 _LETTER = re.compile(r"[A-Z]")
 
 
-def pandas() -> Any:
+def import_pandas() -> Any:
     """The library, or the line that installs it."""
     try:
         return import_module("pandas")
@@ -321,7 +327,7 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "iloc") and hasattr(value, "columns")
 
 
-def checked_frame(value: Any, who: str) -> Frame:
+def check_frame(value: Any, who: str) -> Frame:
     """The table that a method returned; anything else is named."""
     if not is_frame(value):
         raise DataError(
@@ -342,25 +348,25 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """A cell as Python has it: numpy's numbers become plain ones, an empty cell becomes None."""
     if is_missing(value):
         return None
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "ndim", None) == 0:
-        return plain(item())
+        return to_plain(item())
     return value
 
 
-def typed(texts: Sequence[str], name: str = "") -> list[Any]:
+def infer_types(texts: Sequence[str], name: str = "") -> list[Any]:
     """The cells of a column as scripts expect them: numbers where all of them are, else text; NaN for gaps.
 
     Unlike pandas' own reading, no word means "missing", a gap does not turn 3 into 3.0, 007 stays text, and
     options (columns named by a letter) are always text.
 
-    >>> typed(["1", "2"]), typed(["0.5", "2"]), typed(["007", "1"]), typed(["None", "NA"]), typed(["3"], "A")
+    >>> infer_types(["1", "2"]), infer_types(["0.5", "2"]), infer_types(["007", "1"]), infer_types(["None", "NA"]), infer_types(["3"], "A")
     ([1, 2], [0.5, 2.0], ['007', '1'], ['None', 'NA'], ['3'])
-    >>> typed(["1", ""])
+    >>> infer_types(["1", ""])
     [1, nan]
     """
     nan = float("nan")
@@ -376,14 +382,14 @@ def typed(texts: Sequence[str], name: str = "") -> list[Any]:
     return [text or nan for text in texts]
 
 
-def column_of(values: Sequence[Any]) -> Any:
+def make_column(values: Sequence[Any]) -> Any:
     """A column that keeps its values as they are: of one kind of number, or of objects."""
     kinds = {type(value) for value in values}
     dtype = {int: "int64", float: "float64", bool: "bool"}.get(next(iter(kinds), object))
-    return pandas().Series(list(values), dtype=dtype if len(kinds) == 1 and dtype else "object")
+    return import_pandas().Series(list(values), dtype=dtype if len(kinds) == 1 and dtype else "object")
 
 
-def rows_where(frame: Frame, mask: Sequence[bool]) -> Frame:
+def select_rows(frame: Frame, mask: Sequence[bool]) -> Frame:
     """The rows for which the mask says so, also of a table that has none."""
     return frame.iloc[[position for position, is_meant in enumerate(mask) if is_meant]]
 
@@ -447,7 +453,79 @@ def istype(s: Any, type: type) -> bool:
 
 def d2df(D: Mapping[str, Any]) -> Frame:  # noqa: N803 - called by that name
     """A table of one row, with a column for every key, in order."""
-    return pandas().DataFrame({name: [value] for name, value in D.items()})
+    return import_pandas().DataFrame({name: [value] for name, value in D.items()})
+
+
+# -- Base64 and back, as `vlmeval.smp.vlm` has it. What is no image is refused
+
+_FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".gif": "GIF", ".bmp": "BMP"}
+
+
+def decode_image_bytes(base64_string: str, what: str = "the base64 text") -> bytes:
+    """The bytes of an image's file out of base64 or a data URL, looked at but not changed."""
+    import pybase64
+
+    text = base64_string.partition(",")[2] if base64_string[:5].lower() == "data:" else base64_string
+    try:
+        data = pybase64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError) as err:
+        raise ImageError(f"{what}: broken base64 ({err})", hint="the cell may be cut off") from err
+    inspect(data, what)
+    return data
+
+
+def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Any:
+    """The image as Pillow has it, in RGB where it has a palette or transparency."""
+    return _small(_opened(decode_image_bytes(base64_string), "the base64 text"), target_size)
+
+
+def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
+    """Write the image to a file, in the format that its name asks for."""
+    data = decode_image_bytes(base64_string)
+    path = Path(image_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    format = _FORMATS.get(path.suffix.lower(), "PNG")
+    if target_size <= 0 and inspect(data, path.name).format == format:
+        with atomic_write(path) as place:
+            place.write_bytes(data)
+        return
+    picture = _small(_opened(data, path.name), target_size)
+    with atomic_write(path) as place, place.open("wb") as file:
+        picture.save(file, format)
+
+
+def encode_image_to_base64(img: Any, target_size: int = -1, fmt: str = "JPEG") -> str:
+    """An image of Pillow's as base64 of a file."""
+    import pybase64
+
+    out = BytesIO()
+    _small(img, target_size).save(out, fmt)
+    return pybase64.b64encode(out.getvalue()).decode("ascii")
+
+
+def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, fmt: str = "JPEG") -> str:
+    """An image's file as base64, encoded anew as `fmt`."""
+    try:
+        data = Path(image_path).read_bytes()
+    except OSError as err:
+        raise ImageError(f"{image_path}: cannot be read: {err.strerror or err}") from err
+    return encode_image_to_base64(_opened(data, str(image_path)), target_size, fmt)
+
+
+def _opened(data: bytes, what: str) -> Picture:
+    inspect(data, what)
+    _, picture = open_image(data, what)
+    decode(picture, what)
+    return picture
+
+
+def _small(picture: Picture, target_size: int) -> Picture:
+    """Fit into a square of `target_size` pixels, never enlarged; -1 leaves the size."""
+    picture = picture.convert("RGB") if picture.mode in ("RGBA", "P", "LA") else picture
+    if target_size > 0 and max(picture.size) > target_size:
+        picture = picture.copy()
+        picture.thumbnail((target_size, target_size))
+    return picture
 
 
 class _Stderr(logging.StreamHandler[TextIO]):

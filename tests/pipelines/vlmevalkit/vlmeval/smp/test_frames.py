@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from eyechart.errors import DataError, MissingExtra
 from eyechart.pipelines.vlmevalkit.vlmeval.smp import (
-    checked_frame,
-    column_of,
+    check_frame,
+    import_pandas,
+    infer_types,
     is_missing,
-    pandas,
-    plain,
+    make_column,
     require,
-    typed,
+    to_plain,
 )
 from support.extras import extra
 
@@ -25,7 +25,7 @@ pd: Any = extra("pandas")
 
 @given(st.lists(st.text(), min_size=1, max_size=5))
 def test_no_text_is_lost(texts: list[str]) -> None:
-    for text, value in zip(texts, typed(texts), strict=True):
+    for text, value in zip(texts, infer_types(texts), strict=True):
         if not text:
             assert is_missing(value)
         elif isinstance(value, float):
@@ -36,31 +36,31 @@ def test_no_text_is_lost(texts: list[str]) -> None:
 
 @given(st.lists(st.integers(-(10**17), 10**17) | st.none(), min_size=1))
 def test_whole_numbers_stay_whole_beside_gaps(numbers: list[int | None]) -> None:
-    found = typed(["" if number is None else str(number) for number in numbers])
-    assert [plain(value) for value in found] == numbers
+    found = infer_types(["" if number is None else str(number) for number in numbers])
+    assert [to_plain(value) for value in found] == numbers
 
 
 @pytest.mark.parametrize(
     "word", ["None", "NA", "N/A", "null", "NaN", "nan", "007", "1_000", "١", "true", " 1"]
 )
 def test_words_are_words(word: str) -> None:
-    assert typed([word, "x"]) == [word, "x"]
-    assert typed([word]) == [word]
+    assert infer_types([word, "x"]) == [word, "x"]
+    assert infer_types([word]) == [word]
 
 
 def test_options_are_texts() -> None:
-    assert typed(["3", "4"], "C") == ["3", "4"]
-    assert typed(["3", "4"], "count") == [3, 4]
-    assert typed(["True", "False"], "hit") == [True, False]
+    assert infer_types(["3", "4"], "C") == ["3", "4"]
+    assert infer_types(["3", "4"], "count") == [3, 4]
+    assert infer_types(["True", "False"], "hit") == [True, False]
 
 
 def test_columns_have_the_kind_of_their_values() -> None:
-    assert str(column_of([1, 2]).dtype) == "int64"
-    assert str(column_of([1.5, math.nan]).dtype) == "float64"
-    assert str(column_of([1, math.nan]).dtype) == "object"
-    assert column_of([1, math.nan]).mean() == 1
-    assert str(column_of(["a"]).dtype) == "object"
-    assert str(column_of([]).dtype) == "object"
+    assert str(make_column([1, 2]).dtype) == "int64"
+    assert str(make_column([1.5, math.nan]).dtype) == "float64"
+    assert str(make_column([1, math.nan]).dtype) == "object"
+    assert make_column([1, math.nan]).mean() == 1
+    assert str(make_column(["a"]).dtype) == "object"
+    assert str(make_column([]).dtype) == "object"
 
 
 def test_empty_cells_of_every_kind() -> None:
@@ -73,14 +73,14 @@ def test_empty_cells_of_every_kind() -> None:
 def test_plain_values_have_python_types() -> None:
     numpy = extra("numpy")
     for value, kind in ((numpy.int64(3), int), (numpy.float64(0.5), float), (numpy.bool_(True), bool)):
-        assert type(plain(value)) is kind
-    assert plain(numpy.float64("nan")) is None
-    assert plain([1]) == [1]
+        assert type(to_plain(value)) is kind
+    assert to_plain(numpy.float64("nan")) is None
+    assert to_plain([1]) == [1]
 
 
 def test_what_is_no_table_is_named() -> None:
     with pytest.raises(DataError, match="mine: load_data returned list, not a pandas DataFrame"):
-        checked_frame([], "mine: load_data")
+        check_frame([], "mine: load_data")
 
 
 def test_missing_columns_are_named() -> None:
@@ -91,4 +91,4 @@ def test_missing_columns_are_named() -> None:
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtra, match=r"eyechart\[pandas\]"):
-        pandas()
+        import_pandas()

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from eyechart.pipelines.vlmevalkit.vlmeval.judge import DEBUG_MESSAGE, build_judge
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import DEBUG_MESSAGE, build_judge
 
 __all__ = ["DEBUG_MESSAGE", "build_judge"]

@@ -1,5 +1,5 @@
 """What scripts import from `vlmeval.dataset.utils.judge_util`."""
 
-from eyechart.pipelines.vlmevalkit.vlmeval.judge import DEBUG_MESSAGE, build_judge
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import DEBUG_MESSAGE, build_judge
 
 __all__ = ["DEBUG_MESSAGE", "build_judge"]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from eyechart.data.rows import PathRules
 from eyechart.errors import StoreError
-from eyechart.pipelines.vlmevalkit.vlmeval.images import (
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import is_place
+from eyechart.pipelines.vlmevalkit.vlmeval.dataset import (
     _inside,
     _write,
     find_images,
-    is_place,
     name_images,
     write_images,
 )
