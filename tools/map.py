@@ -29,10 +29,10 @@ PIPELINES = ("pipelines", "compat")
 ABOVE_PIPELINES = ("cli", "compat", "__init__", "__main__")
 # What names of this package begin with when they begin with a verb.
 _VERBS = """
-    acquire activate add adjust allow announce append apply ask assert attach audit bind bound bring build cache
-    call cancel cap carry change check choose clean clear close collect combine compare complete compute
-    connect convert copy correct count create crop cut deactivate decide decode detect describe discard divide
-    download draw drive drop dump embed encode end enqueue ensure enter escape estimate evaluate exclude
+    acquire activate add adjust allow announce append apply ask assert attach audit bind bound bring build
+    cache call cancel cap carry change check choose clean clear close collect combine compare complete compute
+    connect convert copy correct count create crop cut deactivate decide decode detect describe discard
+    divide download draw drive drop dump embed encode end enqueue ensure enter escape estimate evaluate exclude
     execute expand expect explain export extract fail fetch fill filter find finish fit flush fold
     follow forget format gather generate get give go group guard guess handle has hash hide hold
     identify import infer insert inspect interrupt is join judge keep know label launch lay leave let

@@ -43,22 +43,22 @@ EXAMPLES = """\
 @command("vlmeval", "VLMEvalKit's run.py: its flags, its files", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
-    from eyechart.pipelines.vlmevalkit.vlmeval import command as command_module
+    from eyechart.pipelines.vlmevalkit.vlmeval import command as vlmeval
 
     what, *_ = [
         parser.add_argument_group(title)
-        for title in (command_module.WHAT, command_module.RUN, command_module.MODEL, command_module.JUDGE)
+        for title in (vlmeval.WHAT, vlmeval.RUN, vlmeval.MODEL, vlmeval.JUDGE)
     ]
-    accepted = parser.add_argument_group(command_module.ACCEPTED)
-    refused = parser.add_argument_group(command_module.REFUSED)
+    accepted = parser.add_argument_group(vlmeval.ACCEPTED)
+    refused = parser.add_argument_group(vlmeval.REFUSED)
     for name in ("data", "model"):
-        add_option(what, command_module.Flags, name, nargs="+", action="extend")
-    add_options(parser, command_module.Flags)
+        add_option(what, vlmeval.Flags, name, nargs="+", action="extend")
+    add_options(parser, vlmeval.Flags)
     accepted.add_argument(
         "--debug", action="store_true", help="mistakes of ours are shown with their traceback"
     )
     refused.description = ", ".join(
-        map(command_module.format_flag, list_option_names(command_module.Flags, command_module.REFUSED))
+        map(vlmeval.format_flag, list_option_names(vlmeval.Flags, vlmeval.REFUSED))
     )
     return execute
 

@@ -364,8 +364,10 @@ def infer_types(texts: Sequence[str], name: str = "") -> list[Any]:
     Unlike pandas' own reading, no word means "missing", a gap does not turn 3 into 3.0, 007 stays text, and
     options (columns named by a letter) are always text.
 
-    >>> infer_types(["1", "2"]), infer_types(["0.5", "2"]), infer_types(["007", "1"]), infer_types(["None", "NA"]), infer_types(["3"], "A")
-    ([1, 2], [0.5, 2.0], ['007', '1'], ['None', 'NA'], ['3'])
+    >>> infer_types(["1", "2"]), infer_types(["0.5", "2"]), infer_types(["007", "1"])
+    ([1, 2], [0.5, 2.0], ['007', '1'])
+    >>> infer_types(["None", "NA"]), infer_types(["3"], "A")
+    (['None', 'NA'], ['3'])
     >>> infer_types(["1", ""])
     [1, nan]
     """
