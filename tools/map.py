@@ -29,23 +29,23 @@ PIPELINES = ("pipelines", "compat")
 ABOVE_PIPELINES = ("cli", "compat", "__init__", "__main__")
 # What names of this package begin with when they begin with a verb.
 _VERBS = """
-    acquire activate add adjust allow announce append apply ask assert attach audit bind bound bring build
-    cache call cancel cap carry change check choose clean clear close collect combine compare complete compute
-    connect convert copy correct count create crop cut deactivate decide decode detect describe discard
-    divide download draw drive drop dump embed encode end enqueue ensure enter escape estimate evaluate exclude
+    acquire add adjust allow announce append apply ask assert attach audit bind bound bring build cache
+    call cancel cap carry change check choose clean clear close collect combine compare complete compute
+    connect convert copy correct count create crop cut decide decode detect describe discard divide
+    download draw drive drop dump embed encode end enqueue ensure enter escape estimate evaluate exclude
     execute expand expect explain export extract fail fetch fill filter find finish fit flush fold
     follow forget format gather generate get give go group guard guess handle has hash hide hold
     identify import infer insert inspect interrupt is join judge keep know label launch lay leave let
     lift limit list load lock log look lower make mark match may measure merge mix move must name
     normalise note offer open order pack pad paint parse pass pick place plan plot post pour prepare
-    press price provide print probe put quote raise read rebuild recognise record redact refuse register release
+    press price print probe put quote raise read rebuild recognise record redact refuse register release
     remember remove rename render renew reorder repair repeat replace report require rescore reserve
     reset resolve restore resume return rewrite rotate round run sample save say scale scan score search
     see select send serve set settle shift shorten show shrink shuffle skip snapshot sniff sort spare
-    split start stop store strip study submit sum summarise survey sweep take tell test throttle tidy to trace
+    split start stop store strip study submit sum summarise sweep take tell test throttle tidy to trace
     translate trim try turn unpack update upgrade use validate verify visit wait walk warn watch weigh
     with wrap write yield adapt answer converse suggest work claim clip map number reencode suppress
-    narrow squeeze stem unwrap
+    narrow squeeze stem unwrap activate deactivate provide survey
 """
 VERBS = frozenset(_VERBS.split())
 
