@@ -1,4 +1,4 @@
-"""``eyechart vlmeval``, VLMEvalKit's run.py by its own flags; ``eyechart run`` with a task of EvalScope."""
+"""``eyechart vlmeval``: VLMEvalKit's run.py with its own flags. ``eyechart run`` with a task of EvalScope."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 
 DESCRIPTION = """\
-VLMEvalKit's run.py by its own flags: models times data sets, asked and scored by its rules. The files
-are called and laid out as there: WORK_DIR/MODEL/MODEL_DATA.xlsx, MODEL_DATA_acc.csv, status.json.
+VLMEvalKit's run.py with its own flags: evaluate every model on every dataset by VLMEvalKit's rules. File
+names and layout are the same: WORK_DIR/MODEL/MODEL_DATA.xlsx, MODEL_DATA_acc.csv, status.json.
 
 DATA is a name in $LMUData or ~/LMUData, a published name (MMBench_DEV_EN, see: eyechart data list), or
-the path of a file. MODEL is the name of a served model, reached at --base-url (or $OPENAI_BASE_URL,
-$OPENAI_API_BASE); or one of ours: openai/NAME, python:file.py:Class, baseline/random. Weights are not
-loaded here: serve them first. A --config names models of OpenAI's kind ("class": "GPT4V") and sets.
+the path of a file. MODEL is the name of a model served at --base-url (or $OPENAI_BASE_URL,
+$OPENAI_API_BASE), or a model of eyechart: openai/NAME, python:file.py:Class, baseline/random. eyechart
+loads no weights: serve them first. A --config holds OpenAI-compatible models ("class": "GPT4V") and datasets.
 
-A start that was cut off, or in which requests failed, is taken up again by the same command. One that
-is done is asked anew, unless --reuse says otherwise. What failed is never scored (--keep-failed: the
-accuracy is that of the rest).
+The same command resumes a run that was interrupted or in which requests failed. A finished run is
+repeated unless --reuse is given. Failed requests are never scored; with --keep-failed the accuracy is
+that of the other replies.
 """
 
 EXAMPLES = """\
@@ -40,7 +40,7 @@ EXAMPLES = """\
 """
 
 
-@command("vlmeval", "VLMEvalKit's run.py: its flags, its files", description=DESCRIPTION, examples=EXAMPLES)
+@command("vlmeval", "VLMEvalKit's run.py: same flags, same files", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
     from eyechart.pipelines.vlmevalkit.vlmeval import command as vlmeval
@@ -54,9 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     for name in ("data", "model"):
         add_option(what, vlmeval.Flags, name, nargs="+", action="extend")
     add_options(parser, vlmeval.Flags)
-    accepted.add_argument(
-        "--debug", action="store_true", help="mistakes of ours are shown with their traceback"
-    )
+    accepted.add_argument("--debug", action="store_true", help="show the traceback of internal errors")
     refused.description = ", ".join(
         map(vlmeval.format_flag, list_option_names(vlmeval.Flags, vlmeval.REFUSED))
     )
@@ -64,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Make the task of the flags, and run it."""
+    """Make the task of the flags and run it."""
     from eyechart.pipelines.vlmevalkit.vlmeval.command import Flags, run
 
     load_dotenv()
@@ -73,15 +71,15 @@ def execute(args: argparse.Namespace) -> int:
     return run(Flags(**read_given_options(Flags, args)), say=note)
 
 
-# -- ``eyechart run`` with a configuration of EvalScope: run as a task, with its files and its table
+# -- ``eyechart run`` with a configuration of EvalScope, which runs as a task with EvalScope's files and table
 
-# What may be said beside the file: how much, how often, how fast, for how much, and where to.
+# Flags that may stand beside the file: which samples, how often, how fast, at what cost, and where to.
 _BESIDE = frozenset({
     "limit", "ids", "where", "trials", "separate_trials", "concurrency", "adaptive", "rpm", "tpm", "retries",
     "give_up_after", "timeout_s", "cache", "fresh", "allow_urls", "allow_private_urls", "max_pixels",
     "max_side", "jpeg_quality", "max_cost", "max_total_tokens", "prices", "out", "progress",
 })  # fmt: skip
-# What the file has a key for: in the entry of a model, or beside `model` and `data`.
+# Flags that have a key in the file: in the entry of a model, or beside `model` and `data`.
 _KEYS: Mapping[str, str] = {
     "base_url": "api_base, in the model's entry", "api_key": "key, in the model's entry",
     "temperature": "temperature, in the model's entry", "max_tokens": "max_tokens, in the model's entry",
@@ -93,8 +91,8 @@ _KEYS: Mapping[str, str] = {
 def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
     """Run the task of a file, or its list of tasks.
 
-    With --json, the accuracies are one object on stdout; tables go to stderr. Some flags take the place of
-    what the file says; any other beside it is refused.
+    With --json, the accuracies are one object on stdout; tables go to stderr. Some flags override the file;
+    all others are refused.
     """
     from eyechart.pipelines.vlmevalkit.evalscope.config import read_tasks
     from eyechart.pipelines.vlmevalkit.evalscope.job import (
@@ -106,14 +104,15 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
         run_several,
     )
 
-    options = _beside(path, args)
-    said = read_tasks(content)
-    tasks = [_changed(task, options, args) for task in (said if isinstance(said, list) else [said])]
+    options = _read_flags(path, args)
+    given = read_tasks(content)
+    is_list = isinstance(given, list)
+    tasks = [_apply_flags(task, options, args) for task in (given if isinstance(given, list) else [given])]
     if args.dry_run:
         return _estimate(tasks, as_json=args.json)
     try:
         with reserve_stdout(is_json=args.json), name_keys_in_errors():
-            if isinstance(said, list):
+            if is_list:
                 results = run_several(tasks, is_printing=not args.json)
             else:
                 results = [run(tasks[0]) if args.json else run_and_print(tasks[0])]
@@ -122,17 +121,17 @@ def run_evalscope(path: str, content: Any, args: argparse.Namespace) -> int:
             print_json({"tasks": err.of_tasks} if isinstance(err, TasksFailed) else err.results)
         raise
     if args.json:
-        print_json({"tasks": results} if isinstance(said, list) else results[0])
+        print_json({"tasks": results} if is_list else results[0])
     return 1 if any(one.n_failed for one in results) else 0
 
 
-def _beside(path: str, args: argparse.Namespace) -> dict[str, Any]:
-    """The flags that were given; those that change who is asked, or how, are refused."""
+def _read_flags(path: str, args: argparse.Namespace) -> dict[str, Any]:
+    """The flags that were given. Those that change the model or its requests are refused."""
     options = read_given_options(Options, args)
     if args.models:
         raise _refusal("--model", f"write it into {path}: model")
     for name in sorted(options.keys() - _BESIDE):
-        own = f"eyechart run DATA -m openai/NAME {_flag(name)} … asks the same data without the task"
+        own = f"without the task: eyechart run DATA -m openai/NAME {_flag(name)} …"
         raise _refusal(_flag(name), f"write it into {path}: {_KEYS[name]}" if name in _KEYS else own)
     return options
 
@@ -140,8 +139,8 @@ def _beside(path: str, args: argparse.Namespace) -> dict[str, Any]:
 def _refusal(flag: str, hint: str) -> UsageError:
     allowed = ", ".join(_flag(name) for name in sorted(_BESIDE) if name != "progress")
     return UsageError(
-        f"{flag} is not possible beside a configuration of EvalScope's",
-        hint=f"{hint}; beside it go: {allowed}, --dry-run, --json, -q, -v",
+        f"{flag} is not possible with a configuration of EvalScope",
+        hint=f"{hint}; possible are: {allowed}, --dry-run, --json, -q, -v",
     )
 
 
@@ -149,8 +148,8 @@ def _flag(option: str) -> str:
     return list_options(Options)[option].flag
 
 
-def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> Task:
-    """The task, as the flags beside it have it."""
+def _apply_flags(task: Task, options: dict[str, Any], args: argparse.Namespace) -> Task:
+    """The task with the flags applied."""
     said: dict[str, Any] = {name: options[name] for name in ("limit", "concurrency") if name in options}
     judging = {"nproc": said["concurrency"]} if "concurrency" in said else {}
     task = replace(
@@ -165,7 +164,7 @@ def _changed(task: Task, options: dict[str, Any], args: argparse.Namespace) -> T
 
 
 def _estimate(tasks: Sequence[Task], *, as_json: bool) -> int:
-    """Say what the tasks would take, and start none."""
+    """Print an estimate of the tasks without running them."""
     from eyechart.console import print_estimates
     from eyechart.pipelines.vlmevalkit.evalscope.job import plan_only
     from eyechart.run.estimate import estimate
@@ -182,5 +181,5 @@ def _is_task(content: Any) -> bool:
     return is_task(content)
 
 
-for _key in ("eval_config", "eval_backend"):  # by which a task is known, as pyproject.toml announces them
+for _key in ("eval_config", "eval_backend"):  # the keys that mark a task, as declared in pyproject.toml
     configurations.record(_key, ConfigReader(is_mine=_is_task, run=run_evalscope))

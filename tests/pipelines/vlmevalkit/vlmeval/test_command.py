@@ -22,7 +22,7 @@ from eyechart.errors import ModelError, UsageError
 from eyechart.pipelines.vlmevalkit.cli import DESCRIPTION
 from eyechart.pipelines.vlmevalkit.vlmeval.command import (
     Flags,
-    make_file_name,
+    make_label,
     make_task,
     name_flags_in_errors,
     rewrite_text,
@@ -153,7 +153,9 @@ def test_infer_then_eval(desk: Desk) -> None:
     assert desk.served("--mode", "infer").code == 0
     assert (folder / "my-model_mine.xlsx").is_file()
     assert not list(folder.glob("*_acc.csv"))
-    done = desk("--data", "mine", "--model", "my-model", "--mode", "eval")  # asks nobody, so no address
+    done = desk(
+        "--data", "mine", "--model", "my-model", "--mode", "eval"
+    )  # sends no request, so needs no URL
     assert done.code == 0, done.err
     assert desk.n_asked == 11
     assert accuracy(folder / "my-model_mine_acc.csv")["Overall"] == str(share(desk.rows))
@@ -181,9 +183,9 @@ def test_predictions_of_vlmevalkit_itself_are_scored(desk: Desk) -> None:
 
 
 def test_eval_without_predictions(desk: Desk) -> None:
-    done = desk("--data", "mine", "--model", "nobody", "--mode", "eval")
+    done = desk("--data", "mine", "--model", "absent", "--mode", "eval")
     assert done.code == 2
-    assert "nobody_mine.xlsx" in done.err
+    assert "absent_mine.xlsx" in done.err
     assert "mine" in done.err
 
 
@@ -268,7 +270,7 @@ def test_replies_that_wait_for_a_judge_are_no_success(desk: Desk) -> None:
     done = desk.served(*dead, "--keep-failed")
     assert done.code == 1
     assert "wait for the judge, and count nowhere" in done.err
-    assert "with --reuse and without --keep-failed, only what is missing is asked again" in done.err
+    assert "with --reuse and without --keep-failed, only what is missing is requested again" in done.err
     n_before = desk.n_asked
     with Server(lambda one: "Z") as judging:
         again = desk.served(
@@ -311,7 +313,7 @@ BAD_CONFIGS = [
     ({"m": {"class": "GPT4v", "model": "x"}}, {"mine": {}}, "did you mean GPT4V"),
     ({"m": {"class": "GPT4V"}}, {"mine": {}}, '"model": "NAME"'),
     ({"m": {"model": "x"}}, {"mine": {}}, 'no "class"'),
-    ({"m": GPT4V}, {"v": {"class": "VideoMME", "dataset": "Video-MME", "nframe": 8}}, "videos"),
+    ({"m": GPT4V}, {"v": {"class": "VideoMME", "dataset": "Video-MME", "nframe": 8}}, "video"),
     ({"m": GPT4V}, {"v": {"class": "WildDocBenchmark", "dataset": "mine"}}, "WildDocBenchmark"),
     ({"m": GPT4V}, {"v": {"class": "ImageMCQDataset", "dataset": "mine", "shuffle": 1}}, "shuffle"),
     ({"m": GPT4V}, {}, "a model and a data object"),
@@ -336,7 +338,7 @@ REFUSED = [
     (["--use-vllm"], "vllm serve"),
     (["--use-verifier"], "--judge"),
     (["--video-llm"], "videos"),
-    (["--local-media"], "pictures"),
+    (["--local-media"], "images"),
     (["--custom-prompt", "Qwen3VL"], "--prompt-template"),
     (["--data-config", "{}"], "--config"),
     (["--config", "x.json"], "exclude each other"),
@@ -435,7 +437,7 @@ def test_an_interrupted_start_is_taken_up_again(desk: Desk) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "the same command again goes on" in err
+    assert "run the same command again to resume" in err
     assert desk.n_asked < 11
     assert desk(*flags).code == 0
     assert sorted(map(number_of, desk.server.asked)) == list(range(11))
@@ -519,9 +521,9 @@ def test_the_key_of_the_environment_goes_to_no_address_of_a_file(
     path.write_text(json.dumps({"model": models, "data": {"x": {}}}))
     task = make_task(Flags(config=str(path)), OWN | more)
     assert task.models[0].options["api_key"] == key
-    assert [note for note in task.notes if "is not sent to an address" in note] == [
-        f"--config: model 'a': ${name}_API_KEY is not sent to an address that the environment does not name; "
-        "if it is for that server, say so with --key"
+    assert [note for note in task.notes if "is not sent to a URL" in note] == [
+        f"--config: model 'a': ${name}_API_KEY is not sent to a URL that the environment does not name; "
+        "if it belongs to that server, give it with --key"
         for name in ["LMDEPLOY" if "class" in entry else "OPENAI"]
         if key == "EMPTY"
     ]
@@ -577,9 +579,9 @@ def test_any_config_is_a_task_or_is_refused(content: Any) -> None:
 
 @given(st.text())
 def test_any_name_is_a_file_name(name: str) -> None:
-    made = make_file_name(name)
+    made = make_label(name)
     assert made == Path(made).name
-    assert make_file_name(made) == made
+    assert make_label(made) == made
 
 
 @pytest.mark.parametrize(
