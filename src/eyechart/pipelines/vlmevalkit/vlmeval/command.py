@@ -250,7 +250,7 @@ def _read_model(name: str, flags: Flags, environment: Mapping[str, str]) -> tupl
             raise UsageError(
                 f"--model {name}: no URL given for that model",
                 hint=f"serve it (vllm serve {name}) and give --base-url http://localhost:8000/v1; "
-                f"for a model of OpenAI write openai/{name.rpartition('/')[2]}; see also: eyechart vlmeval --help",
+                f"OpenAI's models are written openai/{name.rpartition('/')[2]}; see: eyechart vlmeval --help",
             )
         if flags.base_url is None and environment.get("OPENAI_API_KEY"):
             said = {"key": environment["OPENAI_API_KEY"], **said}  # the key that belongs to that URL
