@@ -1,10 +1,8 @@
-"""The picture in DESIGN, drawn from the source: imports run downhill, neighbours do not know each other."""
+"""The layers, read from the source: imports run downhill, and rooms on one step do not import each other."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import eyechart
 
@@ -30,53 +28,100 @@ STEPS: tuple[frozenset[str], ...] = (
 HEIGHT = {room: height for height, step in enumerate(reversed(STEPS)) for room in step}
 
 
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SLICES = "pipelines"
+SHIM_LINES = 80  # a module of compat/ holds names, and at most this many lines
+MECHANISMS = ("activate.py", "exec.py")  # of compat/: what puts the names in place, and no shim itself
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
 def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported_rooms(path: Path) -> Iterator[tuple[int, str]]:
-    """Every room named by an import anywhere in the file: inside functions, for types only, by its name."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute here"
-            module = node.module or ""
-            names = [f"{module}.{alias.name}" for alias in node.names] if module == "eyechart" else [module]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            names = [str(name.value) for name in node.args if isinstance(name, ast.Constant)]
-        else:
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def called(node: ast.Call) -> str:
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
+
+
+@cache
+def imports() -> list[tuple[Path, int, list[str]]]:
+    """Every import of the package anywhere in it: inside functions, for types only, by its name.
+
+    File, line, and the parts of the imported name after `eyechart`; [] for the package itself, which leads
+    to every room.
+    """
+    found = []
+    for path in MODULES:
+        if path.parent == PACKAGE and path.name.startswith("__"):
             continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "eyechart":
-                # The package itself leads to every room, so naming it alone is no way round.
-                yield node.lineno, parts[1] if len(parts) > 1 else "eyechart"
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}:{node.lineno}: imports are absolute here"
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Call) and called(node) == "import_module":
+                names = [str(name.value) for name in node.args if isinstance(name, ast.Constant)]
+            else:
+                continue
+            for name in names:
+                first, *rest = name.split(".")
+                if first == "eyechart" and rest != ["__version__"]:
+                    found.append((path, node.lineno, rest))
+    return found
 
 
-MODULES = sorted(
-    path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or not path.name.startswith("__")
-)
+def test_every_room_is_in_the_picture() -> None:
+    rooms = {room_of(path) for path in MODULES} - {"__init__", "__main__"}
+    assert rooms == set(HEIGHT)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_run_downhill(path: Path) -> None:
-    room = room_of(path)
-    assert room in HEIGHT, f"{path} stands outside the house: add its room to the picture"
-    for line, other in imported_rooms(path):
-        if other == "__version__":
-            continue
-        assert other in HEIGHT, f"{path}:{line} imports an unknown room {other!r}"
-        is_downhill = HEIGHT[other] < HEIGHT[room]
-        assert other == room or is_downhill, f"{path}:{line}: {room} must not know {other}"
+def test_imports_run_downhill() -> None:
+    uphill = []
+    for path, line, rest in imports():
+        room, other = room_of(path), rest[0] if rest else "eyechart"
+        if other != room and HEIGHT.get(other, len(STEPS)) >= HEIGHT[room]:
+            uphill.append(f"{name_of(path)}:{line}: {room} must not import {other}")
+    assert not uphill
 
 
-@pytest.mark.slow
-def test_every_module_says_what_it_is_for() -> None:
-    silent = [
-        path
-        for path in PACKAGE.rglob("*.py")
-        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_the_core_and_the_command_import_no_slice() -> None:
+    """Verbs, scorers, exporters, readers and converters of a slice arrive by entry point."""
+    special = {SLICES, "compat"}
+    known = [
+        f"{name_of(path)}:{line}"
+        for path, line, rest in imports()
+        if rest and rest[0] in special and room_of(path) not in special
     ]
-    assert not silent
+    assert not known
+
+
+def test_a_slice_imports_no_other_slice_but_logs() -> None:
+    crossing = []
+    for path, line, rest in imports():
+        own = path.parent.relative_to(PACKAGE).parts
+        if own[:1] == (SLICES,) and rest[0] == SLICES and rest[1] not in (*own, "logs"):
+            crossing.append(f"{name_of(path)}:{line}: {own[1]} must not import {rest[1]}")
+    assert not crossing
+
+
+def test_a_shim_is_short() -> None:
+    long = [
+        name_of(path)
+        for path in MODULES
+        if room_of(path) == "compat" and path.name not in MECHANISMS
+        if len(path.read_text(encoding="utf-8").splitlines()) > SHIM_LINES
+    ]
+    assert not long
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    assert not [name_of(path) for path in MODULES if not ast.get_docstring(parse(path))]

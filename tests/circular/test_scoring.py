@@ -2,17 +2,17 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.circular import hit, read_choices
 from eyechart.score.choice import infer
 from eyechart.types import JudgeFailed
+from support.cases import for_each
 from support.golden import vectors
 
 
-@pytest.mark.parametrize("vector", vectors("circular"), ids=lambda vector: vector["id"])
+@for_each(vectors("circular"))
 def test_official_vectors(vector: dict[str, Any]) -> None:
     replies, calls = vector["judge_replies"], []
 

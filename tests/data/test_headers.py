@@ -19,6 +19,7 @@ from PIL.PngImagePlugin import PngInfo
 from eyechart.data import pixels
 from eyechart.data.pixels import MAX_DECODED_PIXELS, Header, inspect, read_size
 from eyechart.errors import ImageError
+from support.cases import for_each
 
 WIDTH, HEIGHT = 37, 21
 JPEG_END, PNG_END = b"\xff\xd9", b"\0\0\0\0IEND\xaeB`\x82"
@@ -147,8 +148,8 @@ EVERYTHING = [*jpegs().items(), *pngs().items(), *others().items()]
 ALL = [data for _, data in EVERYTHING]
 
 
-@pytest.mark.parametrize("data", ALL, ids=[name for name, _ in EVERYTHING])
-def test_a_size_is_the_one_that_pillow_gives(data: bytes) -> None:
+@for_each(EVERYTHING)
+def test_a_size_is_the_one_that_pillow_gives(name: str, data: bytes) -> None:
     truth = Image.open(io.BytesIO(data)).size
     assert read_size(data) in (truth, None)
     header = judged(data)

@@ -7,6 +7,7 @@ from PIL import Image as PillowImage
 from eyechart.data import pixels
 from eyechart.data.pixels import decode_fully, fit_size, inspect
 from eyechart.errors import ImageError
+from support.cases import for_each
 from support.files import noisy_picture as noisy
 from support.files import picture
 from support.insight_o3 import vectors
@@ -81,7 +82,7 @@ def test_sizes() -> None:
 SHRUNK = [vector for vector in vectors("resize") if not vector["min_pixels"]]
 
 
-@pytest.mark.parametrize("vector", SHRUNK)
+@for_each(SHRUNK)
 def test_sizes_are_those_of_insight_o3(vector: dict[str, Any]) -> None:
     """But for one: a side that shrinks to 0 pixels there stays 1 here, so that there is a picture."""
     size = fit_size(vector["width"], vector["height"], vector["max_pixels"] or None)  # 0 is no limit there

@@ -9,6 +9,7 @@ import pytest
 from eyechart.report import live
 from eyechart.report.live import LiveLine, format_status
 from eyechart.types import Snapshot
+from support.cases import for_each
 
 BUSY = Snapshot(
     done=1234, total=4329, resumed=200, score=0.7134, in_flight=64, sent=1300, retried=12, failed=3,
@@ -46,7 +47,7 @@ def test_the_whole_line() -> None:
     )
 
 
-@pytest.mark.parametrize("width", range(120))
+@for_each(range(120))
 def test_a_narrow_terminal_gets_a_shorter_line(width: int) -> None:
     line = format_status(BUSY, label="mmbench", width=width)
     assert len(line) <= width
@@ -71,7 +72,7 @@ def test_all_that_the_endpoints_and_the_purse_have_to_say() -> None:
     )
 
 
-@pytest.mark.parametrize("width", range(200))
+@for_each(range(200))
 def test_a_crowded_line_fits_any_terminal(width: int) -> None:
     line = format_status(CROWDED, label="mmbench", width=width)
     assert len(line) <= width
@@ -259,7 +260,7 @@ def test_a_real_terminal_is_never_filled_to_the_edge() -> None:
     assert drawn[-1] == "1,234/4,329 28%  score 71.3"
 
 
-@pytest.mark.parametrize("width", [*range(60), 80, 120])
+@for_each([*range(60), 80, 120])
 def test_wide_characters_take_two_columns_and_the_line_still_fits(width: int) -> None:
     line = format_status(BUSY, label="数据集 · openai/模型", width=width)
     assert len(line) + sum("\u4e00" <= mark <= "\u9fff" for mark in line) <= width

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.score.choice import infer, read_choice
+from support.cases import for_each
 
 ANIMALS = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 COLOURS = {"A": "red", "B": "dark red", "C": "blue", "D": "light blue"}
@@ -240,7 +241,7 @@ UNREAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("reply", "choices", "letter"), READ)
+@for_each(READ)
 def test_a_clear_reply_is_read(reply: str, choices: dict[str, str], letter: str) -> None:
     reading = read_choice(reply, choices)
     assert reading.letter == letter, reading
@@ -248,7 +249,7 @@ def test_a_clear_reply_is_read(reply: str, choices: dict[str, str], letter: str)
     assert infer(reply, choices, rules="eyechart") == letter
 
 
-@pytest.mark.parametrize(("reply", "choices", "rule"), UNREAD)
+@for_each(UNREAD)
 def test_an_unclear_reply_is_not_guessed(reply: str, choices: dict[str, str], rule: str | None) -> None:
     reading = read_choice(reply, choices)
     assert reading.letter is None, reading

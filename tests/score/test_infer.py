@@ -6,6 +6,7 @@ import pytest
 
 from eyechart.errors import UsageError
 from eyechart.score.choice import infer
+from support.cases import for_each
 from support.golden import vectors
 
 FORMS = {
@@ -16,7 +17,7 @@ FORMS = {
 LINES = [line for line in vectors("mcq_infer") if not line["env_verbose"]]  # that switch is not reproduced
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: str(line["id"]))
+@for_each(LINES)
 def test_every_vector_agrees(line: dict[str, Any]) -> None:
     options = dict(line["choices"])
     found = {rules: infer(line["prediction"], options, rules=rules) for rules in FORMS}

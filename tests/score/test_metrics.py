@@ -18,44 +18,39 @@ from eyechart.score.text import (
     yes_no,
 )
 from eyechart.types import Reply, Sample
+from support.cases import for_each
 from support.golden import vectors
 
-by_id = pytest.mark.parametrize
 
-
-def name_of(line: dict[str, Any]) -> str:
-    return str(line["id"])
-
-
-@by_id("line", vectors("anls"), ids=name_of)
+@for_each(vectors("anls"))
 def test_anls(line: dict[str, Any]) -> None:
     assert anls(line["prediction"], line["answers"]) == pytest.approx(line["score"], abs=1e-12)
 
 
-@by_id("line", vectors("relaxed"), ids=name_of)
+@for_each(vectors("relaxed"))
 def test_relaxed(line: dict[str, Any]) -> None:
     assert relaxed(line["prediction"], line["answers"]) == line["score"]
 
 
-@by_id("line", vectors("vqa_acc"), ids=name_of)
+@for_each(vectors("vqa_acc"))
 def test_vqa_accuracy(line: dict[str, Any]) -> None:
     assert vqa_accuracy(line["prediction"], line["answers"]) == pytest.approx(line["score"], abs=1e-12)
     assert normalise_vqa(line["prediction"]) == line["norm_prediction"]
     assert [normalise_vqa(answer) for answer in list_accepted(line["answers"])] == line["norm_answers"]
 
 
-@by_id("line", vectors("yorn"), ids=name_of)
+@for_each(vectors("yorn"))
 def test_yes_no(line: dict[str, Any]) -> None:
     assert (yes_no(line["prediction"]) or "Unknown") == line["extracted"]
     assert strip_vqa_punctuation(line["prediction"].lower()).split() == line["words"]
 
 
-@by_id("line", vectors("ocrbench"), ids=name_of)
+@for_each(vectors("ocrbench"))
 def test_ocrbench(line: dict[str, Any]) -> None:
     assert ocrbench(line["prediction"], line["answers"], line["category"]) == bool(line["hit"])
 
 
-@by_id(
+@pytest.mark.parametrize(
     ("cell", "answers"),
     [
         ("['a', 'b']", ["a", "b"]),
@@ -82,7 +77,7 @@ def test_every_metric_stays_between_nothing_and_all(prediction: str, answers: li
         assert 0 <= metric(prediction, answers) <= 1
 
 
-@by_id(
+@pytest.mark.parametrize(
     ("name", "text", "golds", "value", "outcome"),
     [
         ("anls", "invoise", ("invoice",), 6 / 7, "partial"),

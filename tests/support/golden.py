@@ -7,7 +7,8 @@ from typing import Any
 FOLDER = Path(__file__).parents[1] / "golden"
 
 
-def vectors(name: str) -> list[dict[str, Any]]:
-    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    assert "e8e78f05" in json.loads(lines[0])["provenance"]
-    return [json.loads(line) for line in lines[1:]]
+def vectors(name: str, provenance: str = "e8e78f05") -> list[dict[str, Any]]:
+    """The vectors of a file whose first line names this repository or commit."""
+    first, *lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").split("\n")
+    assert provenance in json.loads(first)["provenance"]
+    return [json.loads(line) for line in lines if line]

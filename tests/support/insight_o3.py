@@ -2,17 +2,15 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[1] / "golden"
-E2E = FOLDER / "insight_o3_e2e"
+from support import golden
+
+E2E = golden.FOLDER / "insight_o3_e2e"
 
 
 def vectors(kind: str) -> list[dict[str, Any]]:
-    lines = (FOLDER / "insight_o3.jsonl").read_text(encoding="utf-8").splitlines()
-    assert "21acec8" in json.loads(lines[0])["provenance"]
-    return [line for line in map(json.loads, lines[1:]) if line["kind"] == kind]
+    return [line for line in golden.vectors("insight_o3", "21acec8") if line["kind"] == kind]
 
 
 def expected(name: str) -> Any:

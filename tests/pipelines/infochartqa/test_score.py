@@ -2,9 +2,7 @@
 
 # ruff: noqa: E501  (a row of examples is one line, however long)
 
-import json
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +20,9 @@ from eyechart.pipelines.infochartqa.score import (
     to_reply_text,
 )
 from eyechart.types import Outcome, Reply, Sample, Score
+from support.golden import vectors
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+COMMIT = "07b5bf6"  # of the authors' repository
 TYPES = st.sampled_from([*RULES, 999, -1, 72.0, "72", None, True])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=60),
@@ -33,12 +32,6 @@ JSON = st.recursive(
 ANSWERISH = st.text(alphabet="ABCDabcd 0123456789,.+-%$KMBT()<>:\n\u00a0é－²", max_size=40)
 
 
-def vectors(name: str) -> list[dict[str, Any]]:
-    first, *lines = (GOLDEN / f"{name}.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
-    assert "07b5bf6" in json.loads(first)["provenance"]
-    return [json.loads(line) for line in lines]
-
-
 def score(text: str, gold: str | tuple[str, ...], **meta: Any) -> Score:
     golds = gold if isinstance(gold, tuple) else (gold,)
     sample = Sample(id="1", question="?", golds=golds, meta=meta)
@@ -46,7 +39,7 @@ def score(text: str, gold: str | tuple[str, ...], **meta: Any) -> Score:
 
 
 def test_every_vector_agrees() -> None:
-    lines = vectors("infochartqa")
+    lines = vectors("infochartqa", COMMIT)
     assert len(lines) == 920
     wrong = [
         line for line in lines if check(line["answer"], line["response"], line["qtype"])[1] != line["correct"]
@@ -56,7 +49,7 @@ def test_every_vector_agrees() -> None:
 
 def test_where_the_official_code_gives_no_verdict_it_is_wrong_and_flagged() -> None:
     flags = {"raises:TypeError": "aborts", "random": "random", "skipped": ""}
-    for line in vectors("infochartqa_special"):
+    for line in vectors("infochartqa_special", COMMIT):
         found = compute_verdict(line["answer"], line["response"], line["qtype"])
         assert not found.correct
         assert found.oddity == flags[line["outcome"]], line
@@ -64,7 +57,9 @@ def test_where_the_official_code_gives_no_verdict_it_is_wrong_and_flagged() -> N
 
 def test_no_vector_with_a_verdict_is_flagged() -> None:
     odd = [
-        v for v in vectors("infochartqa") if compute_verdict(v["answer"], v["response"], v["qtype"]).oddity
+        v
+        for v in vectors("infochartqa", COMMIT)
+        if compute_verdict(v["answer"], v["response"], v["qtype"]).oddity
     ]
     assert not odd
 

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501  (a row of examples is one line, however long)
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +13,10 @@ from eyechart.pipelines.infochartqa.score import check
 from eyechart.pipelines.infochartqa.strict import RULES, parse_amount, parse_range
 from eyechart.score.text import normalise
 from eyechart.types import Outcome, Reply, Sample, Score
+from support.cases import for_each
+from support.golden import vectors
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "infochartqa_strict.jsonl"
-JUDGED = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()[1:]]
+JUDGED = vectors("infochartqa_strict", "judged by hand")
 
 # gold, reply, question type, question, outcome
 CASES: list[tuple[str, str, int, str, Outcome]] = [
@@ -45,7 +44,7 @@ def score(text: str, gold: str, qtype: object, question: str = "?", **fields: An
     return registry.scorers.get("infochartqa-strict")(Reply(text=text, **fields), sample)
 
 
-@pytest.mark.parametrize(("gold", "text", "qtype", "question", "outcome"), CASES)
+@for_each(CASES)
 def test_each_reply_gets_the_verdict_a_person_would_give(
     gold: str, text: str, qtype: int, question: str, outcome: Outcome
 ) -> None:

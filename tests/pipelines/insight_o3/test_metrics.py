@@ -13,6 +13,7 @@ from eyechart.pipelines.insight_o3.report import (
     format_results_row,
     summarise_trials,
 )
+from support.cases import for_each
 from support.insight_o3 import vectors
 
 
@@ -22,7 +23,7 @@ def end(word: str) -> End:
     return "incomplete" if word.startswith("finish:") else "invalid"
 
 
-@pytest.mark.parametrize("line", vectors("metrics"))
+@for_each(vectors("metrics"))
 def test_figures_are_the_official_ones(line: dict[str, Any]) -> None:
     groups = [group or "unknown" for group in line["categories"]]
     trials = [compute_trial_metrics(zip(groups, map(end, words), strict=True)) for words in line["outcomes"]]

@@ -19,6 +19,7 @@ from eyechart.pipelines.insight_o3.score import (
 )
 from eyechart.registry import scorers
 from eyechart.types import JudgeCall, JudgeFailed, Judging, Reply, Sample, Score, answer_calls
+from support.cases import for_each
 from support.insight_o3 import vectors
 
 OPTIONS = "A. red\nB. blue"
@@ -65,7 +66,7 @@ def scored(sample: Sample, said: str, judge: Callable[[JudgeCall], str] = fails,
     return answer_calls(score_insight_o3(Reply(text=said, **fields), sample), judge)
 
 
-@pytest.mark.parametrize("line", vectors("score"))
+@for_each(vectors("score"))
 def test_the_verdict_is_the_official_one(line: dict[str, Any]) -> None:
     if line.get("model_http_status"):
         return  # no reply: the exporter's to record, and no verdict
@@ -92,7 +93,7 @@ def test_the_verdict_is_the_official_one(line: dict[str, Any]) -> None:
     assert not found.aborts
 
 
-@pytest.mark.parametrize("line", vectors("resize"))
+@for_each(vectors("resize"))
 def test_pictures_are_scaled_as_the_official_code_scales(line: dict[str, Any]) -> None:
     size = scaled_size(
         line["width"], line["height"], max_pixels=line["max_pixels"], min_pixels=line["min_pixels"]

@@ -1,8 +1,6 @@
 """Pictures of MULTI's questions are numbered as the official code numbers them, its slip included."""
 
-import json
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,17 +17,11 @@ from eyechart.pipelines.multi.select import (
     pick_knowledge_name,
     place_images,
 )
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "multi_prepare.jsonl"
-
-
-def vectors() -> list[dict[str, Any]]:
-    first, *lines = GOLDEN.read_text(encoding="utf-8").splitlines()
-    assert "aa40c5b" in json.loads(first)["provenance"]
-    return [json.loads(line) for line in lines]
+from support.cases import for_each
+from support.golden import vectors
 
 
-@pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector["id"])
+@for_each(vectors("multi_prepare", "aa40c5b"))
 def test_the_official_preparation(vector: dict[str, Any]) -> None:
     wanted = Placement(vector["captions"], vector["caption_in_content"])
     if vector.get("error"):

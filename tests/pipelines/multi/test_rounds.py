@@ -1,7 +1,5 @@
 """Rounds are cut where the official code cuts them."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,17 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.pipelines.multi.benchmark import MARK, split_rounds
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "multi_rounds.jsonl"
-
-
-def vectors() -> list[dict[str, Any]]:
-    first, *lines = GOLDEN.read_text(encoding="utf-8").splitlines()
-    assert "aa40c5b" in json.loads(first)["provenance"]
-    return [json.loads(line) for line in lines]
+from support.cases import for_each
+from support.golden import vectors
 
 
-@pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector["id"])
+@for_each(vectors("multi_rounds", "aa40c5b"))
 def test_the_official_rounds(vector: dict[str, Any]) -> None:
     text = vector["content"]
     if vector.get("error"):

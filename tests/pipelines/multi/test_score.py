@@ -1,4 +1,5 @@
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,8 +19,10 @@ from eyechart.pipelines.multi.score import (
 )
 from eyechart.registry import scorers
 from eyechart.types import Reply, Sample, Score
-from support.multi_vectors import generations, vectors
+from support.cases import for_each
+from support.golden import vectors
 
+MULTI = "MULTI-Benchmark"  # in the provenance of its vectors
 KIND_NAMES = ["SA", "MA", "FB", "OP", "other", *KINDS]
 # Predictions are made of what the rules look for, so that they meet it in every order.
 PIECES = [
@@ -44,7 +47,7 @@ def scored(
 @pytest.mark.slow
 def test_every_score_is_the_official_one() -> None:
     wrong = []
-    for vector in vectors("multi_score"):
+    for vector in vectors("multi_score", MULTI):
         position = vector["answer_position"]
         got = score(vector["prediction"], vector["answer"], vector["type"], answer_position=position)
         if abs(got[0] - vector["score"]) > 1e-9 or got[1] != vector["total_score"]:
@@ -53,7 +56,7 @@ def test_every_score_is_the_official_one() -> None:
 
 
 def test_every_reading_is_the_official_one() -> None:
-    for vector in vectors("multi_extract"):
+    for vector in vectors("multi_extract", MULTI):
         got = extract(vector["prediction"], vector["type"], vector["answer_position"])
         assert clean(vector["prediction"]) == vector["cleaned"], vector
         if vector["type"] == "MA":  # the official letters are told sorted
@@ -63,6 +66,15 @@ def test_every_reading_is_the_official_one() -> None:
 
 
 @pytest.mark.slow
+def generations() -> list[tuple[str, str, dict[str, Any]]]:
+    """Generation, answer position, vector with its `expected` pair."""
+    return [
+        (name.removesuffix("-end"), "end" if name.endswith("-end") else "start", vector | {"expected": pair})
+        for vector in vectors("multi_generations", MULTI)
+        for name, pair in vector["expected"].items()
+    ]
+
+
 def test_earlier_generations_score_as_they_did() -> None:
     wrong = []
     for generation, position, vector in generations():
@@ -228,16 +240,17 @@ def test_a_verdict_survives_the_journal() -> None:
     assert json.dumps(kept.detail["score"]) == "0.0"  # the files tell a fraction of nothing from no points
 
 
-@pytest.mark.parametrize("name", [one for one in scorers.names() if one.startswith("multi")])
-@pytest.mark.parametrize(
-    "said", ["Lack of image information", '"lack of image information."', "缺少图片信息"]
-)
-@pytest.mark.parametrize(
-    ("kind", "label"), [("SA", "L"), ("SA", "B"), ("MA", "AC"), ("FB", "2"), ("OP", "光")]
+@for_each(
+    product(
+        [name for name in scorers.names() if name.startswith("multi")],
+        ["Lack of image information", '"lack of image information."', "缺少图片信息"],
+        [("SA", "L"), ("SA", "B"), ("MA", "AC"), ("FB", "2"), ("OP", "光")],
+    )
 )
 def test_a_refusal_in_either_language_is_one_whatever_the_official_points(
-    name: str, said: str, kind: str, label: str
+    name: str, said: str, wanted: tuple[str, str]
 ) -> None:
+    kind, label = wanted
     generation = name.removeprefix("multi").removesuffix("-end").removeprefix("-") or "latest"
     position = "end" if name.endswith("-end") else "start"
     sample = Sample(id="1", question="", golds=(label,), meta={"question_type": kind})
