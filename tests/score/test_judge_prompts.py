@@ -1,4 +1,4 @@
-"""The judge's wording: ours by default, a user's from a file that is looked at before anybody is asked."""
+"""Judge prompts: ours by default, a user's from a file that is checked before the first request."""
 
 import json
 from pathlib import Path
@@ -40,9 +40,9 @@ def test_a_users_wording_takes_the_place_of_ours(tmp_path: Path) -> None:
         ("mcqa: [1]\n", "'mcqa' is list, not text", "mcqa, openqa"),
         ("mcqa: [1", "cannot be read", "a YAML or JSON file"),
         ("mcqb: '{answer}'\n", "no stage of judging is called 'mcqb'", "mcqa"),
-        ("mcqa: 'Which letter?'\n", "the prompt of mcqa does not show the judge", "{answer}"),
-        ("mcqa: '{question} {anwser}'\n", "mcqa has no {anwser} to fill in", "{options}, {answer}"),
-        ("mcqa: '{gold} {answer}'\n", "mcqa has no {gold} to fill in", "{question}"),
+        ("mcqa: 'Which letter?'\n", "the prompt of mcqa lacks {answer}", "{answer}"),
+        ("mcqa: '{question} {anwser}'\n", "mcqa does not fill in {anwser}", "{options}, {answer}"),
+        ("mcqa: '{gold} {answer}'\n", "mcqa does not fill in {gold}", "{question}"),
     ],
 )
 def test_a_file_that_cannot_be_meant_is_refused(

@@ -1,8 +1,8 @@
 """Reply and sample to score: pure functions, usable on their own.
 
-`eyechart.score.choice`, `eyechart.score.text` and the other modules load when they are first named. So do the
-scorers of pipelines: `eyechart.score.multi` is the module that the scorer ``multi`` is registered with; and
-`eyechart.score.circular`, which scores the rotations of one question together.
+`eyechart.score.choice`, `eyechart.score.text` and the other modules load on first use. So do modules that lie
+elsewhere: `eyechart.score.circular`, and the scorers of pipelines, under the names of their entry points
+(`eyechart.score.multi` is the module of the scorer ``multi``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A choice that a reply, or its last line, begins with: "B. ...", "(B) ...", "B, because ...", "B dog".
+"""Multiple choice: the letter that a reply chooses, and whether it is the gold.
 
-The words after the letter may be those of its option. Where they are another's, the reply contradicts itself;
-where the other letters follow, it repeats the options and chooses none.
+There are two readers. `read_choice` is our own: it knows many ways of stating a choice and never guesses.
+`infer` is VLMEvalKit's, quirks included, for numbers that must compare with published ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from eyechart.score.options import (
 from eyechart.score.reading import (
     Reading,
     StatedAnswer,
-    chosen,
     find_answer_start,
     find_contained_answers,
     find_stated_answers,
@@ -35,151 +34,45 @@ from eyechart.score.reading import (
     normalise_characters,
     read_json_answer,
     score_reading,
-    unread,
     unwrap,
     unwrap_span,
 )
 from eyechart.types import Reply, Sample, Score
 
-_LEAD = re.compile(
-    r"(?:(?:option|choice|answer)\s{1,3}|选项)?[(\[\"'*`$]{0,4}([A-Za-z])"
-    r"([)\]\"'*`$]{0,4}(?:[.:,;、。，：；)\]-]|\s{1,2}-)[)\]\"'*`$.]{0,4}|[)\]\"'*`$]{0,4}\s{0,4}\n|[*`\"'$)\]]{1,4}\s|"
-    r"\s+(?:because|since|as|due to|based on|given that|for the)\b)",
-    re.IGNORECASE,
-)
-_MARKS = re.compile(r"[\s>#→•*-]{0,12}")  # of a list or a heading, before what the line says
-# What stands before a line that goes on with nothing: an empty line, a heading, or the end of a sentence.
-_NEW_SENTENCE = re.compile(r"(?:\n[ \t]{0,8}|\n#[^\n]{0,80}|[^\w\s,，、][ \t]{0,8})\n\Z")
-_LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
-_OPTION_WORD = re.compile(
-    r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
-)
-_KEY_LETTER = re.compile(r"[\"']([A-Za-z])[\"']\s{0,3}:")
-_NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
-
-
-def read_lead(text: str, start: int, options: ChoiceOptions) -> Reading | None:
-    """A letter at the very beginning, then a mark, a line end or a reason."""
-    lead = _LEAD.match(text, start)
-    letter = options.label(lead.group(1)) if lead else None
-    if lead is None:
-        return _letter_then_words(text, start, options)
-    span = lead.span(1)
-    if lead.group(1) in "Ii" and lead.group(2).strip()[:1] not in tuple(".):"):
-        return None  # "I, for one, ..."
-    if letter is None:
-        return unread("not-an-option", span) if lead.group(1).isupper() else None
-    if _lists_options(text, lead, letter, options) or has_second_letter(text, lead.end(1), letter, options):
-        return unread("ambiguous", span)
-    named = _named_at(text, lead.end(), options)
-    if named and letter not in named.letters and (dash := lead.group(2).find("-")) >= 0:
-        named = _named_at(text, lead.start(2) + dash, options) or named  # "(C) -$5": it is a minus
-    if named is None:
-        return chosen(letter, "lettered", span)
-    end = named.span[1]
-    if letter not in named.letters:
-        return unread("contradiction", (span[0], end))
-    after = _NEXT_LETTER.match(text, end)
-    if after and options.label(after.group(1)) not in (None, letter):
-        return unread("ambiguous", span)
-    return chosen(letter, "lettered", (span[0], end))
-
-
-def read_last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
-    r"""A last line that is a letter and its option's own words and nothing else, behind any reasoning.
-
-    Not where another line begins with another option's letter: such lines list the options.
-
-    >>> from eyechart.score.options import prepare_options
-    >>> options, text = prepare_options({"A": "cat", "B": "dog"}), "Unlike a cat, it barks.\n\n**B. dog**"
-    >>> read_last_line(text, 0, len(text), options)
-    Reading(answer='B', rule='choice:last-line', span=(27, 33), is_whole=False)
-    """
-    newline = text.rfind("\n", start, end)
-    if newline < 0 or end - newline > options.n_chars + 60:
-        return None
-    marks = _MARKS.match(text, newline, end)
-    first, last = unwrap_span(text, marks.end() if marks else newline, end)
-    lead = _LEAD.match(text, first, last)
-    letter = options.label(lead.group(1)) if lead else None
-    named = _named_at(text, lead.end(), options) if lead and letter else None
-    if letter is None or named is None or letter not in named.letters or named.span[1] < last:
-        return None
-    if not _NEW_SENTENCE.search(text, max(start, newline - 100), newline + 1):
-        return None
-    others = (options.label(found.group(1)) for found in _LINE_LETTER.finditer(text, start, newline))
-    if any(other not in (None, letter) for other in others):
-        return None
-    return chosen(letter, "last-line", (first, last))
-
-
-def _letter_then_words(text: str, start: int, options: ChoiceOptions) -> Reading | None:
-    """A letter and its option's own words with nothing between ("B dog"). An A before words is an article."""
-    letter = options.label(text[start : start + 1])
-    if letter and has_second_letter(text, start + 1, letter, options):
-        return unread("ambiguous", (start, start + 1))
-    if letter is None or text[start] in "AaIi" or not text[start + 1 : start + 2].isspace():
-        return None
-    named = _named_at(text, start + 1, options)
-    if named is None:
-        return None
-    if letter not in named.letters:
-        return unread("contradiction", (start, named.span[1]))
-    return chosen(letter, "lettered", (start, named.span[1]))
-
-
-def _named_at(text: str, position: int, options: ChoiceOptions) -> Mention | None:
-    """The option or options whose words begin at `position`, wrapping and an article aside."""
-    begin, _ = unwrap_span(text, position, min(len(text), position + 40))
-    article = ARTICLE.match(text, begin)
-    begins = {begin, article.end() if article else begin}
-    stop = min(len(text), begin + options.n_chars + 40)
-    for mention in options.mentions(text, begin, stop)[:1]:
-        if mention.span[0] in begins:
-            return mention
-    return None
-
-
-def _lists_options(text: str, lead: re.Match[str], letter: str, options: ChoiceOptions) -> bool:
-    """Whether the reply repeats the options line by line, which chooses none: after the first, the second.
-
-    The keys of an object ({"A": 0.1, "B": 0.9}) are such a list too.
-    """
-    keys = (options.label(found.group(1)) for found in _KEY_LETTER.finditer(text, lead.end()))
-    if any(key not in (None, letter) for key in keys):
-        return True
-    labels = list(options.labels.values())
-    following = labels[labels.index(letter) + 1 :][:1]
-    if not lead.group().startswith(lead.group(1)) and _OPTION_WORD.match(text, lead.start()):
-        others = (found.group(1) or found.group(2) for found in _OPTION_WORD.finditer(text, lead.end()))
-        if any(options.label(other) not in (None, letter) for other in others):
-            return True
-    line = _LINE_LETTER.search(text, lead.end())
-    is_alone = "\n" in lead.group(2)  # a letter on a line of its own is an answer, whatever follows
-    return line is not None and not is_alone and [options.label(line.group(1))] == following
-
-
-# -- Our own reading of a choice: it knows many ways of saying the same, and never guesses.
-#
-# How `read_choice` decides, first rule that finds something:
-#
-# 1. `choice:bare-letter`: the reply is a letter and what people wrap letters in.
-# 2. `choice:option-text`: the reply is an option's own words and nothing else.
-# 3. Decisive statements, of which the last one counts: `choice:tag` (`<answer>`), `choice:boxed`,
-#    `choice:json`, `choice:stated` ("the answer is B", "I choose B", "B is correct", "选B", "wait, C"),
-#    `choice:last-line` (the last line is a letter or an option's words). The letter of an explicit
-#    statement stands even if the words after it are another option's.
-# 4. `choice:lettered`: the reply begins "B. ...", "(B) ...", "B, because ...". Where the words after the
-#    letter are another option's ("B. cat", and cat is A), it contradicts itself: `choice:contradiction`.
-# 5. `choice:last-line`: the last line is "B. dog", the letter and the words of one option.
-# 6. `choice:implied`: "it is B", "so B", "option B", if all such places agree.
-# 7. `choice:option-text`: a short reply names exactly one option in its own words, whole words, longest
-#    option first, denied ones aside.
-#
-# Else nothing was read, and the rule says why: `choice:ambiguous` (several), `choice:not-an-option`,
-# `choice:contradiction`, `choice:empty`, `choice:unread`.
-
+JUDGE_TRIES = 3  # as published: the judge is called again while its reply names no option
 MAX_MENTION_CHARS = 400  # a longer reply may speak of an option without choosing it
+
+
+@scorer("choice", version="3")
+def score_choice(reply: Reply, sample: Sample) -> Score:
+    """Our own reader against the gold, which may be given as the letter or as the option's text.
+
+    A sample without options is read by letters alone. A sample whose gold is not an option is unscored.
+    """
+    choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
+    reading = read_choice(reply.text, choices)
+    wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices))}
+    if sample.golds and not wanted:
+        return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
+    return score_reading(reply, sample, reading, float(reading.letter in wanted))
+
+
+def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
+    """The letter of a gold given as letter or as the option's own text; None when it is neither.
+
+    >>> options = {"A": "cat", "B": "dog"}
+    >>> find_gold_letter("b", options), find_gold_letter("Dog", options), find_gold_letter("bird", options)
+    ('B', 'B', None)
+    """
+    options = prepare_options(choices)
+    return (
+        options.label(gold.strip())
+        or options.named(gold)
+        or options.label(unwrap(normalise_characters(gold)))
+    )
+
+
+# -- Our own reader
 
 _BARE = re.compile(
     r"(?:(?:the\s)?(?:correct\s)?(?:option|choice|letter|answer)[\s:]*|(?:definitely|probably|likely|clearly)\s|选项?|答案)?"
@@ -191,7 +84,25 @@ _LETTER_BESIDE = re.compile(r"[\s\"'*]{0,4}[(\[]([A-Za-z])[)\]]")
 
 
 def read_choice(text: str, choices: Mapping[str, str]) -> Reading:
-    """Which option the reply chooses, by which rule, and where it says so. Unclear replies are not read.
+    """The option that a reply chooses, the rule that found it, and where. Unclear replies are not read.
+
+    The first rule that finds something decides:
+
+    1. ``choice:bare-letter``: the reply is a letter and what people wrap letters in.
+    2. ``choice:option-text``: the reply is an option's own words and nothing else.
+    3. Decisive statements, of which the last one counts: ``choice:tag`` (`<answer>`), ``choice:boxed``,
+       ``choice:json``, ``choice:stated`` ("the answer is B", "I choose B", "B is correct", "选B", "wait, C"),
+       ``choice:last-line`` (the last line is a letter or an option's words). The letter of an explicit
+       statement stands even if the words after it are another option's.
+    4. ``choice:lettered``: the reply begins "B. ...", "(B) ...", "B, because ...". Where the words after the
+       letter are another option's ("B. cat", and cat is A), it contradicts itself: ``choice:contradiction``.
+    5. ``choice:last-line``: the last line is "B. dog", the letter and the words of one option.
+    6. ``choice:implied``: "it is B", "so B", "option B", if all such places agree.
+    7. ``choice:option-text``: a short reply names exactly one option in its own words, whole words, longest
+       option first, negated ones aside.
+
+    Otherwise nothing is read, and the rule says why: ``choice:ambiguous`` (several options),
+    ``choice:not-an-option``, ``choice:contradiction``, ``choice:empty``, ``choice:unread``.
 
     >>> read_choice("At first A looks right, but the answer is (c).", {"A": "cat", "C": "dog"})
     Reading(answer='C', rule='choice:stated', span=(43, 44), is_whole=False)
@@ -211,8 +122,12 @@ def read_choice(text: str, choices: Mapping[str, str]) -> Reading:
     )
 
 
+def _reading(letter: str | None, rule: str, span: tuple[int, int], *, is_whole: bool = False) -> Reading:
+    return Reading(letter, f"choice:{rule}", span, is_whole)
+
+
 def _empty(text: str, begin: int, options: ChoiceOptions) -> Reading:
-    """Nothing but marks: still an answer when an option is written so ("+", "?")."""
+    """Nothing but marks: an answer only when an option is written so ("+", "?")."""
     letter = options.named(text[begin:])
     return Reading(letter, "choice:option-text" if letter else "choice:empty")
 
@@ -223,15 +138,19 @@ def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Readin
     named = options.named(words) if len(words) <= options.n_chars + 8 else None
     if label := options.label(words):
         is_text_too = named not in (None, label) and words not in options.labels
-        return unread("ambiguous", span) if is_text_too else chosen(label, "bare-letter", span, is_whole=True)
+        return (
+            _reading(None, "ambiguous", span)
+            if is_text_too
+            else _reading(label, "bare-letter", span, is_whole=True)
+        )
     if named:
-        return chosen(named, "option-text", span)
+        return _reading(named, "option-text", span)
     if len(words) > 40 or not (found := _BARE.fullmatch(words)):
         return None
     if label := options.label(found.group(1)):
         at = (start + found.start(1), start + found.end(1))
-        return chosen(label, "bare-letter", at, is_whole=True)
-    return unread("not-an-option", span)
+        return _reading(label, "bare-letter", at, is_whole=True)
+    return _reading(None, "not-an-option", span)
 
 
 def _by_whole_json(text: str, begin: int, options: ChoiceOptions) -> Reading | None:
@@ -245,7 +164,7 @@ def _by_whole_json(text: str, begin: int, options: ChoiceOptions) -> Reading | N
 
 
 def _by_statement(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
-    """The last decisive statement; those that say nothing of the options are passed over."""
+    """The last decisive statement; those that name no option are skipped."""
     readings = [*_contained(text, start, options), *_stated(text, start, options)]
     if last := _last_line(text, start, end, options):
         readings.append(last)
@@ -260,7 +179,7 @@ def _contained(text: str, start: int, options: ChoiceOptions) -> list[Reading]:
             rule = f"choice:{place.kind}" if inner.letter else inner.rule
             readings.append(Reading(inner.letter, rule, (place.start, place.end)))
     if len(readings) > 1 and _offers_both(text, *readings[-2:]):
-        readings.append(unread("ambiguous", readings[-1].span))
+        readings.append(_reading(None, "ambiguous", readings[-1].span))
     return readings
 
 
@@ -289,14 +208,14 @@ def _option_in(text: str, place: StatedAnswer, options: ChoiceOptions) -> Readin
     if not mentions:
         return None
     if len({(mention.letter, mention.letters) for mention in mentions}) > 1:
-        return unread("ambiguous", mentions[0].span)
+        return _reading(None, "ambiguous", mentions[0].span)
     named = mentions[0]
     beside = _LETTER_BESIDE.match(text, mentions[-1].span[1])
     lettered = options.label(beside.group(1)) if beside else None
     if beside and lettered and lettered not in named.letters:
-        return unread("contradiction", (named.span[0], beside.end()))
+        return _reading(None, "contradiction", (named.span[0], beside.end()))
     letter = lettered or named.letter
-    return chosen(letter, "stated", named.span) if letter else unread("ambiguous", named.span)
+    return _reading(letter, "stated", named.span) if letter else _reading(None, "ambiguous", named.span)
 
 
 def _last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
@@ -306,42 +225,6 @@ def _last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Readi
     first, last = unwrap_span(text, newline, end)
     reading = _by_whole(text, first, last, options) if first < last else None
     return Reading(reading.letter, "choice:last-line", (first, last)) if reading and reading.letter else None
-
-
-def _by_prose(text: str, start: int, end: int, options: ChoiceOptions) -> Reading:
-    return (
-        read_lead(text, start, options)
-        or read_last_line(text, start, end, options)
-        or _by_implication(text, start, options)
-        or _by_mention(text, start, end, options)
-        or Reading(None, "choice:unread")
-    )
-
-
-def _by_implication(text: str, start: int, options: ChoiceOptions) -> Reading | None:
-    found = list(find_implied_letters(text, start, options))
-    if not found:
-        return None
-    if len({(place.kind, place.letter) for place in found}) > 1:
-        return unread("ambiguous", found[0].span)
-    last = found[-1]
-    if options.by_case.get(last.letter or "", ()) not in ((), (last.letter,)):
-        return unread("ambiguous", last.span)  # "the blood type is A", and A is what option B says
-    return Reading(last.letter, "choice:implied" if last.letter else f"choice:{last.kind}", last.span)
-
-
-def _by_mention(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
-    if end - start > MAX_MENTION_CHARS + options.n_chars:
-        return None
-    mentions = options.mentions(text, start, end)
-    if is_abstention(text[start:end]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
-        mentions = [mention for mention in mentions if is_abstention(text[slice(*mention.span)])]
-    if not mentions:
-        return None
-    letter = mentions[0].letter
-    if letter is None or len({mention.letter for mention in mentions}) > 1:
-        return unread("ambiguous", mentions[0].span)
-    return chosen(letter, "option-text", mentions[0].span)
 
 
 def _read_content(content: str, options: ChoiceOptions) -> Reading:
@@ -359,64 +242,188 @@ def _read_content(content: str, options: ChoiceOptions) -> Reading:
     return stated_here[-1] if stated_here else _by_prose(content, start, end, options)
 
 
-# -- Multiple choice: the letter a reply chooses, and whether it is the gold.
-#
-# Two readers stand side by side. `infer` with its default rules is VLMEvalKit's, quirks included, for
-# numbers that must compare with published ones. `read_choice` (choice_reader.py) is ours: it understands more
-# ways of saying the same and never guesses.
-#
-# Source of VLMEvalKit's rules: open-compass/VLMEvalKit, commit e8e78f05 and the history of the same file.
-# Golden vectors, produced by that code: tests/golden/mcq_infer.jsonl.
-#
-# ========================  ==================================================================
-# ``vlmevalkit``            today's form
-# ``vlmevalkit-2026-06``    until 2026-06-17: "answer is X" is not looked for
-# ``vlmevalkit-2025-08``    until 2025-08-04: the same, a lone letter counts wherever it stands,
-#                           and the text rule has no length limit
-# ========================  ==================================================================
-#
-# The official VERBOSE environment switch, which changes verdicts, is not reproduced.
-
-__all__ = ["find_gold_letter", "infer", "read_choice"]
-
-JUDGE_TRIES = 3  # as published: what the judge says is asked for again while it names no option
-
-
-@scorer("choice", version="3")
-def score_choice(reply: Reply, sample: Sample) -> Score:
-    """Our own reader against the gold, which may be given as the letter or as the option's text.
-
-    A sample without options is read by letters alone. A gold that is no option cannot be met by
-    anything, so the sample is left unscored and says so.
-    """
-    choices = sample.choices or dict.fromkeys(ascii_uppercase, "")
-    reading = read_choice(reply.text, choices)
-    wanted = {letter for gold in sample.golds if (letter := find_gold_letter(gold, choices))}
-    if sample.golds and not wanted:
-        return Score(outcome="unscored", value=0.0, read=reading.letter, route="choice:gold-not-an-option")
-    return score_reading(reply, sample, reading, float(reading.letter in wanted))
-
-
-def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
-    """The letter of a gold given as letter or as the option's own text; None when it is neither.
-
-    >>> options = {"A": "cat", "B": "dog"}
-    >>> find_gold_letter("b", options), find_gold_letter("Dog", options), find_gold_letter("bird", options)
-    ('B', 'B', None)
-    """
-    options = prepare_options(choices)
+def _by_prose(text: str, start: int, end: int, options: ChoiceOptions) -> Reading:
     return (
-        options.label(gold.strip())
-        or options.named(gold)
-        or options.label(unwrap(normalise_characters(gold)))
+        _by_lead(text, start, options)
+        or _by_lettered_last_line(text, start, end, options)
+        or _by_implication(text, start, options)
+        or _by_mention(text, start, end, options)
+        or Reading(None, "choice:unread")
     )
+
+
+def _by_implication(text: str, start: int, options: ChoiceOptions) -> Reading | None:
+    found = list(find_implied_letters(text, start, options))
+    if not found:
+        return None
+    if len({(place.kind, place.letter) for place in found}) > 1:
+        return _reading(None, "ambiguous", found[0].span)
+    last = found[-1]
+    if options.by_case.get(last.letter or "", ()) not in ((), (last.letter,)):
+        return _reading(None, "ambiguous", last.span)  # "the blood type is A", and A is what option B says
+    return Reading(last.letter, "choice:implied" if last.letter else f"choice:{last.kind}", last.span)
+
+
+def _by_mention(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
+    if end - start > MAX_MENTION_CHARS + options.n_chars:
+        return None
+    mentions = options.mentions(text, start, end)
+    if is_abstention(text[start:end]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
+        mentions = [mention for mention in mentions if is_abstention(text[slice(*mention.span)])]
+    if not mentions:
+        return None
+    letter = mentions[0].letter
+    if letter is None or len({mention.letter for mention in mentions}) > 1:
+        return _reading(None, "ambiguous", mentions[0].span)
+    return _reading(letter, "option-text", mentions[0].span)
+
+
+# -- A choice that the reply, or its last line, begins with: "B. ...", "(B) ...", "B, because ...", "B dog"
+
+_LEAD = re.compile(
+    r"(?:(?:option|choice|answer)\s{1,3}|选项)?[(\[\"'*`$]{0,4}([A-Za-z])"
+    r"([)\]\"'*`$]{0,4}(?:[.:,;、。，：；)\]-]|\s{1,2}-)[)\]\"'*`$.]{0,4}|[)\]\"'*`$]{0,4}\s{0,4}\n|[*`\"'$)\]]{1,4}\s|"
+    r"\s+(?:because|since|as|due to|based on|given that|for the)\b)",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"[\s>#→•*-]{0,12}")  # of a list or a heading, before what the line says
+# What stands before a line that goes on with nothing: an empty line, a heading, or the end of a sentence.
+_NEW_SENTENCE = re.compile(r"(?:\n[ \t]{0,8}|\n#[^\n]{0,80}|[^\w\s,，、][ \t]{0,8})\n\Z")
+_LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
+_OPTION_WORD = re.compile(
+    r"(?:option|choice|answer)\s{1,3}[(\[]?([A-Za-z])\b|选项[(\[]?([A-Za-z])", re.IGNORECASE
+)
+_KEY_LETTER = re.compile(r"[\"']([A-Za-z])[\"']\s{0,3}:")
+_NEXT_LETTER = re.compile(r"[\s,;.]*[(\[]?([A-Za-z])[)\].:、]")
+
+
+def _by_lead(text: str, start: int, options: ChoiceOptions) -> Reading | None:
+    """A letter at the very beginning, then a mark, a line end or a reason.
+
+    Where the words after the letter are another option's, the reply contradicts itself; where the other
+    letters follow, it repeats the options and chooses none.
+    """
+    lead = _LEAD.match(text, start)
+    letter = options.label(lead.group(1)) if lead else None
+    if lead is None:
+        return _letter_then_words(text, start, options)
+    span = lead.span(1)
+    if lead.group(1) in "Ii" and lead.group(2).strip()[:1] not in tuple(".):"):
+        return None  # "I, for one, ..."
+    if letter is None:
+        return _reading(None, "not-an-option", span) if lead.group(1).isupper() else None
+    if _lists_options(text, lead, letter, options) or has_second_letter(text, lead.end(1), letter, options):
+        return _reading(None, "ambiguous", span)
+    named = _named_at(text, lead.end(), options)
+    if named and letter not in named.letters and (dash := lead.group(2).find("-")) >= 0:
+        named = _named_at(text, lead.start(2) + dash, options) or named  # "(C) -$5": it is a minus
+    if named is None:
+        return _reading(letter, "lettered", span)
+    end = named.span[1]
+    if letter not in named.letters:
+        return _reading(None, "contradiction", (span[0], end))
+    after = _NEXT_LETTER.match(text, end)
+    if after and options.label(after.group(1)) not in (None, letter):
+        return _reading(None, "ambiguous", span)
+    return _reading(letter, "lettered", (span[0], end))
+
+
+def _letter_then_words(text: str, start: int, options: ChoiceOptions) -> Reading | None:
+    """A letter and its option's own words with nothing between ("B dog"). An A before words is an article."""
+    letter = options.label(text[start : start + 1])
+    if letter and has_second_letter(text, start + 1, letter, options):
+        return _reading(None, "ambiguous", (start, start + 1))
+    if letter is None or text[start] in "AaIi" or not text[start + 1 : start + 2].isspace():
+        return None
+    named = _named_at(text, start + 1, options)
+    if named is None:
+        return None
+    if letter not in named.letters:
+        return _reading(None, "contradiction", (start, named.span[1]))
+    return _reading(letter, "lettered", (start, named.span[1]))
+
+
+def _named_at(text: str, position: int, options: ChoiceOptions) -> Mention | None:
+    """The option or options whose words begin at `position`, wrapping and an article aside."""
+    begin, _ = unwrap_span(text, position, min(len(text), position + 40))
+    article = ARTICLE.match(text, begin)
+    begins = {begin, article.end() if article else begin}
+    stop = min(len(text), begin + options.n_chars + 40)
+    for mention in options.mentions(text, begin, stop)[:1]:
+        if mention.span[0] in begins:
+            return mention
+    return None
+
+
+def _lists_options(text: str, lead: re.Match[str], letter: str, options: ChoiceOptions) -> bool:
+    """Whether the reply only repeats the options: as lines in order, or as keys ({"A": 0.1, "B": 0.9})."""
+    keys = (options.label(found.group(1)) for found in _KEY_LETTER.finditer(text, lead.end()))
+    if any(key not in (None, letter) for key in keys):
+        return True
+    labels = list(options.labels.values())
+    following = labels[labels.index(letter) + 1 :][:1]
+    if not lead.group().startswith(lead.group(1)) and _OPTION_WORD.match(text, lead.start()):
+        others = (found.group(1) or found.group(2) for found in _OPTION_WORD.finditer(text, lead.end()))
+        if any(options.label(other) not in (None, letter) for other in others):
+            return True
+    line = _LINE_LETTER.search(text, lead.end())
+    is_alone = "\n" in lead.group(2)  # a letter on a line of its own is an answer, whatever follows
+    return line is not None and not is_alone and [options.label(line.group(1))] == following
+
+
+def _by_lettered_last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
+    r"""A last line that is a letter and its option's own words and nothing else, behind any reasoning.
+
+    Not where another line begins with another option's letter: such lines list the options.
+
+    >>> from eyechart.score.options import prepare_options
+    >>> options, text = prepare_options({"A": "cat", "B": "dog"}), "Unlike a cat, it barks.\n\n**B. dog**"
+    >>> _by_lettered_last_line(text, 0, len(text), options)
+    Reading(answer='B', rule='choice:last-line', span=(27, 33), is_whole=False)
+    """
+    newline = text.rfind("\n", start, end)
+    if newline < 0 or end - newline > options.n_chars + 60:
+        return None
+    marks = _MARKS.match(text, newline, end)
+    first, last = unwrap_span(text, marks.end() if marks else newline, end)
+    lead = _LEAD.match(text, first, last)
+    letter = options.label(lead.group(1)) if lead else None
+    named = _named_at(text, lead.end(), options) if lead and letter else None
+    if letter is None or named is None or letter not in named.letters or named.span[1] < last:
+        return None
+    if not _NEW_SENTENCE.search(text, max(start, newline - 100), newline + 1):
+        return None
+    others = (options.label(found.group(1)) for found in _LINE_LETTER.finditer(text, start, newline))
+    if any(other not in (None, letter) for other in others):
+        return None
+    return _reading(letter, "last-line", (first, last))
+
+
+# -- VLMEvalKit's reader
+#
+# Source: open-compass/VLMEvalKit, commit e8e78f05 and the history of the same file. Golden vectors, produced
+# by that code: tests/golden/mcq_infer.jsonl. Its environment switch VERBOSE, which changes verdicts, is not
+# reproduced.
+
+REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+NONE_OF_THEM = "Z"
+_MARKS_TO_SPACES = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+# As published: letters A to D only, and no word boundary after them, so "the answer is dog" reads D.
+_ANSWER_IS = re.compile(r"answer\s+is\s+\**([A-D])", re.IGNORECASE)
 
 
 def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> str | None:
     """The option letter a reply chooses; ``Z`` for a refusal; None when undecided.
 
-    `rules`: ``vlmevalkit`` (the official heuristics), their earlier forms ``vlmevalkit-2026-06`` and
-    ``vlmevalkit-2025-08``, or ``eyechart``, our own reader (never ``Z`` for a refusal).
+    `rules`: ``vlmevalkit``, the official heuristics; ``vlmevalkit-2026-06``, their form until 2026-06-17,
+    which does not look for "answer is X"; ``vlmevalkit-2025-08``, their form until 2025-08-04, in which
+    moreover a lone letter counts wherever it stands and the text rule has no length limit; or ``eyechart``,
+    our own reader (never ``Z``).
 
     Quirk kept: "the answer is dog" reads D. Quirk not kept: the official code changes the caller's dict.
 
@@ -429,27 +436,14 @@ def infer(reply: str, options: Mapping[str, str], rules: str = "vlmevalkit") -> 
     if rules not in RULES:
         known = ", ".join([*RULES, "eyechart"])
         raise UsageError(f"no rules named {rules!r} for reading a choice", hint=f"use one of: {known}")
-    text, chosen = str(reply), RULES[rules]
-    return _by_letter(text, options, chosen) or _by_text(text, options, chosen)
-
-
-REFUSALS = (
-    "Sorry, I can't help with images of people yet.",
-    "I can't process this file.",
-    "I'm sorry, but without the image provided",
-    "Cannot determine the answer",
-)
-NONE_OF_THEM = "Z"
-
-_MARKS_TO_SPACES = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
-# As published: letters A to D only, and no word boundary after them, so "the answer is dog" reads D.
-_ANSWER_IS = re.compile(r"answer\s+is\s+\**([A-D])", re.IGNORECASE)
+    text = str(reply)
+    return _by_letter(text, options, RULES[rules]) or _by_text(text, options, RULES[rules])
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What distinguishes one historical form from another."""
+    """One historical form of the heuristics."""
 
-    last_tokens: int | None  # how near the end a lone letter must first stand; None: anywhere
+    last_tokens: int | None  # a lone letter must first occur among so many last tokens; None: anywhere
     has_answer_is: bool
     has_length_limit: bool
 

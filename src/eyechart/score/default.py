@@ -1,4 +1,4 @@
-"""The scorer for people's own files: each sample is read the way its gold asks for."""
+"""The default scorer, for users' own files: the kind of gold decides how a reply is read."""
 
 from __future__ import annotations
 
@@ -11,25 +11,21 @@ from eyechart.score.choice import score_choice
 from eyechart.types import Reply, Sample, Score
 
 _LEADING_ZERO = re.compile(r"0\d")
-_MAX_PLAIN_DIGITS = 10  # a longer row of digits names something: a phone, a card, an order
+_MAX_PLAIN_DIGITS = 10  # more digits are an identifier: a phone, a card, an order
 _OPTION_LINE = re.compile(r"(?:^|\n)[ \t]*[(（]?([A-Z])[).:、．）][ \t]*([^\n]{1,500})")
 
 
 @scorer("default", version="3")
 def score_default(reply: Reply, sample: Sample) -> Score:
-    """Options: a choice. Gold yes or no: that. Gold a number: the number. Any other gold: text.
+    """With options: multiple choice. Otherwise by the gold: yes or no, a number, or text.
 
-    The route begins with the reading that was used, as in ``choice:boxed`` or ``number:stated``.
+    The route begins with the reader that was used, as in ``choice:boxed`` or ``number:stated``.
     """
     if sample.choices:
         return score_choice(reply, sample)
     if choices := find_written_choices(sample):
         return score_choice(reply, replace(sample, choices=choices))
-    return _score_open(reply, sample)
-
-
-def _score_open(reply: Reply, sample: Sample) -> Score:
-    """By the kind of the gold; its reader is imported when the first such gold comes."""
+    # Imported when the first such gold comes: a file of choices needs neither.
     from eyechart.score.number import parse_number, score_number
     from eyechart.score.text import read_polarity, score_text, score_yes_no
 
@@ -41,7 +37,7 @@ def _score_open(reply: Reply, sample: Sample) -> Score:
 
 
 def is_code(gold: str) -> bool:
-    """Whether digits are a name rather than an amount, so that they must match as text.
+    """Whether digits are an identifier rather than an amount, so that they are compared as text.
 
     >>> is_code("007"), is_code("13800138000"), is_code("0.5"), is_code("1998"), is_code("1,000,000,000")
     (True, True, False, False, False)
@@ -51,7 +47,7 @@ def is_code(gold: str) -> bool:
 
 
 def find_written_choices(sample: Sample) -> Mapping[str, str]:
-    """The options of a question that holds them in its own text, one a line, when its gold is one letter."""
+    """The options that a question's own text lists, one per line, if the gold is one letter."""
     if not sample.golds or not all(
         len(gold) == 1 and gold.isascii() and gold.isupper() for gold in sample.golds
     ):

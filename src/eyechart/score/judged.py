@@ -1,7 +1,9 @@
-"""What a judge is asked, in our own words; ``--judge-prompts FILE`` puts a user's in their place.
+"""Scoring with a judge: rules first, a judge for what they leave open.
 
-A prompt is a text with names in braces. Only the names that the stage knows are filled in, each once and
-as it stands, so that braces in a reply or in a formula are harmless.
+A judge is asked which option a reply means when the rules read none, and whether an open answer is right
+when the rules did not find it so, because they can miss a paraphrase. It must answer in the form that the
+prompt asks for: "incorrect" is not correct, and "not correct" is neither. A judge call that fails, or whose
+reply cannot be read, leaves the sample unscored: it never counts against the model.
 """
 
 from __future__ import annotations
@@ -20,7 +22,124 @@ from eyechart.score.default import find_written_choices, score_default
 from eyechart.score.reading import check_finish_reason
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Outcome, Reply, Sample, Score
 
-# Stage to wording. The names in braces are the values that the stage's scorer hands over.
+NO_OPTION = "Z"
+UNREADABLE = "judge_unreadable"  # fail_reason of a sample whose judge reply could not be read
+MAX_SHOWN_CHARS = 8000  # of a reply: its end, where the answer usually is
+_CUT = "[…] "
+_AROUND = (
+    " \t\r\n*_`\"'()[]<>.,:;"  # allowed around one word; a question mark or a ~ would change its meaning
+)
+
+
+@judged_scorer("judged", version="4")
+def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
+    """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules decide."""
+    choices = sample.choices or find_written_choices(sample)
+    by_rule = score_default(reply, sample)
+    if not _is_open(by_rule, reply, is_choice=bool(choices)):
+        return by_rule
+    asking = _ask_option(reply, sample, choices, by_rule) if choices else _ask_verdict(reply, sample, by_rule)
+    try:
+        return (yield from asking)
+    except NoJudge:
+        return by_rule
+    except JudgeFailed as failure:
+        route = "judge:option" if choices else "judge:verdict"
+        detail = {"fail_reason": "judge_failed", "judge": failure.message}
+        return Score(outcome="unscored", value=0.0, read=by_rule.read, route=route, detail=detail)
+
+
+def _is_open(by_rule: Score, reply: Reply, *, is_choice: bool) -> bool:
+    """Whether a judge could decide what the rules did not."""
+    if check_finish_reason(reply, is_whole=False) or not reply.text.strip():
+        return False
+    # A reply that seems to decline may still answer: "hard to say, but it looks like the sky".
+    if by_rule.outcome in ("unparsed", "refused"):
+        return True
+    # A number or a yes that was read is not the gold, and no paraphrase of it.
+    return not is_choice and by_rule.outcome == "wrong" and by_rule.route.startswith("text:")
+
+
+def _ask_option(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rule: Score) -> Judging[Score]:
+    options = sample.choices_text or "\n".join(f"{letter}. {text}" for letter, text in choices.items())
+    values = {"question": sample.question, "options": options, "answer": _shown(reply.text)}
+    said = yield JudgeCall(stage="option", values=values)
+    letter = read_option(said, choices)
+    score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:option", detail={"judge": said})
+    if letter is None:
+        return _unreadable(score)
+    if letter == NO_OPTION and NO_OPTION not in choices:
+        return score
+    is_right = letter in {find_gold_letter(gold, choices) for gold in sample.golds}
+    return replace(score, outcome="correct" if is_right else "wrong", value=float(is_right), read=letter)
+
+
+def _ask_verdict(reply: Reply, sample: Sample, by_rule: Score) -> Judging[Score]:
+    values = {
+        "question": sample.question,
+        "gold": " | ".join(sample.golds),
+        "answer": _shown(reply.text),
+    }
+    said = yield JudgeCall(stage="verdict", values=values)
+    word = read_verdict(said)
+    score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:verdict", detail={"judge": said})
+    if word is None:
+        return _unreadable(score)
+    if word == "NONE":
+        return score
+    is_right = word == "CORRECT"
+    read = by_rule.read or reply.text.strip()
+    return replace(score, outcome="correct" if is_right else "wrong", value=float(is_right), read=read)
+
+
+def _without_answer(by_rule: Score) -> Outcome:
+    """The outcome of a reply in which the judge finds no answer either."""
+    return "refused" if by_rule.outcome == "refused" else "unparsed"
+
+
+def _unreadable(score: Score) -> Score:
+    return replace(score, outcome="unscored", detail={"fail_reason": UNREADABLE, **score.detail})
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN_CHARS else _CUT + text[-MAX_SHOWN_CHARS:]
+
+
+def read_option(said: str, choices: Mapping[str, str]) -> str | None:
+    """The one letter that a judge wrote: an option's, or Z for none of them. None if it wrote anything else.
+
+    >>> options = {"A": "cat", "B": "dog"}
+    >>> read_option(" **B.** ", options), read_option("z", options), read_option("B or C", options)
+    ('B', 'Z', None)
+    """
+    letter = _word(said)
+    if letter in choices:
+        return letter
+    capital = letter.upper()
+    return capital if capital in choices or capital == NO_OPTION else None
+
+
+def read_verdict(said: str) -> str | None:
+    """CORRECT, INCORRECT or NONE, if that is all a judge wrote.
+
+    >>> read_verdict("**Correct.**"), read_verdict("INCORRECT"), read_verdict("not correct")
+    ('CORRECT', 'INCORRECT', None)
+    """
+    word = _word(said).upper()
+    return word if word in ("CORRECT", "INCORRECT", "NONE") else None
+
+
+def _word(said: str) -> str:
+    return said.strip(_AROUND).rstrip("!" + _AROUND)
+
+
+# -- Judge prompts
+#
+# A prompt is a text with names in braces. Only the names that the stage knows are filled in, each once, so
+# that braces in a reply or in a formula are harmless.
+
+# Stage -> prompt, in our own words; --judge-prompts FILE replaces them. The names in braces are the values
+# that the stage's scorer supplies.
 PROMPTS: Mapping[str, str] = {
     # InSight-o3: which option does the answer mean. The gold is not shown.
     "mcqa": """\
@@ -135,24 +254,22 @@ Result: """,
 回答：{answer}
 结果：""",
 }
-
-
 _NAME = re.compile(r"\{([a-z]+)\}")
 
 
+def render_call(call: JudgeCall, prompts: Mapping[str, str]) -> str:
+    """The text of one call: by the user's prompt, else the scorer's own, else ours."""
+    return fill_names(prompts.get(call.stage) or call.prompt or PROMPTS[call.stage], call.values)
+
+
 def fill_names(prompt: str, values: Mapping[str, str]) -> str:
-    r"""The prompt with its names filled in, in one pass: what is filled in is not looked at again.
+    r"""The prompt with its names filled in, in one pass: filled-in text is not searched again.
 
     >>> fill_names("Q: {question} A: {answer} \\boxed{...}", {"question": "{answer}?", "answer": "7"})
     'Q: {answer}? A: 7 \\boxed{...}'
     """
     names = "|".join(map(re.escape, values))
     return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], prompt) if names else prompt
-
-
-def render_call(call: JudgeCall, prompts: Mapping[str, str]) -> str:
-    """The words of one call: the user's where there are some, else the scorer's own, else ours."""
-    return fill_names(prompts.get(call.stage) or call.prompt or PROMPTS[call.stage], call.values)
 
 
 def list_names(stage: str) -> list[str]:
@@ -164,26 +281,8 @@ def list_names(stage: str) -> list[str]:
     return _NAME.findall(PROMPTS[stage])
 
 
-def _check_names(path: str | Path, stage: str, prompt: str) -> None:
-    """A judge that is not shown the answer, or is shown a slip of the pen, judges nothing.
-
-    Other words in braces are the prompt's own, as in a formula.
-    """
-    known = list_names(stage)
-    names = ", ".join(f"{{{name}}}" for name in known)
-    found = _NAME.findall(prompt)
-    everywhere = {name for one in PROMPTS for name in list_names(one)}
-    for name in found:
-        if name not in known and (name in everywhere or find_near_names(name, known)):
-            raise UsageError(f"{path}: {stage} has no {{{name}}} to fill in", hint=f"it has {names}")
-    if "answer" not in found:
-        raise UsageError(
-            f"{path}: the prompt of {stage} does not show the judge what was answered", hint=f"it has {names}"
-        )
-
-
 def read_prompts(path: str | Path) -> dict[str, str]:
-    """Stage to prompt, from a YAML or JSON file. Stages that are not there keep our wording."""
+    """Stage -> prompt, from a YAML or JSON file. Stages that it does not name keep our prompt."""
     prompts = check_texts(_content(path), path, PROMPTS, what="stage of judging")
     for stage, prompt in prompts.items():
         _check_names(path, stage, prompt)
@@ -191,128 +290,27 @@ def read_prompts(path: str | Path) -> dict[str, str]:
 
 
 def _content(path: str | Path) -> Any:
-    """What the file holds; where there is none, the system's number for that is no help."""
+    """The content of the file; an error names the reason without the system's error number."""
     try:
         return read_yaml(path)
     except UsageError as err:
         reason = err.__cause__.strerror if isinstance(err.__cause__, OSError) else None
         raise UsageError(
             f"{path} cannot be read: {reason}" if reason else err.message,
-            hint=f"--judge-prompts takes a YAML or JSON file, with texts for any of: {', '.join(PROMPTS)}",
+            hint=f"--judge-prompts takes a YAML or JSON file with texts for any of: {', '.join(PROMPTS)}",
         ) from err
 
 
-# -- Our own contract with a judge, for any sample: rules first, a judge for what they leave open.
-#
-# A judge is asked which option a reply means when the rules read none, and whether an open answer is right
-# when the rules did not find it so, for they can miss a paraphrase. It must answer in the form that it is
-# asked for: "incorrect" is not correct, and "not correct" is neither. A judge that fails, or whose words
-# cannot be read, leaves the sample unscored: never right, never wrong.
-
-NO_OPTION = "Z"
-UNREADABLE = "judge_unreadable"  # the reason of a sample that stays unscored because of the judge's words
-MAX_SHOWN_CHARS = 8000  # of a reply: its end, where answers stand
-_CUT = "[…] "
-_AROUND = " \t\r\n*_`\"'()[]<>.,:;"  # what may stand around one word; a question mark or a ~ would change it
-
-
-@judged_scorer("judged", version="4")
-def score_judged(reply: Reply, sample: Sample) -> Judging[Score]:
-    """The rules' verdict, or the judge's where the rules have none. Without a judge, the rules' stands."""
-    choices = sample.choices or find_written_choices(sample)
-    by_rule = score_default(reply, sample)
-    if not _is_open(by_rule, reply, is_choice=bool(choices)):
-        return by_rule
-    asking = _ask_option(reply, sample, choices, by_rule) if choices else _ask_verdict(reply, sample, by_rule)
-    try:
-        return (yield from asking)
-    except NoJudge:
-        return by_rule
-    except JudgeFailed as failure:
-        route = "judge:option" if choices else "judge:verdict"
-        detail = {"fail_reason": "judge_failed", "judge": failure.message}
-        return Score(outcome="unscored", value=0.0, read=by_rule.read, route=route, detail=detail)
-
-
-def read_option(said: str, choices: Mapping[str, str]) -> str | None:
-    """The one letter that a judge wrote: an option's, or Z for none of them. None if it wrote anything else.
-
-    >>> options = {"A": "cat", "B": "dog"}
-    >>> read_option(" **B.** ", options), read_option("z", options), read_option("B or C", options)
-    ('B', 'Z', None)
-    """
-    letter = _word(said)
-    if letter in choices:
-        return letter
-    capital = letter.upper()
-    return capital if capital in choices or capital == NO_OPTION else None
-
-
-def read_verdict(said: str) -> str | None:
-    """CORRECT, INCORRECT or NONE, if that is all a judge wrote.
-
-    >>> read_verdict("**Correct.**"), read_verdict("INCORRECT"), read_verdict("not correct")
-    ('CORRECT', 'INCORRECT', None)
-    """
-    word = _word(said).upper()
-    return word if word in ("CORRECT", "INCORRECT", "NONE") else None
-
-
-def _word(said: str) -> str:
-    return said.strip(_AROUND).rstrip("!" + _AROUND)
-
-
-def _is_open(by_rule: Score, reply: Reply, *, is_choice: bool) -> bool:
-    """Whether a judge could know better than the rules."""
-    if check_finish_reason(reply, is_whole=False) or not reply.text.strip():
-        return False
-    # A reply that seems to decline may still answer: "hard to say, but it looks like the sky".
-    if by_rule.outcome in ("unparsed", "refused"):
-        return True
-    # A number or a yes that was read is not the gold, and no paraphrase of it.
-    return not is_choice and by_rule.outcome == "wrong" and by_rule.route.startswith("text:")
-
-
-def _ask_option(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rule: Score) -> Judging[Score]:
-    options = sample.choices_text or "\n".join(f"{letter}. {text}" for letter, text in choices.items())
-    values = {"question": sample.question, "options": options, "answer": _shown(reply.text)}
-    said = yield JudgeCall(stage="option", values=values)
-    letter = read_option(said, choices)
-    score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:option", detail={"judge": said})
-    if letter is None:
-        return _unreadable(score)
-    if letter == NO_OPTION and NO_OPTION not in choices:
-        return score
-    is_right = letter in {find_gold_letter(gold, choices) for gold in sample.golds}
-    return replace(score, outcome="correct" if is_right else "wrong", value=float(is_right), read=letter)
-
-
-def _ask_verdict(reply: Reply, sample: Sample, by_rule: Score) -> Judging[Score]:
-    values = {
-        "question": sample.question,
-        "gold": " | ".join(sample.golds),
-        "answer": _shown(reply.text),
-    }
-    said = yield JudgeCall(stage="verdict", values=values)
-    word = read_verdict(said)
-    score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:verdict", detail={"judge": said})
-    if word is None:
-        return _unreadable(score)
-    if word == "NONE":
-        return score
-    is_right = word == "CORRECT"
-    read = by_rule.read or reply.text.strip()
-    return replace(score, outcome="correct" if is_right else "wrong", value=float(is_right), read=read)
-
-
-def _without_answer(by_rule: Score) -> Outcome:
-    """What a reply is in which the judge finds no answer either."""
-    return "refused" if by_rule.outcome == "refused" else "unparsed"
-
-
-def _unreadable(score: Score) -> Score:
-    return replace(score, outcome="unscored", detail={"fail_reason": UNREADABLE, **score.detail})
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN_CHARS else _CUT + text[-MAX_SHOWN_CHARS:]
+def _check_names(path: str | Path, stage: str, prompt: str) -> None:
+    """Refuse a prompt without the answer, or with a misspelt name. Other words in braces are left alone."""
+    known = list_names(stage)
+    names = ", ".join(f"{{{name}}}" for name in known)
+    found = _NAME.findall(prompt)
+    everywhere = {name for one in PROMPTS for name in list_names(one)}
+    for name in found:
+        if name not in known and (name in everywhere or find_near_names(name, known)):
+            raise UsageError(f"{path}: {stage} does not fill in {{{name}}}", hint=f"it fills in {names}")
+    if "answer" not in found:
+        raise UsageError(
+            f"{path}: the prompt of {stage} lacks {{answer}}, the model's reply", hint=f"it fills in {names}"
+        )

@@ -1,10 +1,11 @@
-"""The options of one question: their letters, and where a text names them by their own words."""
+"""The options of one question, and where a reply names them: by their own words, or by their letters."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import msgspec
@@ -12,7 +13,6 @@ import msgspec
 from eyechart.score.reading import (
     MAX_STATEMENTS,
     SIGNS,
-    Pattern,
     find_stated_answers,
     is_hypothetical,
     lower_ascii,
@@ -20,10 +20,9 @@ from eyechart.score.reading import (
     unwrap,
 )
 
-# Letters that need a space between words; in Chinese, Japanese and Korean a word ends without one.
-# A case to ignore there is none in these ranges, and looking for one letter by letter takes 50 ms to compile.
+# A letter of scripts that put spaces between words (not Chinese, Japanese, Korean). Those ranges have no case
+# and would take 50 ms to compile with IGNORECASE on.
 WORD = r"(?-i:(?![\u2e80-\u9fff\uac00-\ud7af])[^\W_])"
-
 ARTICLE = re.compile(r"(?:an?|the)\s+", re.IGNORECASE)
 _NEGATED = re.compile(
     r"(?:n't|\b(?:not|no|never|neither|nor|without|than|instead of|except|cannot be|eliminate|exclude|"
@@ -38,9 +37,9 @@ _JOINS_AFTER = frozenset("+#&")  # "Disney+", "C#", "AT&T"
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """A place where an option stands in a text by its own words, which several options may share."""
+    """A place where a text names an option by its own words, which several options may share."""
 
-    letter: str | None  # the one that is meant; none when two options share the words
+    letter: str | None  # the option that is meant; None when two options share the words
     letters: tuple[str, ...]  # all that share them, in any case
     span: tuple[int, int]
 
@@ -49,7 +48,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
     """Letters and texts, prepared once for many replies."""
 
     labels: Mapping[str, str]  # upper-cased label -> label as the sample spells it
-    by_case: Mapping[str, tuple[str, ...]]  # text as written -> letters, for files repeat options
+    by_case: Mapping[str, tuple[str, ...]]  # text as written -> letters; several where a file repeats options
     by_text: Mapping[str, tuple[str, ...]]  # the same without case
     findable: tuple[str, ...]  # texts that can be found inside a sentence
     n_chars: int
@@ -59,7 +58,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         return self.labels.get(text.upper())
 
     def named(self, text: str) -> str | None:
-        """The option whose own text this is, wrapping and a leading article aside.
+        """The option with this text, ignoring wrapping and a leading article.
 
         >>> prepare_options({"A": "red", "B": "dark red"}).named("**Dark red.**")
         'B'
@@ -67,7 +66,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         return self._letter_of(_words(normalise_characters(text)))
 
     def all_named(self, text: str) -> tuple[str, ...]:
-        """All options whose own text this is, in any case.
+        """All options with this text, in any case.
 
         >>> prepare_options({"A": "red", "B": "white", "C": "Red"}).all_named("red")
         ('A', 'C')
@@ -75,7 +74,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         return self.by_text.get(_words(normalise_characters(text)).lower(), ())
 
     def mentions(self, text: str, start: int = 0, end: int | None = None) -> list[Mention]:
-        """Where `text` (already folded) names options: whole words, the longest first, denied ones left out.
+        """Where a text of plain characters names options: whole words, the longest first, not negated.
 
         >>> options = prepare_options({"A": "red", "B": "dark red"})
         >>> [mention.letter for mention in options.mentions("not red, it is dark red")]
@@ -83,7 +82,7 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
         """
         end = len(text) if end is None else end
         lower = text[start:end].lower()
-        # Most options are not there at all, which costs less to see than to compile a pattern for.
+        # Most options do not occur at all, and seeing that is cheaper than compiling a pattern.
         likely = (words for words in self.findable if words.partition(" ")[0].lower() in lower)
         spans = [span for words in likely for span in _spans(words, text, start, end)]
         mentions, free_from = [], start
@@ -98,25 +97,6 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
 
     def _letter_of(self, words: str) -> str | None:
         return _only(self.by_case.get(words, ())) or _only(self.by_text.get(words.lower(), ()))
-
-
-def is_negated(text: str, position: int) -> bool:
-    """Whether what stands at `position` is denied: "not the cat", "rather than B", "不是B"."""
-    return _NEGATED.search(text[max(0, position - 48) : position]) is not None
-
-
-def is_part_of_more(text: str, start: int, end: int) -> bool:
-    """Whether what stands there is a part of something else: the C of "C++", the "=" of ">=".
-
-    >>> is_part_of_more("C++", 0, 1), is_part_of_more(">=", 1, 2), is_part_of_more('It is "<".', 7, 8)
-    (True, True, False)
-    """
-    found = text[start:end]
-    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
-    if any(map(str.isalnum, found)):
-        return before in _JOINS_BEFORE or after in _JOINS_AFTER
-    signs = SIGNS.union(found)
-    return before in signs or after in signs
 
 
 def prepare_options(choices: Mapping[str, str]) -> ChoiceOptions:
@@ -140,29 +120,29 @@ def _prepare(choices: tuple[tuple[str, str], ...]) -> ChoiceOptions:
         labels={letter.strip().upper(): letter for letter, _ in choices},
         by_case=by_case,
         by_text=by_text,
-        # Without a letter or digit ("+", "≥") there is no word to find; such options are whole answers.
+        # Options without a letter or digit ("+", "≥") are only looked for as whole answers.
         findable=tuple(words for words in by_case if any(map(str.isalnum, words))),
         n_chars=sum(len(text) for text in by_case),
     )
 
 
-# Long ones come again at once or not at all, and thousands of them would fill the memory.
+# Long ones are used again at once or never, and thousands of them would fill the memory.
 _prepared = lru_cache(maxsize=4096)(_prepare)
 _prepared_long = lru_cache(maxsize=64)(_prepare)
+
+
+def _words(text: str) -> str:
+    """Text as compared: unwrapped, single spaces, no leading article. A text of marks alone stays."""
+    words = " ".join((unwrap(text) or text).split())
+    return ARTICLE.sub("", words, count=1) if ARTICLE.match(words) else words
 
 
 def _only(letters: tuple[str, ...]) -> str | None:
     return letters[0] if len(letters) == 1 else None
 
 
-def _words(text: str) -> str:
-    """Text as compared: unwrapped, single spaces, no leading article. Marks that are all there is stay."""
-    words = " ".join((unwrap(text) or text).split())
-    return ARTICLE.sub("", words, count=1) if ARTICLE.match(words) else words
-
-
 def _spans(words: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where `words` stand in `text` as whole words, in any case and with any spaces between them."""
+    """Where `text` holds `words` as whole words, in any case and with any spaces between them."""
     find = (_finder if len(words) <= _SHORT else _long_finder)(words).search
     while found := find(text, start, end):
         begin, stop = found.span()
@@ -207,16 +187,64 @@ def _is_letter(char: str) -> bool:
     return char.isalnum() and not ("\u2e80" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7af")
 
 
-# -- The phrases that introduce an option letter, in English and Chinese.
+def is_negated(text: str, position: int) -> bool:
+    """Whether the words at `position` are negated: "not the cat", "rather than B", "不是B"."""
+    return _NEGATED.search(text[max(0, position - 48) : position]) is not None
+
+
+def is_part_of_more(text: str, start: int, end: int) -> bool:
+    """Whether the slice is a part of something else: the C of "C++", the "=" of ">=".
+
+    >>> is_part_of_more("C++", 0, 1), is_part_of_more(">=", 1, 2), is_part_of_more('It is "<".', 7, 8)
+    (True, True, False)
+    """
+    found = text[start:end]
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    if any(map(str.isalnum, found)):
+        return before in _JOINS_BEFORE or after in _JOINS_AFTER
+    signs = SIGNS.union(found)
+    return before in signs or after in signs
+
+
+# -- Option letters in running text: which single letter is an answer, and which an article or a subject
 #
-# English is looked for in lower-cased text without a flag, Chinese only where the reply is not plain ASCII:
-# a reply of a page is then read in a fraction of a millisecond.
+# English is searched in lower-cased text without a flag, Chinese only where the reply is not plain ASCII, so
+# that a page is read in a fraction of a millisecond.
+
+
+class Pattern:
+    """A regular expression that is compiled on first use.
+
+    The long ones take several milliseconds each, and a reply that is one letter needs none of them.
+
+    >>> bool(Pattern("B+", re.IGNORECASE).search("abc"))
+    True
+    """
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern = pattern
+        self._flags = flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, self._flags)
+
+    def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        return self._compiled.match(text, start, end)
+
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        return self._compiled.search(text, start)
+
+    def finditer(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
+        return self._compiled.finditer(text, start)
+
 
 # Not "B-flat", "C++", "A's", "a.m.", nor the last letter of "U.S.".
 LETTER = rf"(?<!{WORD})(?<!{WORD}\.)([A-Za-z])(?!{WORD}|'{WORD}|-{WORD}|\+|#|\.[A-Za-z]\.)"
 WRAPPING = r"[\s*_~`\"'$(\[{<:=>|\\]|\\?(?:text|textbf|mathrm|mathbf)\{"
 CLOSERS = r"[)\]*\"'`>$}_.]{0,6}\s{0,3}"
 
+# Phrases after which a letter is the answer: "I choose", "the correct option is", "wait, no,", "选".
 _STRONG = Pattern(
     r"\b(?:(?:correct|right|best|final|my|chosen|selected|appropriate|matching)\s+"
     r"(?:option|choice|letter|selection|pick)(?:\*{1,3})?\s{0,3}(?:is\b|would be|should be|must be|:|=)"
@@ -238,6 +266,8 @@ _STRONG_CHINESE = Pattern(
     r"|(?<![不别没挑])(?<!不[能该应要])(?<!不应该)选(?!项|出|中|取|自)择?(?:答案|选项)?(?:是|为|:)?"
     r"|(?:而是|更正为?|应该是|应为)[:,]?"
 )
+
+# Letters (group 1) that are called correct: "B is the right answer", "B选项正确".
 _PREDICATE = Pattern(
     r"(?:^|[.\n;:,(*!?\"'\[。，；：]|\b(?:option|choice|answer|so|therefore|thus|hence|that|believe|think|"
     rf"conclude|only)\s)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}(?:option |choice )?"
@@ -253,6 +283,7 @@ _PREDICATE_CHINESE = Pattern(
     rf"(?:^|[.\n;:,(*!?\"'\[。，；：]|选项|项|以|此|故|知|只有)[\s(*\[\"']{{0,5}}{LETTER}{CLOSERS}"
     r"(?:选项|项)?(?:是|为)?最?(?:正确|对的|合适)"
 )
+# Phrases after which a letter is mentioned: "it is", "I think", "so", "option", "我认为是".
 _WEAK = Pattern(
     r"\b(?:(?:it|this|that)(?:'s|\s+is|\s+must be|\s+should be|\s+would be|\s+has to be)\s"
     r"|i(?:'d|\s+would)?\s+(?:think|believe|guess|say|suspect)\s+(?:that\s)?"
@@ -262,36 +293,7 @@ _WEAK = Pattern(
 )
 _WEAK_CHINESE = Pattern(r"选项|就是|(?:所以|因此|大概|应该)是|(?:认为|觉得|判断|看来|推断)应?该?[是选]")
 _CAPITAL = Pattern(r"[(*\[]{0,4}[A-Z]")
-
-
-def _find_strong_cues(text: str, start: int) -> list[re.Match[str]]:
-    """Phrases after which a letter is the answer: "I choose", "the correct option is", "wait, no,", "选"."""
-    return _find_cues(text, start, _STRONG, _STRONG_CHINESE)
-
-
-def _find_predicates(text: str, start: int) -> list[re.Match[str]]:
-    """Letters (group 1) that are called correct: "B is the right answer", "B选项正确"."""
-    return _find_cues(text, start, _PREDICATE, _PREDICATE_CHINESE)
-
-
-def _find_weak_cues(text: str, start: int) -> list[re.Match[str]]:
-    """Phrases after which a letter is spoken of: "it is", "I think", "so", "option", "我认为是"."""
-    found = _find_cues(text, start, _WEAK, _WEAK_CHINESE)
-    # Any "is" may stand before a letter only if that is a capital: "the type is B.", not "is a."
-    return [cue for cue in found if cue.lastgroup != "capital" or _CAPITAL.match(text, cue.end())]
-
-
-def _find_cues(text: str, start: int, english: Pattern, chinese: Pattern) -> list[re.Match[str]]:
-    found = list(english.finditer(lower_ascii(text), start))
-    if not text.isascii():
-        found = sorted([*found, *chinese.finditer(text, start)], key=re.Match.start)
-    return found[-MAX_STATEMENTS:]
-
-
-# -- Option letters in running text: which single letter is an answer, and which is an article or a subject.
-
 Kind = Literal["letter", "ambiguous", "not-an-option"]
-
 _FILLER = Pattern(
     rf"(?:{WRAPPING}|\b(?:option|choice|letter|answer|simply|just|only|clearly|probably|likely|definitely|indeed|"
     r"therefore|thus|most|either|both|is|to be|the)\b|选项|选择|选|是|为|应该)*",
@@ -332,21 +334,63 @@ _PAIRED_BEFORE = Pattern(
 
 
 class FoundLetter(msgspec.Struct, frozen=True):
-    """What was found at one place: a letter of an option, several at once, or one that is no option."""
+    """What one place holds: the letter of an option, several at once, or a letter that is no option."""
 
     kind: Kind
     letter: str | None
     span: tuple[int, int]
 
 
+def find_stated_letters(text: str, start: int, options: ChoiceOptions) -> Iterator[FoundLetter]:
+    """Letters stated as the answer: "the answer is B", "I choose B", "B is correct", "选B"."""
+    for place in find_stated_answers(text, start):
+        if found := read_letter_after(text, place.start, place.end, options, may_be_subject=True):
+            yield found
+    for cue in _find_cues(text, start, _STRONG, _STRONG_CHINESE):
+        if is_negated(text, cue.start()) or is_hypothetical(text, cue.start()):
+            continue
+        if found := read_letter_after(text, cue.end(), len(text), options, may_be_subject=False):
+            yield found
+    for cue in _find_cues(text, start, _PREDICATE, _PREDICATE_CHINESE):
+        at, letter = cue.start(1), options.label(cue.group(1))
+        is_denied = is_negated(text, at) or is_hypothetical(text, at)
+        if letter is None or is_denied or text[cue.end() : cue.end() + 1] in ("?", "？", "吗"):
+            continue
+        before = _PAIRED_BEFORE.search(text[max(start, at - 30) : at])
+        is_paired = before is not None and options.label(before.group(1)) not in (None, letter)
+        yield (
+            FoundLetter("ambiguous", None, cue.span(1))
+            if is_paired
+            else FoundLetter("letter", letter, cue.span(1))
+        )
+
+
+def find_implied_letters(text: str, start: int, options: ChoiceOptions) -> Iterator[FoundLetter]:
+    """Letters that are only mentioned: "it is B", "so B", "option B"."""
+    for cue in _find_cues(text, start, _WEAK, _WEAK_CHINESE):
+        # Any "is" may precede a letter only if that is a capital: "the type is B.", not "is a."
+        if cue.lastgroup == "capital" and not _CAPITAL.match(text, cue.end()):
+            continue
+        if is_negated(text, cue.start()) or is_negated(text, cue.end()) or is_hypothetical(text, cue.start()):
+            continue
+        if found := read_letter_after(text, cue.end(), len(text), options, may_be_subject=False):
+            yield found
+
+
+def _find_cues(text: str, start: int, english: Pattern, chinese: Pattern) -> list[re.Match[str]]:
+    found = list(english.finditer(lower_ascii(text), start))
+    if not text.isascii():
+        found = sorted([*found, *chinese.finditer(text, start)], key=re.Match.start)
+    return found[-MAX_STATEMENTS:]
+
+
 def read_letter_after(
     text: str, start: int, end: int, options: ChoiceOptions, *, may_be_subject: bool
 ) -> FoundLetter | None:
-    """The letter that `text` gives right after a cue, if it is given as the answer.
+    """The letter right after a cue, if it is given as the answer.
 
-    None where there is no letter, where it is an article or a pronoun ("is a cat", "I think"), where it
-    is asked or denied ("B?", "B is wrong"), and where a sentence about it begins, unless
-    `may_be_subject`.
+    None where there is no letter, where it is an article or a pronoun ("is a cat", "I think"), where it is
+    doubted or rejected ("B?", "B is wrong"), and, unless `may_be_subject`, where it begins a sentence.
     """
     filler = _FILLER.match(text, start, end)
     found = _LETTER_HERE.match(text, filler.end() if filler else start, end)
@@ -371,39 +415,6 @@ def has_second_letter(text: str, position: int, letter: str, options: ChoiceOpti
         return False
     tail = text[position + pair.end() : position + pair.end() + 80]
     return not (_SUBJECT.match(tail) or _is_article(pair.group(1), tail))
-
-
-def find_stated_letters(text: str, start: int, options: ChoiceOptions) -> Iterator[FoundLetter]:
-    """Letters given in so many words: "the answer is B", "I choose B", "B is correct", "选B"."""
-    for place in find_stated_answers(text, start):
-        if found := read_letter_after(text, place.start, place.end, options, may_be_subject=True):
-            yield found
-    for cue in _find_strong_cues(text, start):
-        if is_negated(text, cue.start()) or is_hypothetical(text, cue.start()):
-            continue
-        if found := read_letter_after(text, cue.end(), len(text), options, may_be_subject=False):
-            yield found
-    for cue in _find_predicates(text, start):
-        at, letter = cue.start(1), options.label(cue.group(1))
-        is_denied = is_negated(text, at) or is_hypothetical(text, at)
-        if letter is None or is_denied or text[cue.end() : cue.end() + 1] in ("?", "？", "吗"):
-            continue
-        before = _PAIRED_BEFORE.search(text[max(start, at - 30) : at])
-        is_paired = before is not None and options.label(before.group(1)) not in (None, letter)
-        yield (
-            FoundLetter("ambiguous", None, cue.span(1))
-            if is_paired
-            else FoundLetter("letter", letter, cue.span(1))
-        )
-
-
-def find_implied_letters(text: str, start: int, options: ChoiceOptions) -> Iterator[FoundLetter]:
-    """Letters that are only spoken of in passing: "it is B", "so B", "option B"."""
-    for cue in _find_weak_cues(text, start):
-        if is_negated(text, cue.start()) or is_negated(text, cue.end()) or is_hypothetical(text, cue.start()):
-            continue
-        if found := read_letter_after(text, cue.end(), len(text), options, may_be_subject=False):
-            yield found
 
 
 def _is_a_letter(text: str, found: re.Match[str], options: ChoiceOptions) -> bool:

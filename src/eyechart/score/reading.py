@@ -1,16 +1,18 @@
-"""One way to write each character: full-width letters, fancy quotes and styled letters become plain.
+"""What all scorers share: reading the answer out of a reply, and the score of what was read.
 
-Folding never moves a character, so a place found in the folded text is a place in the reply.
+A scorer finds a `Reading` (an answer, the rule that found it, and where), and `score_reading` turns it into a
+`Score`: refusals, cut-off replies and missing golds are decided here and nowhere else. Below are the parts
+that readings are made of: where a reply states its answer, what people wrap answers in, abstentions, and
+plain characters.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 import unicodedata
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
@@ -18,125 +20,101 @@ import msgspec
 
 from eyechart.types import Outcome, Reply, Sample, Score
 
-# The compatibility forms Unicode does not unify, but that people type for the same mark.
-_ALIKE = {
-    **dict.fromkeys("‘’‚‛′´", "'"),
-    **dict.fromkeys("“”„‟″「」『』«»", '"'),
-    **dict.fromkeys("−‐‑‒–—―", "-"),
-    **dict.fromkeys("【〔〖", "["),
-    **dict.fromkeys("】〕〗", "]"),
-    **dict.fromkeys("《〈", "<"),
-    **dict.fromkeys("》〉", ">"),
-    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", " "),  # invisible, yet they glue words together
-}
-# Tokens of chat templates that servers leave in replies: <|im_end|>, <|begin_of_box|>, </s>.
-_TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>")
-# "x²" is not "x2" and "5½" is not "51/2": readers of numbers want these as they are.
-_KEPT_FORMS = ("<super>", "<sub>", "<fraction>")
+WITHHELD = frozenset({"content_filter", "refusal"})
+CUT_OFF = "length"
 
 
-def normalise_characters(text: str) -> str:
-    """The same text, each character in its plain form where it has one of the same length.
+class Reading(msgspec.Struct, frozen=True):
+    """An answer found in a reply, the rule that found it, and where (a slice of the reply).
 
-    >>> normalise_characters("答案是Ｂ。 “𝐁” 10⁶")
-    '答案是B。 "B" 10⁶'
-
-    Tokens of chat templates become blanks.
-
-    >>> normalise_characters("B</s>")
-    'B    '
-    """
-    if "<" in text:
-        text = _TEMPLATE_TOKEN.sub(lambda token: " " * len(token.group()), text)
-    if text.isascii():
-        return text
-    return text.translate({ord(char): plain for char in set(text) if (plain := _plain(char)) != char})
-
-
-def lower_ascii(text: str) -> str:
-    """The text with A to Z in lower case, nothing moved. Patterns over it need no flag, which is much faster.
-
-    >>> lower_ascii("The Ｂ in İzmir")
-    'the Ｂ in İzmir'
-    """
-    return text.lower() if text.isascii() else text.translate(_LOWER)
-
-
-_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
-
-
-@lru_cache(maxsize=8192)
-def _plain(char: str) -> str:
-    if char in _ALIKE:
-        return _ALIKE[char]
-    if unicodedata.decomposition(char).startswith(_KEPT_FORMS):
-        return char
-    plain = unicodedata.normalize("NFKC", char)
-    return _ALIKE.get(plain, plain) if len(plain) == 1 else char
-
-
-# -- Replies that decline: an apology, a refusal, a plain "I cannot tell".
-
-MAX_CHARS = 400  # what is longer says more than that it will not answer
-
-_DECLINES = re.compile(
-    r"\b(?:can ?not|can't|could ?not|couldn't|unable to|not able to|(?:im|not )possible to|no way to|"
-    r"hard to|difficult to|won't|will not)\s+(?:\w+\s+){0,3}?"
-    r"(?:be (?:determined|answered|told|identified|inferred)|tell|determine|see|answer|identify|help|assist|"
-    r"process|say|know|view|provide|read|comply|discuss|analy[sz]e|access|recogni[sz]e|infer|make out|"
-    r"discern)\b"
-    r"|\b(?:do(?:n't| not) (?:really )?know|not (?:really )?sure|no idea|unsure|"
-    r"(?:not enough|insufficient|no) (?:visual )?(?:information|context|image|evidence)|unanswerable|"
-    r"(?:decline|refuse)s? to)\b"
-    r"|^\W*(?:i'm (?:really |very )?sorry|i am sorry|sorry|i apologi[sz]e|as an ai)\b"
-    r"|无法|不能(?:判断|确定|回答|看到|看清|识别|提供|帮)|不知道|不确定|不清楚|看不(?:清|到|出)|抱歉|对不起"
-    r"|難以|难以|無法",
-    re.IGNORECASE,
-)
-
-
-def is_abstention(text: str) -> bool:
-    """Whether the whole reply is a refusal or says that it cannot tell.
-
-    A scorer asks this only after it found no answer: "I'm not sure, but I pick B" is an answer.
-
-    >>> [is_abstention(said) for said in ("I'm sorry, I can't help with that.", "无法判断", "A red bus.")]
-    [True, True, False]
-    """
-    return len(text) <= MAX_CHARS and _DECLINES.search(normalise_characters(text.strip())) is not None
-
-
-# -- Regular expressions that are compiled when they are first used.
-#
-# The long ones take several milliseconds each to compile, and a reply that is one letter needs none of them.
-
-
-class Pattern:
-    """As `re.compile` makes it, but later.
-
-    >>> bool(Pattern("B+", re.IGNORECASE).search("abc"))
-    True
+    `is_whole`: the reply is this answer and nothing else, so that a length limit cannot have cut it.
     """
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
-        self._pattern = pattern
-        self._flags = flags
+    answer: str | None
+    rule: str
+    span: tuple[int, int] = (0, 0)
+    is_whole: bool = False
 
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self._pattern, self._flags)
+    @property
+    def letter(self) -> str | None:
+        """The answer of a choice: one of the option letters."""
+        return self.answer
 
-    def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
-        return self._compiled.match(text, start, end)
-
-    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
-        return self._compiled.search(text, start)
-
-    def finditer(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
-        return self._compiled.finditer(text, start)
+    def evidence(self, text: str) -> str:
+        """The words of the reply that decided."""
+        return text[slice(*self.span)]
 
 
-# -- Where a reply states its answer: tags, boxes, JSON, and phrases such as "the answer is".
+def score_reading(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
+    """The score of one of our own scorers.
+
+    Without golds nothing is scored. A withheld reply is refused and a cut-off one truncated, whatever
+    it says; only a reply that is nothing but the option letter (people set ``max_tokens=1``) is whole
+    in spite of its length limit. A reply in which no answer was read is refused when all it does is
+    decline, else unparsed.
+    """
+    outcome: Outcome
+    if not sample.golds:
+        outcome = "unscored"
+    elif stopped := check_finish_reason(reply, is_whole=reading.is_whole):
+        outcome = stopped
+    elif reading.answer is None:
+        outcome = "refused" if is_abstention(reply.text) else "unparsed"
+    else:
+        outcome = to_outcome(value)
+    return Score(
+        outcome=outcome,
+        value=value if outcome in ("correct", "partial") else 0.0,
+        read=reading.answer,
+        route=reading.rule,
+        detail={"evidence": reading.evidence(reply.text)} if reading.span != (0, 0) else {},
+    )
+
+
+def score_official(
+    reply: Reply,
+    sample: Sample,
+    *,
+    value: float,
+    read: str | None,
+    route: str,
+    is_whole: bool = False,
+) -> Score:
+    """The score of a parity scorer: the official value stands; the outcome only names why it is 0.
+
+    `is_whole`: the reply is the answer and nothing else, so that it is wrong rather than cut off.
+    """
+    outcome: Outcome
+    if not sample.golds:
+        outcome, value = "unscored", 0.0
+    elif value > 0:
+        outcome = to_outcome(value)
+    else:
+        without_answer: Outcome = "wrong" if read else "unparsed"
+        stopped = check_finish_reason(reply, is_whole=is_whole)
+        outcome = stopped or ("refused" if is_abstention(reply.text) else without_answer)
+    return Score(outcome=outcome, value=value, read=read, route=route)
+
+
+def to_outcome(value: float) -> Outcome:
+    """Full marks, some, or none.
+
+    >>> to_outcome(1.0), to_outcome(0.3), to_outcome(0.0)
+    ('correct', 'partial', 'wrong')
+    """
+    if value >= 1:
+        return "correct"
+    return "partial" if value > 0 else "wrong"
+
+
+def check_finish_reason(reply: Reply, *, is_whole: bool) -> Outcome | None:
+    """The outcome that the finish reason decides: refused, truncated, or None."""
+    if reply.finish_reason in WITHHELD:
+        return "refused"
+    return "truncated" if reply.finish_reason == CUT_OFF and not is_whole else None
+
+
+# -- Where a reply states its answer: tags, boxes, JSON, and phrases such as "the answer is"
 #
 # Everything here runs in time linear in the reply, which may be a megabyte of anything: patterns have no
 # nested repeats, and what follows a cue is looked at for a bounded number of characters.
@@ -144,8 +122,7 @@ class Pattern:
 MAX_SLOT_CHARS = 300  # of what follows "the answer is"
 MAX_BOX_CHARS = 2_000
 MAX_JSON_CHARS = 100_000
-MAX_STATEMENTS = 64  # the last ones; nobody states an answer this often
-
+MAX_STATEMENTS = 64  # the last ones; no real reply states an answer this often
 _TAG = re.compile(r"<\s{0,3}(?:answer|final_answer)\s{0,3}>", re.IGNORECASE)
 _TAG_END = re.compile(r"<\s{0,3}/\s{0,3}(?:answer|final_answer)\s{0,3}>", re.IGNORECASE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s{0,3}\{")
@@ -156,8 +133,6 @@ _JSON_PAIR = re.compile(
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[a-zA-Z]{0,12}[ \t]*\n?")
-_WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf)\s{0,3}\{")
-
 _ANSWER = re.compile(
     r"(?<![a-z0-9])(?:answer|solution|ans)(?:\s+(?:to|for)\s+(?:the|this|that)\s+(?:question|problem))?"
     r"(?:\*{1,3}|_{1,2})?\s{0,4}"
@@ -169,6 +144,7 @@ _ANSWER_CHINESE = re.compile(
     r"(?:(?:是|为|选择|选)\s?:?|[:\]]:?|\s{0,2}(?=[(*]{0,4}[A-Za-z0-9]))"
     r"|答\s{0,2}:"
 )
+
 _HYPOTHETICAL = re.compile(
     r"(?:\b(?:if|whether|suppose|assuming|unless|had|were|doubt)\b[^.!?\n,;]{0,24}"
     r"|(?:n't|\bnot)\s+(?:think|believe|say|sure)\b[^.!?\n,;]{0,16}"
@@ -186,7 +162,7 @@ _END_OF_SENTENCE = re.compile(r"[。！？!?\n]|\.(?=\s|$|\*|\"|')")
 
 
 class StatedAnswer(msgspec.Struct, frozen=True):
-    """A place where an answer is stated: `kind` names how, start and end delimit what is said there."""
+    """A place where an answer is stated: how (`kind`), and the slice of the reply that holds it."""
 
     kind: str
     start: int
@@ -196,16 +172,10 @@ class StatedAnswer(msgspec.Struct, frozen=True):
         return reply[self.start : self.end]
 
 
-def find_answer_start(text: str) -> int:
-    """Where the answer part begins: after the last thought. A thought that never ends leaves nothing.
-
-    >>> find_answer_start("<think>A?</think> B"), find_answer_start("B")
-    (17, 0)
-    """
-    closed = text.rfind("</think>")
-    if closed >= 0:
-        return closed + len("</think>")
-    return len(text) if text.lstrip().startswith("<think>") else 0
+def find_all_answers(text: str, start: int = 0) -> list[StatedAnswer]:
+    """All places where an answer is stated, in a container or in words. The last comes first: it counts."""
+    found = [*find_contained_answers(text, start), *find_stated_answers(text, start)]
+    return sorted(found, key=lambda statement: statement.start)[::-1]
 
 
 def find_contained_answers(text: str, start: int = 0) -> list[StatedAnswer]:
@@ -217,6 +187,34 @@ def find_contained_answers(text: str, start: int = 0) -> list[StatedAnswer]:
     """
     found = [*_tags(text, start), *_boxes(text, start), *_json_pairs(text, start)]
     return sorted(found, key=lambda statement: statement.start)[-MAX_STATEMENTS:]
+
+
+def _tags(text: str, start: int) -> Iterator[StatedAnswer]:
+    for tag in list(_TAG.finditer(text, start))[-MAX_STATEMENTS:]:
+        stop = min(len(text), tag.end() + MAX_BOX_CHARS)
+        close = _TAG_END.search(text, tag.end(), stop)
+        yield StatedAnswer("tag", tag.end(), close.start() if close else stop)
+
+
+def _boxes(text: str, start: int) -> Iterator[StatedAnswer]:
+    for box in list(_BOX.finditer(text, start))[-MAX_STATEMENTS:]:
+        end = _closing_brace(text, box.end())
+        if end is not None:
+            yield StatedAnswer("boxed", box.end(), end)
+
+
+def _closing_brace(text: str, start: int) -> int | None:
+    depth = 1
+    for position in range(start, min(len(text), start + MAX_BOX_CHARS)):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+    return None
+
+
+def _json_pairs(text: str, start: int) -> Iterator[StatedAnswer]:
+    for pair in list(_JSON_PAIR.finditer(text, start))[-MAX_STATEMENTS:]:
+        yield StatedAnswer("json", *pair.span(pair.lastindex or 0))
 
 
 def find_stated_answers(text: str, start: int = 0) -> list[StatedAnswer]:
@@ -236,12 +234,6 @@ def find_stated_answers(text: str, start: int = 0) -> list[StatedAnswer]:
     ]
 
 
-def find_all_answers(text: str, start: int = 0) -> list[StatedAnswer]:
-    """All places where an answer is stated, in a container or in words; the last first, for it counts."""
-    found = [*find_contained_answers(text, start), *find_stated_answers(text, start)]
-    return sorted(found, key=lambda statement: statement.start)[::-1]
-
-
 def is_hypothetical(text: str, position: int) -> bool:
     """Whether what begins at `position` is only supposed: "if the answer is A"."""
     return _HYPOTHETICAL.search(text[max(0, position - 40) : position]) is not None
@@ -257,6 +249,53 @@ def find_sentence_end(text: str, start: int, limit: int = MAX_SLOT_CHARS) -> int
     if end is None:
         return stop
     return end.end() if end.group() in "?？" else end.start()
+
+
+def read_json_answer(text: str, start: int = 0) -> Any:
+    """The value under an answer key when the reply is one JSON object, fenced or not; else None.
+
+    Its other keys (an explanation, say) are ignored.
+
+    >>> read_json_answer('{"why": "not answer A", "answer": "B"}')
+    'B'
+    """
+    body = text[start:].strip()
+    if len(body) > MAX_JSON_CHARS:
+        return None
+    if body.endswith("```") and (fence := _FENCE.match(body)):
+        body = body[fence.end() : -3].strip()
+    if not (body.startswith("{") and body.endswith("}")):
+        return None
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    values = [value for key, value in parsed.items() if _JSON_KEY.fullmatch(key.strip())]
+    return values[0] if len(values) == 1 else None
+
+
+def find_answer_start(text: str) -> int:
+    """Where the answer part begins: after the last thought. A thought that never ends leaves nothing.
+
+    >>> find_answer_start("<think>A?</think> B"), find_answer_start("B")
+    (17, 0)
+    """
+    closed = text.rfind("</think>")
+    if closed >= 0:
+        return closed + len("</think>")
+    return len(text) if text.lstrip().startswith("<think>") else 0
+
+
+# -- Unwrapping: quotes, brackets, Markdown, dollars and LaTeX around an answer
+
+SIGNS = frozenset("<>=+-/^%≤≥≠±×÷")
+_MAX_SIGN_CHARS = 8
+_AROUND_SIGNS = " \t\r\n\"'`*_~$|\\()[]{}.,;:!?。，、；：！？"
+_MATHS = ("\\(", "\\[")
+_WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname|rm|bf)\s{0,3}\{")
+_PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
+_OPENING = frozenset("\"'`*_~$([{<#>|,;:!?。，、；：！？")
+_CLOSING = frozenset("\"'`*_~$)]}>|.,;:!?。，、；：！？\\")
 
 
 def unwrap(text: str) -> str:
@@ -307,174 +346,92 @@ def _is_wrapping_end(text: str, start: int, end: int) -> bool:
     return last.isspace() or last in _CLOSING
 
 
-SIGNS = frozenset("<>=+-/^%≤≥≠±×÷")
-_MAX_SIGN_CHARS = 8
-_AROUND_SIGNS = " \t\r\n\"'`*_~$|\\()[]{}.,;:!?。，、；：！？"
-_MATHS = ("\\(", "\\[")
-_PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
-_OPENING = frozenset("\"'`*_~$([{<#>|,;:!?。，、；：！？")
-_CLOSING = frozenset("\"'`*_~$)]}>|.,;:!?。，、；：！？\\")
+# -- Abstentions: an apology, a refusal, "I cannot tell"
+
+MAX_CHARS = 400  # a longer reply says more than that it will not answer
+
+_DECLINES = re.compile(
+    r"\b(?:can ?not|can't|could ?not|couldn't|unable to|not able to|(?:im|not )possible to|no way to|"
+    r"hard to|difficult to|won't|will not)\s+(?:\w+\s+){0,3}?"
+    r"(?:be (?:determined|answered|told|identified|inferred)|tell|determine|see|answer|identify|help|assist|"
+    r"process|say|know|view|provide|read|comply|discuss|analy[sz]e|access|recogni[sz]e|infer|make out|"
+    r"discern)\b"
+    r"|\b(?:do(?:n't| not) (?:really )?know|not (?:really )?sure|no idea|unsure|"
+    r"(?:not enough|insufficient|no) (?:visual )?(?:information|context|image|evidence)|unanswerable|"
+    r"(?:decline|refuse)s? to)\b"
+    r"|^\W*(?:i'm (?:really |very )?sorry|i am sorry|sorry|i apologi[sz]e|as an ai)\b"
+    r"|无法|不能(?:判断|确定|回答|看到|看清|识别|提供|帮)|不知道|不确定|不清楚|看不(?:清|到|出)|抱歉|对不起"
+    r"|難以|难以|無法",
+    re.IGNORECASE,
+)
 
 
-def _tags(text: str, start: int) -> Iterator[StatedAnswer]:
-    for tag in list(_TAG.finditer(text, start))[-MAX_STATEMENTS:]:
-        stop = min(len(text), tag.end() + MAX_BOX_CHARS)
-        close = _TAG_END.search(text, tag.end(), stop)
-        yield StatedAnswer("tag", tag.end(), close.start() if close else stop)
+def is_abstention(text: str) -> bool:
+    """Whether the whole reply is a refusal or says that it cannot tell.
 
+    A scorer asks this only after it found no answer: "I'm not sure, but I pick B" is an answer.
 
-def _boxes(text: str, start: int) -> Iterator[StatedAnswer]:
-    for box in list(_BOX.finditer(text, start))[-MAX_STATEMENTS:]:
-        end = _closing_brace(text, box.end())
-        if end is not None:
-            yield StatedAnswer("boxed", box.end(), end)
-
-
-def _closing_brace(text: str, start: int) -> int | None:
-    depth = 1
-    for position in range(start, min(len(text), start + MAX_BOX_CHARS)):
-        depth += {"{": 1, "}": -1}.get(text[position], 0)
-        if depth == 0:
-            return position
-    return None
-
-
-def _json_pairs(text: str, start: int) -> Iterator[StatedAnswer]:
-    for pair in list(_JSON_PAIR.finditer(text, start))[-MAX_STATEMENTS:]:
-        yield StatedAnswer("json", *pair.span(pair.lastindex or 0))
-
-
-def read_json_answer(text: str, start: int = 0) -> Any:
-    """The value under an answer key when the reply is one JSON object, fenced or not; else None.
-
-    What stands in its other keys (an explanation, say) states nothing.
-
-    >>> read_json_answer('{"why": "not answer A", "answer": "B"}')
-    'B'
+    >>> [is_abstention(said) for said in ("I'm sorry, I can't help with that.", "无法判断", "A red bus.")]
+    [True, True, False]
     """
-    body = text[start:].strip()
-    if len(body) > MAX_JSON_CHARS:
-        return None
-    if body.endswith("```") and (fence := _FENCE.match(body)):
-        body = body[fence.end() : -3].strip()
-    if not (body.startswith("{") and body.endswith("}")):
-        return None
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    values = [value for key, value in parsed.items() if _JSON_KEY.fullmatch(key.strip())]
-    return values[0] if len(values) == 1 else None
+    return len(text) <= MAX_CHARS and _DECLINES.search(normalise_characters(text.strip())) is not None
 
 
-# -- From what was read to an outcome: the one place where refusals, cut-offs and missing golds are decided.
+# -- Plain characters: one way to write each
 
-WITHHELD = frozenset({"content_filter", "refusal"})
-CUT_OFF = "length"
+# The compatibility forms Unicode does not unify, but that people type for the same mark.
+_ALIKE = {
+    **dict.fromkeys("‘’‚‛′´", "'"),
+    **dict.fromkeys("“”„‟″「」『』«»", '"'),
+    **dict.fromkeys("−‐‑‒–—―", "-"),
+    **dict.fromkeys("【〔〖", "["),
+    **dict.fromkeys("】〕〗", "]"),
+    **dict.fromkeys("《〈", "<"),
+    **dict.fromkeys("》〉", ">"),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", " "),  # invisible, yet they glue words together
+}
+# Tokens of chat templates that servers leave in replies: <|im_end|>, <|begin_of_box|>, </s>.
+_TEMPLATE_TOKEN = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>")
+# "x²" is not "x2" and "5½" is not "51/2": readers of numbers want these as they are.
+_KEPT_FORMS = ("<super>", "<sub>", "<fraction>")
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """An answer found in a reply, the rule that found it, and where it stands (a slice of the reply).
+def normalise_characters(text: str) -> str:
+    """The same text, each character in its plain form where that has the same length.
 
-    `is_whole`: the reply is this answer and nothing else, so that a length limit cannot have cut it.
+    Full-width letters, typographic quotes and styled letters become plain. No character moves, so a position
+    in the result is a position in the reply.
+
+    >>> normalise_characters("答案是Ｂ。 “𝐁” 10⁶")
+    '答案是B。 "B" 10⁶'
+
+    Tokens of chat templates become blanks.
+
+    >>> normalise_characters("B</s>")
+    'B    '
     """
-
-    answer: str | None
-    rule: str
-    span: tuple[int, int] = (0, 0)
-    is_whole: bool = False
-
-    @property
-    def letter(self) -> str | None:
-        """The answer of a choice: one of the option letters."""
-        return self.answer
-
-    def evidence(self, text: str) -> str:
-        """The words of the reply that decided."""
-        return text[slice(*self.span)]
+    if "<" in text:
+        text = _TEMPLATE_TOKEN.sub(lambda token: " " * len(token.group()), text)
+    if text.isascii():
+        return text
+    return text.translate({ord(char): plain for char in set(text) if (plain := _plain(char)) != char})
 
 
-def chosen(letter: str, rule: str, span: tuple[int, int], *, is_whole: bool = False) -> Reading:
-    """The option that a rule of our own reader of choices found."""
-    return Reading(letter, f"choice:{rule}", span, is_whole)
+@lru_cache(maxsize=8192)
+def _plain(char: str) -> str:
+    if char in _ALIKE:
+        return _ALIKE[char]
+    if unicodedata.decomposition(char).startswith(_KEPT_FORMS):
+        return char
+    plain = unicodedata.normalize("NFKC", char)
+    return _ALIKE.get(plain, plain) if len(plain) == 1 else char
 
 
-def unread(rule: str, span: tuple[int, int]) -> Reading:
-    """No option, and why: there are several, it is none of them, or the reply contradicts itself."""
-    return Reading(None, f"choice:{rule}", span)
+def lower_ascii(text: str) -> str:
+    """The text with A to Z in lower case, nothing moved. Patterns over it need no flag: much faster.
 
-
-def score_reading(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
-    """The score of one of our own scorers.
-
-    Without golds nothing is scored. A withheld reply is refused and a cut-off one truncated, whatever
-    it says; only a reply that is nothing but the option letter (people set ``max_tokens=1``) is whole
-    in spite of its length limit. A reply in which no answer was read is refused when all it does is
-    decline, else unparsed.
+    >>> lower_ascii("The Ｂ in İzmir")
+    'the Ｂ in İzmir'
     """
-    outcome = _outcome(reply, sample, reading, value)
-    return Score(
-        outcome=outcome,
-        value=value if outcome in ("correct", "partial") else 0.0,
-        read=reading.answer,
-        route=reading.rule,
-        detail={"evidence": reading.evidence(reply.text)} if reading.span != (0, 0) else {},
-    )
-
-
-def score_official(
-    reply: Reply,
-    sample: Sample,
-    *,
-    value: float,
-    read: str | None,
-    route: str,
-    is_whole: bool = False,
-) -> Score:
-    """The score of a parity scorer: the official value stands; the outcome only names why it is 0.
-
-    `is_whole`: the reply is the answer and nothing else, so that it is wrong rather than cut off.
-    """
-    outcome: Outcome
-    if not sample.golds:
-        outcome, value = "unscored", 0.0
-    elif value > 0:
-        outcome = to_outcome(value)
-    else:
-        outcome = check_finish_reason(reply, is_whole=is_whole) or explain_unread(reply.text, read) or "wrong"
-    return Score(outcome=outcome, value=value, read=read, route=route)
-
-
-def to_outcome(value: float) -> Outcome:
-    """Full marks, some, or none.
-
-    >>> to_outcome(1.0), to_outcome(0.3), to_outcome(0.0)
-    ('correct', 'partial', 'wrong')
-    """
-    if value >= 1:
-        return "correct"
-    return "partial" if value > 0 else "wrong"
-
-
-def check_finish_reason(reply: Reply, *, is_whole: bool) -> Outcome | None:
-    """What the endpoint itself says about the reply, if that settles it."""
-    if reply.finish_reason in WITHHELD:
-        return "refused"
-    return "truncated" if reply.finish_reason == CUT_OFF and not is_whole else None
-
-
-def explain_unread(text: str, read: str | None) -> Outcome | None:
-    """Why there is no answer: the reply declines, or it is empty or not understood. None if there is one."""
-    if is_abstention(text):
-        return "refused"
-    return None if read else "unparsed"
-
-
-def _outcome(reply: Reply, sample: Sample, reading: Reading, value: float) -> Outcome:
-    if not sample.golds:
-        return "unscored"
-    if stopped := check_finish_reason(reply, is_whole=reading.is_whole):
-        return stopped
-    if reading.answer is None:
-        return explain_unread(reply.text, None) or "unparsed"
-    return to_outcome(value)
+    return text.lower() if text.isascii() else text.translate(_LOWER)

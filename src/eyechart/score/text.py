@@ -1,13 +1,17 @@
-"""The answers of one question, given as a list or as the text of a TSV cell."""
+"""Text, yes and no, and the published metrics over text: ANLS, relaxed accuracy, VQA accuracy, OCRBench.
+
+Our own comparisons come first, then the official ones, each with its paper and its golden vectors. VLMEvalKit
+is meant at commit e8e78f05.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from eyechart.files import suppress_warnings
 from eyechart.registry import scorer
@@ -27,61 +31,284 @@ from eyechart.score.reading import (
 )
 from eyechart.types import Reply, Sample, Score
 
-Answers: TypeAlias = str | float | Sequence[object]
+MAX_EXTRA_WORDS = 8  # around a gold that is found inside a sentence
+MAX_EXTRA_CHARS = 12  # the same in scripts without spaces
+MAX_PLAIN_WORDS = 20  # a reply this much longer than any gold, with no statement, is not an answer
+_ARTICLES = re.compile(r"\b(?:an?|the)\b\s*", re.IGNORECASE)
+_SEVERAL = re.compile(r"\b(?:and|or|not|nor|neither|either)\b|n't\b|[,;/&]|[、，；或和不没]")
+_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
 
-MAX_CELL_CHARS = 1_000_000  # a longer cell is text, not a list somebody wrote by hand
+
+# -- Text against text
 
 
-def list_accepted(answers: Answers) -> list[str]:
-    """Every accepted answer, as text. A cell that spells a list is that list; any other is one answer.
+@scorer("text", version="2")
+def score_text(reply: Reply, sample: Sample) -> Score:
+    """The answer the reply states, compared with each gold after normalising both."""
+    reading = read_text(reply.text)
+    rule = _compare(reading, sample.golds)
+    if rule:
+        return score_reading(reply, sample, Reading(reading.answer, rule, reading.span), 1.0)
+    if reading.rule == "text:whole" and (
+        is_abstention(reply.text) or _rambles(reading.answer or "", sample.golds)
+    ):
+        reading = Reading(None, "text:no-statement")
+    return score_reading(reply, sample, reading, 0.0)
 
-    VLMEvalKit evaluates the cell as Python; here only literals are read, and nothing is run. As there,
-    a list written in JSON's words (``[null]``) is no list but one answer.
 
-    >>> list_accepted("['12', 'twelve']"), list_accepted("[see note]"), list_accepted(["12", 12.5])
-    (['12', 'twelve'], ['[see note]'], ['12', '12.5'])
+@scorer("exact", version="1")
+def score_exact(reply: Reply, sample: Sample) -> Score:
+    """The reply is a gold, character for character."""
+    answer = reply.text.strip()
+    reading = Reading(answer or None, "exact")
+    value = exact(reply.text, sample.golds)
+    is_declined = not value and is_abstention(answer)
+    return score_reading(reply, sample, Reading(None, "exact") if is_declined else reading, value)
+
+
+def text_match(prediction: str, golds: Sequence[str]) -> float:
+    """1 when the answer the reply states is a gold after `normalise`, or a short sentence around one; else 0.
+
+    A gold inside a sentence counts only as whole words, in one sentence of at most eight other words
+    that denies nothing and lists nothing: "It is Paris." meets "Paris"; "Not Paris", "Paris or Rome"
+    and a paragraph that mentions Paris do not.
+
+    >>> text_match("It is Paris.", ["Paris"]), text_match("Paris or Rome", ["Paris"])
+    (1.0, 0.0)
     """
-    if not isinstance(answers, str | Sequence):
-        return [str(answers)]  # a bare number, as a JSON file holds it
-    if not isinstance(answers, str):
-        return [str(answer) for answer in answers]
-    listed = _list_literal(answers)
-    return [answers] if listed is None else [str(answer) for answer in listed]
+    return float(_compare(read_text(prediction), golds) is not None)
 
 
-def get_answers(sample: Sample) -> Answers:
-    """The golds as the official code gets them: a single one as the cell it was, which may spell a list."""
-    return sample.golds[0] if len(sample.golds) == 1 else sample.golds
+def exact(prediction: str, golds: Sequence[str]) -> float:
+    r"""1 when the reply is a gold, character for character; only outer white space is ignored.
+
+    >>> exact(" Paris\n", ["Paris"]), exact("paris", ["Paris"])
+    (1.0, 0.0)
+    """
+    return float(prediction.strip() in {gold.strip() for gold in golds})
 
 
-def _list_literal(cell: str) -> list[object] | None:
-    text = cell.strip()
-    if not (text.startswith("[") and text.endswith("]") and len(text) <= MAX_CELL_CHARS):
+def normalise(text: str) -> str:
+    """Text as we compare it: NFKC, no case, single spaces, no wrapping, no articles.
+
+    >>> normalise("**The  Eiffel Tower.**"), normalise("Ｐａｒｉｓ。"), normalise("“A”")
+    ('eiffel tower', 'paris', 'a')
+    """
+    plain = " ".join(unicodedata.normalize("NFKC", normalise_characters(text)).casefold().split())
+    plain = " ".join(unwrap(plain).split()) or plain
+    return _ARTICLES.sub("", plain).strip() or plain
+
+
+def read_text(text: str) -> Reading:
+    r"""The answer a reply states: in a tag, a box or JSON, after "the answer is", or all of the reply.
+
+    >>> read_text("Let me see. The answer is **Paris**.").answer, read_text(r"\boxed{x^{2}}").answer
+    ('Paris', 'x^{2}')
+    """
+    begin = find_answer_start(text)
+    value = read_json_answer(text, begin)
+    if isinstance(value, str | int | float):
+        return Reading(str(value).strip() or None, "text:json", (begin, len(text)))
+    for place in find_all_answers(text, begin):
+        if answer := unwrap(place.text(text)):
+            return Reading(answer, f"text:{place.kind}", (place.start, place.end))
+    return Reading(text[begin:].strip() or None, "text:whole" if text[begin:].strip() else "text:empty")
+
+
+def _compare(reading: Reading, golds: Sequence[str]) -> str | None:
+    """The rule by which the answer meets a gold, if it does."""
+    if reading.answer is None:
         return None
-    with suppress_warnings():  # a stray backslash in somebody's file is not our news
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            return None
-    return value if isinstance(value, list) else None
+    answer = normalise(reading.answer)
+    if any(answer == normalise(gold) for gold in golds):
+        return reading.rule
+    return f"{reading.rule}-within" if any(_is_within(normalise(gold), answer) for gold in golds) else None
 
 
-# -- A metric over text, recorded as a scorer: the plain function stays callable as it is.
+def _is_within(gold: str, answer: str) -> bool:
+    """Whether a short, single, plain statement holds the gold as whole words."""
+    if not gold or len(answer.split()) > len(gold.split()) + MAX_EXTRA_WORDS or "\n" in answer:
+        return False
+    is_unspaced = _UNSPACED.search(gold) is not None
+    if is_unspaced and len(answer) > len(gold) + MAX_EXTRA_CHARS:
+        return False
+    bounded = re.escape(gold) if is_unspaced else rf"(?<![\w.,/-]){re.escape(gold)}(?![\w/-]|[.,:]\w)"
+    found = list(re.finditer(bounded, answer))
+    if len(found) != 1 or is_negated(answer, found[0].start()) or is_part_of_more(answer, *found[0].span()):
+        return False
+    around = answer[: found[0].start()] + " " + answer[found[0].end() :]
+    return _SEVERAL.search(around) is None and not re.search(r"[.!?。！？]\s*\w", around)
 
 
-class Metric(Protocol):
-    """An answer and every accepted one in, 0 to 1 out."""
-
-    def __call__(self, prediction: str, answers: Answers, /) -> float:
-        """Compare."""
-        ...
+def _rambles(answer: str, golds: Sequence[str]) -> bool:
+    longest = max((len(gold.split()) for gold in golds), default=0)
+    return len(answer.split()) > 3 * longest + MAX_PLAIN_WORDS
 
 
-M = TypeVar("M", bound=Metric)
+# -- Yes or no
+
+MAX_MENTION_CHARS = 400  # in a longer reply a lone "yes" may refer to anything
+_POLARITY = {
+    "yes": "Yes", "yeah": "Yes", "yep": "Yes", "yup": "Yes", "是": "Yes", "是的": "Yes", "对": "Yes",
+    "对的": "Yes", "有": "Yes", "有的": "Yes", "正确": "Yes", "没错": "Yes", "可以": "Yes",
+    "no": "No", "nope": "No", "nah": "No", "否": "No", "不": "No", "不是": "No", "不是的": "No", "不对": "No",
+    "没有": "No", "错": "No", "错误": "No", "不正确": "No", "不可以": "No", "不能": "No",
+}  # fmt: skip
+_TRUTH = {"true": "Yes", "correct": "Yes", "真": "Yes", "false": "No", "incorrect": "No", "假": "No"}
+_ALL = {**_POLARITY, **_TRUTH}
+_BREAK = r"""(?=$|[\s.,;:!?*_"'`)\]}$<。，、；：！？\\-])"""
+_LEAD = re.compile(rf"({'|'.join(sorted(_ALL, key=len, reverse=True))}){_BREAK}", re.IGNORECASE)
+_NO_NOUN = re.compile(
+    r"\W{0,3}(?:idea|answer|clue|comment|way|information|context|image|doubt)\b", re.IGNORECASE
+)
+_EITHER = re.compile(
+    r"\W{0,4}(?:or|and|/|或者?|还是|和)\W{0,4}(?:yes|no|true|false|是|否|不是)\b|/(?:yes|no)\b", re.IGNORECASE
+)
+_CORRECTED = re.compile(
+    r"\b(?:wait|actually|correction|on second thought|scratch that|i mean|rather)\b\W{1,6}"
+    r"(?:(?:it is|it's|the answer is|i mean)\W{1,4})?(yes|no|true|false)\b(?!\s+[a-z])",
+    re.IGNORECASE,
+)
+_MENTION = re.compile(
+    r"(?<![^\W_])(yes|no(?=\W{0,3}(?:$|[.,;:!)\n。，])))(?![^\W_])", re.IGNORECASE
+)  # "no" before a noun ("no doubt") is no answer
+
+
+@scorer("yes-no", version="1")
+def score_yes_no(reply: Reply, sample: Sample) -> Score:
+    """Our own reading of yes and no, in English and Chinese, against a gold that says either."""
+    reading = read_yes_no(reply.text, with_truth_words=has_truth_words(sample.golds))
+    wanted = {read_polarity(gold) for gold in sample.golds}
+    return score_reading(
+        reply, sample, reading, float(reading.answer is not None and reading.answer in wanted)
+    )
+
+
+@scorer("yes-no-vlmevalkit", version="1", parity="official")
+def score_yes_no_official(reply: Reply, sample: Sample) -> Score:
+    """The official reading; it must equal the gold as written, ``Yes`` or ``No``."""
+    read = yes_no(reply.text)
+    hit = read is not None and read in sample.golds
+    route, is_whole = "yes-no-vlmevalkit", unwrap(reply.text).title() == read
+    return score_official(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
+
+
+def yes_no(reply: str) -> str | None:
+    """Yes or No when exactly one of the two words occurs in the reply; else None. As VLMEvalKit reads it.
+
+    It scores POPE, MME and HallusionBench. Golden vectors: tests/golden/yorn.jsonl. Quirk kept: asterisks,
+    colons, single quotes and full-width marks stay attached to the word, so ``**Yes**`` and ``yes:`` are not
+    read, and "No, ... yes ..." is not decided.
+
+    >>> yes_no("Yes, it is."), yes_no("(no)"), yes_no("**Yes**"), yes_no("No, but yes")
+    ('Yes', 'No', None, None)
+    """
+    words = set(strip_vqa_punctuation(str(reply).lower()).split())
+    if ("yes" in words) == ("no" in words):
+        return None
+    return "Yes" if "yes" in words else "No"
+
+
+def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
+    """What the reply decides, by its last statement, else by its first word. Never guesses.
+
+    With `with_truth_words`, true and false count as well: for questions whose gold is one of them.
+
+    >>> read_yes_no("**Yes**").answer, read_yes_no("No, there is. Yes?").answer, read_yes_no("否。").answer
+    ('Yes', 'No', 'No')
+    >>> read_yes_no("There is no doubt about the colour.").rule
+    'yes-no:unread'
+    """
+    plain = normalise_characters(text)
+    start, end = unwrap_span(plain, find_answer_start(plain))
+    words = _ALL if with_truth_words else _POLARITY
+    if start >= end:
+        return Reading(None, "yes-no:empty")
+    if polarity := words.get(plain[start:end].lower()):
+        return Reading(polarity, "yes-no:bare-word", (start, end), is_whole=True)
+    value = read_json_answer(plain, find_answer_start(plain))
+    if isinstance(value, bool):
+        return Reading("Yes" if value else "No", "yes-no:json", (start, end))
+    if polarity := words.get(str(value).strip().lower()):
+        return Reading(polarity, "yes-no:json", (start, end))
+    return (
+        _by_statement(plain, start, words)
+        or _by_correction(plain, start, words)
+        or _at(plain, start, "yes-no:first-word", words)
+        or _by_last_line(plain, start, end, words)
+        or _by_mention(plain, start, end)
+        or Reading(None, "yes-no:unread")
+    )
+
+
+def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | None:
+    """The decisive word at `start`, unless it is offered as one of two."""
+    start, _ = unwrap_span(text, start)
+    lead = _LEAD.match(text, start)
+    if lead is None or lead.group(1).lower() not in words:
+        return None
+    if _EITHER.match(text, lead.end()) or (
+        lead.group(1).lower() == "no" and _NO_NOUN.match(text, lead.end())
+    ):
+        return None
+    return Reading(words[lead.group(1).lower()], rule, lead.span(1))
+
+
+def _by_statement(text: str, start: int, words: dict[str, str]) -> Reading | None:
+    for place in find_all_answers(text, start):
+        if reading := _at(text[: place.end], place.start, f"yes-no:{place.kind}", words):
+            return reading
+    return None
+
+
+def _by_correction(text: str, start: int, words: dict[str, str]) -> Reading | None:
+    for found in reversed(list(_CORRECTED.finditer(text, start))):
+        if polarity := words.get(found.group(1).lower()):
+            return Reading(polarity, "yes-no:corrected", found.span(1))
+    return None
+
+
+def _by_last_line(text: str, start: int, end: int, words: dict[str, str]) -> Reading | None:
+    first, last = unwrap_span(text, max(text.rfind("\n", start, end), start), end)
+    if polarity := words.get(text[first:last].lower()):
+        return Reading(polarity, "yes-no:last-line", (first, last))
+    return None
+
+
+def _by_mention(text: str, start: int, end: int) -> Reading | None:
+    if end - start > MAX_MENTION_CHARS or is_abstention(text[start:end]):
+        return None
+    found = list(_MENTION.finditer(text, start))
+    if len({mention.group(1).lower() for mention in found}) != 1:
+        return None
+    return Reading(_POLARITY[found[-1].group(1).lower()], "yes-no:mentioned", found[-1].span(1))
+
+
+def read_polarity(gold: str) -> str | None:
+    """Yes or No, when a gold is one of the known words for either.
+
+    >>> read_polarity("yes"), read_polarity("False"), read_polarity("否"), read_polarity("dog")
+    ('Yes', 'No', 'No', None)
+    """
+    return _ALL.get(normalise_characters(gold).strip().strip(".。").lower())
+
+
+def has_truth_words(golds: Sequence[str]) -> bool:
+    """Whether a gold is true, false or a word for them."""
+    return any(normalise_characters(gold).strip().lower() in _TRUTH for gold in golds)
+
+
+# -- Published metrics
+
+Answers: TypeAlias = str | float | Sequence[object]
+MAX_CELL_CHARS = 1_000_000  # a longer cell is text, not a list written by hand
+
+
+M = TypeVar("M", bound=Callable[..., float])
 
 
 def metric(name: str, *, version: str, parity: str = "") -> Callable[[M], M]:
-    """Record `function` as the scorer `name`, applied to the reply's text as it came.
+    """Register a function as the scorer `name`, applied to the reply's text. The function stays callable.
 
     >>> @metric("same-length", version="1")
     ... def same_length(prediction: str, answers: Answers) -> float:
@@ -102,36 +329,44 @@ def metric(name: str, *, version: str, parity: str = "") -> Callable[[M], M]:
     return record
 
 
-# -- Contractions that VQA accuracy gives their apostrophe back.
+def list_accepted(answers: Answers) -> list[str]:
+    """Every accepted answer, as text. A cell that spells a list is that list; any other is one answer.
+
+    VLMEvalKit evaluates the cell as Python; here only literals are read. As there, a list in JSON's
+    spelling (``[null]``) is one answer, not a list.
+
+    >>> list_accepted("['12', 'twelve']"), list_accepted("[see note]"), list_accepted(["12", 12.5])
+    (['12', 'twelve'], ['[see note]'], ['12', '12.5'])
+    """
+    if not isinstance(answers, str | Sequence):
+        return [str(answers)]  # a bare number, as a JSON file holds it
+    if not isinstance(answers, str):
+        return [str(answer) for answer in answers]
+    listed = _list_literal(answers)
+    return [answers] if listed is None else [str(answer) for answer in listed]
+
+
+def get_answers(sample: Sample) -> Answers:
+    """The golds as the official code gets them: a single one as its cell, which may spell a list."""
+    return sample.golds[0] if len(sample.golds) == 1 else sample.golds
+
+
+def _list_literal(cell: str) -> list[object] | None:
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]") and len(text) <= MAX_CELL_CHARS):
+        return None
+    with suppress_warnings():  # a stray backslash in somebody's file is not our news
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return None
+    return value if isinstance(value, list) else None
+
+
+# -- ANLS, average normalised Levenshtein similarity: DocVQA and InfoVQA
 #
-# The set is that of the public VQA evaluation script (GT-Vision-Lab/VQA). Each spelling that lacks exactly
-# one apostrophe is mapped to the full one. The script's entries with capitals (``Im``) are left out: they
-# are looked up after lower-casing, so they never match.
-
-_SPELLED = """
-ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
-he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't mightn't've might've mustn't
-must've needn't not've o'clock oughtn't 'ow's'at shan't she'd've should've shouldn't shouldn't've
-somebody'd've somebody'll somebody's someone'd someone'd've someone'll someone's something'd something'd've
-something'll that's there'd there'd've there're there's they'd they'd've they'll they're they've 'twas
-wasn't we'd've we've weren't what'll what're what's what've when's where'd where's where've who'd who'd've
-who'll who's who've why'll why're why's won't would've wouldn't wouldn't've y'all y'all'll y'all'd've
-you'd you'd've you'll you're you've
-"""
-
-
-def _slips(word: str) -> Iterator[str]:
-    return (word[:i] + word[i + 1 :] for i, char in enumerate(word) if char == "'")
-
-
-CONTRACTIONS: dict[str, str] = {slip: word for word in _SPELLED.split() for slip in _slips(word)}
-CONTRACTIONS["somebody'd"] = "somebodyd"  # as published: this one goes the other way
-
-
-# -- ANLS, average normalised Levenshtein similarity: DocVQA and InfoVQA.
-#
-# Rule: Biten et al., 2019 (https://arxiv.org/abs/1907.00490), as VLMEvalKit e8e78f05 computes it.
-# Golden vectors: tests/golden/anls.jsonl.
+# Rule: Biten et al., 2019 (https://arxiv.org/abs/1907.00490), as VLMEvalKit computes it. Golden vectors:
+# tests/golden/anls.jsonl.
 
 THRESHOLD = 0.5
 
@@ -164,10 +399,10 @@ def _tidy(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-# -- Relaxed accuracy: ChartQA.
+# -- Relaxed accuracy: ChartQA
 #
-# Rule: Masry et al., 2022 (https://arxiv.org/abs/2203.10244), as VLMEvalKit e8e78f05 computes it.
-# Golden vectors: tests/golden/relaxed.jsonl.
+# Rule: Masry et al., 2022 (https://arxiv.org/abs/2203.10244), as VLMEvalKit computes it. Golden vectors:
+# tests/golden/relaxed.jsonl.
 
 
 @metric("relaxed", version="1", parity="official")
@@ -198,10 +433,10 @@ def _number(text: str) -> float | None:
         return None
 
 
-# -- VQA accuracy: TextVQA, VizWiz and others with ten human answers.
+# -- VQA accuracy: TextVQA, VizWiz and others with ten human answers
 #
-# Rule: Antol et al., 2015 (https://arxiv.org/abs/1505.00468), as VLMEvalKit e8e78f05 computes it.
-# Golden vectors: tests/golden/vqa_acc.jsonl.
+# Rule: Antol et al., 2015 (https://arxiv.org/abs/1505.00468), as VLMEvalKit computes it. Golden vectors:
+# tests/golden/vqa_acc.jsonl.
 
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 ARTICLES = frozenset({"a", "an", "the"})
@@ -210,17 +445,36 @@ NUMBER_WORDS = {
     "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
 }  # fmt: skip
 
+# Contractions that get a missing apostrophe back: the set of the public VQA evaluation script
+# (GT-Vision-Lab/VQA). Each spelling that lacks exactly one apostrophe is mapped to the full one. The script's
+# entries with capitals (``Im``) are left out: they are looked up in lower case, so they never match.
+_SPELLED = """
+ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't
+he'd he'd've he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't mightn't've might've mustn't
+must've needn't not've o'clock oughtn't 'ow's'at shan't she'd've should've shouldn't shouldn't've
+somebody'd've somebody'll somebody's someone'd someone'd've someone'll someone's something'd something'd've
+something'll that's there'd there'd've there're there's they'd they'd've they'll they're they've 'twas
+wasn't we'd've we've weren't what'll what're what's what've when's where'd where's where've who'd who'd've
+who'll who's who've why'll why're why's won't would've wouldn't wouldn't've y'all y'all'll y'all'd've
+you'd you'd've you'll you're you've
+"""
+
+
+CONTRACTIONS: dict[str, str] = {
+    word[:i] + word[i + 1 :]: word for word in _SPELLED.split() for i, char in enumerate(word) if char == "'"
+}
+CONTRACTIONS["somebody'd"] = "somebodyd"  # as published: this one goes the other way
 _DIGIT_COMMA_DIGIT = re.compile(r"\d,\d")
 _LONE_PERIOD = re.compile(r"(?<!\d)\.(?!\d)")
-_SHORT = 200  # characters of an answer that may come again: a long reply is not worth its memory
-_PERIODS_DROPPED = 32  # as published: a regex flag stands where the count belongs
+_SHORT = 200  # characters: longer answers are not cached
+_PERIODS_DROPPED = 32  # as published: a regex flag is passed where the count belongs
 
 
 @metric("vqa-accuracy", version="1", parity="official")
 def vqa_accuracy(prediction: str, answers: Answers) -> float:
     """How many people gave this answer: three others or more make 1, averaged over who is left out.
 
-    Quirk kept: with a single accepted answer nobody else can agree, so the score is always 0.
+    Quirk kept: with a single accepted answer the score is always 0, because no other answer can agree.
 
     >>> vqa_accuracy("The dog.", ["dog"] * 2 + ["cat"] * 8), vqa_accuracy("two", ["2"] * 10)
     (0.6, 1.0)
@@ -269,12 +523,19 @@ def strip_vqa_punctuation(text: str) -> str:
     return _LONE_PERIOD.sub("", stripped, count=_PERIODS_DROPPED)
 
 
-# -- OCRBench: whether the reply contains the text.
+# -- OCRBench: whether the reply contains the text
 #
-# Rule: Liu et al., 2023 (https://arxiv.org/abs/2305.07895), as VLMEvalKit e8e78f05 computes it.
-# Golden vectors: tests/golden/ocrbench.jsonl.
+# Rule: Liu et al., 2023 (https://arxiv.org/abs/2305.07895), as VLMEvalKit computes it. Golden vectors:
+# tests/golden/ocrbench.jsonl.
 
 HANDWRITTEN_MATHS = "Handwritten Mathematical Expression Recognition"
+
+
+@scorer("ocrbench", version="1", parity="official")
+def score_ocrbench(reply: Reply, sample: Sample) -> Score:
+    """OCRBench's hit, with the category taken from the sample."""
+    hit = ocrbench(reply.text, get_answers(sample), str(sample.meta.get("category", "")))
+    return score_official(reply, sample, value=float(hit), read=reply.text.strip() or None, route="ocrbench")
 
 
 def ocrbench(prediction: str, answers: Answers, category: str = "") -> bool:
@@ -293,291 +554,9 @@ def ocrbench(prediction: str, answers: Answers, category: str = "") -> bool:
     return any(tidy(answer) in text for answer in list_accepted(answers))
 
 
-@scorer("ocrbench", version="1", parity="official")
-def score_ocrbench(reply: Reply, sample: Sample) -> Score:
-    """OCRBench's hit, with the category taken from the sample."""
-    hit = ocrbench(reply.text, get_answers(sample), str(sample.meta.get("category", "")))
-    return score_official(reply, sample, value=float(hit), read=reply.text.strip() or None, route="ocrbench")
-
-
 def _without_spaces(text: str) -> str:
     return text.replace("\n", " ").replace(" ", "")
 
 
 def _without_case(text: str) -> str:
     return text.lower().strip().replace("\n", " ")
-
-
-# -- Yes or no: the official reading of POPE, MME and HallusionBench, and our own.
-#
-# Official rule: VLMEvalKit e8e78f05. Golden vectors: tests/golden/yorn.jsonl.
-
-MAX_MENTION_CHARS = 400  # in a longer reply a lone "yes" may belong to anything
-
-_POLARITY = {
-    "yes": "Yes", "yeah": "Yes", "yep": "Yes", "yup": "Yes", "是": "Yes", "是的": "Yes", "对": "Yes",
-    "对的": "Yes", "有": "Yes", "有的": "Yes", "正确": "Yes", "没错": "Yes", "可以": "Yes",
-    "no": "No", "nope": "No", "nah": "No", "否": "No", "不": "No", "不是": "No", "不是的": "No", "不对": "No",
-    "没有": "No", "错": "No", "错误": "No", "不正确": "No", "不可以": "No", "不能": "No",
-}  # fmt: skip
-_TRUTH = {"true": "Yes", "correct": "Yes", "真": "Yes", "false": "No", "incorrect": "No", "假": "No"}
-_ALL = {**_POLARITY, **_TRUTH}
-
-_BREAK = r"""(?=$|[\s.,;:!?*_"'`)\]}$<。，、；：！？\\-])"""
-_LEAD = re.compile(rf"({'|'.join(sorted(_ALL, key=len, reverse=True))}){_BREAK}", re.IGNORECASE)
-_NO_NOUN = re.compile(
-    r"\W{0,3}(?:idea|answer|clue|comment|way|information|context|image|doubt)\b", re.IGNORECASE
-)
-_EITHER = re.compile(
-    r"\W{0,4}(?:or|and|/|或者?|还是|和)\W{0,4}(?:yes|no|true|false|是|否|不是)\b|/(?:yes|no)\b", re.IGNORECASE
-)
-_CORRECTED = re.compile(
-    r"\b(?:wait|actually|correction|on second thought|scratch that|i mean|rather)\b\W{1,6}"
-    r"(?:(?:it is|it's|the answer is|i mean)\W{1,4})?(yes|no|true|false)\b(?!\s+[a-z])",
-    re.IGNORECASE,
-)
-_MENTION = re.compile(
-    r"(?<![^\W_])(yes|no(?=\W{0,3}(?:$|[.,;:!)\n。，])))(?![^\W_])", re.IGNORECASE
-)  # "no" before a noun ("no doubt") is no answer
-
-
-def yes_no(reply: str) -> str | None:
-    """Yes or No when exactly one of the two words stands in the reply; else None. As VLMEvalKit reads it.
-
-    Quirk kept: asterisks, colons, single quotes and full-width marks stay glued to the word, so
-    ``**Yes**`` and ``yes:`` are not read, and "No, ... yes ..." is not decided.
-
-    >>> yes_no("Yes, it is."), yes_no("(no)"), yes_no("**Yes**"), yes_no("No, but yes")
-    ('Yes', 'No', None, None)
-    """
-    words = set(strip_vqa_punctuation(str(reply).lower()).split())
-    if ("yes" in words) == ("no" in words):
-        return None
-    return "Yes" if "yes" in words else "No"
-
-
-def read_yes_no(text: str, *, with_truth_words: bool = False) -> Reading:
-    """What the reply decides, by its last statement, else by its first word. Never guesses.
-
-    With `with_truth_words`, true and false count as well: for questions whose gold is one of them.
-
-    >>> read_yes_no("**Yes**").answer, read_yes_no("No, there is. Yes?").answer, read_yes_no("否。").answer
-    ('Yes', 'No', 'No')
-    >>> read_yes_no("There is no doubt about the colour.").rule
-    'yes-no:unread'
-    """
-    plain = normalise_characters(text)
-    start, end = unwrap_span(plain, find_answer_start(plain))
-    words = _ALL if with_truth_words else _POLARITY
-    if start >= end:
-        return Reading(None, "yes-no:empty")
-    if polarity := words.get(plain[start:end].lower()):
-        return Reading(polarity, "yes-no:bare-word", (start, end), is_whole=True)
-    value = read_json_answer(plain, find_answer_start(plain))
-    if isinstance(value, bool):
-        return Reading("Yes" if value else "No", "yes-no:json", (start, end))
-    if polarity := words.get(str(value).strip().lower()):
-        return Reading(polarity, "yes-no:json", (start, end))
-    return (
-        _by_statement(plain, start, words)
-        or _by_correction(plain, start, words)
-        or _at(plain, start, "yes-no:first-word", words)
-        or _by_last_line(plain, start, end, words)
-        or _by_mention(plain, start, end)
-        or Reading(None, "yes-no:unread")
-    )
-
-
-@scorer("yes-no", version="1")
-def score_yes_no(reply: Reply, sample: Sample) -> Score:
-    """Our own reading of yes and no, in English and Chinese, against a gold that says either."""
-    reading = read_yes_no(reply.text, with_truth_words=has_truth_words(sample.golds))
-    wanted = {read_polarity(gold) for gold in sample.golds}
-    return score_reading(
-        reply, sample, reading, float(reading.answer is not None and reading.answer in wanted)
-    )
-
-
-@scorer("yes-no-vlmevalkit", version="1", parity="official")
-def score_yes_no_official(reply: Reply, sample: Sample) -> Score:
-    """The official reading; it must equal the gold as written, ``Yes`` or ``No``."""
-    read = yes_no(reply.text)
-    hit = read is not None and read in sample.golds
-    route, is_whole = "yes-no-vlmevalkit", unwrap(reply.text).title() == read
-    return score_official(reply, sample, value=float(hit), read=read, route=route, is_whole=is_whole)
-
-
-def read_polarity(gold: str) -> str | None:
-    """Yes or No, when a gold says one of them in any of the ways we know.
-
-    >>> read_polarity("yes"), read_polarity("False"), read_polarity("否"), read_polarity("dog")
-    ('Yes', 'No', 'No', None)
-    """
-    return _ALL.get(normalise_characters(gold).strip().strip(".。").lower())
-
-
-def has_truth_words(golds: Sequence[str]) -> bool:
-    """Whether the golds are in terms of true and false."""
-    return any(normalise_characters(gold).strip().lower() in _TRUTH for gold in golds)
-
-
-def _at(text: str, start: int, rule: str, words: dict[str, str]) -> Reading | None:
-    """The decisive word that stands at `start`, unless it is offered as one of two."""
-    start, _ = unwrap_span(text, start)
-    lead = _LEAD.match(text, start)
-    if lead is None or lead.group(1).lower() not in words:
-        return None
-    if _EITHER.match(text, lead.end()) or (
-        lead.group(1).lower() == "no" and _NO_NOUN.match(text, lead.end())
-    ):
-        return None
-    return Reading(words[lead.group(1).lower()], rule, lead.span(1))
-
-
-def _by_statement(text: str, start: int, words: dict[str, str]) -> Reading | None:
-    for place in find_all_answers(text, start):
-        if reading := _at(text[: place.end], place.start, f"yes-no:{place.kind}", words):
-            return reading
-    return None
-
-
-def _by_correction(text: str, start: int, words: dict[str, str]) -> Reading | None:
-    for found in reversed(list(_CORRECTED.finditer(text, start))):
-        if polarity := words.get(found.group(1).lower()):
-            return Reading(polarity, "yes-no:corrected", found.span(1))
-    return None
-
-
-def _by_last_line(text: str, start: int, end: int, words: dict[str, str]) -> Reading | None:
-    first, last = unwrap_span(text, max(text.rfind("\n", start, end), start), end)
-    if polarity := words.get(text[first:last].lower()):
-        return Reading(polarity, "yes-no:last-line", (first, last))
-    return None
-
-
-def _by_mention(text: str, start: int, end: int) -> Reading | None:
-    if end - start > MAX_MENTION_CHARS or is_abstention(text[start:end]):
-        return None
-    found = list(_MENTION.finditer(text, start))
-    if len({mention.group(1).lower() for mention in found}) != 1:
-        return None
-    return Reading(_POLARITY[found[-1].group(1).lower()], "yes-no:mentioned", found[-1].span(1))
-
-
-# -- Text against text: the public metrics under one roof, and our own normalised comparison.
-
-__all__ = [
-    "anls", "exact", "normalise", "ocrbench", "read_text", "read_yes_no", "relaxed", "text_match",
-    "vqa_accuracy", "yes_no",
-]  # fmt: skip
-
-MAX_EXTRA_WORDS = 8  # around a gold that is found inside a sentence
-MAX_EXTRA_CHARS = 12  # the same where words are not spaced
-MAX_PLAIN_WORDS = 20  # a reply this much longer than any gold, with no statement, is not an answer
-
-_ARTICLES = re.compile(r"\b(?:an?|the)\b\s*", re.IGNORECASE)
-_SEVERAL = re.compile(r"\b(?:and|or|not|nor|neither|either)\b|n't\b|[,;/&]|[、，；或和不没]")
-_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af]")
-
-
-def exact(prediction: str, golds: Sequence[str]) -> float:
-    r"""1 when the reply is a gold, character for character; only outer white space is forgiven.
-
-    >>> exact(" Paris\n", ["Paris"]), exact("paris", ["Paris"])
-    (1.0, 0.0)
-    """
-    return float(prediction.strip() in {gold.strip() for gold in golds})
-
-
-def normalise(text: str) -> str:
-    """Text as we compare it: NFKC, no case, single spaces, no wrapping, no articles.
-
-    >>> normalise("**The  Eiffel Tower.**"), normalise("Ｐａｒｉｓ。"), normalise("“A”")
-    ('eiffel tower', 'paris', 'a')
-    """
-    plain = " ".join(unicodedata.normalize("NFKC", normalise_characters(text)).casefold().split())
-    plain = " ".join(unwrap(plain).split()) or plain
-    return _ARTICLES.sub("", plain).strip() or plain
-
-
-def read_text(text: str) -> Reading:
-    r"""The answer a reply states: in a tag, a box or JSON, after "the answer is", or all of the reply.
-
-    >>> read_text("Let me see. The answer is **Paris**.").answer, read_text(r"\boxed{x^{2}}").answer
-    ('Paris', 'x^{2}')
-    """
-    begin = find_answer_start(text)
-    value = read_json_answer(text, begin)
-    if isinstance(value, str | int | float):
-        return Reading(str(value).strip() or None, "text:json", (begin, len(text)))
-    for place in find_all_answers(text, begin):
-        if answer := unwrap(place.text(text)):
-            return Reading(answer, f"text:{place.kind}", (place.start, place.end))
-    return Reading(text[begin:].strip() or None, "text:whole" if text[begin:].strip() else "text:empty")
-
-
-def text_match(prediction: str, golds: Sequence[str]) -> float:
-    """1 when the answer the reply states is a gold after `normalise`, or a short sentence around one; else 0.
-
-    A gold inside a sentence counts only as whole words, in one sentence of at most eight other words
-    that denies nothing and lists nothing: "It is Paris." meets "Paris"; "Not Paris", "Paris or Rome"
-    and a paragraph that mentions Paris do not.
-
-    >>> text_match("It is Paris.", ["Paris"]), text_match("Paris or Rome", ["Paris"])
-    (1.0, 0.0)
-    """
-    return float(_compare(read_text(prediction), golds) is not None)
-
-
-@scorer("exact", version="1")
-def score_exact(reply: Reply, sample: Sample) -> Score:
-    """The reply is a gold, character for character."""
-    answer = reply.text.strip()
-    reading = Reading(answer or None, "exact")
-    value = exact(reply.text, sample.golds)
-    is_declined = not value and is_abstention(answer)
-    return score_reading(reply, sample, Reading(None, "exact") if is_declined else reading, value)
-
-
-@scorer("text", version="2")
-def score_text(reply: Reply, sample: Sample) -> Score:
-    """The answer the reply states, compared with each gold after normalising both."""
-    reading = read_text(reply.text)
-    rule = _compare(reading, sample.golds)
-    if rule:
-        return score_reading(reply, sample, Reading(reading.answer, rule, reading.span), 1.0)
-    if reading.rule == "text:whole" and (
-        is_abstention(reply.text) or _rambles(reading.answer or "", sample.golds)
-    ):
-        reading = Reading(None, "text:no-statement")
-    return score_reading(reply, sample, reading, 0.0)
-
-
-def _compare(reading: Reading, golds: Sequence[str]) -> str | None:
-    """The rule by which the answer meets a gold, if it does."""
-    if reading.answer is None:
-        return None
-    answer = normalise(reading.answer)
-    if any(answer == normalise(gold) for gold in golds):
-        return reading.rule
-    return f"{reading.rule}-within" if any(_is_within(normalise(gold), answer) for gold in golds) else None
-
-
-def _is_within(gold: str, answer: str) -> bool:
-    """Whether a short, single, plain statement holds the gold as whole words."""
-    if not gold or len(answer.split()) > len(gold.split()) + MAX_EXTRA_WORDS or "\n" in answer:
-        return False
-    is_unspaced = _UNSPACED.search(gold) is not None
-    if is_unspaced and len(answer) > len(gold) + MAX_EXTRA_CHARS:
-        return False
-    bounded = re.escape(gold) if is_unspaced else rf"(?<![\w.,/-]){re.escape(gold)}(?![\w/-]|[.,:]\w)"
-    found = list(re.finditer(bounded, answer))
-    if len(found) != 1 or is_negated(answer, found[0].start()) or is_part_of_more(answer, *found[0].span()):
-        return False
-    around = answer[: found[0].start()] + " " + answer[found[0].end() :]
-    return _SEVERAL.search(around) is None and not re.search(r"[.!?。！？]\s*\w", around)
-
-
-def _rambles(answer: str, golds: Sequence[str]) -> bool:
-    longest = max((len(gold.split()) for gold in golds), default=0)
-    return len(answer.split()) > 3 * longest + MAX_PLAIN_WORDS
