@@ -41,8 +41,8 @@ SCORE = ("score", "--benchmark", "q.tsv", "--replies", "replies.jsonl")
             ("--where", "category=odd"),
         ),
         ((*MMBENCH, "--set", "cells=text", "--set", "cells=pandas"), "twice", ("--set", "cells=pandas")),
-        ((*MMBENCH, "--set", "cells=text", "--cells", "pandas"), "says it already", ("--cells", "pandas")),
-        ((*MMBENCH, "--set", "file=other.tsv"), "the source is q.tsv already", ("--set", "file=other.tsv")),
+        ((*MMBENCH, "--set", "cells=text", "--cells", "pandas"), "sets it too", ("--cells", "pandas")),
+        ((*MMBENCH, "--set", "file=other.tsv"), "the source is already q.tsv", ("--set", "file=other.tsv")),
         (
             (*MMBENCH, "--set", "prompt=note", "--prompt-template", "{{ question }}"),
             "replaces the benchmark's prompt",

@@ -131,7 +131,7 @@ def test_rows_of_infochartqa_are_not_asked_as_plain_ones(tmp_path: Path, server:
     assert run(server, path, "--as", "plain", "--input", "none").code == 0
 
 
-BLOCK = "found in the data, and can move the score:"
+BLOCK = "findings in the data that can change the score:"
 
 
 def test_what_moves_the_number_is_told_with_its_row(tmp_path: Path, server: Server) -> None:

@@ -10,7 +10,7 @@ import eyechart as ec
 from eyechart.errors import DataError
 from eyechart.registry import scorer, scorers
 from eyechart.run.options import Options
-from eyechart.run.rescore import score_replies
+from eyechart.run.replies import score_replies
 from eyechart.types import Reply, Sample, Score
 from support.files import choice_tsv, jsonl, picture_base64
 from support.server import Answer, Server

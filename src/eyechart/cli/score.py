@@ -111,7 +111,7 @@ def _refuse_without_effect(said: Mapping[str, Any], *, is_file: bool) -> None:
 
 
 def _score_file(args: argparse.Namespace) -> int:
-    from eyechart.run.rescore import score_replies
+    from eyechart.run.replies import score_replies
 
     if not args.replies:
         raise UsageError(

@@ -15,7 +15,7 @@ from eyechart.run.models import choose_models
 from eyechart.run.options import LOADING_OPTIONS, Options
 from eyechart.run.plan import make_plan
 from eyechart.run.run import Run
-from eyechart.run.sources import find_benchmark, rotate_options, select_questions
+from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 from eyechart.types import Benchmark, Source
 
 __all__ = ["evaluate", "load", "run"]
@@ -60,5 +60,5 @@ def load(source: str | Path, **options: Any) -> Source:
             hint=f"load() takes: {', '.join(sorted(LOADING_OPTIONS))}; ec.run takes the others",
         )
     benchmark = find_benchmark(source, chosen)
-    asked = select_questions(benchmark, chosen)
-    return (rotate_options(asked, benchmark.source) if chosen.circular else asked).source
+    asked = apply_selection(benchmark, chosen)
+    return (apply_circular(asked, benchmark.source) if chosen.circular else asked).source

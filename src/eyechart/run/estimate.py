@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import DataError
 from eyechart.model.prices import PER_MESSAGE, Price, count_text_tokens, find_image_rule, format_usd
 from eyechart.run.cost import is_free
 from eyechart.run.models import choose_models
@@ -383,9 +382,6 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
                 is_known = any(one.keys for one in (task, *task.siblings))
                 item = (prepare_exactly if is_known else prepare)(task)
                 yield n, [item, *item.siblings]
-    if n == 0:
-        origin = plan.benchmark.source.origin
-        raise DataError(f"{origin}: there is no question in it", hint="is it the right file?")
 
 
 def _shown(plan: Plan) -> Iterator[Sample]:

@@ -1,6 +1,6 @@
 """From a plan to a run on disk: load, ask, score and summarise what the journal does not have yet.
 
-Imported with the package, so whatever takes time to import is imported inside the functions.
+`import eyechart` imports this module, so everything heavy is imported inside the functions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.errors import DataError, EyechartError, ModelError
+from eyechart.errors import EyechartError, ModelError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, has_shared_requests, make_preparer
 from eyechart.run.run import Run
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
-    """Load, infer, score, summarise: as far as the journal does not already know.
+    """Load, infer, score and summarise what is not in the journal yet.
 
-    What was found in the data is told on stderr before the first request, unless it is in `told` already.
-    A start that ends in an error before anything was answered leaves no folder behind.
+    Findings in the data are printed to stderr before the first request, except those in `told`. A run that
+    ends in an error before anything was answered leaves no folder behind.
     """
     from eyechart.store import folder as folders
     from eyechart.store.journal import FILE_NAME, Journal
@@ -51,48 +51,29 @@ def evaluate(plan: Plan, *, told: set[str] | None = None) -> Run:
                     folders.discard_folder(plan.folder)
             raise
         journal.close()
-        done = Run(plan.folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
-        done.cache_trouble = session.cache_trouble
-        done.n_asked = session.n_asked
-        done.keep_summary()
-        if plan.benchmark.files and not session.is_interrupted:
-            done.try_to_write_files()
-    return done
+        with_files = bool(plan.benchmark.files) and not session.is_interrupted
+        return finish_run(plan.folder, session, with_files=with_files)
 
 
 def _load(plan: Plan, journal: Journal, told: set[str] | None) -> int:
-    """Read the whole source into the journal before anything is spent on it."""
+    """Read the whole source into the journal before the first request."""
     from eyechart.run.cost import record_judge_price
     from eyechart.run.sources import watch_samples
 
     n_samples = journal.replace_samples(watch_samples(plan, told))
-    if n_samples == 0:
-        raise DataError(
-            f"{plan.benchmark.source.origin}: there is no question in it", hint="is it the right file?"
-        )
     journal.set_meta("manifest", plan.manifest())
     record_judge_price(journal, plan.scorers.judge, plan.prices)
     return n_samples
 
 
-@dataclass(slots=True)
-class _Session:
-    """How one start of a run went."""
-
-    is_interrupted: bool = False
-    trouble: ModelError | None = None  # what ended it early, if anything did
-    cache_trouble: str = ""
-    n_asked: int = 0  # requests that were sent, or answered from the cache
-
-
-def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
-    """Ask and score what the journal does not have yet; raises what leaves nothing to report."""
-    if isinstance(plan.model, Studious):
-        plan.model.study(journal.samples())
-    session = _Session()
-    journal.start_session()
+def _infer(plan: Plan, journal: Journal, n_samples: int) -> Session:
+    """Ask and score what the journal does not have yet; raises an error that leaves nothing to report."""
     from eyechart.run.loop import run_async
 
+    if isinstance(plan.model, Studious):
+        plan.model.study(journal.samples())
+    session = Session()
+    journal.start_session()
     earlier = open_earlier(plan.folder, plan.options, plan.model.identity, plan.earlier)
     known = open_known_replies(plan.options, earlier, plan.model, plan.scorers.judge)
     try:
@@ -103,10 +84,8 @@ def _infer(plan: Plan, journal: Journal, n_samples: int) -> _Session:
     return session
 
 
-async def _drive(
-    plan: Plan, journal: Journal, n_samples: int, known: KnownReplies, session: _Session
-) -> None:
-    """The event loop's part: until all is done, or the run is interrupted."""
+async def _drive(plan: Plan, journal: Journal, n_samples: int, known: KnownReplies, session: Session) -> None:
+    """Run the executor in the event loop until everything is done, or the run is interrupted."""
     import asyncio
 
     from eyechart.report.live import LiveLine
@@ -122,7 +101,7 @@ async def _drive(
             await _ask_and_score(plan, journal, executor, session)
     except asyncio.CancelledError:
         if not executor.is_interrupted:
-            raise  # cancelled by something else than an interrupt
+            raise  # not cancelled by an interrupt
     finally:
         session.is_interrupted = executor.is_interrupted
         session.n_asked = executor.progress.sent + executor.progress.cached
@@ -132,8 +111,8 @@ async def _drive(
             await plan.scorers.judge.close()
 
 
-async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, session: _Session) -> None:
-    """Ask, then score. A model that has answered, now or in an earlier start, leaves something to report."""
+async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, session: Session) -> None:
+    """Ask, then score. An error of a model that has answered before ends the asking, not the run."""
     try:
         await executor.run(journal.tasks(plan.options.trials, together=has_shared_requests(plan)))
     except ModelError as err:
@@ -149,7 +128,7 @@ async def _ask_and_score(plan: Plan, journal: Journal, executor: LocalExecutor, 
         n_at_once=plan.options.concurrency,
     )
     if session.trouble is None and isinstance(executor.stop.trouble, ModelError):
-        session.trouble = executor.stop.trouble  # the judge's, after the last question
+        session.trouble = executor.stop.trouble  # of the judge, after the last question
 
 
 async def score_rest(
@@ -160,7 +139,7 @@ async def score_rest(
     trials: int,
     n_at_once: int,
 ) -> None:
-    """Score replies that have no verdict yet: of an earlier start, by another scorer, of a circle."""
+    """Score replies without a verdict: of an earlier start, of a further scorer, and of rotations."""
     from eyechart.engine.judge import judge_circles
 
     for scorer in (*scoring.beside, scoring.scorer):
@@ -191,11 +170,32 @@ def _make_executor(plan: Plan, journal: Journal, known: KnownReplies) -> LocalEx
     return executor
 
 
-# -- What the options of a run say to the engine, whether a model is asked or a judge alone.
+# -- Shared with scoring stored replies
+
+
+@dataclass(slots=True)
+class Session:
+    """How one start of a run, or the scoring of its replies, went."""
+
+    is_interrupted: bool = False
+    trouble: ModelError | None = None  # what ended it early, if anything did
+    cache_trouble: str = ""
+    n_asked: int | None = None  # requests sent or answered from the cache; None: no model was asked
+
+
+def finish_run(folder: Path, session: Session, *, with_files: bool) -> Run:
+    """Summarise a run from its journal, and write the summary and the benchmark's own files."""
+    done = Run(folder, is_interrupted=session.is_interrupted, trouble=session.trouble)
+    done.cache_trouble = session.cache_trouble
+    done.n_asked = session.n_asked
+    done.write_summary()
+    if with_files:
+        done.try_to_write_files()
+    return done
 
 
 def make_settings(options: Options) -> EngineSettings:
-    """How hard to push, and when to give up."""
+    """Concurrency, rate limits, retries and when to give up."""
     from eyechart.engine.retry import EngineSettings, RetryPolicy
 
     return EngineSettings(
@@ -210,10 +210,7 @@ def make_settings(options: Options) -> EngineSettings:
 
 
 def open_known_replies(options: Options, earlier: EarlierRuns | None, *asked: Model | None) -> KnownReplies:
-    """Replies that need not be asked for: of earlier runs, and of the response cache if an endpoint is asked.
-
-    To be closed in the end.
-    """
+    """The replies of earlier runs and, if an endpoint is asked, the response cache; close it at the end."""
     from eyechart.engine.sample import KnownReplies
 
     responses = None
@@ -227,9 +224,9 @@ def open_known_replies(options: Options, earlier: EarlierRuns | None, *asked: Mo
 def open_earlier(
     folder: Path, options: Options, identity: Mapping[str, Any] | None, journals: Iterable[Path] = ()
 ) -> EarlierRuns | None:
-    """Other runs of the same benchmark and model, and `journals` besides; to be closed in the end.
+    """Other runs of the same benchmark and model, and `journals`; close it at the end.
 
-    With another selection or other settings a run has another folder, and what both ask is asked once.
+    A run with another selection or other settings has another folder; a request that both make is sent once.
     """
     from eyechart.store.folder import EarlierRuns, find_siblings
 

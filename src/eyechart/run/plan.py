@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError, UsageError
 from eyechart.run.options import Options
-from eyechart.run.sources import find_benchmark, rotate_options, select_questions
+from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 from eyechart.types import (
     Benchmark,
     Capabilities,
@@ -241,8 +241,8 @@ def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) 
         from eyechart.prompt.template import read_template
 
         options = replace(options, prompt_template=read_template(options.prompt_template))
-    asked = select_questions(benchmark, options)
-    return rotate_options(asked, benchmark.source) if options.circular else asked, options
+    asked = apply_selection(benchmark, options)
+    return apply_circular(asked, benchmark.source) if options.circular else asked, options
 
 
 def apply_parity(options: Options, benchmark: Benchmark) -> Options:

@@ -194,7 +194,7 @@ class Run:
                     return result
         raise UsageError(f"{self.folder} has no sample {name!r}", hint=_near_samples(name, self.samples()))
 
-    def keep_summary(self) -> None:
+    def write_summary(self) -> None:
         """Write summary.json beside the journal: what ``--json`` prints."""
         from eyechart.store.folder import SUMMARY_NAME, write_json
 

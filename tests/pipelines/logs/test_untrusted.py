@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.replies import read_log, read_replies
 from eyechart.errors import EyechartError
-from eyechart.run.rescore import load_log, read_log_questions
+from eyechart.run.replies import load_log, read_log_questions
 
 SAID = {
     "role": "assistant",

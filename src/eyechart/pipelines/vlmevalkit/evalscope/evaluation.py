@@ -399,7 +399,7 @@ def _evaluate(plan: Plan) -> Run:
 
 def _score_file(one: Evaluation) -> Run:
     """Predictions that are there already, as a run."""
-    from eyechart.run.rescore import score_replies
+    from eyechart.run.replies import score_replies
 
     kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
     file = extract_replies(one.predictions, one.questions.source, one.options, kept)

@@ -122,7 +122,7 @@ def _by_rules(said: _Said) -> list[Result]:
 def _by_judge(said: _Said, judge: Mapping[str, Any]) -> list[Result]:
     """The same with a judge: a run of its own, made of the replies and kept nowhere."""
     from eyechart.run.options import Options
-    from eyechart.run.rescore import score_replies
+    from eyechart.run.replies import score_replies
 
     benchmark = Benchmark(
         name=said.name,
