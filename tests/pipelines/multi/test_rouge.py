@@ -93,7 +93,7 @@ def test_a_cut_moves_no_word_of_what_has_punctuation() -> None:
     text = "光的折射使光线改变方向，小明硕士毕业于中国科学院计算所。" * 400
     assert len(text) > 10_000
     assert [
-        word for piece in score_module._pieces(text) for word in score_module._tokenizer().cut(piece)
+        word for piece in score_module._split_runs(text) for word in score_module._tokenizer().cut(piece)
     ] == [*score_module._tokenizer().cut(text)]
 
 

@@ -26,6 +26,7 @@ from eyechart.pipelines.multi.report import (
     write_scores,
     write_summary,
 )
+from eyechart.pipelines.multi.score import check_position
 from eyechart.score.number import add_in_order
 
 _STANDARD = "prediction.json"
@@ -61,8 +62,7 @@ def compute_metrics(
     The files go beside the predictions, or into `output_dir`. Those of ``prediction.json`` have the official
     names; those of ``mine_prediction.json`` or ``mine.json`` begin with ``mine_``.
     """
-    if answer_position not in ("start", "end"):
-        raise UsageError(f"answer_position {answer_position!r} is not possible", hint="use start or end")
+    check_position(answer_position)
     labels, predictions = Path(label_file), Path(prediction_file)
     scored = _scored(labels, predictions, answer_position)
     notes = _notes(scored, predictions, labels)
