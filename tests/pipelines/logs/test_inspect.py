@@ -68,7 +68,7 @@ def test_epochs_are_trials(tmp_path: Path) -> None:
     assert [(entry.id, entry.trial) for entry in found.entries] == [("q", 1), ("q", 0)]
 
 
-def test_messages_pictures_thinking_and_attachments(tmp_path: Path) -> None:
+def test_messages_images_thinking_and_attachments(tmp_path: Path) -> None:
     asked = [
         {"role": "system", "content": "Be brief."},
         {

@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_finished_is_not_there(tmp_path: Path, name: str) 
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_pictures_are_named_and_never_copied() -> None:
+def test_images_are_named_and_never_copied() -> None:
     refs = (
         ImageRef(kind="file", location="/data/a.png"),
         ImageRef(kind="url", location="https://example.org/b.png"),

@@ -49,7 +49,7 @@ def test_arguments_that_change_nothing_are_told(said: dict[str, Any], void: list
     assert [note.split()[0] for note in notes] == [f"--{name}" for name in void]
 
 
-def test_a_picture_for_viscpm_is_not_spoken_of_where_none_is_sent() -> None:
+def test_an_image_for_viscpm_is_not_spoken_of_where_none_is_sent() -> None:
     after, notes = adjust_arguments(MultiArguments.of({"input_type": 0}), registered="viscpm")
     assert after.blank_image  # as published, and in the run's name
     assert notes == []

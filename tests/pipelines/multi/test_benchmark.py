@@ -157,7 +157,7 @@ def test_a_choice_of_nothing_says_what_was_chosen_and_what_there_is(
         list(make(subset=str(data.hard_list)).source)
 
 
-def test_a_folder_of_pictures_that_is_not_there(make: Callable[..., Benchmark]) -> None:
+def test_a_folder_of_images_that_is_not_there(make: Callable[..., Benchmark]) -> None:
     with pytest.raises(DataError, match="image_root: there is no folder"):
         list(make(image_root="none").source)
 

@@ -42,8 +42,8 @@ def test_other_encodings_are_named_by_line(tmp_path: Path) -> None:
     assert "iconv" in caught.value.hint
 
 
-def test_many_missing_pictures_are_counted() -> None:
+def test_many_missing_images_are_counted() -> None:
     with pytest.raises(DataError) as caught:
         refuse_missing([*"abcde", "a"], {"b": ""}, Path("c.csv"))
-    assert caught.value.message == "c.csv: no line for 4 pictures that the questions show: a, c, d and 1 more"
+    assert caught.value.message == "c.csv: no line for 4 images that the questions show: a, c, d and 1 more"
     refuse_missing([], {}, Path("c.csv"))

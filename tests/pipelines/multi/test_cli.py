@@ -219,7 +219,7 @@ def test_copies_of_a_class_that_speaks_to_an_endpoint_are_asked_at_once(place: P
 @pytest.mark.slow
 @pytest.mark.parametrize("is_absolute", [False, True])
 @pytest.mark.parametrize("where", ["eval", "data", "elsewhere"])
-def test_pictures_are_found_in_every_layout(
+def test_images_are_found_in_every_layout(
     place: Path, data: MultiData, where: str, is_absolute: bool
 ) -> None:
     """From the folder eval, from the data's own, and from anywhere by absolute paths."""
@@ -243,7 +243,7 @@ def test_pictures_are_found_in_every_layout(
 
 
 @pytest.mark.slow
-def test_a_problem_file_away_from_its_pictures_is_asked_from_the_folder_eval(
+def test_a_problem_file_away_from_its_images_is_asked_from_the_folder_eval(
     place: Path, data: MultiData
 ) -> None:
     (place / "own").mkdir()
@@ -622,15 +622,15 @@ def test_captions_without_a_line_are_empty_and_told(place: Path, data: MultiData
     data.caption_file.write_text("../data/images/czsx/0_1.png,red\n", encoding="utf-8")
     usual = ["--problem_file", "../data/problem.json", "-v", "m", "--input_type", 1, "--debug"]
     done = multi(place, *usual, "--caption_file", "../data/captions.csv")
-    assert "no line for 2 of the pictures in use, e.g. ../data/images/czsx/0_2.png" in done.err
+    assert "no line for 2 of the images in use, e.g. ../data/images/czsx/0_2.png" in done.err
     assert "is asked as 0, as published" in multi(place, *usual).err
     strict = ["--caption_file", "../data/captions.csv", "--set", "allow_missing_captions=false"]
-    assert "no line for 2 pictures" in multi(place, *usual, *strict, code=2).err
+    assert "no line for 2 images" in multi(place, *usual, *strict, code=2).err
 
 
 def test_debug_asks_and_writes_nothing(place: Path) -> None:
     done = multi(place, "--problem_file", "../data/problem.json", "-v", "m", "--input_type", 2, "--debug")
-    assert "4 questions with 4 pictures to send; nothing was asked" in done.out
+    assert "4 questions with 4 images to send; nothing was asked" in done.out
     assert not (place.parent / "results").exists()
 
 

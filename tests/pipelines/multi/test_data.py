@@ -152,7 +152,7 @@ def test_what_a_sample_says_of_itself(data: MultiData) -> None:
     assert not sample.without_golds().withheld, "the worked solution is no model's to see"
 
 
-def test_types_levels_and_picture_classes(data: MultiData) -> None:
+def test_types_levels_and_image_classes(data: MultiData) -> None:
     found = samples(data)
     assert [sample.meta["question_type"] for sample in found.values()] == [
         "SA", "MA", "FB", "OP", "SA", "other",
@@ -182,13 +182,13 @@ def test_a_mark_at_the_beginning_of_the_file_is_skipped(data: MultiData) -> None
 
 
 @pytest.mark.parametrize("input_type", [0, 1])
-def test_pictures_belong_to_input_type_2_but_are_counted_always(data: MultiData, input_type: int) -> None:
+def test_images_belong_to_input_type_2_but_are_counted_always(data: MultiData, input_type: int) -> None:
     for sample in opened(data, input_type=input_type, caption_file=data.caption_file):
         assert sample.images == ()
         assert sample.meta["question_image_number"] == {"S": 1, "M": 2, "N": 0}[sample.meta["image_class"][0]]
 
 
-# -- pictures --------------------------------------------------------------------------------------
+# -- images --------------------------------------------------------------------------------------
 
 
 def test_official_paths_are_found_beside_the_problem_file(data: MultiData) -> None:
@@ -201,14 +201,14 @@ def test_official_paths_are_found_beside_the_problem_file(data: MultiData) -> No
 
 
 @pytest.mark.parametrize("root", ["data", "data/images", "."])
-def test_a_folder_of_pictures_elsewhere(data: MultiData, root: str, tmp_path: Path) -> None:
+def test_a_folder_of_images_elsewhere(data: MultiData, root: str, tmp_path: Path) -> None:
     (tmp_path / "annotations").mkdir()
     moved = data.problem_file.rename(tmp_path / "annotations" / "problem.json")
     found = samples(data, problem_file=moved, input_type=2, image_root=tmp_path / root)
     assert Path(found["shjk_2_0"].images[0].location).samefile(data.folder / "images/shjk/2_1.png")
 
 
-def test_a_missing_picture_is_its_samples_problem(data: MultiData) -> None:
+def test_a_missing_image_is_its_samples_problem(data: MultiData) -> None:
     (data.folder / "images/shjk/2_1.png").unlink()
     found = samples(data, input_type=2)
     with pytest.raises(ImageError, match="no such file"):
@@ -369,7 +369,7 @@ def test_what_python_writes_for_a_missing_number_does_no_harm(data: MultiData) -
     assert "field problem_answer_list[1]: Expected" in refusal(broken).message
 
 
-def test_knowledge_that_marks_pictures_it_does_not_have(data: MultiData) -> None:
+def test_knowledge_that_marks_images_it_does_not_have(data: MultiData) -> None:
     broken = {"颜色": {"knowledge_content": "[IMAGE_2]", "knowledge_images": ["a.png"]}}
     file = write_json(data.folder / "k.json", broken)
     error = refusal(data, knowledge_file=file)
@@ -395,7 +395,7 @@ def test_missing_captions_are_counted_and_named(data: MultiData) -> None:
     data.caption_file.write_text("".join(kept), encoding="utf-8")
     error = refusal(data, input_type=1, caption_file=data.caption_file)
     assert error.message == (
-        "captions.csv: no line for 2 pictures that the questions show: "
+        "captions.csv: no line for 2 images that the questions show: "
         "../data/images/czsx/0_1.png, ../data/images/czsx/0_2.png"
     )
     assert "allow_missing_captions=true" in error.hint
@@ -403,7 +403,7 @@ def test_missing_captions_are_counted_and_named(data: MultiData) -> None:
     assert allowed["czsx_0_0"].question.endswith("[IMAGE_1]: \n")
 
 
-def test_captions_of_pictures_that_are_not_asked_for_may_be_missing(data: MultiData) -> None:
+def test_captions_of_images_that_are_not_asked_for_may_be_missing(data: MultiData) -> None:
     data.caption_file.write_text("../data/images/shjk/2_1.png,绿\n", encoding="utf-8")
     chosen = Selection(subject="shjk")
     found = samples(data, input_type=1, caption_file=data.caption_file, selection=chosen)

@@ -73,7 +73,7 @@ def test_a_system_message_is_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("input_type", [0, 1])
-def test_without_pictures_there_is_no_list_but_a_number(input_type: int, tmp_path: Path) -> None:
+def test_without_images_there_is_no_list_but_a_number(input_type: int, tmp_path: Path) -> None:
     assert question(user("甲"), folder=tmp_path, input_type=input_type) == {
         "question_id": "czsx_0_0",
         "question_image_number": 2,
@@ -81,10 +81,10 @@ def test_without_pictures_there_is_no_list_but_a_number(input_type: int, tmp_pat
     }
 
 
-def test_a_question_without_a_picture_among_others_that_have_some(tmp_path: Path) -> None:
+def test_a_question_without_an_image_among_others_that_have_some(tmp_path: Path) -> None:
     found = question(user("甲"), folder=tmp_path, question_image_number=0)
     assert found["question_image_number"] == 0
-    assert found.get("image_list", [""])[0] == ""  # as classes write it that need a picture each time
+    assert found.get("image_list", [""])[0] == ""  # as classes write it that need an image each time
 
 
 def test_a_system_text_that_was_not_split_off_reads_as_empty(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_system_text_that_was_not_split_off_reads_as_empty(tmp_path: Path) -> 
         found.pop("prompted_content_list")
 
 
-def test_other_samples_count_the_pictures_that_are_sent(red: Image, tmp_path: Path) -> None:
+def test_other_samples_count_the_images_that_are_sent(red: Image, tmp_path: Path) -> None:
     asked = Request(messages=(user(red, "?"),), sample=Sample(id="1", question="?"))
     [found] = build_question(asked, tmp_path)
     assert (found["question_image_number"], found["image_list"]) == (1, [red.path])
@@ -115,7 +115,7 @@ def test_several_rounds(red: Image, tmp_path: Path) -> None:
     assert (tmp_path / "2.png").read_bytes() == picture("blue")
 
 
-def test_a_round_without_a_picture_has_an_empty_path(red: Image, tmp_path: Path) -> None:
+def test_a_round_without_an_image_has_an_empty_path(red: Image, tmp_path: Path) -> None:
     turns = (user(red, "甲"), MODELS_TURN, user(red, "乙"), MODELS_TURN, user("答案？"))
     found = question(*turns, folder=tmp_path)
     assert found["image_list"] == [red.path, red.path, ""]

@@ -56,7 +56,7 @@ def test_correct_numbering_gives_every_mark_its_own_picture(text: str) -> None:
 
 
 @given(TEXTS.filter(is_sound))
-def test_both_numberings_keep_the_number_of_pictures_and_agree_in_increasing_order(text: str) -> None:
+def test_both_numberings_keep_the_number_of_images_and_agree_in_increasing_order(text: str) -> None:
     official, correct = (
         place_images(text, PATHS, Placement(numbering=way)) for way in ("official", "correct")
     )
@@ -68,11 +68,11 @@ def test_both_numberings_keep_the_number_of_pictures_and_agree_in_increasing_ord
 
 
 @pytest.mark.parametrize("mark", ["[IMAGE_0]", "[IMAGE_00]", "[IMAGE_3]", f"[IMAGE_{'9' * 5000}]"])
-def test_a_mark_of_no_picture_is_refused_by_name(mark: str) -> None:
+def test_a_mark_of_no_image_is_refused_by_name(mark: str) -> None:
     with pytest.raises(DataError) as caught:
         check_marks(f"见{mark}", ["a", "b"], where="p.json: question 'x_0'", field="img_paths")
     assert caught.value.message.startswith(f"p.json: question 'x_0': {mark[:40]} stands in the text")
-    assert "img_paths holds 2 pictures" in caught.value.message
+    assert "img_paths holds 2 images" in caught.value.message
 
 
 @pytest.mark.parametrize(("n_images", "is_refused"), [(2, False), (1, True), (0, True)])
@@ -118,7 +118,7 @@ def test_the_prepared_structure() -> None:
 
 
 @pytest.mark.parametrize("input_type", [0, 1])
-def test_only_input_type_2_carries_lists_of_pictures(input_type: int) -> None:
+def test_only_input_type_2_carries_lists_of_images(input_type: int) -> None:
     record = prepared(knowledge_content="乙", knowledge_images=("k.png",), input_type=input_type).record()
     assert record["question_image_number"] == record["knowledge_image_number"] == 1
     assert not {"question_image_list", "knowledge_image_list"} & set(record)

@@ -85,7 +85,7 @@ def test_names_in_braces_are_filled_in_the_role_alone() -> None:
     assert said.endswith("\n{…}{subject}")
 
 
-# -- pictures --------------------------------------------------------------------------------------
+# -- images --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -108,24 +108,24 @@ def test_the_image_guide(images: int, options: dict[str, Any], guide: str) -> No
     assert prompt(**options).guide(sample(images=images)) == guide
 
 
-def test_pictures_of_the_knowledge_count_for_the_guide() -> None:
+def test_images_of_the_knowledge_count_for_the_guide() -> None:
     one = sample(images=0, knowledge_content="知[IMAGE_1]", knowledge_image_number=1)
     assert prompt(input_type=0).guide(one) == "guide_no_image"
 
 
-def test_pictures_follow_the_text() -> None:
+def test_images_follow_the_text() -> None:
     [message] = prompt(input_type=2)(sample(images=2))
     assert message.parts[1:] == PICTURES[:2]
     assert isinstance(message.parts[0], str)
 
 
 @pytest.mark.parametrize("input_type", [0, 1])
-def test_pictures_are_sent_at_input_type_2_only(input_type: int) -> None:
+def test_images_are_sent_at_input_type_2_only(input_type: int) -> None:
     [message] = prompt(input_type=input_type)(sample(images=2))
     assert message.images == ()
 
 
-def test_the_black_picture_is_one() -> None:
+def test_the_black_image_is_one() -> None:
     [message] = prompt(input_type=2, blank_image=True)(sample())
     assert message.images == (BLACK,)
     loaded = ImageLoader().load(BLACK)
@@ -160,7 +160,7 @@ def test_a_system_message_holds_what_would_come_first(
     assert [turn.role for turn in system] == ([] if options["no_sys"] else ["system"])
 
 
-def test_rounds_bring_a_picture_each() -> None:
+def test_rounds_bring_an_image_each() -> None:
     turns = prompt(input_type=2, in_turn=True, no_sys=True)(sample(images=2))
     assert turns == [
         Message("user", (PICTURES[0], "题[IMAGE_1]")),
@@ -187,7 +187,7 @@ def test_a_chain_of_thought_ends_with_a_round_without_a_picture() -> None:
     assert len(prompt(input_type=2, cot=True)(sample(images=2))) == 1
 
 
-def test_pictures_of_the_knowledge_have_rounds_too() -> None:
+def test_images_of_the_knowledge_have_rounds_too() -> None:
     one = sample(images=1, knowledge_content="知[IMAGE_1]", knowledge_image_number=1)
     turns = prompt(input_type=2, in_turn=True, no_sys=True)(replace(one, images=PICTURES[:2]))
     assert [turn.text for turn in turns] == ["题[IMAGE_1]", "", "乙\n<knowledge>\n知[IMAGE_1]\n<ending>"]
@@ -195,14 +195,14 @@ def test_pictures_of_the_knowledge_have_rounds_too() -> None:
 
 
 @pytest.mark.parametrize("images", [0, 1])
-def test_one_picture_makes_one_round(images: int) -> None:
+def test_one_image_makes_one_round(images: int) -> None:
     [message] = prompt(input_type=2, in_turn=True)(sample(images=images))
     assert len(message.images) == images
 
 
-def test_rounds_and_pictures_that_do_not_match_are_refused() -> None:
+def test_rounds_and_images_that_do_not_match_are_refused() -> None:
     one = sample(images=2, knowledge="[IMAGE_1]")
-    with pytest.raises(DataError, match="marks 3 pictures, but there are 2"):
+    with pytest.raises(DataError, match="marks 3 images, but there are 2"):
         prompt(input_type=2, in_turn=True)(one)
 
 

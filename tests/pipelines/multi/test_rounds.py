@@ -15,7 +15,7 @@ from support.golden import vectors
 def test_the_official_rounds(vector: dict[str, Any]) -> None:
     text = vector["content"]
     if vector.get("error"):
-        with pytest.raises(ValueError, match="without a picture"):
+        with pytest.raises(ValueError, match="without an image"):
             split_rounds(text)
         return
     rounds = split_rounds(text) if vector["in_turn"] else [text]
@@ -25,7 +25,7 @@ def test_the_official_rounds(vector: dict[str, Any]) -> None:
 
 
 @given(st.lists(st.text("甲乙 \n[]", max_size=5), min_size=2, max_size=6))
-def test_a_round_a_picture_and_no_word_is_lost(pieces: list[str]) -> None:
+def test_a_round_an_image_and_no_word_is_lost(pieces: list[str]) -> None:
     text = pieces[0] + "".join(f"[IMAGE_{k}]{piece}" for k, piece in enumerate(pieces[1:], start=1))
     rounds = split_rounds(text)
     assert len(rounds) == len(pieces) - 1 == len(MARK.findall(text))

@@ -197,7 +197,7 @@ def test_outcomes() -> None:
     assert scored("1;3", kind="FB", gold="1\n2").read == "1\n3"
 
 
-def test_the_missing_picture_is_a_refusal() -> None:
+def test_the_missing_image_is_a_refusal() -> None:
     refused = scored("B。缺少图片信息")
     assert (refused.outcome, refused.value, refused.route) == ("refused", 0.0, "multi:SA:refusal")
     assert refused.detail == {"score": 0, "total": 1, "rejected": True}

@@ -91,7 +91,7 @@ def test_what_earns_nothing_is_correct_but_in_no_table() -> None:
     assert format_absolute_score([row(score=0, total=0)]) == "Absolute Score: 0.00/0, n/a"
 
 
-def test_rejections_without_a_picture_are_not_told() -> None:
+def test_rejections_without_an_image_are_not_told() -> None:
     assert format_rejections([row(is_rejected=True)]) is None
     line = "Rejection Number: (SI) 0.00/8540, 0.0% (MI) 3.00/255, 1.2%"
     assert format_rejections([row(is_rejected=True, n_images=5, total=3)]) == line

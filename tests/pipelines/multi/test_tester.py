@@ -37,13 +37,13 @@ class Sighted:
     remembers = True
 
     def generate_answer(self, question: dict[str, Any]) -> dict[str, Any]:
-        pictures = [path for path in question.get("image_list", []) if path]
+        images = [path for path in question.get("image_list", []) if path]
         rounds = question.pop("prompted_content_list", None)
         text = "\n".join(rounds) if rounds else question.pop("prompted_content")
         text = question.pop("prompted_system_content", "") + text
         if rounds and not self.remembers:
-            pictures = pictures[-1:]
-        question["prediction"] = self.answer(text, [colour_of(path) for path in pictures])
+            images = images[-1:]
+        question["prediction"] = self.answer(text, [colour_of(path) for path in images])
         return question
 
     def answer(self, text: str, seen: list[str]) -> str:
@@ -115,7 +115,7 @@ def test_who_is_blind_answers_words_alone(lang: Any) -> None:
     assert draw_conclusions(found) == {
         "sees pictures": "no",
         "tells several pictures apart": "no",
-        "remembers earlier rounds": "not known",  # the rounds are about pictures
+        "remembers earlier rounds": "not known",  # the rounds are about images
     }
     assert [one.ability for one in found if one.verdict == "yes"] == [
         f"{name} ({lang})"
@@ -123,8 +123,8 @@ def test_who_is_blind_answers_words_alone(lang: Any) -> None:
             "single choice in words",
             "multiple choice in words",
             "blanks in words",
-            "words beside a black picture",
-            "caption for a picture",
+            "words beside a black image",
+            "caption for an image",
         )
     ]
 
@@ -144,7 +144,7 @@ def test_one_answer_to_everything_shows_nothing_even_where_it_is_right(said: str
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_testers_arguments_change_the_prompts(lang: Any) -> None:
     rounds = {one.ability: one for one in make_cases(lang, input_type=2, options={"in_turn": True})}
-    assert rounds[f"two pictures at once ({lang})"].turns.count(MODELS_TURN) == 1
+    assert rounds[f"two images at once ({lang})"].turns.count(MODELS_TURN) == 1
     assert len(rounds) == 7
     assert len(make_cases(lang, input_type=0)) == 3
     plain, shot = make_cases(lang)[0], make_cases(lang, options={"few_shot": 1, "cot": True})[0]
@@ -159,9 +159,9 @@ def test_the_cases_hold_what_they_say(lang: Any) -> None:
         name: sum(isinstance(part, Image) for turn in case.turns for part in turn.parts)
         for name, case in cases.items()
     }
-    assert n_images["single choice in words"] == n_images["caption for a picture"] == 0
-    assert n_images["words beside a black picture"] == n_images["blank on a picture"] == 1
-    assert n_images["two pictures at once"] == n_images["two pictures in rounds"] == 2
+    assert n_images["single choice in words"] == n_images["caption for an image"] == 0
+    assert n_images["words beside a black image"] == n_images["blank on an image"] == 1
+    assert n_images["two images at once"] == n_images["two images in rounds"] == 2
     assert [case.turns.count(MODELS_TURN) for case in cases.values()] == [0] * 9 + [1, 2]
     assert all(not re.search(r"\(\w\w\)|,", name) for name in cases)  # names can be listed
     assert all(case.is_right(case.expected.replace("; ", "\n").split("或")[0]) for case in cases.values())

@@ -1,6 +1,6 @@
 """Inspect's logs: one JSON object with a list of samples (.json), or an archive of JSON files (.eval).
 
-Samples are read one at a time. A long text or a picture may stand elsewhere in its sample, under a name
+Samples are read one at a time. A long text or an image may stand elsewhere in its sample, under a name
 that begins ``attachment://``; texts are put back in their place. An epoch is a trial, counted from 1 there.
 A sample with an error has no reply, whatever it holds besides.
 """
@@ -192,7 +192,7 @@ def _golds(target: Any, n_choices: int) -> tuple[str, ...]:
 
 
 class _Attached:
-    """The texts that are attached to a sample, to be put in their places; pictures stay where they are.
+    """The texts that are attached to a sample, to be put in their places; images stay where they are.
 
     One text can be named a million times, so what they become is counted.
     """

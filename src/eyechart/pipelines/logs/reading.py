@@ -108,7 +108,7 @@ def read_question(messages: Any) -> str:
 
 
 def read_image_refs(messages: Any) -> tuple[ImageRef, ...]:
-    """The pictures of the questions as far as they have an address. None is opened, and none is copied."""
+    """The images of the questions as far as they have an address. None is opened, and none is copied."""
     found = []
     for message in messages if isinstance(messages, list) else []:
         content = message.get("content") if isinstance(message, Mapping) else None

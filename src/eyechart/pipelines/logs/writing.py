@@ -1,6 +1,6 @@
 """What the files for other tools have in common: questions, messages and replies as plain values.
 
-Pictures are named, never copied: by path or address where they have one, else in words with their hash.
+Images are named, never copied: by path or address where they have one, else in words with their hash.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _whole(value: Any) -> Any:
 
 
 def format_sample(sample: Sample) -> dict[str, Any]:
-    """A question without its pictures, to be found again by `eyechart score --replies`."""
+    """A question without its images, to be found again by `eyechart score --replies`."""
     fields = {
         "id": sample.id,
         "question": sample.question,
@@ -88,11 +88,11 @@ def format_messages(result: Result) -> list[dict[str, Any]]:
     if not result.asked:
         parts = [_reference(ref, {}) for ref in sample.images] + [{"type": "text", "text": sample.question}]
         return [_message("user", parts)]
-    pictures = iter(_with_references(result))
+    images = iter(_with_references(result))
     turns = []
     for turn in result.asked:
         parts = [
-            {"type": "text", "text": part["text"]} if "text" in part else next(pictures)
+            {"type": "text", "text": part["text"]} if "text" in part else next(images)
             for part in turn.get("parts", ())
         ]
         turns.append(_message(str(turn.get("role", "user")), parts))
@@ -161,7 +161,7 @@ def _message(role: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _with_references(result: Result) -> Iterator[dict[str, Any]]:
-    """Every picture that was sent, by where it lies if it is one of the sample's own."""
+    """Every image that was sent, by where it lies if it is one of the sample's own."""
     refs = result.sample.images if len(result.sample.images) == len(result.sent) else ()
     for number, record in enumerate(result.sent):
         yield _reference(refs[number] if refs else None, record)

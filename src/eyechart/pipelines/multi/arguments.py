@@ -29,7 +29,7 @@ SELECTION = "which questions"
 RUN = "the run"
 OWN = "besides, of eyechart's own"
 
-_NO_INPUT = "pictures without words exist there in name only, and break its program"
+_NO_INPUT = "images without words exist there in name only, and break its program"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +96,9 @@ class MultiArguments:
         0,
         group=QUESTION,
         metavar="T",
-        help="0 words alone (default), 1 captions, 2 pictures; 3 is refused",
+        help="0 words alone (default), 1 captions, 2 images; 3 is refused",
     )
-    in_turn: bool = argument(False, group=QUESTION, help="questions with several pictures in rounds")
+    in_turn: bool = argument(False, group=QUESTION, help="questions with several images in rounds")
     cot: bool = argument(False, group=QUESTION, help="ask for reasoning first; not for open questions")
     no_background: bool = argument(
         False, group=QUESTION, help="without the sentence that names role and subject"
@@ -120,7 +120,7 @@ class MultiArguments:
         "0,1,2",
         group=SELECTION,
         metavar="LIST",
-        help="questions with 0, 1, 2 or more pictures (default: all)",
+        help="questions with 0, 1, 2 or more images (default: all)",
     )
     subset: str | None = argument(
         None,
@@ -156,7 +156,7 @@ class MultiArguments:
     cap_in_cnt: bool = argument(False, group=QUESTION, help="captions in the text instead of behind it")
     lang: Literal["zh", "en"] = argument("zh", group=QUESTION, help="of the prompt (default: zh)")
     blank_image: bool = argument(
-        False, group=QUESTION, help="a black picture with questions that have none (input type 2)"
+        False, group=QUESTION, help="a black image with questions that have none (input type 2)"
     )
     model_list: bool = argument(
         False, "--model_list", "-l", group=RUN, help="print the names that --model knows, and stop"

@@ -129,22 +129,22 @@ def read_words(path: str | Path, lang: Language) -> dict[str, str]:
     return {**WORDS[lang], **{name: text.strip("\n") for name, text in own.items()}}
 
 
-# -- One prompt cut into rounds, a picture each, for models that take one picture at a time.
+# -- One prompt cut into rounds, an image each, for models that take one image at a time.
 #
 # Parity: tests/golden/multi_rounds.jsonl.
 
-MARK = re.compile(r"\[IMAGE_[0-9]+]")  # where a picture belongs
+MARK = re.compile(r"\[IMAGE_[0-9]+]")  # where an image belongs
 
 
 def split_rounds(text: str) -> list[str]:
-    r"""Cut a text behind every mark of a picture; what follows the last one joins the last round.
+    r"""Cut a text behind every mark of an image; what follows the last one joins the last round.
 
     >>> split_rounds("甲[IMAGE_1]乙[IMAGE_2]丙")
     ['甲[IMAGE_1]', '乙[IMAGE_2]\n丙']
     """
     marks = MARK.findall(text)
     if not marks:
-        raise ValueError("a text without a picture cannot be cut into rounds")
+        raise ValueError("a text without an image cannot be cut into rounds")
     *before, after = MARK.split(text)
     rounds = [said.strip() + mark for said, mark in zip(before, marks, strict=True)]
     rounds[-1] += "\n" + after.strip()  # as published: the line break is there even when nothing follows
@@ -155,10 +155,10 @@ def split_rounds(text: str) -> list[str]:
 #
 # The structure is the official one, in the official order, under the official names of its options; the
 # words are in words.py. With `split_sys` the pieces before the question are the system message,
-# otherwise all is one text. Pictures follow the text, except where a question with several of them is asked
+# otherwise all is one text. Images follow the text, except where a question with several of them is asked
 # in rounds (`in_turn`): then every round brings its own.
 
-# A black picture of 224 x 224 pixels, a PNG of 86 bytes.
+# A black image of 224 x 224 pixels, a PNG of 86 bytes.
 BLACK = ImageRef(
     kind="data",
     location="iVBORw0KGgoAAAANSUhEUgAAAOAAAADgAQAAAAAyVldMAAAAHUlEQVR42u3BMQEAAADCoPVPbQZ/oAAAAAAAAHgM"
@@ -218,7 +218,7 @@ class MultiPrompt:
         return f"{sample.question}{background}\n{self.words[ending]}"
 
     def guide(self, sample: Sample) -> str:
-        """The name of the piece that says how pictures are given."""
+        """The name of the piece that says how images are given."""
         n_images = _number(sample, "question_image_number") + _number(sample, "knowledge_image_number")
         if n_images == 0:
             return "guide_black_image" if self._is_black(sample) else "guide_text"
@@ -230,7 +230,7 @@ class MultiPrompt:
         rounds = split_rounds(text) if MARK.search(text) else []
         if len(rounds) != len(sample.images):
             raise DataError(
-                f"question {sample.id!r}: the prompt marks {len(rounds)} pictures, but there are "
+                f"question {sample.id!r}: the prompt marks {len(rounds)} images, but there are "
                 f"{len(sample.images)}, so it cannot be asked in rounds",
                 hint="write [IMAGE_i], without a number, where a piece of wording speaks of marks",
             )
@@ -301,7 +301,7 @@ class MultiOptions:
         if self.input_type not in (0, 1, 2):
             raise UsageError(
                 f"multi: input_type is {self.input_type}, but must be 0, 1 or 2",
-                hint="3, pictures without words, exists in name only",
+                hint="3, images without words, exists in name only",
             )
         if self.eval_num == 0 or self.eval_num < -1:
             raise UsageError(f"multi: eval_num is {self.eval_num}, but must be -1 (all) or more than 0")
@@ -356,8 +356,8 @@ def _path(text: str) -> Path:
 
 _INPUT_TYPES = (
     "input type 0, the words alone",
-    "input type 1, captions in place of pictures",
-    "input type 2, pictures",
+    "input type 1, captions in place of images",
+    "input type 2, images",
 )
 
 
@@ -395,7 +395,7 @@ def declare_multi(options: MultiOptions, *, is_every_type_scored: bool) -> Bench
         read_replies=read,
         settings=asdict(options),
         prompt_settings=_OF_THE_PROMPT,
-        about=f"MULTI: Chinese exam questions with text and pictures; {_INPUT_TYPES[options.input_type]}",
+        about=f"MULTI: Chinese exam questions with text and images; {_INPUT_TYPES[options.input_type]}",
     )
 
 
@@ -439,7 +439,7 @@ class _Prompt:
         marked = next((name for name, text in words.items() if MARK.search(text)), "")
         if said.in_turn and marked:
             raise UsageError(
-                f"{said.wording}: the piece {marked!r} holds the mark of a picture, where rounds are cut",
+                f"{said.wording}: the piece {marked!r} holds the mark of an image, where rounds are cut",
                 hint="write [IMAGE_i], without a number",
             )
         return MultiPrompt(
@@ -455,9 +455,9 @@ class _Prompt:
         )
 
 
-# -- MULTI (Zhu et al., 2024): exam questions in Chinese, from school to driving test, with text and pictures.
+# -- MULTI (Zhu et al., 2024): exam questions in Chinese, from school to driving test, with text and images.
 #
-# Paper: https://arxiv.org/abs/2402.03173. Parity: the numbering of pictures
+# Paper: https://arxiv.org/abs/2402.03173. Parity: the numbering of images
 # (tests/golden/multi_prepare.jsonl), rounds (multi_rounds.jsonl), scores (multi_score.jsonl). The words of
 # the prompts are ours; the authors' own can be given as a file. Options bear the names of the official
 # arguments.

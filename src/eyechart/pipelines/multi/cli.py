@@ -126,8 +126,8 @@ def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
         print_json({"n": n_questions, "images": n_images})
     else:
         questions = f"{n_questions} question{'s' * (n_questions != 1)}"
-        pictures = f"{n_images} picture{'s' * (n_images != 1)}"
-        print_text(f"{questions} with {pictures} to send; nothing was asked")
+        images = f"{n_images} image{'s' * (n_images != 1)}"
+        print_text(f"{questions} with {images} to send; nothing was asked")
     return 0
 
 

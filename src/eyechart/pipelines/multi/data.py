@@ -1,8 +1,8 @@
 """MULTI: problem file, knowledge (MULTI-Extend), hard list (MULTI-Elite), captions -> samples.
 
 https://github.com/OpenDFM/MULTI-Benchmark. A sample is one question of a problem, its id the problem's id
-with the question's place behind it. Its text has pictures numbered and captions put in as `prepare` does;
-it holds pictures at input type 2 only, the question's own first, then those of the knowledge.
+with the question's place behind it. Its text has images numbered and captions put in as `prepare` does;
+it holds images at input type 2 only, the question's own first, then those of the knowledge.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class MultiSource:
             )
 
     def prepare(self, question: ProblemQuestion) -> PreparedQuestion:
-        """One question with its pictures numbered, captions put in, and knowledge beside it."""
+        """One question with its images numbered, captions put in, and knowledge beside it."""
         problem = question.problem
         text = problem.question_text(question.index)
         paths = problem.img_paths or []
@@ -130,7 +130,7 @@ class MultiSource:
         )
 
     def images_in_use(self) -> Iterator[str]:
-        """The paths of all pictures that the questions and their knowledge show."""
+        """The paths of all images that the questions and their knowledge show."""
         for question in self.questions:
             prepared = self.prepare(question)
             yield from prepared.question_images
@@ -320,7 +320,7 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
             raise DataError(
                 f"{path.name}: question {name!r}: field question_image_number is "
                 f"{entry.question_image_number}",
-                hint="it is the number of pictures of the question: 0, 1, ...",
+                hint="it is the number of images of the question: 0, 1, ...",
             )
         found[name] = entry
     if not found:
@@ -336,7 +336,7 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
 
     Ids of no question at all, also among `everything`, are refused.
 
-    Its own number of pictures decides in which group a question is counted.
+    Its own number of images decides in which group a question is counted.
     """
     predictions = read_predictions(path)
     samples = [sample for sample in chosen if sample.id in predictions]

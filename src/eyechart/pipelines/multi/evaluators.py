@@ -462,20 +462,20 @@ class _Question(dict[str, Any]):
 def build_question(request: Request, folder: Path) -> tuple[dict[str, Any]]:
     """The question as MULTI prompts it."""
     meta = request.sample.meta
-    pictures = list_image_paths(request.messages, folder)
+    images = list_image_paths(request.messages, folder)
     asked = [turn for turn in request.messages if turn.role == "user"]
     system = "\n".join(turn.text for turn in request.messages if turn.role == "system")
     question = _Question(
         question_id=request.sample.id,
-        question_image_number=meta.get("question_image_number", len(pictures)),
+        question_image_number=meta.get("question_image_number", len(images)),
     )
-    if pictures:  # as published: without one there is no list, and classes count on that
-        question["image_list"] = pictures
+    if images:  # as published: without one there is no list, and classes count on that
+        question["image_list"] = images
     if system:
         question[_SYSTEM] = system
     if len(asked) > 1:
-        if pictures:  # a round without a picture of its own has an empty path
-            left = iter(pictures)
+        if images:  # a round without an image of its own has an empty path
+            left = iter(images)
             question["image_list"] = [
                 next(left) if image else "" for turn in asked for image in turn.images or [None]
             ]

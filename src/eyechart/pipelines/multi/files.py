@@ -208,11 +208,11 @@ def take_first(value: Any) -> str:
     return value[0] if value else ""
 
 
-# -- Where MULTI's pictures lie, whose paths were written for the authors' own folders.
+# -- Where MULTI's images lie, whose paths were written for the authors' own folders.
 
 
 class ImagePaths:
-    """Finds pictures by paths written for the authors' own folders: ``../data/images/czsx/0_1.png``.
+    """Finds images by paths written for the authors' own folders: ``../data/images/czsx/0_1.png``.
 
     Looked for below the problem file's folder, then `root`: the path as it stands, without the steps up at
     its beginning, and from its folder ``images`` on, with and without that name. Nothing above is followed.
@@ -223,7 +223,7 @@ class ImagePaths:
         self._rules = PathRules(list(dict.fromkeys(str(one.absolute()) for one in roots)))
 
     def to_ref(self, path: str) -> ImageRef:
-        """The picture at `path`; the first place of all when it is at none of them."""
+        """The image at `path`; the first place of all when it is at none of them."""
         if path.startswith(("http://", "https://")):
             return ImageRef(kind="url", location=path)
         first, *others = _spellings(path)
@@ -250,13 +250,13 @@ def _spellings(path: str) -> list[str]:
     return list(dict.fromkeys("/".join(found) for found in (*own, tail, inside, tail[1:])))
 
 
-# -- MULTI's captions and OCR texts: a picture's path, a comma, and what the picture shows or says.
+# -- MULTI's captions and OCR texts: an image's path, a comma, and what the image shows or says.
 #
 # The files have no header and no quoting: a line is cut at its first comma, so texts may hold commas.
 
 
 def read_captions(path: Path) -> dict[str, str]:
-    """Path, as problem files write it, to caption. Of several lines for one picture the last counts."""
+    """Path, as problem files write it, to caption. Of several lines for one image the last counts."""
     data = read_bytes(path)
     try:
         text = data.decode()
@@ -275,19 +275,19 @@ def read_captions(path: Path) -> dict[str, str]:
         if not comma:
             raise DataError(
                 f"{path.name}: line {number} has no comma: {line.strip()[:60]!r}",
-                hint="a line is the path of a picture, a comma, and its text",
+                hint="a line is the path of an image, a comma, and its text",
             )
         captions[image.strip()] = caption.strip()
     return captions
 
 
 def refuse_missing(images: Iterable[str], captions: Mapping[str, str], path: Path) -> None:
-    """Refuse a file that lacks lines for pictures that questions show."""
+    """Refuse a file that lacks lines for images that questions show."""
     missing = [image for image in dict.fromkeys(images) if image not in captions]
     if missing:
         raise DataError(
-            f"{path.name}: no line for {len(missing)} picture{'s' * (len(missing) != 1)} that the questions "
+            f"{path.name}: no line for {len(missing)} image{'s' * (len(missing) != 1)} that the questions "
             f"show: {join_names(missing)}",
             hint="paths must be written as in the problem file; "
-            "with allow_missing_captions=true those pictures have empty captions",
+            "with allow_missing_captions=true those images have empty captions",
         )

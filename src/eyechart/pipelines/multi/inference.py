@@ -71,14 +71,14 @@ def adjust_arguments(arguments: MultiArguments, *, registered: str) -> tuple[Mul
     has_images = arguments.input_type == 2
     if registered in ("viscpm", "visualglm") and has_images and not arguments.in_turn:
         changes["in_turn"] = True
-        notes.append(f"{registered} takes one picture at a time: --in_turn is on, as published")
+        notes.append(f"{registered} takes one image at a time: --in_turn is on, as published")
     if registered in ("gpt-4v", "geminivision") and has_images and arguments.in_turn:
         changes["in_turn"] = False
         notes.append(f"{registered} is not asked in rounds: --in_turn is off, as published")
     if registered == "viscpm" and not arguments.blank_image:
         changes["blank_image"] = True
         if has_images:
-            notes.append("viscpm needs a picture with every question: --blank_image is on, as published")
+            notes.append("viscpm needs an image with every question: --blank_image is on, as published")
     if arguments.input_type == 1 and arguments.caption_file is None:
         changes["input_type"] = 0
         notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
@@ -230,7 +230,7 @@ class Inference:
     notes: tuple[str, ...]
 
     def count(self) -> tuple[int, int]:
-        """How many questions would be asked, and with how many pictures."""
+        """How many questions would be asked, and with how many images."""
         n_images = [len(sample.images) for sample in self.benchmark.source]
         return len(n_images), sum(n_images)
 
@@ -415,7 +415,7 @@ def _left_out(benchmark: Benchmark) -> list[str]:
             missing = {image for image in source.images_in_use() if image not in source.wanted.captions}
             if missing:
                 notes.append(
-                    f"{said.caption_file}: no line for {len(missing)} of the pictures in use, "
+                    f"{said.caption_file}: no line for {len(missing)} of the images in use, "
                     f"e.g. {min(missing)}; their captions are empty, as published"
                 )
     return notes

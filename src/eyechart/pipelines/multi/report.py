@@ -1,4 +1,4 @@
-"""MULTI's totals: points by education level, pictures and question type, as its own summary shows them."""
+"""MULTI's totals: points by education level, images and question type, as its own summary shows them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IMAGES = ("NI", "SI", "MI")
 TYPES = ("SA", "MA", "FB", "OP")
 CSV_HEADER = ("education", "subject", "type", "image", "qs_count", "qs_correct", "qs_total", "qs_score")
 
-# Points of all questions with one picture and with more, in the whole benchmark. The official line divides by
+# Points of all questions with one image and with more, in the whole benchmark. The official line divides by
 # these whatever part of it was run.
 _ALL_SI, _ALL_MI = 8540, 255
 
@@ -42,7 +42,7 @@ class QuestionScore:
     level: str
     subject: str
     n_images: int
-    is_rejected: bool = False  # it said that a picture is missing
+    is_rejected: bool = False  # it said that an image is missing
 
     @property
     def image(self) -> str:
@@ -102,7 +102,7 @@ def group_by_level(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
 
 
 def group_by_image(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
-    """Totals by the number of pictures."""
+    """Totals by the number of images."""
     return _by(rows, lambda row: row.image, IMAGES)
 
 
@@ -112,7 +112,7 @@ def group_by_type(rows: Iterable[QuestionScore]) -> dict[str, Tally]:
 
 
 def make_statistics(rows: Sequence[QuestionScore]) -> list[tuple[Any, ...]]:
-    """The lines of statistics.csv: for each subject every type times every number of pictures."""
+    """The lines of statistics.csv: for each subject every type times every number of images."""
     cells: dict[str, dict[str, dict[tuple[str, str], Tally]]] = {}
     for row in rows:
         grid = cells.setdefault(row.level, {}).setdefault(row.subject, {})
@@ -135,7 +135,7 @@ def format_absolute_score(rows: Iterable[QuestionScore]) -> str:
 
 
 def format_rejections(rows: Iterable[QuestionScore]) -> str | None:
-    """The points of questions that were turned down for want of a picture; None when there are none."""
+    """The points of questions that were turned down for want of an image; None when there are none."""
     lost = dict.fromkeys(IMAGES, 0.0)
     for row in rows:
         if row.is_rejected:
@@ -597,7 +597,7 @@ def make_prediction(result: Result) -> dict[str, Any]:
     sample, reply = result.sample, result.reply
     entry: dict[str, Any] = {"question_id": sample.id, "question_image_number": _count_images(sample)}
     asked = _input_messages(result)
-    if result.sent:  # a round without a picture, and the black one, have an empty path, as published
+    if result.sent:  # a round without an image, and the black one, have an empty path, as published
         images = [str(image) for image in sample.images]
         n_rounds = len(asked.get("input_message_list", [""]))
         entry["image_list"] = images + [""] * (n_rounds - len(images))

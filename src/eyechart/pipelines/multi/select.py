@@ -1,10 +1,10 @@
-"""MULTI's questions before they are prompted: pictures numbered, captions put in. Pure.
+"""MULTI's questions before they are prompted: images numbered, captions put in. Pure.
 
-A text marks its pictures as ``[IMAGE_n]``, n counting the problem's pictures from 1. A question shows some
+A text marks its images as ``[IMAGE_n]``, n counting the problem's images from 1. A question shows some
 of them, so they are numbered anew. The official code does that by replacing one mark after the other in
 the whole text, and a mark that was just written may be replaced again: ``[IMAGE_2]…[IMAGE_1]`` becomes
 ``[IMAGE_2]…[IMAGE_2]``. That is what models were asked, so it is what we ask; ``correct`` numbering gives
-each mark the number of its own picture.
+each mark the number of its own image.
 
 Parity: tests/golden/multi_prepare.jsonl.
 """
@@ -20,7 +20,7 @@ from typing import Any, Literal
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi.files import MARK, MOST_DIGITS, TYPES, Problem
 
-InputType = Literal[0, 1, 2]  # the words alone; captions or text read from pictures; pictures
+InputType = Literal[0, 1, 2]  # the words alone; captions or text read from images; images
 Numbering = Literal["official", "correct"]
 
 WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be one text instead of a list
@@ -28,7 +28,7 @@ WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be one tex
 
 @dataclass(frozen=True, slots=True)
 class PlacedText:
-    """A text with its pictures numbered from 1, and the paths of those pictures, repeats included."""
+    """A text with its images numbered from 1, and the paths of those images, repeats included."""
 
     text: str
     images: tuple[str, ...]
@@ -36,7 +36,7 @@ class PlacedText:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How pictures are to be shown in a text."""
+    """How images are to be shown in a text."""
 
     captions: Mapping[str, str] | None = None  # path to caption; None: no captions are asked for
     in_content: bool = False  # in the mark itself instead of behind the text
@@ -44,12 +44,12 @@ class Placement:
 
 
 def count_marks(text: str) -> int:
-    """How many pictures a text shows: marks, not distinct pictures."""
+    """How many images a text shows: marks, not distinct images."""
     return len(MARK.findall(text))
 
 
 def place_images(text: str, paths: Sequence[str], wanted: Placement | None = None) -> PlacedText:
-    """Number the pictures of a text anew, with captions where they are wanted.
+    """Number the images of a text anew, with captions where they are wanted.
 
     >>> place_images("A.[IMAGE_3] B.[IMAGE_4]", ["a", "b", "c", "d"])
     Placed(text='A.[IMAGE_1] B.[IMAGE_2]', images=('c', 'd'))
@@ -82,13 +82,13 @@ def _mark(number: int, path: str, wanted: Placement) -> str:
 
 
 def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> None:
-    """Refuse a mark that stands for no picture of the list, naming the place."""
+    """Refuse a mark that stands for no image of the list, naming the place."""
     for mark in MARK.finditer(text):
         if len(mark[1]) > MOST_DIGITS or not 1 <= int(mark[1]) <= len(paths):
             raise DataError(
                 f"{where}: {mark[0][:40]} stands in the text, but {field} holds {len(paths)} "
-                f"picture{'s' * (len(paths) != 1)}",
-                hint=f"pictures are counted from 1; put the missing path into {field} or correct the mark",
+                f"image{'s' * (len(paths) != 1)}",
+                hint=f"images are counted from 1; put the missing path into {field} or correct the mark",
             )
 
 
@@ -154,7 +154,7 @@ class Selection:
     """Everything that can be said about which questions are meant."""
 
     types: frozenset[int] = frozenset({0, 1, 2})
-    image_types: frozenset[int] = frozenset({0, 1, 2})  # no picture, one, more
+    image_types: frozenset[int] = frozenset({0, 1, 2})  # no image, one, more
     subset: frozenset[str] | None = None
     subject: str = ""  # the beginning of the ids, e.g. czsx
     eval_num: int = -1

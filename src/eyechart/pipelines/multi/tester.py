@@ -1,6 +1,6 @@
 """Easy questions of our own, by which a model shows that it takes every kind of MULTI's: words and labels.
 
-Each in Chinese and in English; the pictures are plain colours.
+Each in Chinese and in English; the images are plain colours.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ QUESTIONS = (
         label="4\n2",
     ),
     CheckQuestion(
-        ability="words beside a black picture",
+        ability="words beside a black image",
         type="单选",
         words={
             "zh": "一加一等于几？\nA. 1\nB. 3\nC. 2\nD. 4",
@@ -85,7 +85,7 @@ QUESTIONS = (
         options={"input_type": 2, "blank_image": True},
     ),
     CheckQuestion(
-        ability="caption for a picture",
+        ability="caption for an image",
         type="单选",
         words={
             "zh": "图[IMAGE_1]中的气球是什么颜色？" + _COLOURS["zh"],
@@ -97,7 +97,7 @@ QUESTIONS = (
         options={"input_type": 1},
     ),
     CheckQuestion(
-        ability="single choice on a picture",
+        ability="single choice on an image",
         type="单选",
         words={
             "zh": "[IMAGE_1]\n这张图是什么颜色？" + _COLOURS["zh"],
@@ -109,7 +109,7 @@ QUESTIONS = (
         skill="sees pictures",
     ),
     CheckQuestion(
-        ability="blank on a picture",
+        ability="blank on an image",
         type="填空",
         words={
             "zh": "用一个汉字填写：图[IMAGE_1]是[MASK]色的。",
@@ -121,7 +121,7 @@ QUESTIONS = (
         skill="sees pictures",
     ),
     CheckQuestion(
-        ability="open question on a picture",
+        ability="open question on an image",
         type="解答",
         words={"zh": "说说这张图的颜色。[IMAGE_1]", "en": "Describe the colour of this picture. [IMAGE_1]"},
         label={"zh": "蓝", "en": "blue"},
@@ -130,7 +130,7 @@ QUESTIONS = (
         skill="sees pictures",
     ),
     CheckQuestion(
-        ability="two pictures at once",
+        ability="two images at once",
         type="单选",
         words=_FIRST_OF_TWO,
         label="B",
@@ -139,7 +139,7 @@ QUESTIONS = (
         skill="tells several pictures apart",
     ),
     CheckQuestion(
-        ability="two pictures in rounds",
+        ability="two images in rounds",
         type="单选",
         words=_FIRST_OF_TWO,
         label="C",
@@ -161,8 +161,8 @@ QUESTIONS = (
 
 # -- Does a model take every kind of MULTI's questions? Easy ones of our own, through the real prompts.
 #
-# Each type of question, in words and with pictures; several pictures at once and in rounds; captions; a black
-# picture beside words; in Chinese and in English.
+# Each type of question, in words and with images; several images at once and in rounds; captions; a black
+# image beside words; in Chinese and in English.
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 
@@ -186,8 +186,8 @@ def make_cases(
 
 
 def _case(asked: CheckQuestion, lang: Language, *, split_sys: bool) -> CheckCase:
-    pictures = [make_plain_image(colour) for colour in asked.colours]
-    refs = tuple(ImageRef(kind="data", location=one.base64.decode()) for one in pictures)
+    images = [make_plain_image(colour) for colour in asked.colours]
+    refs = tuple(ImageRef(kind="data", location=one.base64.decode()) for one in images)
     captions = {str(k): asked.captions[lang] for k, _ in enumerate(refs)} if asked.captions else None
     placed = place_images(asked.words[lang], [str(k) for k, _ in enumerate(refs)], Placement(captions))
     n_images = len(placed.images)
