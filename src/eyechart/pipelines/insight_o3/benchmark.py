@@ -244,6 +244,10 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
     is_rotated: bool = False  # every question four times, its options rotated
 
     @property
+    def title(self) -> str:
+        return self.about.partition(":")[0]
+
+    @property
     def images_beside(self) -> str:
         """The folder of the images, seen from that of the file of questions."""
         return os.path.relpath(self.images or ".", Path(self.annotations).parent)
