@@ -99,12 +99,12 @@ def _open() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"image": "a.png", "answer": "B"}, "row 2 (line 2): 'question' must be a text, found nothing"),
-        ({**ROW, "question": 7}, "'question' must be a text, found int '7'"),
-        ({**ROW, "options": ["red", "blue"]}, "'options' must be a text, found list"),
-        ({**ROW, "answer": ["B"]}, "'answer' must be one text, found list"),
-        (_open(), "row 2 (line 2): no picture is named"),
-        ({**ROW, "image": 4}, "'image' must be a text, found int '4'"),
+        ({"image": "a.png", "answer": "B"}, "row 2 (line 2): 'question' must be text, found nothing"),
+        ({**ROW, "question": 7}, "'question' must be text, found int '7'"),
+        ({**ROW, "options": ["red", "blue"]}, "'options' must be text, found list"),
+        ({**ROW, "answer": ["B"]}, "'answer' must be a single text, found list"),
+        (_open(), "row 2 (line 2): no image"),
+        ({**ROW, "image": 4}, "'image' must be text, found int '4'"),
     ],
 )
 def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:

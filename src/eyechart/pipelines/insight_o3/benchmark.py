@@ -1,9 +1,8 @@
-"""InSight-o3's annotation files: JSON Lines, one picture a row, options as one text.
+"""InSight-o3's benchmarks: six of its own table and HR-Bench 8K, their prompt, and their annotation files.
 
-A row has `image` (or `file_name`), `question`, `answer` and, for multiple choice, `options`; it belongs to
-its `category`, else its `subset`, else to ``unknown``. The texts are kept as they stand, since the official
-pipeline sends and compares them so. Everything else is kept under its own name, the picture's path included,
-so that `rebuild_row` can give the row back; explanations and boxes of where to look are withheld.
+Paper: https://arxiv.org/abs/2512.18745. The data lie below one folder, laid out as in the authors' repository
+(commit 21acec8). Parity: the scorer ``insight-o3``, tests/golden/insight_o3.jsonl; by default replies are
+scored by eyechart's own rules, and by ``judged`` if a judge is given.
 """
 
 from __future__ import annotations
@@ -34,195 +33,9 @@ _SEEN = ("question_id", "image", "file_name", "category", "subset")  # what a mo
 _KNOWN = (*_SEEN, "question", "options", "answer")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotationSource:
-    """Samples of one annotation file. Pictures are looked for below each of `image_roots` in turn.
+# -- The benchmarks, declared in a table
 
-    `is_rotated`: rows that follow each other may be rotations of one question (HR-Bench).
-    """
-
-    name: str
-    path: Path
-    image_roots: tuple[Path, ...]
-    is_rotated: bool = False
-
-    @property
-    def origin(self) -> str:
-        """Where the file lies."""
-        return str(self.path)
-
-    def __iter__(self) -> Iterator[Sample]:
-        """All samples, in the file's order."""
-        samples = self._samples()
-        return mark_rotations(samples) if self.is_rotated else samples
-
-    def _samples(self) -> Iterator[Sample]:
-        rules = PathRules([str(root.absolute()) for root in self.image_roots])
-        cells = ImageCells(str(self.path), rules.to_ref)
-        uses: dict[str, int] = {}
-        for row in self._rows():
-            sample = _to_sample(row, cells, name_row(self.path, row.number, row.line))
-            yield replace(sample, id=_unique(sample.id, uses))
-
-    def _rows(self) -> Iterator[Row]:
-        format, _ = guess_format(self.path)
-        if format not in ("jsonl", "json"):
-            raise DataError(
-                f"{self.path}: the questions of {self.name} are read from JSON Lines, not {format}",
-                hint="leave out --as to read it as a file of your own",
-            )
-        return open_reader(self.path, format, "utf-8", SourceOptions()).rows(())
-
-
-def rebuild_row(sample: Sample) -> dict[str, Any]:
-    """The row that a sample was read from; of a sample from elsewhere, what such a row would hold.
-
-    >>> rebuild_row(Sample(id="7", question="Which?", golds=("B",), choices_text="A. cat"))
-    {'question': 'Which?', 'options': 'A. cat', 'answer': 'B'}
-    """
-    texts: dict[str, Any] = {"question": sample.question}
-    if sample.choices_text:
-        texts["options"] = sample.choices_text
-    if sample.golds:
-        texts["answer"] = sample.golds[0]
-    kept = {**sample.meta, **sample.withheld}
-    known = texts | {name: value for name, value in kept.items() if name != AS_WRITTEN}
-    names = sample.meta.get(AS_WRITTEN)
-    return known if names is None else {name: known[name] for name in names if name in known}
-
-
-def mark_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """The same samples; those that are one question with its options rotated share a circle.
-
-    Rotations follow each other, at most as many as there are options, and agree in the question, in the
-    texts of the options and in the text that is right.
-
-    >>> pair = [Sample(id="0", question="?", golds=("A",), choices={"A": "x", "B": "y"}),
-    ...         Sample(id="1", question="?", golds=("B",), choices={"A": "y", "B": "x"})]
-    >>> [sample.circle for sample in mark_rotations(pair)]
-    ['0', '0']
-    """
-    key, first, members = None, "", 0
-    for sample in samples:
-        right = tuple(sample.choices.get(gold, gold) for gold in sample.golds)
-        own = (sample.question, tuple(sorted(sample.choices.values())), right)
-        if own != key or members >= len(sample.choices):
-            key, first, members = own, sample.id, 0
-        members += 1
-        yield replace(sample, circle=first)
-
-
-def _to_sample(row: Row, cells: ImageCells, where: str) -> Sample:
-    values = row.values
-    options = _text(values, "options", where)
-    return Sample(
-        id=to_text(values.get("question_id")) or str(row.number),
-        question=_text(values, "question", where, is_needed=True),
-        images=(_picture(row, cells, where),),
-        golds=_golds(values, where),
-        choices=parse_choices(options),
-        choices_text=options,
-        meta=_meta(values),
-        withheld=_withheld(values),
-        row=row.number,
-    )
-
-
-def _text(values: Mapping[str, Any], name: str, where: str, *, is_needed: bool = False) -> str:
-    value = values.get(name)
-    if value is None and not is_needed:
-        return ""
-    if not isinstance(value, str) or (is_needed and not value.strip()):
-        found = "nothing" if value in (None, "") else f"{type(value).__name__} {str(value)[:40]!r}"
-        hint = "one option a line, letters included" if name == "options" else ""
-        raise DataError(f"{where}: {name!r} must be a text, found {found}", hint=hint)
-    return value
-
-
-def _golds(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    answer = values.get("answer")
-    if isinstance(answer, list | dict):
-        raise DataError(
-            f"{where}: 'answer' must be one text, found {type(answer).__name__} {str(answer)[:40]!r}",
-            hint="leave out --as to read a file with several accepted answers",
-        )
-    text = to_text(answer)
-    return (text,) if text else ()
-
-
-def _picture(row: Row, cells: ImageCells, where: str) -> ImageRef:
-    name = next((name for name in ("image", "file_name") if row.values.get(name) is not None), "")
-    if not name:
-        raise DataError(f"{where}: no picture is named", hint="its path belongs in 'image' (or 'file_name')")
-    path = _text(row.values, name, where, is_needed=True)
-    [found] = cells.read([path], row.number, only_paths=True)
-    assert isinstance(found, ImageRef), "an item of a list refers to no row"
-    return found
-
-
-def _meta(values: Mapping[str, Any]) -> dict[str, Any]:
-    """All but the question and what answers it: a model may see a sample's meta."""
-    kept = {
-        name: value
-        for name, value in values.items()
-        if name in _SEEN or (name in _KNOWN and value in (None, ""))
-    }
-    return {**kept, "category": _group(values), AS_WRITTEN: list(values)}
-
-
-def _withheld(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model may not see; and a category that is no text, since the records repeat it as written."""
-    kept = {name: value for name, value in values.items() if name not in _KNOWN}
-    if "category" in values and values["category"] != _group(values):
-        kept["category"] = values["category"]
-    return kept
-
-
-def _group(values: Mapping[str, Any]) -> str:
-    return to_text(values.get("category")) or to_text(values.get("subset")) or NO_GROUP
-
-
-def _unique(name: str, uses: dict[str, int]) -> str:
-    """MME-RealWorld-Lite repeats ids: the second row of an id is its #2, so the place in the file decides."""
-    unique = name
-    while unique in uses:
-        uses[name] += 1
-        unique = f"{name}#{uses[name]}"
-    uses[unique] = 1
-    return unique
-
-
-# -- InSight-o3's question: the picture, then the question and its options as the file holds them.
-#
-# No word is added about the form of the answer. With `think_prompt` a system message asks for the tags that
-# the official verdict looks for; its wording is ours.
-
-THINK = """\
-Before you answer a question about a picture, think it through step by step. Write your reasoning between \
-<think> and </think>. Then write your final answer, and only that, between <answer> and </answer>."""
-
-
-def render_question(sample: Sample) -> list[Message]:
-    r"""One user turn.
-
-    >>> [turn] = render_question(Sample(id="0", question="Which?", choices_text="(A) red\n(B) blue"))
-    >>> turn.text
-    'Which?\n(A) red\n(B) blue'
-    """
-    text = f"{sample.question}\n{sample.choices_text}" if sample.choices_text else sample.question
-    return [Message("user", (*sample.images, text))]
-
-
-render_think_question = with_system(render_question, THINK)
-
-
-# -- The six benchmarks of InSight-o3 and HR-Bench 8K, each declared once in a table.
-#
-# Paper: https://arxiv.org/abs/2512.18745. The data lie below one folder, laid out as the authors' repository
-# lays them out (commit 21acec8). Parity: the scorer ``insight-o3``, tests/golden/insight_o3.jsonl; by default
-# replies are scored by our own rules, and by ``judged`` where there is a judge.
-
-# As the authors ask and score: pictures of at most 3500 x 3500 pixels, always encoded anew.
+# As the authors ask and score: images of at most 3500 x 3500 pixels, always encoded again.
 OFFICIAL = {
     "scorer": "insight-o3",
     "max_pixels": 3500 * 3500,
@@ -233,15 +46,15 @@ OFFICIAL = {
 
 
 class Dataset(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a benchmark lies below the data folder, and what it holds."""
+    """Where a benchmark lies below the data folder, and what it contains."""
 
     name: str
     annotations: str  # the file of questions
-    images: str  # the folder that the paths in it start from
+    images: str  # the folder that its paths are relative to
     rows: int
     hub: str  # where its data come from
     about: str
-    is_rotated: bool = False  # every question four times, its options rotated
+    is_rotated: bool = False  # each question four times, with rotated options
 
     @property
     def title(self) -> str:
@@ -249,7 +62,7 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def images_beside(self) -> str:
-        """The folder of the images, seen from that of the file of questions."""
+        """The folder of images, relative to that of the file of questions."""
         return os.path.relpath(self.images or ".", Path(self.annotations).parent)
 
 
@@ -268,7 +81,7 @@ DATASETS = (
         images="HR-Bench/images_4k",
         rows=800,
         hub="DreamMr/HR-Bench",
-        about="HR-Bench 4K: 200 questions on 4K pictures, each in four rotations; single and cross",
+        about="HR-Bench 4K: 200 questions on 4K images, each in four rotations; single and cross",
         is_rotated=True,
     ),
     Dataset(
@@ -277,7 +90,7 @@ DATASETS = (
         images="HR-Bench/images_8k",
         rows=800,
         hub="DreamMr/HR-Bench",
-        about="HR-Bench 8K: the same on 8K pictures",
+        about="HR-Bench 8K: the same on 8K images",
         is_rotated=True,
     ),
     Dataset(
@@ -286,7 +99,7 @@ DATASETS = (
         images="TreeBench/images",
         rows=405,
         hub="HaochenWang/TreeBench",
-        about="TreeBench: perception and reasoning on crowded pictures; ten groups",
+        about="TreeBench: perception and reasoning on crowded images; ten groups",
     ),
     Dataset(
         name="visual-probe-hard",
@@ -294,7 +107,7 @@ DATASETS = (
         images="",
         rows=106,
         hub="Mini-o3/VisualProbe_Hard",
-        about="VisualProbe Hard: open questions on small things in large pictures",
+        about="VisualProbe Hard: open questions on small things in large images",
     ),
     Dataset(
         name="mme-realworld-lite",
@@ -316,7 +129,7 @@ DATASETS = (
 
 
 def find_data_folder() -> Path:
-    """Where data sets lie unless told otherwise: `$EYECHART_DATA`, or ``data`` in the current folder."""
+    """The default folder of data sets: `$EYECHART_DATA`, or ``data`` in the current folder."""
     return Path(os.environ.get("EYECHART_DATA") or "data").expanduser()
 
 
@@ -327,18 +140,18 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
         image_root: Path | None = None,
         think: bool = False,
     ) -> Benchmark:
-        """`file` and `image_root` stand in for the places below `root`; `think` asks for tags."""
+        """`file` and `image_root` replace the places below `root`; `think` asks for tags."""
         from eyechart.data.source import LazySource
 
         if file and image_root and root:
             raise UsageError(
-                f"{dataset.name}: --set root={root} has no effect beside a file and its image_root",
+                f"{dataset.name}: --set root={root} has no effect with a file and its image_root",
                 hint="leave out --set root",
             )
         folder = (root or find_data_folder()).expanduser()
         path = _annotations(dataset, file.expanduser()) if file else folder / dataset.annotations
         given = {"file": file, "root": root, "image_root": image_root}
-        # A file of one's own has its images beside it, or where those of the published one lie.
+        # The images of a file that the user gives lie beside it, or where those of the published one lie.
         beside = (path.parent, path.parent / dataset.images_beside) if file else ()
         roots = (image_root.expanduser(),) if image_root else (*beside, folder / dataset.images)
         return Benchmark(
@@ -364,7 +177,7 @@ def _factory(dataset: Dataset) -> BenchmarkFactory:
 
 
 def _annotations(dataset: Dataset, given: Path) -> Path:
-    """The file of questions: the one that is given, or that of a folder of the published layout."""
+    """The file of questions: the given one, or the one in a folder of the published layout."""
     if not given.is_dir():
         return given
     parts = Path(dataset.annotations).parts
@@ -373,27 +186,216 @@ def _annotations(dataset: Dataset, given: Path) -> Path:
     if found is None:
         from eyechart.data.formats import find_file
 
-        with contextlib.suppress(DataError):  # which is raised again when the questions are wanted
+        with contextlib.suppress(DataError):  # raised again when the questions are read
             found = find_file(given).path
     return found or given
 
 
 def _opened(dataset: Dataset, path: Path, roots: tuple[Path, ...], *, is_own: bool) -> Source:
-
     if path.is_dir():
         from eyechart.data.formats import find_file
 
-        path = find_file(path).path  # says what the folder holds instead
+        path = find_file(path).path  # its error says what the folder holds instead
     if not path.is_file():
         hint = (
             f"download {dataset.hub} from the hub and run eyechart data convert {dataset.name}; "
-            "$EYECHART_DATA or --set root=DIR names the data folder, --set file=FILE the file itself"
+            "give the data folder with $EYECHART_DATA or --set root=DIR, the file with --set file=FILE"
         )
         raise DataError(
-            f"{dataset.name}: there is no file of questions at {path}",
+            f"{dataset.name}: no file of questions at {path}",
             hint="give the path of a JSON Lines file" if is_own else hint,
         )
     return AnnotationSource(name=dataset.name, path=path, image_roots=roots, is_rotated=dataset.is_rotated)
+
+
+# -- The prompt
+#
+# The image, then the question and its options as in the file; nothing is said about the form of the answer.
+# `render_think_question` adds a system message that asks for the tags the official verdict looks for.
+
+
+THINK = """\
+Before you answer a question about a picture, think it through step by step. Write your reasoning between \
+<think> and </think>. Then write your final answer, and only that, between <answer> and </answer>."""
+
+
+def render_question(sample: Sample) -> list[Message]:
+    r"""One user turn.
+
+    >>> [turn] = render_question(Sample(id="0", question="Which?", choices_text="(A) red\n(B) blue"))
+    >>> turn.text
+    'Which?\n(A) red\n(B) blue'
+    """
+    text = f"{sample.question}\n{sample.choices_text}" if sample.choices_text else sample.question
+    return [Message("user", (*sample.images, text))]
+
+
+render_think_question = with_system(render_question, THINK)
+
+
+# -- The annotation files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationSource:
+    """Samples of one annotation file: JSON Lines with one image per row and the options as one text.
+
+    A row has `image` (or `file_name`), `question`, `answer` and, for multiple choice, `options`; its group is
+    `category`, else `subset`, else ``unknown``. Texts are kept unchanged, because the official pipeline sends
+    and compares them so. Everything else is kept under its own name, so that `rebuild_row` can restore the
+    row; explanations and boxes of where to look are withheld from the model.
+
+    Images are looked for below each of `image_roots` in turn. `is_rotated`: successive rows may be rotations
+    of one question (HR-Bench).
+    """
+
+    name: str
+    path: Path
+    image_roots: tuple[Path, ...]
+    is_rotated: bool = False
+
+    @property
+    def origin(self) -> str:
+        return str(self.path)
+
+    def __iter__(self) -> Iterator[Sample]:
+        samples = self._samples()
+        return mark_rotations(samples) if self.is_rotated else samples
+
+    def _samples(self) -> Iterator[Sample]:
+        rules = PathRules([str(root.absolute()) for root in self.image_roots])
+        cells = ImageCells(str(self.path), rules.to_ref)
+        uses: dict[str, int] = {}
+        for row in self._rows():
+            sample = _to_sample(row, cells, name_row(self.path, row.number, row.line))
+            yield replace(sample, id=_unique(sample.id, uses))
+
+    def _rows(self) -> Iterator[Row]:
+        format, _ = guess_format(self.path)
+        if format not in ("jsonl", "json"):
+            raise DataError(
+                f"{self.path}: the questions of {self.name} are read from JSON Lines, not {format}",
+                hint="leave out --as to read it as a file of your own",
+            )
+        return open_reader(self.path, format, "utf-8", SourceOptions()).rows(())
+
+
+def mark_rotations(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """The same samples; rotations of one question share a circle.
+
+    Rotations are successive, at most as many as there are options, and agree in the question, the texts of
+    the options and the correct text.
+
+    >>> pair = [Sample(id="0", question="?", golds=("A",), choices={"A": "x", "B": "y"}),
+    ...         Sample(id="1", question="?", golds=("B",), choices={"A": "y", "B": "x"})]
+    >>> [sample.circle for sample in mark_rotations(pair)]
+    ['0', '0']
+    """
+    key, first, members = None, "", 0
+    for sample in samples:
+        right = tuple(sample.choices.get(gold, gold) for gold in sample.golds)
+        own = (sample.question, tuple(sorted(sample.choices.values())), right)
+        if own != key or members >= len(sample.choices):
+            key, first, members = own, sample.id, 0
+        members += 1
+        yield replace(sample, circle=first)
+
+
+def _to_sample(row: Row, cells: ImageCells, where: str) -> Sample:
+    values = row.values
+    options = _text(values, "options", where)
+    return Sample(
+        id=to_text(values.get("question_id")) or str(row.number),
+        question=_text(values, "question", where, is_needed=True),
+        images=(_image(row, cells, where),),
+        golds=_golds(values, where),
+        choices=parse_choices(options),
+        choices_text=options,
+        meta=_meta(values),
+        withheld=_withheld(values),
+        row=row.number,
+    )
+
+
+def _text(values: Mapping[str, Any], name: str, where: str, *, is_needed: bool = False) -> str:
+    value = values.get(name)
+    if value is None and not is_needed:
+        return ""
+    if not isinstance(value, str) or (is_needed and not value.strip()):
+        found = "nothing" if value in (None, "") else f"{type(value).__name__} {str(value)[:40]!r}"
+        hint = "one option per line, letters included" if name == "options" else ""
+        raise DataError(f"{where}: {name!r} must be text, found {found}", hint=hint)
+    return value
+
+
+def _golds(values: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    answer = values.get("answer")
+    if isinstance(answer, list | dict):
+        raise DataError(
+            f"{where}: 'answer' must be a single text, found {type(answer).__name__} {str(answer)[:40]!r}",
+            hint="leave out --as to read a file with several accepted answers",
+        )
+    text = to_text(answer)
+    return (text,) if text else ()
+
+
+def _image(row: Row, cells: ImageCells, where: str) -> ImageRef:
+    name = next((name for name in ("image", "file_name") if row.values.get(name) is not None), "")
+    if not name:
+        raise DataError(f"{where}: no image", hint="give its path in 'image' (or 'file_name')")
+    path = _text(row.values, name, where, is_needed=True)
+    [found] = cells.read([path], row.number, only_paths=True)
+    assert isinstance(found, ImageRef), "an item of a list refers to no row"
+    return found
+
+
+def _meta(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model may see of a row, besides the question."""
+    kept = {
+        name: value
+        for name, value in values.items()
+        if name in _SEEN or (name in _KNOWN and value in (None, ""))
+    }
+    return {**kept, "category": _group(values), AS_WRITTEN: list(values)}
+
+
+def _withheld(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model may not see; and a category that is not text, because the records repeat it as written."""
+    kept = {name: value for name, value in values.items() if name not in _KNOWN}
+    if "category" in values and values["category"] != _group(values):
+        kept["category"] = values["category"]
+    return kept
+
+
+def _group(values: Mapping[str, Any]) -> str:
+    return to_text(values.get("category")) or to_text(values.get("subset")) or NO_GROUP
+
+
+def _unique(name: str, uses: dict[str, int]) -> str:
+    """MME-RealWorld-Lite repeats ids: the second row of an id gets #2, in the order of the file."""
+    unique = name
+    while unique in uses:
+        uses[name] += 1
+        unique = f"{name}#{uses[name]}"
+    uses[unique] = 1
+    return unique
+
+
+def rebuild_row(sample: Sample) -> dict[str, Any]:
+    """The row that a sample was read from; for other samples, what such a row would hold.
+
+    >>> rebuild_row(Sample(id="7", question="Which?", golds=("B",), choices_text="A. cat"))
+    {'question': 'Which?', 'options': 'A. cat', 'answer': 'B'}
+    """
+    texts: dict[str, Any] = {"question": sample.question}
+    if sample.choices_text:
+        texts["options"] = sample.choices_text
+    if sample.golds:
+        texts["answer"] = sample.golds[0]
+    kept = {**sample.meta, **sample.withheld}
+    known = texts | {name: value for name, value in kept.items() if name != AS_WRITTEN}
+    names = sample.meta.get(AS_WRITTEN)
+    return known if names is None else {name: known[name] for name in names if name in known}
 
 
 BENCHMARKS = {dataset.name: _factory(dataset) for dataset in DATASETS}
