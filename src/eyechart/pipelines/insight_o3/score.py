@@ -2,12 +2,12 @@
 
 Quirks kept. Q1: the last answer tag counts, then the last box in it, cut at its first closing brace.
 Q2: equality with the gold comes before any judge, and without tags the reply is not trimmed for it.
-Q3: the judge's letter must be the gold exactly, so ``B.`` is wrong. Q4: ``correct`` anywhere in the
-judge's words is correct, so ``incorrect`` is. Q6: a reply that did not end by itself is a failure, whatever
-it says. Where the authors' code stops altogether (no text in a reply), the verdict is invalid and says so.
+Q3: the judge's letter must equal the gold, so ``B.`` is wrong. Q4: ``correct`` anywhere in the judge's reply
+is correct, so ``incorrect`` is. Q6: a reply with a finish reason other than ``stop`` is a failure. Where the
+authors' code raises an exception (a reply without text), the verdict is invalid and says so.
 
-One difference lies outside: thinking that an endpoint returns in its own field, or in ``<think>`` tags, is
-kept apart from a reply before it is scored. The authors look at all of the content, thinking included.
+One difference: thinking that an endpoint returns in its own field, or in ``<think>`` tags, is separated from
+a reply before it is scored. The authors' code scores all of the content.
 """
 
 from __future__ import annotations
@@ -34,23 +34,21 @@ MAX_ANSWER_LENGTH = 1000  # characters of an answer that a judge is shown
 CROPPED = "[cropped] ... "
 FINISHED = "stop"
 _VERSION = "1"
-
-Judge: TypeAlias = Callable[[str, str], str | None]  # the stage and the answer in, what it says out
+Judge: TypeAlias = Callable[[str, str], str | None]  # stage and answer in, the judge's reply out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsightVerdict:
-    """What the official code says of one reply. `aborts`: there it stops with an exception instead."""
+    """The official code's verdict on one reply. `aborts`: the official code raises an exception instead."""
 
     success: bool
     fail_reason: str | None = None
     extracted_answer: str | None = None
     is_correct: bool = False
-    stage: str = "rule"  # what decided: the rule, or the last of the judge's stages
+    stage: str = "rule"  # what decided: the rule, or the judge's last stage
     aborts: bool = False
 
     def detail(self) -> dict[str, Any]:
-        """What an official record says, and whether the official code would have written one."""
         record = {
             "success": self.success,
             "fail_reason": self.fail_reason,
@@ -58,20 +56,6 @@ class InsightVerdict:
             "is_correct": self.is_correct,
         }
         return record | ({"official": "aborts"} if self.aborts else {})
-
-
-def extract_by_rule(text: str) -> str:
-    r"""The last tagged answer, else all of the reply; in it the last box, if there is one.
-
-    >>> extract_by_rule("<answer>A</answer> no, <answer> B </answer>"), extract_by_rule("B\n")
-    ('B', 'B\n')
-    >>> extract_by_rule(r"so \boxed{\text{B}}")
-    '\\text{B'
-    """
-    tagged = _last_between(text, "<answer>", "</answer>")
-    answer = text if tagged is None else tagged.strip()
-    boxed = _last_between(answer, "\\boxed{", "}")
-    return answer if boxed is None else boxed.strip()
 
 
 def verdict(
@@ -84,9 +68,9 @@ def verdict(
     judge: Judge | None = None,
     max_answer_length: int = MAX_ANSWER_LENGTH,
 ) -> InsightVerdict:
-    """The official verdict on one reply; `judge` is asked for what the rule leaves open, and may raise.
+    """The official verdict on one reply; `judge` decides what the rule leaves open, and may raise.
 
-    `answer` is the gold: a text, or a number where the official loader makes one of it.
+    `answer` is the gold: text, or a number if the official loader reads it as one.
 
     >>> verdict(question="Which?", options="A. cat", answer="A", response="<answer>A</answer>").is_correct
     True
@@ -98,104 +82,15 @@ def verdict(
     def ask(call: JudgeCall) -> str:
         assert judge is not None
         try:
-            # A judge may answer without a text. The official code passes the word None on, so it is let in.
+            # A judge may reply without text: the official code goes on with the word None.
             return cast("str", judge(call.stage, call.values["answer"]))
-        except Exception as err:  # the caller's own judge: whatever it raises, it gave no reply
+        except Exception as err:  # the caller's judge may raise anything
             raise JudgeFailed(f"{type(err).__name__}: {err}") from err
 
     return answer_calls(steps, ask if judge else None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsightScorer:
-    """The verdict as a scorer; another limit to what a judge is shown is another version of it.
-
-    >>> InsightScorer().version, InsightScorer(max_answer_length=200).version
-    ('1', '1-200')
-    """
-
-    max_answer_length: int = MAX_ANSWER_LENGTH
-    name: str = "insight-o3"
-    parity: str = "official"
-    needs_judge: bool = True
-
-    @property
-    def version(self) -> str:
-        """Kept beside each score."""
-        is_usual = self.max_answer_length == MAX_ANSWER_LENGTH
-        return _VERSION if is_usual else f"{_VERSION}-{self.max_answer_length}"
-
-    def __call__(self, reply: Reply, sample: Sample) -> Score:
-        """By the rule alone."""
-        return answer_calls(self.steps(reply, sample))
-
-    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
-        """With calls to the judge."""
-        return score_insight_o3(reply, sample, max_answer_length=self.max_answer_length)
-
-
-scorers.record("insight-o3", InsightScorer())
-
-
-def score_insight_o3(
-    reply: Reply, sample: Sample, *, max_answer_length: int = MAX_ANSWER_LENGTH
-) -> Judging[Score]:
-    """InSight-o3's verdict. What its judge was to decide and did not is unscored, never right or wrong.
-
-    Of an answer, a judge is shown the last `max_answer_length` characters.
-    """
-    if not sample.golds:
-        detail = InsightVerdict(success=False, fail_reason="no_gold").detail()
-        return Score(outcome="unscored", value=0.0, route="insight-o3", detail=detail)
-    # Only a reply without a text has its refusal read in its place; the official code meets null there.
-    is_null = reply.finish_reason == "refusal" or bool(reply.evidence.get("null_content"))
-    found = yield from _steps(
-        sample.question,
-        sample.choices_text or None,
-        sample.golds[0],
-        None if is_null else reply.text,
-        FINISHED if reply.finish_reason == "refusal" else reply.finish_reason,
-        max_answer_length,
-    )
-    route = f"insight-o3:{found.stage}"
-    if found.fail_reason in ("no_judge", "judge_failed", "answer_extraction_failed"):
-        return Score(outcome="unscored", value=0.0, route=route, detail=found.detail())
-    score = score_official(
-        reply, sample, value=float(found.is_correct), read=found.extracted_answer, route=route
-    )
-    return replace(score, detail=found.detail())
-
-
-def scaled_size(
-    width: int, height: int, *, max_pixels: int | None = None, min_pixels: int | None = None
-) -> tuple[int, int]:
-    """The size at which a picture is sent; no limit where it is 0 or None.
-
-    Quirk: a thin picture can end up with a side of 0, which no library encodes.
-
-    >>> scaled_size(8000, 5125, max_pixels=12_250_000), scaled_size(20, 15, min_pixels=1000)
-    ((4372, 2801), (37, 28))
-    """
-    if min_pixels and width * height < min_pixels:
-        ratio = math.sqrt(min_pixels / (width * height))
-        width, height = math.ceil(width * ratio), math.ceil(height * ratio)
-    if max_pixels and width * height > max_pixels:
-        ratio = math.sqrt(max_pixels / (width * height))
-        width, height = math.floor(width * ratio), math.floor(height * ratio)
-    return width, height
-
-
-def _last_between(text: str, opening: str, closing: str) -> str | None:
-    """What stands in the last pair, each opening being closed by the next closing; linear in the text."""
-    last, start = None, text.find(opening)
-    while start >= 0:
-        start += len(opening)
-        end = text.find(closing, start)
-        if end < 0:
-            break
-        last = text[start:end]
-        start = text.find(opening, end + len(closing))
-    return last
+# -- The rule and the judge's stages
 
 
 def _steps(
@@ -206,7 +101,6 @@ def _steps(
     finish_reason: str,
     max_answer_length: int,
 ) -> Generator[JudgeCall, str | None, InsightVerdict]:
-    """The one way from a reply to its verdict."""
     if finish_reason != FINISHED:
         return InsightVerdict(success=False, fail_reason=f"finish_reason:{finish_reason}")
     if response is None:
@@ -257,3 +151,112 @@ def _open(question: str, gold: object, answer: str) -> Generator[JudgeCall, str 
 def _failed(reason: str, stage: str, failure: JudgeFailed) -> InsightVerdict:
     is_absent = isinstance(failure, NoJudge)
     return InsightVerdict(success=False, fail_reason="no_judge" if is_absent else reason, stage=stage)
+
+
+def extract_by_rule(text: str) -> str:
+    r"""The last tagged answer, else the whole reply; the last box in it, if there is one.
+
+    >>> extract_by_rule("<answer>A</answer> no, <answer> B </answer>"), extract_by_rule("B\n")
+    ('B', 'B\n')
+    >>> extract_by_rule(r"so \boxed{\text{B}}")
+    '\\text{B'
+    """
+    tagged = _last_between(text, "<answer>", "</answer>")
+    answer = text if tagged is None else tagged.strip()
+    boxed = _last_between(answer, "\\boxed{", "}")
+    return answer if boxed is None else boxed.strip()
+
+
+def _last_between(text: str, opening: str, closing: str) -> str | None:
+    """The text of the last pair, each opening closed by the next closing; linear in the length."""
+    last, start = None, text.find(opening)
+    while start >= 0:
+        start += len(opening)
+        end = text.find(closing, start)
+        if end < 0:
+            break
+        last = text[start:end]
+        start = text.find(opening, end + len(closing))
+    return last
+
+
+# -- The scorer of a run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsightScorer:
+    """The verdict as a scorer; another limit to what the judge is shown is another version.
+
+    >>> InsightScorer().version, InsightScorer(max_answer_length=200).version
+    ('1', '1-200')
+    """
+
+    max_answer_length: int = MAX_ANSWER_LENGTH
+    name: str = "insight-o3"
+    parity: str = "official"
+    needs_judge: bool = True
+
+    @property
+    def version(self) -> str:
+        is_usual = self.max_answer_length == MAX_ANSWER_LENGTH
+        return _VERSION if is_usual else f"{_VERSION}-{self.max_answer_length}"
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        return answer_calls(self.steps(reply, sample))
+
+    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
+        return score_insight_o3(reply, sample, max_answer_length=self.max_answer_length)
+
+
+def score_insight_o3(
+    reply: Reply, sample: Sample, *, max_answer_length: int = MAX_ANSWER_LENGTH
+) -> Judging[Score]:
+    """InSight-o3's verdict. A reply that the judge should decide and did not is unscored.
+
+    The judge is shown the last `max_answer_length` characters of an answer.
+    """
+    if not sample.golds:
+        detail = InsightVerdict(success=False, fail_reason="no_gold").detail()
+        return Score(outcome="unscored", value=0.0, route="insight-o3", detail=detail)
+    # The refusal stands in for a text that is missing; the official code gets null here.
+    is_null = reply.finish_reason == "refusal" or bool(reply.evidence.get("null_content"))
+    found = yield from _steps(
+        sample.question,
+        sample.choices_text or None,
+        sample.golds[0],
+        None if is_null else reply.text,
+        FINISHED if reply.finish_reason == "refusal" else reply.finish_reason,
+        max_answer_length,
+    )
+    route = f"insight-o3:{found.stage}"
+    if found.fail_reason in ("no_judge", "judge_failed", "answer_extraction_failed"):
+        return Score(outcome="unscored", value=0.0, route=route, detail=found.detail())
+    score = score_official(
+        reply, sample, value=float(found.is_correct), read=found.extracted_answer, route=route
+    )
+    return replace(score, detail=found.detail())
+
+
+scorers.record("insight-o3", InsightScorer())
+
+
+# -- The size of images
+
+
+def scaled_size(
+    width: int, height: int, *, max_pixels: int | None = None, min_pixels: int | None = None
+) -> tuple[int, int]:
+    """The size at which an image is sent; a limit of 0 or None is none.
+
+    Quirk: a thin image can end up with a side of 0, which no library encodes.
+
+    >>> scaled_size(8000, 5125, max_pixels=12_250_000), scaled_size(20, 15, min_pixels=1000)
+    ((4372, 2801), (37, 28))
+    """
+    if min_pixels and width * height < min_pixels:
+        ratio = math.sqrt(min_pixels / (width * height))
+        width, height = math.ceil(width * ratio), math.ceil(height * ratio)
+    if max_pixels and width * height > max_pixels:
+        ratio = math.sqrt(max_pixels / (width * height))
+        width, height = math.floor(width * ratio), math.floor(height * ratio)
+    return width, height
