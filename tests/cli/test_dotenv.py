@@ -12,6 +12,7 @@ from eyechart.model import environment
 from support.command import Outcome, eyechart
 from support.files import choice_tsv
 from support.multi import make_multi
+from support.runs import server_fixture
 from support.server import Server
 
 KEY = "sk-of-the-user-0123456789"
@@ -24,10 +25,7 @@ def forgotten() -> Iterator[None]:
     environment.load_dotenv(Path("no-such-file"))
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
-        yield running
+server = server_fixture()
 
 
 def run(folder: Path, server: Server, dotenv: str, *flags: object, **environment: str) -> Outcome:

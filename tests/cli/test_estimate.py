@@ -10,13 +10,11 @@ import pytest
 import eyechart as ec
 from eyechart.console import print_estimates
 from support.command import eyechart
-from support.files import choice_tsv, jsonl
+from support.files import jsonl
+from support.runs import questions_fixture
 from support.server import Server
 
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", 6)
+questions = questions_fixture(6)
 
 
 def test_people_read_what_would_be_asked(questions: Path, capsys: pytest.CaptureFixture[str]) -> None:

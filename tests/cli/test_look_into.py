@@ -12,23 +12,16 @@ import pytest
 
 from support.command import eyechart, eyechart_process
 from support.files import choice_tsv, jsonl, picture_base64
+from support.runs import number_of, run_command
 from support.server import Answer, Asked, Server
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> str:
     """A finished run whose replies VLMEvalKit's rules read differently: lower case, and one formula."""
-    choice_tsv(tmp_path / "q.tsv", 4)
-
-    def answer(asked: Asked) -> str:
-        found = re.search(r"Question (\d+)\?", asked.text)
-        assert found is not None
-        return ["a", "B", "=1+1", "The answer is D."][int(found[1])]
-
-    with Server(answer) as server:
-        done = eyechart(
-            "run", "q.tsv", "-m", "openai/m", "--base-url", server.base_url, "-q", "--json", cwd=tmp_path
-        )
+    said = ["a", "B", "=1+1", "The answer is D."]
+    with Server(lambda asked: said[number_of(asked)]) as server:
+        done = run_command(choice_tsv(tmp_path / "q.tsv", 4), server)
     assert done.json["outcomes"]["correct"] == 3
     folder = done.json["run"]
     assert isinstance(folder, str)

@@ -15,14 +15,11 @@ import pytest
 
 from support.command import environment, eyechart
 from support.files import choice_tsv, jsonl
+from support.runs import questions_fixture
 from support.server import Answer, Server
 
 BASELINE = ["-m", "baseline/random", "-q"]
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", 8)
+questions = questions_fixture(8)
 
 
 def broken_plug_in(folder: Path, kind: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from support.command import environment, eyechart
 from support.files import choice_tsv, jsonl, picture
+from support.runs import questions_fixture, right
 from support.server import Answer, Asked, Server
 
 CONTRACT = {
@@ -19,17 +20,7 @@ CONTRACT = {
     "seconds",
 }  # fmt: skip
 OUTCOMES = {"correct", "wrong", "partial", "unparsed", "refused", "truncated", "failed", "unscored"}
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", 8)
-
-
-def right(asked: Asked) -> str:
-    found = re.search(r"Question (\d+)\?", asked.text)
-    assert found is not None
-    return "ABCD"[int(found[1]) % 4]
+questions = questions_fixture(8)
 
 
 def flags(server: Server) -> list[str]:

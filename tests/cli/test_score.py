@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.command import Outcome, eyechart
 from support.files import choice_tsv, jsonl
+from support.runs import run_command, server_fixture
 from support.server import Answer, Asked, Server
 
 N = 12
@@ -20,18 +20,13 @@ def answer(asked: Asked) -> Answer:
     return Answer("I cannot say" if asked.images else "A", delay_s=0.002)
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(answer) as serving:
-        yield serving
+server = server_fixture(answer)
 
 
 @pytest.fixture
 def run(tmp_path: Path, server: Server) -> str:
     """A run whose replies no rule can read."""
-    choice_tsv(tmp_path / "q.tsv", N)
-    flags = ("-m", "openai/m", "--base-url", server.base_url, "-q", "--json", "--no-cache")
-    done = eyechart("run", "q.tsv", *flags, cwd=tmp_path)
+    done = run_command(choice_tsv(tmp_path / "q.tsv", N), server, "--no-cache")
     server.asked.clear()
     folder = done.json["run"]
     assert isinstance(folder, str)

@@ -19,22 +19,17 @@ from eyechart.run.plan import Plan, make_plan
 from eyechart.run.rescore import rescore
 from eyechart.store.journal import Ask, Journal
 from eyechart.types import Reply, Usage
-from support.files import choice_tsv
+from support.runs import questions_fixture, run_here
 from support.server import Asked, Server
 
 PRICE = "input=1,output=10"
 # The test server counts 10 tokens in and 2 out for every answer.
 A_REPLY = (10 * 1 + 2 * 10) / 1_000_000
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", 4)
+questions = questions_fixture(4)
 
 
 def ask(server: Server, questions: Path, **options: object) -> ec.Run:
-    usual = {"base_url": server.base_url, "out": questions.parent / "runs", "progress": False, "cache": False}
-    return ec.run(questions, "openai/m", **{**usual, **options})
+    return run_here(questions, "openai/m", **{"base_url": server.base_url, "cache": False, **options})
 
 
 def plan(questions: Path, model: str = "openai/m", **options: object) -> Plan:

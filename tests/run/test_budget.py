@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from eyechart.store.journal import Journal
 from support.command import Outcome, eyechart
-from support.files import choice_tsv, picture
+from support.files import picture
+from support.runs import questions_fixture, run_command, server_fixture
 from support.server import Answer, Asked, Server
 from torture.workloads import ROUNDS
 
@@ -18,22 +18,12 @@ N = 40
 A_REPLY = 12  # tokens, as the test server counts them
 PRICES = "input=1,output=10"  # USD a million tokens
 COST = (10 * 1 + 2 * 10) / 1_000_000
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(lambda asked: Answer("A", delay_s=0.005)) as serving:
-        yield serving
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", N)
+server = server_fixture(lambda asked: Answer("A", delay_s=0.005))
+questions = questions_fixture(N)
 
 
 def run(questions: Path, server: Server, *flags: object, out: str = "runs") -> Outcome:
-    base = ("--base-url", server.base_url, "--out", out, "--json", "-q", "--no-cache")
-    return eyechart("run", questions, "-m", "openai/m", *base, *flags, cwd=questions.parent)
+    return run_command(questions, server, "--out", out, "--no-cache", *flags)
 
 
 @pytest.mark.parametrize("concurrency", [1, 4, 64])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,33 +12,20 @@ import pytest
 
 import eyechart as ec
 from support.command import Outcome, eyechart
-from support.files import choice_tsv, picture_base64
-from support.server import Answer, Asked, Server
+from support.files import picture_base64
+from support.runs import questions_fixture, run_command, server_fixture, some_letter, write_model
+from support.server import Answer, Server
 from torture.workloads import CHOICE, CIRCULAR, JUDGE, JUDGED, ROUNDS, SEPARATE, TRIALS, Workload
 
 N = 6
 # What may differ between two runs of the same questions.
 CHANGING = ("run", "requests", "seconds")
-
-
-def letter(asked: Asked) -> str:
-    return "ABCD"[len(asked.text) % 4]
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(letter) as serving:
-        yield serving
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", N)
+server = server_fixture(some_letter)
+questions = questions_fixture(N)
 
 
 def run(questions: Path, server: Server, *flags: object, out: str) -> Outcome:
-    base = ("--base-url", server.base_url, "--out", out, "--json", "-q")
-    return eyechart("run", questions, "-m", "openai/m", *base, *flags, cwd=questions.parent)
+    return run_command(questions, server, "--out", out, *flags)
 
 
 def report(done: Outcome) -> dict[str, Any]:
@@ -111,7 +97,7 @@ def test_what_this_run_paid_is_told_from_what_its_replies_cost(questions: Path, 
 
 
 def test_the_order_of_addresses_does_not_matter(questions: Path) -> None:
-    with Server(letter) as one, Server(letter) as other:
+    with Server(some_letter) as one, Server(some_letter) as other:
         for out, addresses in (("one", (one, other)), ("two", (other, one))):
             base = [word for server in addresses for word in ("--base-url", server.base_url)]
             command = ("run", questions, "-m", "openai/m", *base, "--out", out, "--json", "-q")
@@ -144,7 +130,7 @@ def test_anything_that_may_change_the_answer_is_another_question(
 
 def test_another_model_or_endpoint_is_another_question(questions: Path, server: Server) -> None:
     run(questions, server, out="one")
-    with Server(letter) as other:
+    with Server(some_letter) as other:
         assert run(questions, other, out="two").json["requests"]["sent"] == N
     base = ("--base-url", server.base_url, "--out", "three", "--json", "-q")
     done = eyechart("run", questions, "-m", "openai/other", *base, cwd=questions.parent)
@@ -203,10 +189,7 @@ def test_failures_are_asked_again(questions: Path, server: Server) -> None:
 
 
 def test_what_runs_here_is_asked_every_time(questions: Path) -> None:
-    (questions.parent / "mine.py").write_text(
-        "class Mine:\n    def generate(self, text, images):\n        return 'A'\n"
-    )
-    for model in ("python:mine.py:Mine", "baseline/random"):
+    for model in (write_model(questions.parent), "baseline/random"):
         for out in ("one", "two"):
             done = eyechart("run", questions, "-m", model, "--out", out, "--json", "-q", cwd=questions.parent)
             assert done.code == 0, done.err

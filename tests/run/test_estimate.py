@@ -17,12 +17,10 @@ from eyechart.run.options import Options
 from eyechart.run.plan import make_plan
 from eyechart.types import MODELS_TURN, Benchmark, Message, Sample
 from support.files import choice_tsv, jsonl, picture
+from support.runs import questions_fixture
 from support.server import Asked, Server
 
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", 6)
+questions = questions_fixture(6)
 
 
 def look(

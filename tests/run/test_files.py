@@ -12,12 +12,12 @@ from eyechart.run.options import Options
 from eyechart.run.rescore import rescore
 from support.command import eyechart
 from support.files import choice_tsv
+from support.runs import StubModel, run_here
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> ec.Run:
-    questions = choice_tsv(tmp_path / "q.tsv", 4)
-    return ec.run(questions, "baseline/majority", out=tmp_path / "runs", progress=False)
+    return run_here(choice_tsv(tmp_path / "q.tsv", 4), "baseline/majority")
 
 
 @pytest.fixture(autouse=True)
@@ -42,14 +42,7 @@ def test_files_that_would_be_invented_are_not_written(run: ec.Run, tmp_path: Pat
 
 
 def test_files_follow_a_new_verdict(tmp_path: Path) -> None:
-    file = choice_tsv(tmp_path / "q.tsv", 4)
-    options = {"out": tmp_path / "runs", "progress": False, "read_as": "mmbench"}
-
-    class Lower:
-        async def generate(self, messages: list[ec.Message]) -> str:
-            return "a"
-
-    run = ec.run(file, Lower(), **options)
+    run = run_here(choice_tsv(tmp_path / "q.tsv", 4), StubModel("a"), read_as="mmbench")
     [acc] = [path for path in run.files if path.name.endswith("_acc.csv")]
     assert "0.25" not in acc.read_text()
     rescored, _ = rescore(run.folder, Options(scorer="choice"))

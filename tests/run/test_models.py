@@ -17,6 +17,7 @@ from eyechart.run.models import ModelChoice, choose_models, read_model
 from eyechart.run.options import Options
 from support.command import Outcome, eyechart
 from support.files import choice_tsv
+from support.runs import right
 from support.server import Server
 
 A, B = "http://a:8000/v1", "http://b:8000/v1"
@@ -161,8 +162,7 @@ def test_a_model_of_its_own_options_leaves_the_others_alone() -> None:
 
 def two_servers(stack: ExitStack) -> tuple[Server, Server]:
     """One says A, which is right in a quarter; the other knows all of `choice_tsv`."""
-    knows = lambda asked: "ABCD"[int(asked.text.partition("Question ")[2].partition("?")[0].rsplit()[-1]) % 4]  # noqa: E731
-    return stack.enter_context(Server(lambda asked: "A")), stack.enter_context(Server(knows))
+    return stack.enter_context(Server(lambda asked: "A")), stack.enter_context(Server(right))
 
 
 def scores(done: Outcome) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """The look at the data before the first request: what stops a run, and what it is told of."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,10 @@ from eyechart.errors import DataError
 from eyechart.run.estimate import estimate_run
 from support.command import Outcome, eyechart
 from support.files import choice_tsv, jsonl, picture, picture_base64
+from support.runs import server_fixture
 from support.server import Server
 
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(lambda asked: "A") as running:
-        yield running
+server = server_fixture()
 
 
 def run(server: Server, path: Path, *flags: object) -> Outcome:

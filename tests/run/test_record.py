@@ -7,17 +7,12 @@ import pytest
 import eyechart as ec
 from eyechart.errors import UsageError
 from support.files import choice_tsv
-
-
-class AlwaysB:
-    async def generate(self, messages: list[ec.Message]) -> str:
-        return "B"
+from support.runs import StubModel, run_here
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> ec.Run:
-    questions = choice_tsv(tmp_path / "q.tsv", 3)
-    return ec.run(questions, model=AlwaysB(), out=tmp_path / "runs", trials=2, progress=False)
+    return run_here(choice_tsv(tmp_path / "q.tsv", 3), StubModel("B"), trials=2)
 
 
 def test_samples_of_all_trials_or_of_one(run: ec.Run) -> None:

@@ -11,17 +11,12 @@ from eyechart.run.options import Options
 from eyechart.run.rescore import rescore
 from eyechart.types import Reply, Sample, Score
 from support.files import choice_tsv
-
-
-class AlwaysB:
-    async def generate(self, messages: list[ec.Message]) -> str:
-        return "B"
+from support.runs import StubModel, run_here
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> ec.Run:
-    questions = choice_tsv(tmp_path / "q.tsv", 8)
-    return ec.run(questions, model=AlwaysB(), out=tmp_path / "runs", progress=False)
+    return run_here(choice_tsv(tmp_path / "q.tsv", 8), StubModel("B"))
 
 
 @pytest.fixture(autouse=True)

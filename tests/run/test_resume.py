@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import random
-import re
 import signal
 import sqlite3
 import subprocess
@@ -19,20 +18,15 @@ import pytest
 
 from support.command import eyechart, eyechart_process, start
 from support.files import choice_tsv, jsonl
+from support.runs import number_of, right
 from support.server import Answer, Asked, Server
 
 N = 120
 
 
-def number_in(asked: Asked) -> int:
-    found = re.search(r"Question (\d+)\?", asked.text)
-    assert found is not None
-    return int(found[1])
-
-
 def mostly_right(asked: Asked) -> Answer:
     """Every fifth question is answered wrongly, every eleventh unreadably; each after a moment."""
-    number = number_in(asked)
+    number = number_of(asked)
     letter = "ABCD"[number % 4]
     if number % 11 == 0:
         letter = "I see a picture."
@@ -96,7 +90,7 @@ def test_killed_at_random_moments_and_resumed_to_the_same_table(tmp_path: Path) 
             kills_mid_run += 0 < len(kept) < N
             before = len(server.asked)
             resumed = eyechart_process(*arguments, cwd=tmp_path)
-            asked = Counter(str(number_in(one)) for one in server.asked[before:])
+            asked = Counter(str(number_of(one)) for one in server.asked[before:])
             assert resumed.code == 0
             assert not kept & asked.keys(), "a committed reply was asked for again"
             assert kept | asked.keys() == {str(number) for number in range(N)}, "a question was lost"
@@ -124,7 +118,7 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
 
     def answer(asked: Asked) -> Answer:
         if asked.body["model"] == "judge":
-            return Answer("CORRECT" if number_in(asked) % 3 else "INCORRECT", delay_s=0.03)
+            return Answer("CORRECT" if number_of(asked) % 3 else "INCORRECT", delay_s=0.03)
         return Answer("something like it", delay_s=0.03)
 
     rng = random.Random(2026)
@@ -146,7 +140,7 @@ def test_killed_while_judging_and_resumed_to_the_same_verdicts(tmp_path: Path) -
             resumed = eyechart_process(*arguments, out.name, cwd=tmp_path)
             again: dict[str, set[str]] = {"m": set(), "judge": set()}
             for one in server.asked[before:]:
-                again[one.body["model"]].add(str(number_in(one)))
+                again[one.body["model"]].add(str(number_of(one)))
             assert resumed.code == 0
             assert not replied & again["m"], "a committed reply was asked for again"
             assert not judged & again["judge"], "a judge's committed word was asked for again"
@@ -180,7 +174,7 @@ def test_an_edited_question_is_asked_again_and_only_that_one(tmp_path: Path) -> 
         eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         file.write_text(file.read_text().replace("Question 3?", "Question 3? Look well."))
         eyechart(*run_arguments(server, "out"), cwd=tmp_path)
-        assert [number_in(asked) for asked in server.asked[6:]] == [3]
+        assert [number_of(asked) for asked in server.asked[6:]] == [3]
 
 
 def test_touched_but_unchanged_pictures_are_not_asked_again(tmp_path: Path) -> None:
@@ -220,7 +214,7 @@ def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
     is_broken = True
 
     def answer(asked: Asked) -> Answer:
-        if is_broken and number_in(asked) % 4 == 1:
+        if is_broken and number_of(asked) % 4 == 1:
             return Answer(status=400, body=b'{"error": {"message": "no such luck"}}')
         return mostly_right(asked)
 
@@ -238,7 +232,7 @@ def test_failures_are_failures_and_are_asked_again(tmp_path: Path) -> None:
         before = len(server.asked)
         second = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         assert second.code == 0
-        assert sorted(number_in(asked) for asked in server.asked[before:]) == [1, 5, 9]
+        assert sorted(number_of(asked) for asked in server.asked[before:]) == [1, 5, 9]
         assert second.json["outcomes"]["failed"] == 0
 
 
@@ -281,7 +275,7 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
 
 def test_an_edited_gold_is_judged_anew_without_asking(tmp_path: Path) -> None:
     file = choice_tsv(tmp_path / "q.tsv", 4)
-    with Server(lambda asked: "ABCD"[number_in(asked) % 4]) as server:
+    with Server(right) as server:
         first = eyechart(*run_arguments(server, "out"), cwd=tmp_path)
         file.write_text(
             file.read_text().replace("four\tD\t", "four\tA\t", 1).replace("four\tA\teven", "four\tB\teven", 1)

@@ -16,32 +16,18 @@ from hypothesis import strategies as st
 import eyechart as ec
 from support.command import Outcome, eyechart
 from support.files import choice_tsv
-from support.server import Answer, Asked, Server
+from support.runs import questions_fixture, run_command, server_fixture, some_letter
+from support.server import Answer, Server
 from torture.workloads import CIRCULAR, JUDGE, JUDGED, ROUNDS, SEPARATE, TRIALS, Workload
 
 N = 8
-
-
-def letter(asked: Asked) -> str:
-    return "ABCD"[len(asked.text) % 4]
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(letter) as serving:
-        yield serving
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", N)
+server = server_fixture(some_letter)
+questions = questions_fixture(N)
 
 
 def run(questions: Path, server: Server, *flags: object, model: str = "openai/m") -> Outcome:
     """A run that has nothing but run folders to find replies in."""
-    base = ("--base-url", server.base_url) if model.startswith("openai/") else ()
-    words = ("run", questions, "-m", model, *base, "--no-cache", "--json", "-q", *flags)
-    return eyechart(*words, cwd=questions.parent)
+    return run_command(questions, server, "--no-cache", *flags, model=model)
 
 
 def numbers(done: Outcome) -> tuple[object, ...]:
@@ -139,7 +125,7 @@ def test_whatever_is_selected_no_question_is_asked_twice(
     selections: list[tuple[object, ...]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     questions = choice_tsv(tmp_path_factory.mktemp("q") / "q.tsv", N)
-    with Server(letter) as server:
+    with Server(some_letter) as server:
         for flags in selections:
             assert run(questions, server, *flags).code == 0
         assert max(Counter(asked.text for asked in server.asked).values()) == 1
@@ -152,7 +138,7 @@ def test_the_newest_reply_counts(questions: Path, server: Server) -> None:
     done = run(questions, server)
     said = _said(questions.parent, done)
     assert said[:2] == ["D", "D"]
-    assert said[2] == letter(server.asked[2])
+    assert said[2] == some_letter(server.asked[2])
 
 
 def test_fresh_asks_everything_anew(questions: Path, server: Server) -> None:
@@ -164,7 +150,7 @@ def test_fresh_asks_everything_anew(questions: Path, server: Server) -> None:
 def test_failures_are_not_taken_over(questions: Path, server: Server) -> None:
     server.answer = lambda asked: Answer(status=400, body=b"{}") if "Question 1?" in asked.text else "A"
     assert run(questions, server, "--limit", 3).code == 1
-    server.answer = letter
+    server.answer = some_letter
     assert run(questions, server, "--limit", 4).json["requests"]["sent"] == 2
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from support.command import Outcome, eyechart
+from support.command import Outcome
 from support.files import choice_tsv
+from support.runs import questions_fixture, run_command, server_fixture
 from support.server import Answer, Asked, Server
 
 
@@ -18,21 +16,13 @@ def one_is_not_judged(asked: Asked) -> Answer:
     return Answer(status=400, body=b"{}") if "Question 3?" in asked.text else Answer("A")
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(one_is_not_judged) as serving:
-        yield serving
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    return choice_tsv(tmp_path / "q.tsv", 4)
+server = server_fixture(one_is_not_judged)
+questions = questions_fixture(4)
 
 
 def run(questions: Path, server: Server, *flags: object, judge: str = "j") -> Outcome:
-    base = ("--base-url", server.base_url, "--json", "-q", "--no-cache", "--scorer", "judged")
-    who = ("--judge", f"openai/{judge}", "--judge-base-url", server.base_url)
-    return eyechart("run", questions, "-m", "openai/m", *base, *who, *flags, cwd=questions.parent)
+    who = ("--scorer", "judged", "--judge", f"openai/{judge}", "--judge-base-url", server.base_url)
+    return run_command(questions, server, "--no-cache", *who, *flags)
 
 
 def test_a_sample_that_is_gone_is_owed_no_verdict(questions: Path, server: Server) -> None:

@@ -1,6 +1,5 @@
 """Who scores a run: by name, with a judge, at parity, and again later from what the judge said."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from eyechart.run.rescore import compare_scorers, rescore
 from eyechart.run.sources import make_custom_benchmark
 from support.command import eyechart
 from support.files import jsonl
+from support.runs import StubModel, run_here, server_fixture
 from support.server import Answer, Asked, Server
 
 
@@ -26,10 +26,7 @@ def answer(asked: Asked) -> Answer | str:
     return "a small feline" if "cat" in asked.text else "some animal"
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(answer) as running:
-        yield running
+server = server_fixture(answer)
 
 
 @pytest.fixture
@@ -98,12 +95,7 @@ def test_a_judge_can_come_later_and_asks_the_model_nothing(
 
 
 def test_further_scorers_stand_beside_and_differ_by_name(tmp_path: Path, questions: Path) -> None:
-    class Cat:
-        async def generate(self, messages: list[ec.Message]) -> str:
-            return "A cat."
-
-    options = {"out": tmp_path / "runs", "progress": False, "also_scorers": "exact"}
-    run = ec.run(questions, model=Cat(), **options)
+    run = run_here(questions, StubModel("A cat."), also_scorers="exact")
     assert run.score == pytest.approx(1 / 3)
     assert run.summary.also["exact"].score == 0.0
     [change] = compare_scorers(run, "exact")

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import openpyxl
 
-from support.server import Asked, Server
+from support.server import Server
 
 KEY = "sk-task-0123456789abcdef"
 MODEL = "org/Model-2.5:7b"
 M = "Model-2_5-7b"  # as its files are called
-
-
-def number_of(asked: Asked) -> int:
-    found = re.search(r"Question (\d+)\?", asked.text)
-    assert found is not None, asked.text
-    return int(found[1])
-
-
-def right(asked: Asked) -> str:
-    return "ABCD"[number_of(asked) % 4]
 
 
 @dataclass

@@ -15,6 +15,7 @@ from eyechart.pipelines.insight_o3.evaluate import read_object
 from support.command import Outcome, eyechart
 from support.files import jsonl, picture
 from support.insight_o3 import E2E, expected, scripted, stub_judge
+from support.runs import write_model
 from support.server import Answer, Asked, Server
 
 TRIALS = 3
@@ -401,9 +402,7 @@ def test_a_picture_that_is_not_there_is_invalid_and_the_rest_goes_on(small: Path
 
 
 def test_a_model_that_runs_here(small: Path) -> None:
-    (small / "mine.py").write_text(
-        "class Mine:\n    def generate(self, text, images):\n        return 'B'\n", encoding="utf-8"
-    )
+    write_model(small, "B")
     done = eyechart(
         "insight", "--eval_name", "x", "--ann_file", "ann.jsonl", "--img_dir", ".", "--model",
         "python:mine.py:Mine", "--judge_model", "none", "-q", cwd=small,

@@ -1,7 +1,6 @@
 """One of InSight-o3's benchmarks as a user runs it: the authors' files from an endpoint and a judge."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from support.command import Outcome, eyechart
 from support.files import jsonl, picture
 from support.insight_o3 import E2E, annotation_rows, expected, scripted, stub_judge
+from support.runs import server_fixture
 from support.server import Answer, Asked, Server
 
 
@@ -34,10 +34,7 @@ def scripted_answer(asked: Asked) -> Answer | str:
     return completion(said["choices"][: asked.body.get("n", 1)])
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(scripted_answer) as running:
-        yield running
+server = server_fixture(scripted_answer)
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from support.files import choice_tsv
+from support.runs import right
 from support.server import Server
-from support.tasks import User, right
+from support.tasks import User
 
 
 @pytest.fixture

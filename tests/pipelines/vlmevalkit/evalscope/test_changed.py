@@ -17,8 +17,9 @@ from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, run
 from eyechart.pipelines.vlmevalkit.vlmeval.bridge import restore_classes
 from eyechart.pipelines.vlmevalkit.vlmeval.dataset import CustomMCQDataset, CustomVQADataset, ImageBaseDataset
 from support.files import picture_base64
+from support.runs import number_of
 from support.server import Answer
-from support.tasks import M, User, number_of, sheet, status
+from support.tasks import M, User, sheet, status
 
 pytest.importorskip("pandas")
 

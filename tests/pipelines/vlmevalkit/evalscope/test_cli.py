@@ -15,8 +15,9 @@ import yaml
 
 from support.command import Outcome, eyechart
 from support.files import choice_tsv, picture
+from support.runs import number_of, right
 from support.server import Answer, Server
-from support.tasks import KEY, M, User, files_with, number_of, right
+from support.tasks import KEY, M, User, files_with
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from eyechart.compat.evalscope import run_task
 from eyechart.pipelines.vlmevalkit.evalscope.config import read_task
 from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, run
 from support.files import choice_tsv
+from support.runs import number_of, right
 from support.server import Answer, Asked
-from support.tasks import KEY, M, User, number_of, right, status
+from support.tasks import KEY, M, User, status
 
 
 def closing(asked: Asked) -> Answer | str:

@@ -19,8 +19,9 @@ from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, read_task
 from eyechart.pipelines.vlmevalkit.evalscope.folders import MARKER
 from eyechart.pipelines.vlmevalkit.evalscope.job import Summarizer, TaskFailed, run
 from support.files import choice_tsv, picture, picture_base64
+from support.runs import number_of, right, write_model
 from support.server import Answer, Asked
-from support.tasks import KEY, M, User, files_with, number_of, right, sheet, status
+from support.tasks import KEY, M, User, files_with, sheet, status
 
 NO_ANSWER = "Failed to obtain answer via API."
 
@@ -536,10 +537,7 @@ def test_a_judge_that_gives_no_answer_leaves_replies_waiting(
 def test_our_own_models_and_sets(user: User) -> None:
     done = run_task(user.config("demo", model="baseline/random", limit=5))
     assert [*done] == ["random_demo_acc"]
-    (user.desk / "mine.py").write_text(
-        "class Mine:\n    def generate(self, text, images):\n        return 'A'\n", encoding="utf-8"
-    )
-    done = run_task(user.config(model=["python:mine.py:Mine"]))
+    done = run_task(user.config(model=[write_model(user.desk)]))
     assert done["python-mine_py-Mine_mine_acc"]["Overall"] == "0.25"
 
 

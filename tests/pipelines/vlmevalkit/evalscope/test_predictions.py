@@ -6,8 +6,9 @@ import pytest
 
 from eyechart.compat.evalscope import run_task
 from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed
+from support.runs import number_of, right
 from support.server import Asked
-from support.tasks import M, User, number_of, right, sheet
+from support.tasks import M, User, sheet
 
 
 def at_length(asked: Asked) -> str:

@@ -8,7 +8,8 @@ from eyechart.compat.evalscope import run_task
 from eyechart.pipelines.vlmevalkit.benchmark import RULES
 from eyechart.registry import scorers
 from support.files import picture_base64
-from support.tasks import M, User, number_of, sheet
+from support.runs import number_of
+from support.tasks import M, User, sheet
 
 BRIEFLY = "\nAnswer the question using a single word or phrase."
 

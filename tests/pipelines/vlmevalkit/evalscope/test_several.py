@@ -8,8 +8,9 @@ from eyechart.compat.evalscope import run_task
 from eyechart.errors import DataError
 from eyechart.pipelines.vlmevalkit.evalscope.job import TaskFailed, TasksFailed
 from support.files import choice_tsv
+from support.runs import number_of, right
 from support.server import Answer
-from support.tasks import M, User, number_of, right
+from support.tasks import M, User
 
 
 @pytest.mark.slow

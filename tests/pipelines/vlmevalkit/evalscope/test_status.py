@@ -15,8 +15,9 @@ from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry
 from eyechart.pipelines.vlmevalkit.evalscope.folders import Status, redact_arguments
 from support.command import eyechart_process
 from support.files import choice_tsv
+from support.runs import right
 from support.server import Answer
-from support.tasks import User, files_with, right, status
+from support.tasks import User, files_with, status
 
 SECRET = "sk-unused-0123456789"
 NOBODY = Task(models=(), data=())
