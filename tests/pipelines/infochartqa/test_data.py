@@ -94,9 +94,9 @@ def test_a_row_of_the_earlier_release(tmp_path: Path) -> None:
 @pytest.mark.parametrize("split", ["nonsense", "visual_metaphor"])
 def test_a_split_is_not_a_label_for_rows_that_name_none(tmp_path: Path, split: str) -> None:
     said = refusal(tmp_path, NEW, split=split)
-    assert f"no row of the split {split!r}" in said
+    assert f"no rows of the split {split!r}" in said
     assert "leave out --set split" in said
-    assert "it has: text" in refusal(tmp_path, {**NEW, "split": "text"}, split=split)
+    assert "found: text" in refusal(tmp_path, {**NEW, "split": "text"}, split=split)
 
 
 def test_options_may_be_an_object(tmp_path: Path) -> None:
@@ -195,32 +195,35 @@ def test_ids_repeat_across_splits_only(tmp_path: Path) -> None:
     assert [sample.meta["question_id"] for sample in samples] == [7, 7]
     assert [sample.meta["chart_form"] for sample in samples] == ["infographic", "plain"]
     said = refusal(tmp_path, info, {**info, "question": "Another?"})
-    assert "row 2 (line 2): the question_id '7' is that of rows.jsonl: row 1 (line 1)" in said
+    assert "row 2 (line 2): the question_id '7' is already used in rows.jsonl: row 1 (line 1)" in said
 
 
 def test_a_split_selects_rows_that_name_theirs(tmp_path: Path) -> None:
     rows = [{**NEW, "split": "info"}, {**NEW, "question_id": 8, "split": "plain"}]
     assert [sample.id for sample in read(jsonl(tmp_path / "rows.jsonl", rows), split="plain")] == ["8"]
-    assert "it has: info, plain" in refusal(tmp_path, *rows, split="text")
+    assert "found: info, plain" in refusal(tmp_path, *rows, split="text")
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"question_type_id": "extreme"}, "question_id '7', question_type_id: 'extreme' is no question type"),
+        (
+            {"question_type_id": "extreme"},
+            "question_id '7', question_type_id: 'extreme' is not a question type",
+        ),
         ({"question_type_id": None}, "no question type in question_type_id or qtype"),
-        ({"question_type_id": True}, "True is no question type"),
-        ({"extra_input_figure_bboxes": [[1, 2, 3]]}, "extra_input_figure_bboxes: [1, 2, 3] is no crop"),
-        ({"extra_input_figure_bboxes": [[0, 0, 0, 5]]}, "[0, 0, 0, 5] is no crop"),
-        ({"extra_input_figure_bboxes": [[-1, 0, 5, 5]]}, "is no crop"),
-        ({"extra_input_figure_bboxes": [[1, 2, "a", 4]]}, "is no crop"),
-        ({"extra_input_figure_bboxes": 5}, "is no list of [x, y, width, height]"),
-        ({"extra_input_figure_bboxes": "none here"}, "is no list of [x, y, width, height]"),
-        ({"url": None}, "no picture in figure_path or image or url"),
+        ({"question_type_id": True}, "True is not a question type"),
+        ({"extra_input_figure_bboxes": [[1, 2, 3]]}, "extra_input_figure_bboxes: [1, 2, 3] is not a crop"),
+        ({"extra_input_figure_bboxes": [[0, 0, 0, 5]]}, "[0, 0, 0, 5] is not a crop"),
+        ({"extra_input_figure_bboxes": [[-1, 0, 5, 5]]}, "is not a crop"),
+        ({"extra_input_figure_bboxes": [[1, 2, "a", 4]]}, "is not a crop"),
+        ({"extra_input_figure_bboxes": 5}, "is not a list of [x, y, width, height]"),
+        ({"extra_input_figure_bboxes": "none here"}, "is not a list of [x, y, width, height]"),
+        ({"url": None}, "no image in figure_path or image or url"),
         ({"url": 5.5}, "url: float"),
-        ({"question": ""}, "nothing in 'question'"),
-        ({"question_id": None}, "question_id: None is no id"),
-        ({"options": 5}, "options: '5' is no list of options"),
+        ({"question": ""}, "'question' is empty"),
+        ({"question_id": None}, "question_id: None is not an id"),
+        ({"options": 5}, "options: '5' is not a list of options"),
     ],
 )
 def test_bad_rows_are_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
@@ -281,7 +284,7 @@ def test_charts_whose_names_have_zeros_in_front(tmp_path: Path) -> None:
 
 
 def test_instructions_that_are_no_text_are_named(tmp_path: Path) -> None:
-    assert "instructions: '5' is no text" in refusal(tmp_path, {**NEW, "instructions": 5})
+    assert "instructions: '5' is not text" in refusal(tmp_path, {**NEW, "instructions": 5})
     assert len(refusal(tmp_path, {**NEW, "question_type_id": 10**400})) < 300
 
 

@@ -42,7 +42,7 @@ def test_where_the_authors_code_stops_this_goes_on(
     results, report = evaluate(tmp_path / "in.json", tmp_path / "out.json")
     assert [record["score"] for record in results] == [False, True]
     assert report["overall_accuracy"] == 50.0
-    assert "stops with an exception at 1 entry, e.g. 1: wrong here" in capsys.readouterr().out
+    assert "stops with an exception at 1 entry, e.g. 1: counted as wrong here" in capsys.readouterr().out
 
 
 def test_entries_without_a_reply_are_spoken_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +51,10 @@ def test_entries_without_a_reply_are_spoken_of(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "in.json").write_text(json.dumps([entry, *silent]), encoding="utf-8")
     evaluate(tmp_path / "in.json", tmp_path / "out.json")
     lines = capsys.readouterr().out.splitlines()
-    assert lines == ["in no total: 2 entries without a reply, e.g. 2", "accuracy: 100.0 % of 1 question"]
+    assert lines == [
+        "left out of every total: 2 entries without a reply, e.g. 2",
+        "accuracy: 100.0 % of 1 question",
+    ]
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
@@ -126,15 +129,15 @@ def test_a_type_that_no_rule_knows_is_told(tmp_path: Path, capsys: pytest.Captur
     results, _ = evaluate(tmp_path / "in.json", tmp_path / "out.json")
     assert [record["score"] for record in results] == [False, False, True, False]
     assert capsys.readouterr().out.splitlines() == [
-        "type '40' is unknown, 2 of the entries: scored as an exact value; write it as a number (40)",
-        "type None is unknown, 1 of the entries: scored as an exact value",
+        "unknown type '40' (2 entries): scored as an exact value; write it as a number (40)",
+        "unknown type None (1 entry): scored as an exact value",
         "accuracy: 25.0 % of 4 questions",
     ]
 
 
-def test_files_that_cannot_be_meant_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_output_files_are_checked_before_anything_is_written(tmp_path: Path) -> None:
     source = GOLDEN / "input_dict.json"
-    with pytest.raises(UsageError, match="output_file names"):
+    with pytest.raises(UsageError, match="output_file is empty"):
         evaluate(source, "")
     with pytest.raises(UsageError, match="cannot both go to"):
         evaluate(source, tmp_path / "one.json", str(tmp_path / "one.json"))

@@ -65,7 +65,7 @@ def test_what_is_no_text_is_scored_as_python_writes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{}", " [ ]\n", "\ufeff[]"])
 def test_a_file_may_hold_nothing(tmp_path: Path, text: str) -> None:
     assert read_entries(written(tmp_path, text)) == []
-    with pytest.raises(DataError, match="no reply in it"):
+    with pytest.raises(DataError, match="no replies found"):
         read_model_response(written(tmp_path, text))
 
 
@@ -74,13 +74,13 @@ def test_a_file_may_hold_nothing(tmp_path: Path, text: str) -> None:
     [
         ([ENTRY, {"answer": "5", "response": "5"}], "entry 2: no 'question_id' (found: answer, response)"),
         ({"a": {**ENTRY, "question_id": "a"}, "q9": {"question_id": "q9", "response": "5"}}, "entry 2 ('q9'): no 'answer'"),
-        ([ENTRY, 5], "entry 2: '5' is no entry"),
-        ([{**ENTRY, "question_id": ["x"]}], "the question_id ['x'] is no id"),
+        ([ENTRY, 5], "entry 2: '5' is not an entry"),
+        ([{**ENTRY, "question_id": ["x"]}], "the question_id ['x'] is not an id"),
         ('[{"question_id": 1,,}]', "entry 1: not JSON"),
         ('[{"question_id": 1', "not JSON at byte"),
         ("5", "expected a list or an object"),
         ("", "the file is empty"),
-        ([ENTRY, {**ENTRY, "question_id": 1}, {**ENTRY, "question_id": "1"}], "'1' is that of entries 2 and 3"),
+        ([ENTRY, {**ENTRY, "question_id": 1}, {**ENTRY, "question_id": "1"}], "entries 2 and 3 have the same question_id '1'"),
     ],
 )  # fmt: skip
 def test_malformed_files_are_named(tmp_path: Path, value: Any, said: str) -> None:

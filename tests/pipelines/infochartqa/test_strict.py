@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart import registry
+from eyechart.pipelines.infochartqa.amounts import parse_amount, parse_range
 from eyechart.pipelines.infochartqa.score import check
-from eyechart.pipelines.infochartqa.strict import RULES, parse_amount, parse_range
+from eyechart.pipelines.infochartqa.strict import RULES
 from eyechart.score.text import normalise
 from eyechart.types import Outcome, Reply, Sample, Score
 from support.cases import for_each

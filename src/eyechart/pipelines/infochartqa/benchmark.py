@@ -1,8 +1,8 @@
-"""InfoChartQA's two ways to build a question: the text first, then the images.
+"""InfoChartQA (2025): questions on infographics and on plain charts of the same data.
 
-`seed` follows the authors' evaluation instructions and is the default: prompt, question, options and
-instructions, each on its own line. `head` follows their repository's code: the question with its
-instructions right behind it, without a line break.
+Paper: https://arxiv.org/abs/2505.19028. Data: Jietson/InfoChartQA on the Hugging Face hub, 58,857 questions
+(text, visual_basic, visual_metaphor), or rows of either release in a file.
+Parity: tests/golden/infochartqa.jsonl.
 """
 
 from __future__ import annotations
@@ -14,55 +14,7 @@ from typing import Literal
 from eyechart.registry import benchmark
 from eyechart.types import Benchmark, Message, Sample
 
-
-def build_head_text(question: str, instructions: str | None = None) -> str:
-    """Question and instructions, with nothing between them.
-
-    >>> build_head_text("How many?", "Answer with a number.")
-    'How many?Answer with a number.'
-    """
-    return question + (instructions or "")
-
-
-def build_seed_text(
-    question: str, instructions: str | None = None, prompt: str | None = None, options: Iterable[str] = ()
-) -> str:
-    r"""Each on lines of its own; no line break behind the instructions.
-
-    >>> build_seed_text("Which?", "Answer with a letter.", "Look at the chart.", ["A) cat", "B) dog"])
-    'Look at the chart.\nWhich?\nA) cat\nB) dog\nAnswer with a letter.'
-    """
-    lines = [*([] if prompt is None else [prompt]), question, *options]
-    return "".join(f"{line}\n" for line in lines) + (instructions or "")
-
-
-def render_head(sample: Sample) -> list[Message]:
-    """One user turn: question and instructions, nothing between them."""
-    return [
-        Message("user", (build_head_text(sample.question, sample.meta.get("instructions")), *sample.images))
-    ]
-
-
-def render_seed(sample: Sample) -> list[Message]:
-    """One user turn: prompt, question, options and instructions, line by line."""
-    options = sample.choices_text.split("\n") if sample.choices_text else []
-    text = build_seed_text(
-        sample.question, sample.meta.get("instructions"), sample.meta.get("prompt"), options
-    )
-    return [Message("user", (text, *sample.images))]
-
-
-# By the name that the option `builder` knows them by.
-BUILDERS = {"seed": render_seed, "head": render_head}
-
-
-# -- InfoChartQA (2025): questions on infographics and on plain charts of the same data.
-#
-# Paper: https://arxiv.org/abs/2505.19028. Data: Jietson/InfoChartQA on the Hugging Face hub, 58,857 questions
-# (text, visual_basic, visual_metaphor), or rows of either release in a file.
-# Parity: tests/golden/infochartqa.jsonl.
-
-# A type of question and a chart, under the names that they have in the two releases.
+# A question type and a chart, under the column names of the two releases.
 _COLUMNS = [
     (kind, chart)
     for kind in ("question_type_id", "qtype")
@@ -77,7 +29,7 @@ def infochartqa(
     builder: Literal["seed", "head"] = "seed",
     image_root: Path | None = None,
 ) -> Benchmark:
-    """Return the hub's questions, or those of `file`; `image_root` holds charts named by `figure_id`."""
+    """The hub's questions, or those of `file`; `image_root` is a folder of charts named by `figure_id`."""
     from eyechart.data.formats import resolve_origin
     from eyechart.data.source import LazySource
     from eyechart.pipelines.infochartqa.data import HUB, open_infochartqa, read_model_response
@@ -105,3 +57,51 @@ def infochartqa(
         settings={name: str(value) for name, value in settings.items() if value},
         about="infographics and plain charts: numbers, names, lists and choices; 58,857 questions",
     )
+
+
+# -- Prompts: the text first, then the images
+#
+# `seed` follows the authors' evaluation instructions and is the default: prompt, question, options and
+# instructions, each on its own line. `head` follows their repository's code: the question with its
+# instructions right after it, without a line break.
+
+
+def render_seed(sample: Sample) -> list[Message]:
+    """One user turn: prompt, question, options and instructions, line by line."""
+    options = sample.choices_text.split("\n") if sample.choices_text else []
+    text = build_seed_text(
+        sample.question, sample.meta.get("instructions"), sample.meta.get("prompt"), options
+    )
+    return [Message("user", (text, *sample.images))]
+
+
+def render_head(sample: Sample) -> list[Message]:
+    """One user turn: question and instructions, nothing between them."""
+    return [
+        Message("user", (build_head_text(sample.question, sample.meta.get("instructions")), *sample.images))
+    ]
+
+
+def build_seed_text(
+    question: str, instructions: str | None = None, prompt: str | None = None, options: Iterable[str] = ()
+) -> str:
+    r"""Each on its own line, with no line break after the instructions.
+
+    >>> build_seed_text("Which?", "Answer with a letter.", "Look at the chart.", ["A) cat", "B) dog"])
+    'Look at the chart.\nWhich?\nA) cat\nB) dog\nAnswer with a letter.'
+    """
+    lines = [*([] if prompt is None else [prompt]), question, *options]
+    return "".join(f"{line}\n" for line in lines) + (instructions or "")
+
+
+def build_head_text(question: str, instructions: str | None = None) -> str:
+    """Question and instructions, with nothing between them.
+
+    >>> build_head_text("How many?", "Answer with a number.")
+    'How many?Answer with a number.'
+    """
+    return question + (instructions or "")
+
+
+# By the values of the option `builder`.
+BUILDERS = {"seed": render_seed, "head": render_head}

@@ -1,4 +1,9 @@
-"""Where the pictures of an InfoChartQA row lie: at an address or a path, in a folder, cut from the chart."""
+"""InfoChartQA's files: rows of both releases to samples, the images they name, and files of replies.
+
+Current release: `question_id`, `question_type_id`, `question` (options inside), `answer`, `instructions`,
+`url`, `figure_id`, `extra_input_figure_bboxes`. Earlier one: `qtype`, `figure_path`, `visual_figure_path`,
+`prompt`, `options`. A row may mix them. Read from the hub (``hf:Jietson/InfoChartQA:text``) or from a file.
+"""
 
 from __future__ import annotations
 
@@ -19,205 +24,22 @@ from eyechart.data.json_files import read_row_texts, translate_json_errors
 from eyechart.data.rows import Blob, PathRules, Reader, Row, name_row, read_literal
 from eyechart.data.source import MemorySource, SourceOptions, open_reader
 from eyechart.errors import DataError
+from eyechart.pipelines.infochartqa.score import DEFAULT_TYPE, NO_RESPONSE
 from eyechart.types import ImageRef, Replies, Reply, Sample
-
-CHARTS = ("figure_path", "image", "url")  # the chart itself; the first that is there
-CROPS = "visual_figure_path"  # further pictures, cut already
-BOXES = "extra_input_figure_bboxes"  # further pictures, to be cut from the chart
-BLOBS = ("figure_path", "image", CROPS)  # columns in which pictures themselves may lie
-
-_DOUBLED = re.compile(r"^h+(?=ttps?://)", re.IGNORECASE)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_HOST = re.compile(r"(?:[\w-]+\.)+[A-Za-z]{2,}(?::\d+)?/")
-_BRANCH = re.compile(r"(https?://(?:raw\.githubusercontent\.com|github\.com)/.*?)/refs/heads/", re.IGNORECASE)
-
-
-def tidy_url(text: str) -> str:
-    """An address without the slips that are known of this data set.
-
-    >>> tidy_url("hhttps://x.org/a.png"), tidy_url("x.org/a.png"), tidy_url("//x.org/a.png")
-    ('https://x.org/a.png', 'https://x.org/a.png', 'https://x.org/a.png')
-    >>> tidy_url("https://raw.githubusercontent.com/o/r/refs/heads/main/a.png")
-    'https://raw.githubusercontent.com/o/r/main/a.png'
-    """
-    text = _DOUBLED.sub("h", text.strip())
-    if text.startswith("//"):
-        text = f"https:{text}"
-    elif not _SCHEME.match(text) and _HOST.match(text):
-        text = f"https://{text}"
-    return _BRANCH.sub(r"\1/", text, count=1)
-
-
-@dataclass(frozen=True)
-class ChartImages:
-    """Finds the pictures of one file's rows. `image_root` holds charts by their `figure_id`."""
-
-    location: str  # of the file, for pictures that lie in it
-    rules: PathRules
-    image_root: Path | None = None
-    by_row: Literal["parquet", "hub"] = "parquet"  # what pictures lie in that are found by their row
-    cells: ImageCells = field(init=False)
-
-    def __post_init__(self) -> None:
-        cells = ImageCells(self.location, self.rules.to_ref, by_row=self.by_row)
-        object.__setattr__(self, "cells", cells)
-
-    def of(
-        self, values: Mapping[str, Any], row: int, figure_id: str, split: str, where: str
-    ) -> tuple[ImageRef, ...]:
-        """The chart, then the crops in their order. A row without a chart is refused."""
-        charts = self._in_folder(figure_id, split)
-        for column in CHARTS:
-            charts = charts or self._read(values.get(column), row, column, where)
-        if not charts:
-            raise DataError(
-                f"{where}: no picture in {' or '.join(CHARTS)}" + self._nor_in_folder(figure_id),
-                hint="--set image_root=FOLDER names a folder with files named by figure_id",
-            )
-        crops = self._read(values.get(CROPS), row, CROPS, where)
-        boxes = () if crops else _boxes(values.get(BOXES), where)
-        return (*charts, *crops, *(replace(charts[0], box=box) for box in boxes))
-
-    def _read(self, value: Any, row: int, column: str, where: str) -> tuple[ImageRef, ...]:
-        if value is None or value in ("", []):
-            return ()
-        if isinstance(value, str) and isinstance(listed := read_literal(value), list):
-            value = listed
-        if value == []:
-            return ()
-        try:
-            found = self.cells.read(_tidied(value), row, only_paths=column == "url")
-        except ValueError as err:
-            raise DataError(f"{where}, {column}: {err}", hint="write an address, a path or base64") from err
-        # A short name without an ending is a path here: rows of this data set do not name each other.
-        return tuple(self.rules.to_ref(ref.id) if isinstance(ref, RowReference) else ref for ref in found)
-
-    def _in_folder(self, figure_id: str, split: str) -> tuple[ImageRef, ...]:
-        if self.image_root is None or not figure_id:
-            return ()
-        bare = (
-            figure_id.lstrip("0") or figure_id
-        )  # the authors' files are called 04514.png; an id may be 4514
-        names = (f"{split}/{figure_id}", f"{split}/{bare}", figure_id, bare)
-        path = next(filter(None, map(self._charts.get, names)), None)
-        return (ImageRef(kind="file", location=path),) if path else ()
-
-    def _nor_in_folder(self, figure_id: str) -> str:
-        return f", and no {figure_id!r} in {self.image_root}" if self.image_root is not None else ""
-
-    @cached_property
-    def _charts(self) -> dict[str, str]:
-        """Every picture of the folder, by its path without the ending and by its bare name."""
-        root = self.image_root
-        if root is None or not root.is_dir():
-            raise DataError(f"{root}: no such folder", hint="image_root is the folder that holds the charts")
-        endings = {suffix.decode() for suffix in IMAGE_SUFFIXES}
-        found = sorted(path for path in root.rglob("*") if path.suffix.lower() in endings)
-        by_path = {path.relative_to(root).with_suffix(""): str(path) for path in reversed(found)}
-        unpadded = {
-            path.with_name(path.name.lstrip("0") or path.name): place for path, place in by_path.items()
-        }
-        return {
-            name: place
-            for paths in (unpadded, by_path)  # a name as it stands goes before one without its zeros
-            for by_name in ({path.name: place for path, place in paths.items()}, _posix(paths))
-            for name, place in by_name.items()
-        }
-
-
-def _posix(paths: Mapping[Path, str]) -> dict[str, str]:
-    return {path.as_posix(): place for path, place in paths.items()}
-
-
-def _tidied(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_tidied(item) for item in value]
-    if isinstance(value, str):
-        return tidy_url(value)
-    if isinstance(value, Blob) and b"://" in value.data[:12]:
-        return tidy_url(value.data.decode("utf-8", "replace"))
-    return value
-
-
-def _boxes(value: Any, where: str) -> tuple[tuple[int, int, int, int], ...]:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return ()
-    if isinstance(value, str) and (listed := read_literal(value)) is not None:
-        value = listed
-    if not isinstance(value, list | tuple):
-        raise DataError(f"{where}, {BOXES}: {str(value)[:60]!r} is no list of [x, y, width, height]")
-    is_one = bool(value) and not any(isinstance(item, list | tuple) for item in value)
-    return tuple(_box(item, where) for item in ([value] if is_one else value))
-
-
-def _box(value: Any, where: str) -> tuple[int, int, int, int]:
-    numbers = value if isinstance(value, list | tuple) else ()
-    is_sound = len(numbers) == 4 and all(
-        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-        for number in numbers
-    )
-    x, y, width, height = (round(number) for number in numbers) if is_sound else (-1, -1, 0, 0)
-    if min(x, y) < 0 or min(width, height) < 1:
-        raise DataError(
-            f"{where}, {BOXES}: {str(value)[:60]} is no crop",
-            hint="a crop is [x, y, width, height] in pixels, with a width and a height above 0",
-        )
-    return x, y, width, height
-
-
-# -- InfoChartQA's rows, of both releases, to samples.
-#
-# Current release: `question_id`, `question_type_id`, `question` (options inside), `answer`, `instructions`,
-# `url`, `figure_id`, `extra_input_figure_bboxes`. Earlier one: `qtype`, `figure_path`, `visual_figure_path`,
-# `prompt`, `options`. A row may mix them. Read from the hub (``hf:Jietson/InfoChartQA:text``) or from a file.
 
 HUB = "hf:Jietson/InfoChartQA"
 SPLITS = ("text", "visual_basic", "visual_metaphor")  # of the current release
 FORMS = {"info": "infographic", "infographic": "infographic", "plain": "plain"}
-
+CHARTS = ("figure_path", "image", "url")  # the chart itself; the first one given
+CROPS = "visual_figure_path"  # further images, already cropped
+BOXES = "extra_input_figure_bboxes"  # further images, to be cropped from the chart
+BLOBS = ("figure_path", "image", CROPS)  # columns that may hold the images themselves
 _TYPES = ("question_type_id", "qtype")
 _TEXTS = ("question_type_name", "chart_type", "difficulty", "pair_id")
 _USED = {
     "question_id", "question", "answer", "instructions", "prompt", "options", "figure_id", "split",
     "chart_form", "extra_input_figure_ids", BOXES, CROPS, *CHARTS, *_TYPES, *_TEXTS,
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class SourcePart:
-    """One file, or one split of the hub's data set. It is opened when its rows are wanted."""
-
-    label: str  # how messages name it
-    split: str
-    open: Callable[[], tuple[Reader, ChartImages]]
-
-
-@dataclass(frozen=True, slots=True)
-class InfoChartQASource:
-    """Samples of one or several parts, row by row."""
-
-    name: str
-    origin: str
-    parts: Sequence[SourcePart]
-    only: str = ""  # a split: rows that say they belong to another are left out
-
-    def __iter__(self) -> Iterator[Sample]:
-        """All samples; the first malformed row stops it with a `DataError`."""
-        seen: dict[str, tuple[str, str]] = {}  # id to split and place
-        others: set[str] = set()
-        for part in self.parts:
-            reader, pictures = part.open()
-            for row in reader.rows(BLOBS):
-                split = to_text(row.values.get("split")) or part.split
-                if self.only and split != self.only:
-                    others.add(split)
-                    continue
-                where = name_row(Path(part.label), row.number, row.line)
-                yield _to_sample(row, split, where, pictures, seen)
-        if others and not seen:
-            known = ", ".join(sorted(filter(None, others))[:8])
-            hint = f"it has: {known}" if known else "its rows name no split: leave out --set split"
-            raise DataError(f"{self.origin}: no row of the split {self.only!r}", hint=hint)
 
 
 def open_infochartqa(
@@ -249,7 +71,7 @@ def _open_hub_parts(spec: str, split: str, image_root: Path | None) -> InfoChart
         specs = [str(named)]
     else:
         published = list(SPLITS) if base == HUB else list_splits(spec)
-        # What `save_to_disk` wrote has one part without a name: its rows may tell their splits themselves.
+        # What `save_to_disk` wrote has one part without a name; its rows may name their splits.
         splits = [split] if split and published != [""] else published
         specs = [f"{base}:{name}{behind}" if name else spec for name in splits]
     parts = [
@@ -268,8 +90,45 @@ def _hub_opener(spec: str, image_root: Path | None) -> Callable[[], tuple[Reader
     return opened
 
 
+@dataclass(frozen=True, slots=True)
+class SourcePart:
+    """One file, or one split of the hub's data set, opened when its rows are read."""
+
+    label: str  # its name in messages
+    split: str
+    open: Callable[[], tuple[Reader, ChartImages]]
+
+
+@dataclass(frozen=True, slots=True)
+class InfoChartQASource:
+    """Samples of one or several parts, row by row."""
+
+    name: str
+    origin: str
+    parts: Sequence[SourcePart]
+    only: str = ""  # a split: rows of other splits are left out
+
+    def __iter__(self) -> Iterator[Sample]:
+        """All samples; the first malformed row stops it with a `DataError`."""
+        seen: dict[str, tuple[str, str]] = {}  # id to split and place
+        others: set[str] = set()
+        for part in self.parts:
+            reader, images = part.open()
+            for row in reader.rows(BLOBS):
+                split = to_text(row.values.get("split")) or part.split
+                if self.only and split != self.only:
+                    others.add(split)
+                    continue
+                where = name_row(Path(part.label), row.number, row.line)
+                yield _to_sample(row, split, where, images, seen)
+        if others and not seen:
+            known = ", ".join(sorted(filter(None, others))[:8])
+            hint = f"found: {known}" if known else "its rows name no split: leave out --set split"
+            raise DataError(f"{self.origin}: no rows of the split {self.only!r}", hint=hint)
+
+
 def _to_sample(
-    row: Row, split: str, where: str, pictures: ChartImages, seen: dict[str, tuple[str, str]]
+    row: Row, split: str, where: str, images: ChartImages, seen: dict[str, tuple[str, str]]
 ) -> Sample:
     values = row.values
     for column in ("question_id", "question", "answer"):
@@ -281,20 +140,20 @@ def _to_sample(
     question_id = values["question_id"]
     if not isinstance(question_id, str | int | float) or isinstance(question_id, bool) or question_id == "":
         raise DataError(
-            f"{where}, question_id: {question_id!r} is no id", hint="every question needs its own"
+            f"{where}, question_id: {question_id!r} is not an id", hint="every question needs a unique id"
         )
     sample_id = _unique(to_text(question_id), split, where, seen)
     where = f"{where}, question_id {to_text(question_id)!r}"
     if not isinstance(values["question"], str) or not values["question"].strip():
-        raise DataError(f"{where}: nothing in 'question'", hint="every row needs a question")
+        raise DataError(f"{where}: 'question' is empty", hint="every row needs a question")
     figure_id = _first_text(values.get("figure_id"))
     answer = values["answer"]
     choices, choices_text = _choices(values.get("options"), where)
     return Sample(
         id=sample_id,
         question=_broken_lines(values["question"]),
-        images=pictures.of(values, row.number, figure_id, split, where),
-        # As the authors' code turns any answer into text; null is none.
+        images=images.find(values, row.number, figure_id, split, where),
+        # As in the authors' code any answer becomes text; null is no answer.
         golds=() if answer is None else (answer if isinstance(answer, str) else str(answer),),
         choices=choices,
         choices_text=choices_text,
@@ -304,7 +163,7 @@ def _to_sample(
 
 
 def _unique(sample_id: str, split: str, where: str, seen: dict[str, tuple[str, str]]) -> str:
-    """The id itself; that of another split's question gets its split in front."""
+    """The id, prefixed with its split if another split's question already has it."""
     for name in (sample_id, f"{split}/{sample_id}"):
         if name not in seen:
             seen[name] = (split, where)
@@ -312,8 +171,8 @@ def _unique(sample_id: str, split: str, where: str, seen: dict[str, tuple[str, s
         if seen[name][0] == split:
             break
     raise DataError(
-        f"{where}: the question_id {sample_id!r} is that of {seen[name][1]} already",
-        hint="give every question its own id",
+        f"{where}: the question_id {sample_id!r} is already used in {seen[name][1]}",
+        hint="give every question a unique id",
     )
 
 
@@ -327,7 +186,7 @@ def _meta(values: Mapping[str, Any], split: str, figure_id: str, where: str) -> 
     if instructions := _text_or_none(values.get("instructions"), f"{where}, instructions"):
         meta["instructions"] = _broken_lines(instructions)
     prompt = _text_or_none(values.get("prompt"), f"{where}, prompt")
-    if prompt is not None:  # an empty one is a line of its own, as in the authors' function
+    if prompt is not None:  # an empty one makes an empty line, as in the authors' function
         meta["prompt"] = prompt
     rest = {name: value for name, value in values.items() if name not in _USED and name not in meta}
     return meta | {
@@ -336,14 +195,14 @@ def _meta(values: Mapping[str, Any], split: str, figure_id: str, where: str) -> 
 
 
 def _text_or_none(value: Any, where: str) -> str | None:
-    is_missing = value is None or (isinstance(value, float) and value != value)  # pandas writes NaN for none
+    is_missing = value is None or (isinstance(value, float) and value != value)  # pandas writes NaN
     if is_missing or isinstance(value, str):
         return None if is_missing else value
-    raise DataError(f"{where}: {str(value)[:60]!r} is no text", hint="it is put to the model word for word")
+    raise DataError(f"{where}: {str(value)[:60]!r} is not text", hint="the model gets this text as it is")
 
 
 def _type_id(values: Mapping[str, Any], where: str) -> int | float:
-    """The number that selects the rule. Any number may stand there; the rules know what to do."""
+    """The number that selects the rule. Any number is accepted: the rules cover unknown types."""
     name = next((name for name in _TYPES if values.get(name) not in (None, "")), None)
     if name is None:
         raise DataError(
@@ -359,7 +218,7 @@ def _type_id(values: Mapping[str, Any], where: str) -> int | float:
     except (ValueError, OverflowError):
         pass
     raise DataError(
-        f"{where}, {name}: {repr(value)[:60]} is no question type", hint="types are numbers, such as 72"
+        f"{where}, {name}: {repr(value)[:60]} is not a question type", hint="types are numbers, such as 72"
     )
 
 
@@ -377,7 +236,7 @@ def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:
         texts = [None if item is None else str(item) for item in value]
         return label_choices(texts), "\n".join(text for text in texts if text is not None)
     raise DataError(
-        f"{where}, options: {str(value)[:60]!r} is no list of options", hint="a list or an object"
+        f"{where}, options: {str(value)[:60]!r} is not a list of options", hint="write a list or an object"
     )
 
 
@@ -390,24 +249,184 @@ def _first_text(value: Any) -> str:
 
 
 def _broken_lines(text: str) -> str:
-    """The two characters that stand for a line break in some rows become one."""
+    """Some rows spell a line break as a backslash and an n."""
     return text.replace("\\n", "\n")
 
 
-# -- InfoChartQA's file of replies, ``model_response.json``: an object by question id, or a list of entries.
+# -- Images
+
+_DOUBLED = re.compile(r"^h+(?=ttps?://)", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HOST = re.compile(r"(?:[\w-]+\.)+[A-Za-z]{2,}(?::\d+)?/")
+_BRANCH = re.compile(r"(https?://(?:raw\.githubusercontent\.com|github\.com)/.*?)/refs/heads/", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ChartImages:
+    """Finds the images of one file's rows. `image_root` is a folder of charts named by `figure_id`."""
+
+    location: str  # of the file, for images inside it
+    rules: PathRules
+    image_root: Path | None = None
+    by_row: Literal["parquet", "hub"] = "parquet"  # what holds the images that are found by row number
+    cells: ImageCells = field(init=False)
+
+    def __post_init__(self) -> None:
+        cells = ImageCells(self.location, self.rules.to_ref, by_row=self.by_row)
+        object.__setattr__(self, "cells", cells)
+
+    def find(
+        self, values: Mapping[str, Any], row: int, figure_id: str, split: str, where: str
+    ) -> tuple[ImageRef, ...]:
+        """The chart, then the crops in their order. A row without a chart is refused."""
+        charts = self._in_folder(figure_id, split)
+        for column in CHARTS:
+            charts = charts or self._read(values.get(column), row, column, where)
+        if not charts:
+            missing = f", and no {figure_id!r} in {self.image_root}" if self.image_root is not None else ""
+            raise DataError(
+                f"{where}: no image in {' or '.join(CHARTS)}{missing}",
+                hint="--set image_root=FOLDER names a folder with files named by figure_id",
+            )
+        crops = self._read(values.get(CROPS), row, CROPS, where)
+        boxes = () if crops else _boxes(values.get(BOXES), where)
+        return (*charts, *crops, *(replace(charts[0], box=box) for box in boxes))
+
+    def _read(self, value: Any, row: int, column: str, where: str) -> tuple[ImageRef, ...]:
+        if value is None or value in ("", []):
+            return ()
+        if isinstance(value, str) and isinstance(listed := read_literal(value), list):
+            value = listed
+        if value == []:
+            return ()
+        try:
+            found = self.cells.read(_tidied(value), row, only_paths=column == "url")
+        except ValueError as err:
+            raise DataError(f"{where}, {column}: {err}", hint="write a URL, a path or base64") from err
+        # A short name without a suffix is a path here: rows of this data set do not refer to each other.
+        return tuple(self.rules.to_ref(ref.id) if isinstance(ref, RowReference) else ref for ref in found)
+
+    def _in_folder(self, figure_id: str, split: str) -> tuple[ImageRef, ...]:
+        if self.image_root is None or not figure_id:
+            return ()
+        unpadded = figure_id.lstrip("0") or figure_id  # the id of 04514.png may be 4514
+        names = (f"{split}/{figure_id}", f"{split}/{unpadded}", figure_id, unpadded)
+        path = next(filter(None, map(self._charts.get, names)), None)
+        return (ImageRef(kind="file", location=path),) if path else ()
+
+    @cached_property
+    def _charts(self) -> dict[str, str]:
+        """Every image of the folder, by its path without the suffix and by its name."""
+        root = self.image_root
+        if root is None or not root.is_dir():
+            raise DataError(f"{root}: no such folder", hint="image_root is the folder that holds the charts")
+        endings = {suffix.decode() for suffix in IMAGE_SUFFIXES}
+        found = sorted(path for path in root.rglob("*") if path.suffix.lower() in endings)
+        by_path = {path.relative_to(root).with_suffix(""): str(path) for path in reversed(found)}
+        unpadded = {
+            path.with_name(path.name.lstrip("0") or path.name): place for path, place in by_path.items()
+        }
+        return {
+            name: place
+            for paths in (unpadded, by_path)  # a name as written takes precedence over one without zeros
+            for by_name in ({path.name: place for path, place in paths.items()}, _posix(paths))
+            for name, place in by_name.items()
+        }
+
+
+def _posix(paths: Mapping[Path, str]) -> dict[str, str]:
+    return {path.as_posix(): place for path, place in paths.items()}
+
+
+def _tidied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_tidied(item) for item in value]
+    if isinstance(value, str):
+        return tidy_url(value)
+    if isinstance(value, Blob) and b"://" in value.data[:12]:
+        return tidy_url(value.data.decode("utf-8", "replace"))
+    return value
+
+
+def tidy_url(text: str) -> str:
+    """A URL without the mistakes that are known of this data set.
+
+    >>> tidy_url("hhttps://x.org/a.png"), tidy_url("x.org/a.png"), tidy_url("//x.org/a.png")
+    ('https://x.org/a.png', 'https://x.org/a.png', 'https://x.org/a.png')
+    >>> tidy_url("https://raw.githubusercontent.com/o/r/refs/heads/main/a.png")
+    'https://raw.githubusercontent.com/o/r/main/a.png'
+    """
+    text = _DOUBLED.sub("h", text.strip())
+    if text.startswith("//"):
+        text = f"https:{text}"
+    elif not _SCHEME.match(text) and _HOST.match(text):
+        text = f"https://{text}"
+    return _BRANCH.sub(r"\1/", text, count=1)
+
+
+def _boxes(value: Any, where: str) -> tuple[tuple[int, int, int, int], ...]:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ()
+    if isinstance(value, str) and (listed := read_literal(value)) is not None:
+        value = listed
+    if not isinstance(value, list | tuple):
+        raise DataError(f"{where}, {BOXES}: {str(value)[:60]!r} is not a list of [x, y, width, height]")
+    is_one = bool(value) and not any(isinstance(item, list | tuple) for item in value)
+    return tuple(_box(item, where) for item in ([value] if is_one else value))
+
+
+def _box(value: Any, where: str) -> tuple[int, int, int, int]:
+    numbers = value if isinstance(value, list | tuple) else ()
+    is_valid = len(numbers) == 4 and all(
+        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+        for number in numbers
+    )
+    x, y, width, height = (round(number) for number in numbers) if is_valid else (-1, -1, 0, 0)
+    if min(x, y) < 0 or min(width, height) < 1:
+        raise DataError(
+            f"{where}, {BOXES}: {str(value)[:60]} is not a crop",
+            hint="a crop is [x, y, width, height] in pixels, with a width and a height above 0",
+        )
+    return x, y, width, height
+
+
+# -- Replies: ``model_response.json``, an object by question id, or a list of entries
 #
 # An entry holds `question_id`, `answer`, `response` and the type as `qtype` (or `qid`; or none, which is 1).
-# As in the authors' code a list is keyed by `question_id`: a repeated one keeps its
-# first place and its last content.
-
-NO_RESPONSE = "Error!"  # what the authors' client writes after its last attempt
-DEFAULT_TYPE = 1
+# As in the authors' code a list is keyed by `question_id`: a repeated one keeps its first place and its last
+# content.
 
 Entry = dict[str, Any]
 
 
+def read_model_response(path: Path) -> Replies:
+    """The replies of a file, with what it holds of the questions."""
+    by_id: dict[str, Reply] = {}
+    skipped: dict[str, str] = {}
+    samples: dict[str, Sample] = {}
+    for number, entry in enumerate(read_entries(path), start=1):
+        name = str(entry["question_id"])
+        if name in samples:
+            raise DataError(
+                f"{path.name}: entries {samples[name].row} and {number} have the same question_id {name!r}",
+                hint="give every question a unique id",
+            )
+        samples[name] = _to_entry_sample(name, entry, number)
+        if reason := explain_left_out(entry):
+            skipped[name] = reason
+            continue
+        said = entry["response"]
+        # Other values are scored as the text Python makes of them; evidence keeps what they were.
+        text, evidence = (said, {}) if isinstance(said, str) else (str(said), {"response": said})
+        by_id[name] = Reply(text=text, evidence=evidence)
+    if not by_id:
+        raise DataError(f"{path.name}: no replies found", hint="entries need a 'response'")
+    source = MemorySource("infochartqa", str(path), tuple(samples.values()))  # those without a reply included
+    return Replies(by_id=by_id, source=source, skipped=skipped)
+
+
 def read_entries(path: str | Path) -> list[Entry]:
-    """Every entry in the order in which it counts. `DataError` names the first that is malformed."""
+    """The entries in order, one per question. `DataError` names the first that is malformed."""
     file = Path(path)
     kept: dict[Any, Entry] = {}
     for number, (key, text) in enumerate(read_row_texts(file, may_be_empty=True), start=1):
@@ -415,9 +434,24 @@ def read_entries(path: str | Path) -> list[Entry]:
         entry = _decoded(text, where)
         name = entry["question_id"] if key is None else key
         if isinstance(name, list | dict):
-            raise DataError(f"{where}: the question_id {name!r} is no id", hint="write a text or a number")
+            raise DataError(f"{where}: the question_id {name!r} is not an id", hint="write text or a number")
         kept[name] = entry
     return list(kept.values())
+
+
+def _decoded(text: bytes, where: str) -> Entry:
+    with translate_json_errors(where):
+        entry = json.loads(text)
+    if not isinstance(entry, dict):
+        raise DataError(f"{where}: {str(entry)[:60]!r} is not an entry", hint="an entry is an object")
+    needed = ["question_id"] if explain_left_out(entry) else ["question_id", "answer"]
+    for name in needed:
+        if name not in entry:
+            found = ", ".join(entry) or "nothing"
+            raise DataError(
+                f"{where}: no {name!r} (found: {found[:200]})", hint="is this a model_response.json?"
+            )
+    return entry
 
 
 def explain_left_out(entry: Mapping[str, Any]) -> str:
@@ -432,53 +466,12 @@ def explain_left_out(entry: Mapping[str, Any]) -> str:
 
 
 def get_entry_type(entry: Mapping[str, Any]) -> Any:
-    """The type of the question, as it stands there.
+    """The type of an entry's question, as written.
 
     >>> get_entry_type({"qid": 300}), get_entry_type({"qtype": "72", "qid": 300}), get_entry_type({})
     (300, '72', 1)
     """
     return entry.get("qtype", entry.get("qid", DEFAULT_TYPE))
-
-
-def read_model_response(path: Path) -> Replies:
-    """The replies of a file, with the questions as far as it holds them."""
-    by_id: dict[str, Reply] = {}
-    skipped: dict[str, str] = {}
-    samples: dict[str, Sample] = {}
-    for number, entry in enumerate(read_entries(path), start=1):
-        name = str(entry["question_id"])
-        if name in samples:
-            raise DataError(
-                f"{path.name}: the question_id {name!r} is that of entries {samples[name].row} and {number}",
-                hint="give every question its own id",
-            )
-        samples[name] = _to_entry_sample(name, entry, number)
-        if reason := explain_left_out(entry):
-            skipped[name] = reason
-            continue
-        said = entry["response"]
-        # What is no text is scored as the text Python makes of it; evidence keeps that a null was none.
-        text, evidence = (said, {}) if isinstance(said, str) else (str(said), {"response": said})
-        by_id[name] = Reply(text=text, evidence=evidence)
-    if not by_id:
-        raise DataError(f"{path.name}: there is no reply in it", hint="entries need a 'response'")
-    source = MemorySource("infochartqa", str(path), tuple(samples.values()))  # those without a reply included
-    return Replies(by_id=by_id, source=source, skipped=skipped)
-
-
-def _decoded(text: bytes, where: str) -> Entry:
-    with translate_json_errors(where):
-        entry = json.loads(text)
-    if not isinstance(entry, dict):
-        raise DataError(f"{where}: {str(entry)[:60]!r} is no entry", hint="an entry is an object")
-    needed = ["question_id"] if explain_left_out(entry) else ["question_id", "answer"]
-    for name in needed:
-        if name not in entry:
-            found = ", ".join(entry) or "nothing"
-            raise DataError(
-                f"{where}: no {name!r} (found: {found[:200]})", hint="is this a model_response.json?"
-            )
-    return entry
 
 
 def _to_entry_sample(name: str, entry: Entry, number: int) -> Sample:

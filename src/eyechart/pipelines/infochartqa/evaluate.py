@@ -1,6 +1,6 @@
 """InfoChartQA's own functions: `evaluate` on a response file, `build_question` on a row.
 
-from eyechart.pipelines.infochartqa.evaluate import evaluate
+from eyechart.compat.infochartqa import evaluate
 results, report = evaluate("model_response.json", "out/results.json", "out/report.json")
 """
 
@@ -30,11 +30,11 @@ def evaluate(
 ) -> tuple[list[Record], Record]:
     """Score a response file; write the results, and the statistics where asked; print the accuracy.
 
-    The verdicts are the official ones. Where the authors' code would stop with an exception, the entry is
-    wrong and the evaluation goes on.
+    The verdicts are the official ones. Where the authors' code would stop with an exception, the entry counts
+    as wrong and the evaluation continues.
     """
     if not output_file:
-        raise UsageError("evaluate: output_file names the file that the results go to")
+        raise UsageError("evaluate: output_file is empty", hint="it names the file for the results")
     if stats_file and Path(stats_file).absolute() == Path(output_file).absolute():
         raise UsageError(f"evaluate: results and statistics cannot both go to {output_file}")
     entries = _entries(input_file)
@@ -60,10 +60,10 @@ def _entries(file: str | Path) -> list[Entry]:
 
 
 def _remarks(records: Iterable[Record]) -> list[str]:
-    """One line for each type that no rule knows. A number written as a text is none either, as there.
+    """One line per unknown type. As in the authors' code, a number written as text is unknown.
 
     >>> _remarks([{"qtype": "202"}, {"qtype": 72}, {"qtype": 31}, {"qtype": "202"}])[0]
-    "type '202' is unknown, 2 of the entries: scored as an exact value; write it as a number (202)"
+    "unknown type '202' (2 entries): scored as an exact value; write it as a number (202)"
     """
     unknown = [record["qtype"] for record in records if not is_known_type(record["qtype"])]
     counted = Counter(map(repr, unknown))
@@ -73,13 +73,13 @@ def _remarks(records: Iterable[Record]) -> list[str]:
             isinstance(qtype, str) and qtype.isascii() and qtype.isdigit() and is_known_type(int(qtype[:9]))
         )
         advice = f"; write it as a number ({qtype})" if is_number else ""
-        where = f"{counted[shown]} of the entries"
-        remarks.append(f"type {shown[:40]} is unknown, {where}: scored as an exact value{advice}")
+        entries = _counted(counted[shown], "entry", "entries")
+        remarks.append(f"unknown type {shown[:40]} ({entries}): scored as an exact value{advice}")
     return remarks
 
 
 def _oddities(entries: Sequence[Entry], records: Iterable[Record]) -> list[str]:
-    """What is in no total, and where the authors' code gives no figure at all: both move the accuracy."""
+    """Entries left out of every total, and those at which the authors' code aborts."""
     silent = [entry["question_id"] for entry in entries if explain_left_out(entry)]
     stopped = [
         record["question_id"]
@@ -89,11 +89,12 @@ def _oddities(entries: Sequence[Entry], records: Iterable[Record]) -> list[str]:
     remarks = []
     if silent:
         remarks.append(
-            f"in no total: {_counted(len(silent), 'entry', 'entries')} without a reply, e.g. {silent[0]}"
+            f"left out of every total: {_counted(len(silent), 'entry', 'entries')} without a reply, "
+            f"e.g. {silent[0]}"
         )
     if stopped:
         at = f"{_counted(len(stopped), 'entry', 'entries')}, e.g. {stopped[0]}"
-        remarks.append(f"the authors' checker stops with an exception at {at}: wrong here")
+        remarks.append(f"the authors' checker stops with an exception at {at}: counted as wrong here")
     return remarks
 
 
@@ -109,10 +110,7 @@ def _make_folder(file: str | Path) -> None:
 
 
 def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "seed") -> str:
-    r"""Build the text that is asked for a row.
-
-    ``seed`` puts prompt, question, options and instructions on a line each, as the authors' instructions do;
-    ``head`` puts the instructions right behind the question, as their repository's code does.
+    r"""Build the prompt text of a row, in the form `seed` or `head` (see benchmark.py).
 
     >>> row = {"question": "Which?", "options": ["A) cat"], "instructions": "Letter only."}
     >>> build_question(row), build_question({"question": "How many?", "instructions": "A number."})
@@ -129,15 +127,15 @@ def build_question(row: Mapping[str, Any], builder: Literal["head", "seed"] = "s
 
 
 def _text(row: Mapping[str, Any], name: str) -> str | None:
-    """A text that may be missing; what pandas writes for nothing is nothing."""
+    """A text that may be missing, or NaN, which pandas writes for an empty cell."""
     said = row.get(name)
     if _is_missing(said) or isinstance(said, str):
         return None if _is_missing(said) else said
-    raise UsageError(f"build_question: {name!r} is {type(said).__name__}, not a text")
+    raise UsageError(f"build_question: {name!r} is {type(said).__name__}, not text")
 
 
 def _options(row: Mapping[str, Any]) -> list[str]:
-    """One line an option: of a list or an array, of letters with texts, or of a text that holds them all."""
+    """One line per option: from a list or an array, a mapping of letters to texts, or one text."""
     said = row.get("options")
     if _is_missing(said):
         return []

@@ -1,8 +1,8 @@
 """InfoChartQA's own files: ``model_response.json``, ``results.json``, ``report.json``, and ``pairs.json``.
 
-A sample without a reply is written as the authors' client does it, with the reply ``Error!``; their
-evaluation, and so our results and report, leaves it out of every total. Verdicts are always the official
-ones, whichever scorer the run used.
+A sample without a reply is written as the authors' client does, with the reply ``Error!``; their evaluation,
+and so our results and report, leaves it out of every total. Verdicts are always the official ones, whichever
+scorer the run used.
 """
 
 from __future__ import annotations
@@ -12,8 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.pipelines.infochartqa.data import NO_RESPONSE, explain_left_out, get_entry_type
-from eyechart.pipelines.infochartqa.score import check, get_question_type, to_official_text, to_reply_text
+from eyechart.pipelines.infochartqa.data import explain_left_out, get_entry_type
+from eyechart.pipelines.infochartqa.score import (
+    NO_RESPONSE,
+    check,
+    get_question_type,
+    to_official_text,
+    to_reply_text,
+)
 from eyechart.registry import exporter
 from eyechart.report.rows import remove_files, write_json_file
 from eyechart.types import Export, Result
@@ -25,7 +31,7 @@ _NAMES = ("model_response", "results", "report", "pairs")
 
 
 def score_entries(entries: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
-    """One record for each entry that counts, as the authors' evaluation writes it.
+    """One record per entry that counts, as the authors' evaluation writes it.
 
     >>> entry = {"question_id": 1, "answer": 5, "response": "5", "qtype": 72}
     >>> [record["score"] for record in score_entries([entry, {**entry, "response": "Error!"}])]
@@ -65,7 +71,7 @@ def make_report(records: Iterable[Record]) -> Record:
             f"qtype_{qtype}": {"accuracy": _percent(right, n), "correct": right, "total": n}
             for qtype, (right, n) in by_type.items()
         },
-        "figure_accuracy": {},  # always empty there, too
+        "figure_accuracy": {},  # always empty in the authors' report, too
     }
 
 
@@ -107,14 +113,14 @@ def write_report(report: Record, path: str | Path) -> None:
 
 @exporter("infochartqa", only_own=True)
 def export_infochartqa(export: Export) -> Sequence[Path]:
-    """Write the files of every trial; those of the second and later ones carry its number."""
+    """Write the files of every trial; from the second on, file names carry the trial's number."""
     n_trials = int(export.manifest.get("trials", 1))
     written: list[Path] = []
     for trial in range(n_trials):
         for name, content in zip(_NAMES, _contents(export.results(trial)), strict=True):
             path = export.folder / _file_name(name, trial)
             if content is None:
-                path.unlink(missing_ok=True)  # of an earlier time; it would no longer be true
+                path.unlink(missing_ok=True)  # outdated, if an earlier export wrote it
             else:
                 written.append(write_json_file(path, content, indent=_INDENT))
     _drop_trials(export.folder, n_trials)
@@ -122,7 +128,7 @@ def export_infochartqa(export: Export) -> Sequence[Path]:
 
 
 def _contents(results: Iterable[Result]) -> tuple[Record, list[Record], Record, Record | None]:
-    """What the four files of one trial hold; there are no pairs where charts have one form only."""
+    """The content of the four files of one trial; no pairs where charts have one form only."""
     entries: Record = {}
     records: list[Record] = []
     judged: list[tuple[str, str, bool]] = []
@@ -145,7 +151,7 @@ def _file_name(name: str, trial: int) -> str:
 
 
 def _drop_trials(folder: Path, trial: int) -> None:
-    """Files of trials from an earlier time, when there were more of them."""
+    """Remove the files of an earlier export that had more trials."""
     while (folder / _file_name(_NAMES[0], trial)).exists():
         remove_files(folder, [_file_name(name, trial) for name in _NAMES])
         trial += 1

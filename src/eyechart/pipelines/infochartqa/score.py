@@ -1,4 +1,10 @@
-"""InfoChartQA's reading of option letters, as its authors' checker does it: A to D, capitals only."""
+"""InfoChartQA's scoring: one rule per question type, with the verdicts of the authors' checker.
+
+Paper: https://arxiv.org/abs/2505.19028. Parity: CoolDawnAnt/InfoChartQA at 07b5bf6; golden vectors:
+tests/golden/infochartqa.jsonl. All its quirks are kept; `infochartqa-strict` is the scorer without them.
+Parity ends in two places: where the authors' evaluation stops with an exception, and where it draws a random
+number. There the reply is wrong, and the score's detail says so (``official: aborts``, ``official: random``).
+"""
 
 from __future__ import annotations
 
@@ -14,80 +20,320 @@ from eyechart.registry import scorer
 from eyechart.score.reading import score_official
 from eyechart.types import Reply, Sample, Score
 
-_LETTERS = "ABCD"
-_STRIPPED = ",.!?;:'"  # one after the other, each from both ends, once
-_LONG = 50
-_TAIL = 10  # characters that are looked at of a longer reply
+Method = Literal[
+    "Exact Numeric", "Vague Numeric", "Exact String", "Vague String", "Vague Unordered Sequence",
+    "Vague Ordered Sequence",
+]  # fmt: skip
+Oddity = Literal["", "aborts", "random"]
+NO_RESPONSE = "Error!"  # what the authors' client writes for a call that failed; it is in no total
+DEFAULT_TYPE = 1  # of an entry that names none
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
-    """The letters that were read. For a part that could not be, the authors draw a random token."""
+class OfficialVerdict:
+    """The verdict of the authors' checker; `oddity` where it would abort or draw a random number."""
 
-    letters: frozenset[str]
-    is_partly_unread: bool
+    method: Method
+    correct: bool
+    oddity: Oddity = ""
 
 
-def read_reply(reply: str) -> Letters:
-    """The letters of a reply, one for each part between commas.
+def check(answer: object, response: object, qtype: object) -> tuple[Method, bool]:
+    """The name of the rule and its verdict on any two JSON values. Never raises.
 
-    >>> sorted(read_reply("(A),C").letters), read_reply("b").is_partly_unread
-    (['A', 'C'], True)
+    >>> check("2020", "It was 2018", 72), check("A,C", "C,A", 202), check("5%", "15%", 1)
+    (('Exact Numeric', True), ('Exact String', True), ('Vague String', True))
     """
-    return _read(reply[-_TAIL:] if len(reply) > _LONG else reply)
+    found = compute_verdict(answer, response, qtype)
+    return found.method, found.correct
 
 
-def read_gold(gold: str) -> Letters:
-    """The letters of a gold, in either case."""
-    return _read(gold.upper())
+def compute_verdict(answer: object, response: object, qtype: object) -> OfficialVerdict:
+    """Like `check`, and whether the authors' code would abort or draw a random number.
+
+    >>> compute_verdict("10-15", "12", 72)
+    OfficialVerdict(method='Exact Numeric', correct=False, oddity='aborts')
+    """
+    gold, reply = to_official_text(answer), to_reply_text(response)
+    rule = RULES[qtype] if is_known_type(qtype) else _exact_value
+    return rule(gold, reply)
 
 
-def _read(text: str) -> Letters:
-    found = [_letter(part) for part in text.split(",")]
-    return Letters(frozenset(filter(None, found)), None in found)
+def is_known_type(qtype: object) -> bool:
+    """Whether the official table has a rule for this type.
+
+    >>> is_known_type(72.0), is_known_type("72"), is_known_type(31)
+    (True, False, False)
+    """
+    return isinstance(qtype, int | float) and qtype in RULES
 
 
-def _letter(part: str) -> str | None:
-    for char in _STRIPPED:
-        part = part.strip(char)
-    part = f" {part} "
-    for form in ("({})", " {} "):
-        places = {letter: part.rfind(form.format(letter)) for letter in _LETTERS}
-        last = max(places, key=places.__getitem__)
-        if places[last] >= 0:
-            return last
-    return None
+def to_official_text(value: object) -> str:
+    """A gold as the checker sees it: null is the text None, a list its Python form."""
+    try:
+        return value if isinstance(value, str) else str(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, deeply nested lists
+        return ""
 
 
-# -- InfoChartQA's fuzzy comparisons of texts and lists, as its authors' checker makes them.
+def to_reply_text(value: object) -> str:
+    """A reply as the checker sees it: as text, no-break spaces as spaces."""
+    return to_official_text(value).replace("\u00a0", " ")
+
+
+def get_question_type(meta: Mapping[str, Any]) -> object:
+    """The type of a question, as a response file or as the data hold it, where it may be a text."""
+    for name in ("qtype", "qid"):
+        if name in meta:
+            return meta[name]
+    value = meta.get("question_type_id", DEFAULT_TYPE)
+    return int(value) if isinstance(value, str) and value.strip().lstrip("+-").isdecimal() else value
+
+
+@scorer("infochartqa", version="1", parity="official")
+def score_infochartqa(reply: Reply, sample: Sample) -> Score:
+    """The verdict of InfoChartQA's own checker for the question's type."""
+    if reply.text == NO_RESPONSE:
+        detail = {"official": "left out"}
+        return Score(outcome="unscored", value=0.0, route="infochartqa:left-out", detail=detail)
+    qtype = get_question_type(sample.meta)
+    found = OfficialVerdict("Exact Numeric", correct=False)
+    for gold in sample.golds:
+        found = compute_verdict(gold, reply.text, qtype)
+        if found.correct:
+            break
+    read = _show_read(to_reply_text(reply.text), sample.golds, found.method, qtype)
+    route = "infochartqa:" + found.method.lower().replace(" ", "-")
+    score = score_official(reply, sample, value=float(found.correct), read=read, route=route)
+    detail = {"official": found.oddity} if found.oddity else {}
+    if not is_known_type(qtype):
+        detail["type"] = f"{str(qtype)[:40]} is unknown: scored as an exact value"
+    return replace(score, detail=detail) if detail else score
+
+
+def _show_read(reply: str, golds: tuple[str, ...], method: Method, qtype: object) -> str | None:
+    """What the rule compares: the last number, the letters, or the whole reply."""
+    if method.endswith("Numeric") and any(map(has_digit, golds)):
+        amount = read_amount(reply.replace("\n", " "))
+        if amount.value is None:
+            return None
+        return f"{amount.value:.15g}" + (f" x {amount.unit:g}" if amount.unit != 1 else "")
+    if RULES.get(qtype if isinstance(qtype, int | float) else None) is _choice:
+        return ",".join(sorted(read_reply(reply).letters)) or None
+    return reply.strip() or None
+
+
+# -- The rules
+
+EXACT = 0.001  # of the gold, which accepts 2018 to 2022 for 2020
+VAGUE = 0.05
+Rule = Callable[[str, str], OfficialVerdict]
+
+
+def _exact_value(gold: str, reply: str) -> OfficialVerdict:
+    return _value("Exact Numeric", gold, reply, EXACT)
+
+
+def _vague_value(gold: str, reply: str) -> OfficialVerdict:
+    return _value("Vague Numeric", gold, reply, VAGUE)
+
+
+def _value(method: Method, gold: str, reply: str, tolerance: float) -> OfficialVerdict:
+    if not has_digit(gold):
+        return OfficialVerdict(method, is_same_text(gold, reply))
+    try:
+        return OfficialVerdict(method, is_same_amount(gold, reply, tolerance))
+    except OfficialCrash:
+        return OfficialVerdict(method, correct=False, oddity="aborts")
+
+
+def _value_or_string(gold: str, reply: str) -> OfficialVerdict:
+    return _exact_value(gold, reply) if is_mostly_digits(gold) else _fuzzy_string(gold, reply)
+
+
+def _contained(gold: str, reply: str) -> OfficialVerdict:
+    if gold.lower() in reply.lower():
+        return OfficialVerdict("Exact String", correct=True)
+    return _value("Exact String", gold, reply, EXACT)
+
+
+def _fuzzy_string(gold: str, reply: str) -> OfficialVerdict:
+    return OfficialVerdict("Vague String", is_same_text(gold, reply))
+
+
+def _unordered(gold: str, reply: str) -> OfficialVerdict:
+    return OfficialVerdict("Vague Unordered Sequence", is_same_set(gold, reply))
+
+
+def _ordered(gold: str, reply: str) -> OfficialVerdict:
+    return OfficialVerdict("Vague Ordered Sequence", is_same_order(gold, reply))
+
+
+def _ordered_by_character(gold: str, reply: str) -> OfficialVerdict:
+    return OfficialVerdict("Vague Ordered Sequence", is_same_order_by_character(gold, reply))
+
+
+def _choice(gold: str, reply: str) -> OfficialVerdict:
+    wanted, said = read_gold(gold), read_reply(reply)
+    is_same = wanted.letters == said.letters
+    # Unread on both sides: two random tokens out of 256, which are the same one time in 256.
+    if is_same and wanted.is_partly_unread and said.is_partly_unread:
+        return OfficialVerdict("Exact String", correct=False, oddity="random")
+    return OfficialVerdict(
+        "Exact String", is_same and not wanted.is_partly_unread and not said.is_partly_unread
+    )
+
+
+# Ids are compared as numbers: 72.0 is 72, but the text "72" is unknown. An unknown type is an exact value.
+RULES: Mapping[object, Rule] = {
+    **dict.fromkeys((1, 2, 101, 102), _value_or_string),
+    **dict.fromkeys((54, 72), _exact_value),
+    **dict.fromkeys((10, 11, 12, 50, 51, 52, 110), _vague_value),
+    **dict.fromkeys((13, 14, 15, 103, 113), _contained),
+    **dict.fromkeys((40, 41, 42, 43, 44), _unordered),
+    **dict.fromkeys((60, 61, 70, 80, 90), _fuzzy_string),
+    71: _ordered,
+    30: _ordered_by_character,
+    **dict.fromkeys((202, 300, 1919810, 1919811, 1919812), _choice),
+}
+
+
+# -- Amounts
+#
+# The last token of a text that holds a digit is its number, with a unit from a short table found in that
+# token or the next one. Units are optional on both sides, and amounts a hundred, a thousand, a million or a
+# billion times apart are equal.
+
+# Case matters, and nothing else is known; a crore is 1e7, but not here.
+UNITS = {
+    "K": 1e3, "k": 1e3, "M": 1e6, "m": 1e6, "million": 1e6, "b": 1e9, "B": 1e9, "bn": 1e9, "Bn": 1e9,
+    "Billion": 1e9, "T": 1e12, "%": 0.01, "Cr": 1e8,
+}  # fmt: skip
+_FORGIVEN = (100.0, 1e3, 1e6, 1e9)
+_DIGIT = re.compile("[0-9]")
+_RUN = re.compile(r"[0-9+-][0-9,.+-]*")
+_US = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]*)?")
+# The authors' pattern has an unescaped dot: any character separates groups, a digit too.
+_EU = re.compile(r"[+-]?[0-9]{1,3}(?:.[0-9]{3})*(?:,[0-9]*)?")
+_COUNTED_AS_DIGITS = str.maketrans(dict.fromkeys(".,$BTK", "1"))
+
+
+class OfficialCrash(Exception):
+    """Raised where the authors' checker stops the whole evaluation with a TypeError."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialAmount:
+    """The number read out of a text (None when its digits are not one), and the factor of its unit."""
+
+    value: float | None
+    unit: float = 1.0
+
+
+def is_same_amount(gold: str, reply: str, tolerance: float) -> bool:
+    """Whether the last number of the reply is that of the gold, ignoring units and large factors.
+
+    >>> [is_same_amount("42", reply, EXACT) for reply in ("42,000", "0.42", "420")]
+    [True, True, False]
+    """
+    said = read_amount(reply.replace("\n", " "))
+    if said.value is None:
+        return False
+    wanted = read_amount(gold)
+    if wanted.value is None:
+        raise OfficialCrash(f"{gold!r} is not a number")
+    g, r = wanted.value, said.value
+    for factor in {wanted.unit, 1.0}:
+        for other in {said.unit, 1.0}:
+            if _near(g * factor, r * other, abs(g * factor), tolerance):
+                return True
+    return any(
+        _near(k * g, r, abs(k * g), tolerance) or _near(g, k * r, abs(g), tolerance) for k in _FORGIVEN
+    )
+
+
+def _near(g: float, r: float, size: float, tolerance: float) -> bool:
+    return abs(g - r) / (0.01 + size) < tolerance
+
+
+def read_amount(text: str) -> OfficialAmount:
+    r"""The last number of a text.
+
+    >>> read_amount("45% in 2020").value, read_amount("12345.678").value, read_amount("about $1.2 million")
+    (2020.0, 12345678.0, OfficialAmount(value=1.2, unit=1000000.0))
+    """
+    tokens = text.split(" ")
+    for position in range(len(tokens) - 1, -1, -1):
+        if not has_digit(tokens[position]):
+            continue
+        token = tokens[position].replace("$", "").replace("\n", "")
+        runs = _RUN.findall(token)
+        unit = _unit_text(token)
+        if unit in ("", "None") and position + 1 < len(tokens):  # they write None for no unit
+            unit = _unit_text(tokens[position + 1])
+        return OfficialAmount(_to_number(runs[-1]), UNITS.get(unit, 1.0))
+    return OfficialAmount(None)
+
+
+def _unit_text(token: str) -> str:
+    """The last run of letters and percent signs."""
+    end = len(token)
+    while end and not _is_unit(token[end - 1]):
+        end -= 1
+    start = end
+    while start and _is_unit(token[start - 1]):
+        start -= 1
+    return token[start:end]
+
+
+def _is_unit(char: str) -> bool:
+    return char == "%" or char.isalpha()
+
+
+def _to_number(run: str) -> float | None:
+    run = run.removesuffix(".")
+    sign = -1.0 if run[0] == "-" else 1.0
+    digits = run[1:] if run[0] in "+-" else run
+    if _US.fullmatch(digits):
+        digits = digits.replace(",", "")
+    elif _EU.fullmatch(digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    else:
+        digits = digits[digits.rfind(",") + 1 :]
+    try:
+        return sign * float(digits)
+    except ValueError:
+        return None
+
+
+def is_mostly_digits(gold: str) -> bool:
+    """Whether more than half of the characters are digits, points, commas or one of ``$BTK``.
+
+    >>> is_mostly_digits("45%"), is_mostly_digits("5%"), is_mostly_digits("12 km"), is_mostly_digits("$5")
+    (True, False, False, True)
+    """
+    digits = sum(map(str.isdigit, gold.translate(_COUNTED_AS_DIGITS)))
+    return digits > len(gold) - digits
+
+
+def has_digit(text: str) -> bool:
+    """Whether the text holds any of 0 to 9."""
+    return _DIGIT.search(text) is not None
+
+
+# -- Fuzzy comparisons of texts and lists
 #
 # Similarity is `difflib.SequenceMatcher.ratio()`, default settings and argument order included. It is slow,
-# so it is computed only for pairs that two exact upper bounds let through: the shorter text, and the longest
-# common subsequence (difflib's matching blocks are a common subsequence).
+# so it is computed only for pairs that pass two exact upper bounds: the shorter text, and the longest common
+# subsequence (difflib's matching blocks are a common subsequence).
 
 STRING_THRESHOLD = 0.8
 UNORDERED_THRESHOLD = 0.8
 ORDERED_THRESHOLD = 0.6
 
 
-def is_similar(gold: str, other: str, threshold: float) -> bool:
-    """Whether difflib's ratio of two texts reaches the threshold.
-
-    >>> is_similar("japan", "japn", 0.8), is_similar("japan", "jordan", 0.8)
-    (True, False)
-    """
-    total = len(gold) + len(other)
-    if not total:
-        return True
-    if 2.0 * min(len(gold), len(other)) / total < threshold:
-        return False
-    if 2.0 * LCSseq.similarity(gold, other) / total < threshold:
-        return False
-    return SequenceMatcher(None, gold, other).ratio() >= threshold
-
-
 def is_same_text(gold: str, reply: str) -> bool:
-    """Whether the reply holds the gold, case aside, or is much like it. An empty gold is always held.
+    """Whether the reply contains the gold, ignoring case, or is similar. An empty gold always matches.
 
     >>> pairs = [("yes", "yesterday"), ("", "anything"), ("bar chart", "bar charts")]
     >>> [is_same_text(gold, reply) for gold, reply in pairs]
@@ -98,7 +344,7 @@ def is_same_text(gold: str, reply: str) -> bool:
 
 
 def is_same_set(gold: str, reply: str) -> bool:
-    r"""Unordered lists: each gold element takes the first reply element that is left and fits.
+    r"""Unordered lists: each gold element takes the first remaining reply element that fits.
 
     >>> pairs = [("A, B", "B\nA"), ("A, AB", "A, AC"), ("A, AB", "AC, A"), ("A", "")]
     >>> [is_same_set(gold, reply) for gold, reply in pairs]
@@ -158,310 +404,64 @@ def _fits(element: str, other: str, threshold: float) -> bool:
     return is_similar(element.lower().strip(), other.lower().strip(), threshold)
 
 
-# -- InfoChartQA's comparison of amounts, as its authors' checker makes it. Quirks are kept and named.
-#
-# The last token of a text that holds a digit is its number, with a unit from a short table found in that
-# token or the next one. Units are optional on both sides, and amounts a hundred, a thousand, a million or
-# a billion times apart pass as equal.
+def is_similar(gold: str, other: str, threshold: float) -> bool:
+    """Whether difflib's ratio of two texts reaches the threshold.
 
-EXACT = 0.001  # of the gold, which accepts 2018 to 2022 for 2020
-VAGUE = 0.05
-
-# Case matters, and nothing else is known; a crore is 1e7, but not here.
-UNITS = {
-    "K": 1e3, "k": 1e3, "M": 1e6, "m": 1e6, "million": 1e6, "b": 1e9, "B": 1e9, "bn": 1e9, "Bn": 1e9,
-    "Billion": 1e9, "T": 1e12, "%": 0.01, "Cr": 1e8,
-}  # fmt: skip
-_FORGIVEN = (100.0, 1e3, 1e6, 1e9)
-
-_DIGIT = re.compile("[0-9]")
-_RUN = re.compile(r"[0-9+-][0-9,.+-]*")
-_US = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]*)?")
-# The authors' pattern has an unescaped dot: any character separates groups, a digit too.
-_EU = re.compile(r"[+-]?[0-9]{1,3}(?:.[0-9]{3})*(?:,[0-9]*)?")
-_COUNTED_AS_DIGITS = str.maketrans(dict.fromkeys(".,$BTK", "1"))
-
-
-class OfficialCrash(Exception):
-    """Here the authors' checker stops with a TypeError, and with it the whole evaluation."""
-
-
-@dataclass(frozen=True, slots=True)
-class OfficialAmount:
-    """The number read out of a text (None when its digits are none), and the factor of its unit."""
-
-    value: float | None
-    unit: float = 1.0
-
-
-def is_mostly_digits(gold: str) -> bool:
-    """Whether more than half of the characters are digits, points, commas or one of ``$BTK``.
-
-    >>> is_mostly_digits("45%"), is_mostly_digits("5%"), is_mostly_digits("12 km"), is_mostly_digits("$5")
-    (True, False, False, True)
+    >>> is_similar("japan", "japn", 0.8), is_similar("japan", "jordan", 0.8)
+    (True, False)
     """
-    digits = sum(map(str.isdigit, gold.translate(_COUNTED_AS_DIGITS)))
-    return digits > len(gold) - digits
-
-
-def has_digit(text: str) -> bool:
-    """Whether any of 0 to 9 stands in the text."""
-    return _DIGIT.search(text) is not None
-
-
-def read_amount(text: str) -> OfficialAmount:
-    r"""The last number of a text.
-
-    >>> read_amount("45% in 2020").value, read_amount("12345.678").value, read_amount("about $1.2 million")
-    (2020.0, 12345678.0, Amount(value=1.2, unit=1000000.0))
-    """
-    tokens = text.split(" ")
-    for position in range(len(tokens) - 1, -1, -1):
-        if not has_digit(tokens[position]):
-            continue
-        token = tokens[position].replace("$", "").replace("\n", "")
-        runs = _RUN.findall(token)
-        unit = _unit_text(token)
-        if unit in ("", "None") and position + 1 < len(tokens):  # their word for no unit is None
-            unit = _unit_text(tokens[position + 1])
-        return OfficialAmount(_to_number(runs[-1]), UNITS.get(unit, 1.0))
-    return OfficialAmount(None)
-
-
-def is_same_amount(gold: str, reply: str, tolerance: float) -> bool:
-    """Whether the last number of the reply is that of the gold, units and large factors aside.
-
-    >>> [is_same_amount("42", reply, EXACT) for reply in ("42,000", "0.42", "420")]
-    [True, True, False]
-    """
-    said = read_amount(reply.replace("\n", " "))
-    if said.value is None:
+    total = len(gold) + len(other)
+    if not total:
+        return True
+    if 2.0 * min(len(gold), len(other)) / total < threshold:
         return False
-    wanted = read_amount(gold)
-    if wanted.value is None:
-        raise OfficialCrash(f"{gold!r} is no number")
-    g, r = wanted.value, said.value
-    for factor in {wanted.unit, 1.0}:
-        for other in {said.unit, 1.0}:
-            if _near(g * factor, r * other, abs(g * factor), tolerance):
-                return True
-    return any(
-        _near(k * g, r, abs(k * g), tolerance) or _near(g, k * r, abs(g), tolerance) for k in _FORGIVEN
-    )
+    if 2.0 * LCSseq.similarity(gold, other) / total < threshold:
+        return False
+    return SequenceMatcher(None, gold, other).ratio() >= threshold
 
 
-def _near(g: float, r: float, size: float, tolerance: float) -> bool:
-    return abs(g - r) / (0.01 + size) < tolerance
+# -- Option letters: A to D, capitals only
 
-
-def _unit_text(token: str) -> str:
-    """The last row of letters and percent signs, wherever it stands."""
-    end = len(token)
-    while end and not _is_unit(token[end - 1]):
-        end -= 1
-    start = end
-    while start and _is_unit(token[start - 1]):
-        start -= 1
-    return token[start:end]
-
-
-def _is_unit(char: str) -> bool:
-    return char == "%" or char.isalpha()
-
-
-def _to_number(run: str) -> float | None:
-    run = run.removesuffix(".")
-    sign = -1.0 if run[0] == "-" else 1.0
-    digits = run[1:] if run[0] in "+-" else run
-    if _US.fullmatch(digits):
-        digits = digits.replace(",", "")
-    elif _EU.fullmatch(digits):
-        digits = digits.replace(".", "").replace(",", ".")
-    else:
-        digits = digits[digits.rfind(",") + 1 :]
-    try:
-        return sign * float(digits)
-    except ValueError:
-        return None
-
-
-# -- InfoChartQA's scoring: one rule for each question type, with the verdicts of the authors' checker.
-#
-# Paper: https://arxiv.org/abs/2505.19028. Parity: CoolDawnAnt/InfoChartQA at 07b5bf6; the vectors are
-# tests/golden/infochartqa.jsonl.
-# All its quirks are kept; `infochartqa-strict` is the scorer without them. In two places parity ends: where
-# the authors' evaluation stops with an exception, and where it draws a random number, the reply is wrong here
-# and the score's detail says so (``official: aborts``, ``official: random``).
-
-Method = Literal[
-    "Exact Numeric", "Vague Numeric", "Exact String", "Vague String", "Vague Unordered Sequence",
-    "Vague Ordered Sequence",
-]  # fmt: skip
-Oddity = Literal["", "aborts", "random"]
-
-LEFT_OUT = "Error!"  # what the authors' client writes for a call that failed; it is in no total
-DEFAULT_TYPE = 1  # of an entry that names none
+_LETTERS = "ABCD"
+_STRIPPED = ",.!?;:'"  # one after the other, from both ends, once
+_LONG = 50
+_TAIL = 10  # the last characters, all that is read of a longer reply
 
 
 @dataclass(frozen=True, slots=True)
-class OfficialVerdict:
-    """What the authors' checker says; `oddity` where it would say nothing, or either."""
+class Letters:
+    """The letters that were read. For an unreadable part, the authors' code draws a random token."""
 
-    method: Method
-    correct: bool
-    oddity: Oddity = ""
+    letters: frozenset[str]
+    is_partly_unread: bool
 
 
-def check(answer: object, response: object, qtype: object) -> tuple[Method, bool]:
-    """The name of the rule and its verdict on any two JSON values. Never raises.
+def read_reply(reply: str) -> Letters:
+    """The letters of a reply, one per part between commas.
 
-    >>> check("2020", "It was 2018", 72), check("A,C", "C,A", 202), check("5%", "15%", 1)
-    (('Exact Numeric', True), ('Exact String', True), ('Vague String', True))
+    >>> sorted(read_reply("(A),C").letters), read_reply("b").is_partly_unread
+    (['A', 'C'], True)
     """
-    found = compute_verdict(answer, response, qtype)
-    return found.method, found.correct
+    return _read(reply[-_TAIL:] if len(reply) > _LONG else reply)
 
 
-def compute_verdict(answer: object, response: object, qtype: object) -> OfficialVerdict:
-    """Like `check`, and whether the authors' code aborts or throws dice.
-
-    >>> compute_verdict("10-15", "12", 72)
-    OfficialVerdict(method='Exact Numeric', correct=False, oddity='aborts')
-    """
-    gold, reply = to_official_text(answer), to_reply_text(response)
-    rule = RULES[qtype] if is_known_type(qtype) else _exact_value
-    return rule(gold, reply)
+def read_gold(gold: str) -> Letters:
+    """The letters of a gold, in either case."""
+    return _read(gold.upper())
 
 
-def is_known_type(qtype: object) -> bool:
-    """Whether a rule of its own goes with a type.
-
-    >>> is_known_type(72.0), is_known_type("72"), is_known_type(31)
-    (True, False, False)
-    """
-    return isinstance(qtype, int | float) and qtype in RULES
+def _read(text: str) -> Letters:
+    found = [_letter(part) for part in text.split(",")]
+    return Letters(frozenset(filter(None, found)), None in found)
 
 
-def to_official_text(value: object) -> str:
-    """A gold as the checker sees it: null is the text None, a list its Python form."""
-    try:
-        return value if isinstance(value, str) else str(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists without end
-        return ""
-
-
-def to_reply_text(value: object) -> str:
-    """A reply as the checker sees it: as text, no-break spaces as spaces."""
-    return to_official_text(value).replace("\u00a0", " ")
-
-
-def get_question_type(meta: Mapping[str, Any]) -> object:
-    """The type of a question: as a response file holds it, or as data do, where it may be a text."""
-    for name in ("qtype", "qid"):
-        if name in meta:
-            return meta[name]
-    value = meta.get("question_type_id", DEFAULT_TYPE)
-    return int(value) if isinstance(value, str) and value.strip().lstrip("+-").isdecimal() else value
-
-
-@scorer("infochartqa", version="1", parity="official")
-def score_infochartqa(reply: Reply, sample: Sample) -> Score:
-    """The verdict of InfoChartQA's own checker for the question's type."""
-    if reply.text == LEFT_OUT:
-        detail = {"official": "left out"}
-        return Score(outcome="unscored", value=0.0, route="infochartqa:left-out", detail=detail)
-    qtype = get_question_type(sample.meta)
-    found = OfficialVerdict("Exact Numeric", correct=False)
-    for gold in sample.golds:
-        found = compute_verdict(gold, reply.text, qtype)
-        if found.correct:
-            break
-    read = _show_read(to_reply_text(reply.text), sample.golds, found.method, qtype)
-    route = "infochartqa:" + found.method.lower().replace(" ", "-")
-    score = score_official(reply, sample, value=float(found.correct), read=read, route=route)
-    detail = {"official": found.oddity} if found.oddity else {}
-    if not is_known_type(qtype):
-        detail["type"] = f"{str(qtype)[:40]} is unknown: scored as an exact value"
-    return replace(score, detail=detail) if detail else score
-
-
-def _show_read(reply: str, golds: tuple[str, ...], method: Method, qtype: object) -> str | None:
-    """What the rule looks at: the last number, the letters, or all of the reply."""
-    if method.endswith("Numeric") and any(map(has_digit, golds)):
-        amount = read_amount(reply.replace("\n", " "))
-        if amount.value is None:
-            return None
-        return f"{amount.value:.15g}" + (f" x {amount.unit:g}" if amount.unit != 1 else "")
-    if RULES.get(qtype if isinstance(qtype, int | float) else None) is _choice:
-        return ",".join(sorted(read_reply(reply).letters)) or None
-    return reply.strip() or None
-
-
-def _exact_value(gold: str, reply: str) -> OfficialVerdict:
-    return _value("Exact Numeric", gold, reply, EXACT)
-
-
-def _vague_value(gold: str, reply: str) -> OfficialVerdict:
-    return _value("Vague Numeric", gold, reply, VAGUE)
-
-
-def _value(method: Method, gold: str, reply: str, tolerance: float) -> OfficialVerdict:
-    if not has_digit(gold):
-        return OfficialVerdict(method, is_same_text(gold, reply))
-    try:
-        return OfficialVerdict(method, is_same_amount(gold, reply, tolerance))
-    except OfficialCrash:
-        return OfficialVerdict(method, correct=False, oddity="aborts")
-
-
-def _value_or_string(gold: str, reply: str) -> OfficialVerdict:
-    return _exact_value(gold, reply) if is_mostly_digits(gold) else _fuzzy_string(gold, reply)
-
-
-def _contained(gold: str, reply: str) -> OfficialVerdict:
-    if gold.lower() in reply.lower():
-        return OfficialVerdict("Exact String", correct=True)
-    return _value("Exact String", gold, reply, EXACT)
-
-
-def _fuzzy_string(gold: str, reply: str) -> OfficialVerdict:
-    return OfficialVerdict("Vague String", is_same_text(gold, reply))
-
-
-def _unordered(gold: str, reply: str) -> OfficialVerdict:
-    return OfficialVerdict("Vague Unordered Sequence", is_same_set(gold, reply))
-
-
-def _ordered(gold: str, reply: str) -> OfficialVerdict:
-    return OfficialVerdict("Vague Ordered Sequence", is_same_order(gold, reply))
-
-
-def _ordered_by_character(gold: str, reply: str) -> OfficialVerdict:
-    return OfficialVerdict("Vague Ordered Sequence", is_same_order_by_character(gold, reply))
-
-
-def _choice(gold: str, reply: str) -> OfficialVerdict:
-    wanted, said = read_gold(gold), read_reply(reply)
-    is_same = wanted.letters == said.letters
-    # Unread on both sides: two random tokens out of 256, the same one time in so many.
-    if is_same and wanted.is_partly_unread and said.is_partly_unread:
-        return OfficialVerdict("Exact String", correct=False, oddity="random")
-    return OfficialVerdict(
-        "Exact String", is_same and not wanted.is_partly_unread and not said.is_partly_unread
-    )
-
-
-Rule = Callable[[str, str], OfficialVerdict]
-
-# Ids are compared as numbers: 72.0 is 72, but the text "72" is no known type. Any other id: an exact value.
-RULES: Mapping[object, Rule] = {
-    **dict.fromkeys((1, 2, 101, 102), _value_or_string),
-    **dict.fromkeys((54, 72), _exact_value),
-    **dict.fromkeys((10, 11, 12, 50, 51, 52, 110), _vague_value),
-    **dict.fromkeys((13, 14, 15, 103, 113), _contained),
-    **dict.fromkeys((40, 41, 42, 43, 44), _unordered),
-    **dict.fromkeys((60, 61, 70, 80, 90), _fuzzy_string),
-    71: _ordered,
-    30: _ordered_by_character,
-    **dict.fromkeys((202, 300, 1919810, 1919811, 1919812), _choice),
-}
+def _letter(part: str) -> str | None:
+    for char in _STRIPPED:
+        part = part.strip(char)
+    part = f" {part} "
+    for form in ("({})", " {} "):
+        places = {letter: part.rfind(form.format(letter)) for letter in _LETTERS}
+        last = max(places, key=places.__getitem__)
+        if places[last] >= 0:
+            return last
+    return None
