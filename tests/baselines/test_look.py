@@ -21,7 +21,7 @@ from PIL import ImageDraw
 
 from eyechart.baselines import make_baseline, sight
 from eyechart.baselines.look import Look
-from eyechart.baselines.pixels import DecodedImage, decode
+from eyechart.baselines.patches import DecodedImage, decode
 from eyechart.baselines.sight import Word
 from eyechart.errors import MissingExtra, ModelError
 from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, Sample

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyechart.baselines import Answer
-from eyechart.baselines.pixels import Patch
+from eyechart.baselines.patches import Patch
 from eyechart.baselines.question import Fact, ParsedQuestion, answer_from_facts, measure_mention, read_number
 from eyechart.baselines.shapes import name_colour
 from eyechart.baselines.sight import Box, Sight

@@ -19,11 +19,11 @@ from typing import Any
 from eyechart.baselines import CANNOT_TELL, Answer, Baseline
 from eyechart.baselines import sight as sight_module
 from eyechart.baselines.charts import answer_from_chart
-from eyechart.baselines.pixels import decode
+from eyechart.baselines.patches import decode
 from eyechart.baselines.question import ParsedQuestion, match_option, read_question
 from eyechart.baselines.sight import Sight
-from eyechart.baselines.text import answer_from_table, answer_from_writing
 from eyechart.baselines.things import answer_about_things
+from eyechart.baselines.writing import answer_from_table, answer_from_writing
 from eyechart.errors import ModelError
 from eyechart.types import Image, Reply, Request
 

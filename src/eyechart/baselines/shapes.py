@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eyechart.baselines.pixels import RGB, label_areas
+from eyechart.baselines.patches import RGB, label_areas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from eyechart.baselines.pixels import Mask
+    from eyechart.baselines.patches import Mask
 
     Points = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from functools import cache
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar, overload
 
-from eyechart.baselines.pixels import RGB, DecodedImage, Patch, Patches, find_patches
+from eyechart.baselines.patches import RGB, DecodedImage, Patch, Patches, find_patches
 from eyechart.baselines.shapes import Outline, fill_holes, name_colour, name_outline
 from eyechart.errors import MissingExtra
 from eyechart.files import suppress_warnings

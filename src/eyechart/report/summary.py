@@ -16,9 +16,9 @@ from eyechart.data.choices import parse_choices
 from eyechart.model.prices import Price
 from eyechart.report.statistics import Interval, Moments, compute_spread
 from eyechart.score.choice import find_gold_letter
+from eyechart.score.choice_options import prepare_options
 from eyechart.score.default import find_written_choices
 from eyechart.score.number import add_in_order
-from eyechart.score.options import prepare_options
 from eyechart.score.text import read_polarity
 from eyechart.types import OUTCOMES, Export, Outcome, Result, Sample, Usage
 

@@ -14,7 +14,7 @@ import msgspec
 
 from eyechart.errors import API_FAILURE, UsageError
 from eyechart.registry import scorer
-from eyechart.score.options import (
+from eyechart.score.choice_options import (
     ARTICLE,
     ChoiceOptions,
     Mention,
@@ -376,7 +376,7 @@ def _by_lettered_last_line(text: str, start: int, end: int, options: ChoiceOptio
 
     Not where another line begins with another option's letter: such lines list the options.
 
-    >>> from eyechart.score.options import prepare_options
+    >>> from eyechart.score.choice_options import prepare_options
     >>> options, text = prepare_options({"A": "cat", "B": "dog"}), "Unlike a cat, it barks.\n\n**B. dog**"
     >>> _by_lettered_last_line(text, 0, len(text), options)
     Reading(answer='B', rule='choice:last-line', span=(27, 33), is_whole=False)

@@ -15,8 +15,8 @@ from typing import TypeAlias, TypeVar
 
 from eyechart.files import suppress_warnings
 from eyechart.registry import scorer
+from eyechart.score.choice_options import is_negated, is_part_of_more
 from eyechart.score.number import add_in_order
-from eyechart.score.options import is_negated, is_part_of_more
 from eyechart.score.reading import (
     Reading,
     find_all_answers,

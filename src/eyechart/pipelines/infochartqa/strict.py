@@ -36,8 +36,8 @@ from eyechart.pipelines.infochartqa.amounts import (
 from eyechart.pipelines.infochartqa.score import DEFAULT_TYPE, EXACT, NO_RESPONSE, VAGUE, get_question_type
 from eyechart.registry import scorer
 from eyechart.score.choice import read_choice
+from eyechart.score.choice_options import ARTICLE, ChoiceOptions, is_negated, is_part_of_more, prepare_options
 from eyechart.score.default import find_written_choices
-from eyechart.score.options import ARTICLE, ChoiceOptions, is_negated, is_part_of_more, prepare_options
 from eyechart.score.reading import (
     Reading,
     find_answer_start,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from eyechart.baselines.pixels import find_patches, label_areas
+from eyechart.baselines.patches import find_patches, label_areas
 
 
 def label_slowly(grid: list[list[int]]) -> list[list[int]]:
