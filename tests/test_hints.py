@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, rename_flags, translate_errors, translate_hint
-from eyechart.pipelines.insight_o3.evaluate import rename_flags_in_hint
+from eyechart.pipelines.insight_o3.arguments import rename_flags_in_hint
 
 NAMES = {
     "--out": "--work-dir",

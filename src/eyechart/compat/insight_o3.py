@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from eyechart.pipelines.insight_o3.evaluate import Arguments, evaluate
+from eyechart.pipelines.insight_o3.arguments import Arguments
+from eyechart.pipelines.insight_o3.evaluate import evaluate
 
 __all__ = ["Arguments", "evaluate"]

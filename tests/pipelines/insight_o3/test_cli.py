@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eyechart.pipelines.insight_o3.evaluate import read_object
+from eyechart.pipelines.insight_o3.arguments import read_object
 from support.command import Outcome, eyechart
 from support.files import jsonl, picture
 from support.insight_o3 import E2E, expected, scripted, stub_judge
@@ -322,16 +322,16 @@ WRONG = [
     (["--max_answer_length", "0"], "max_answer_length is 0"),
     (["--img_max_pixels", "-1"], "img_max_pixels is -1"),
     (["--chat_completion_kwargs", '{"n": 3}'], "must not hold 'n'"),
-    (["--chat_completion_kwargs", "{"], "no JSON"),
-    (["--chat_completion_kwargs", "[1]"], "no JSON object"),
+    (["--chat_completion_kwargs", "{"], "not JSON"),
+    (["--chat_completion_kwargs", "[1]"], "not a JSON object"),
     (["--chat_completion_kwargs", '{"tempratur": 1}'], "did you mean temperature"),
     (["--chat_completion_kwargs", '{"zzz": 1}'], "extra_body"),
     (["--image_url_extra_settings", '{"size": 3}'], "size cannot be sent"),
     (["--sys_prompt", "other"], "invalid choice"),
     (["--ann_file", "nowhere.jsonl"], "nowhere.jsonl"),
     (["--img_dir", "nowhere"], "nowhere"),
-    (["--eval_name", "../x"], "no name of a folder"),
-    (["--eval_name", ""], "no name of a folder"),
+    (["--eval_name", "../x"], "not a folder name"),
+    (["--eval_name", ""], "not a folder name"),
     (["--api_base_url", "http://user:pw@host/v1"], "password"),
 ]
 
@@ -370,7 +370,7 @@ def test_an_object_in_an_argument_is_read_as_it_is_written(value: dict[str, Any]
 @given(st.text() | st.lists(st.integers()).map(json.dumps) | st.integers().map(str))
 def test_anything_else_is_refused(text: str) -> None:
     assume(not text.strip().startswith("{"))
-    with pytest.raises(argparse.ArgumentTypeError, match="no JSON"):
+    with pytest.raises(argparse.ArgumentTypeError, match=r"not .*JSON"):
         read_object(text)
 
 
@@ -379,7 +379,7 @@ def test_an_argument_that_is_no_object_is_not_shown(small: Path, text: str) -> N
     with Server() as server:
         done = insight(small, server, "--chat_completion_kwargs", text)
     assert done.code == 2
-    assert "argument --chat_completion_kwargs: it is no JSON" in done.err
+    assert "argument --chat_completion_kwargs: not" in done.err
     assert "sk-1" not in done.err + done.out
 
 
@@ -446,7 +446,7 @@ def test_advice_names_the_flags_of_this_command(small: Path) -> None:
     assert "gone.png: no such file\n  hint: paths start from --img_dir" in missing.err
     assert "there is no file mine.py" in refusing.err
     assert "--chat_completion_kwargs '{\"NAME\": VALUE}'" in unmade.err
-    assert "--api_key has no effect: python:mine.py:Mine runs here" in unmade.err
+    assert "--api_key has no effect: python:mine.py:Mine runs locally" in unmade.err
 
 
 def test_advice_about_flags_of_other_commands_is_left_out(small: Path) -> None:
@@ -463,7 +463,7 @@ def test_rows_without_an_answer_are_told(small: Path) -> None:
     )
     with Server(lambda asked: "B") as server:
         done = insight(small, server)
-    assert "1 row of ann.jsonl without an answer: never right" in done.err
+    assert "1 row of ann.jsonl without an answer: counted as wrong" in done.err
 
 
 def test_replies_that_were_not_asked_for_are_told(small: Path) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import UsageError
-from eyechart.pipelines.insight_o3.evaluate import Arguments, evaluate
+from eyechart.pipelines.insight_o3.arguments import Arguments
+from eyechart.pipelines.insight_o3.evaluate import evaluate
 from support.files import jsonl, picture
 from support.server import Answer, Asked, Server
 
@@ -182,8 +183,8 @@ def test_what_changes_nothing_is_known() -> None:
     assert arguments(chat_completion_kwargs={"letter": "A"}, num_trials=3, concurrency=2).unused == {}
     said = arguments(api_key="sk-1", image_url_extra_settings={"detail": "low"}, max_answer_length=9)
     assert said.unused == {
-        "api_key": "python:mine.py:Mine runs here",
-        "image_url_extra_settings": "python:mine.py:Mine runs here",
+        "api_key": "python:mine.py:Mine runs locally",
+        "image_url_extra_settings": "python:mine.py:Mine runs locally",
         "max_answer_length": "there is no judge",
     }
     assert arguments(model="m", api_key="sk-1", judge_model="j", judge_prompts="x.yaml").unused == {}

@@ -1,1 +1,12 @@
-"""InSight-o3: single-image questions in JSONL files, asked and scored as the authors of InSight-o3 do."""
+"""InSight-o3 (https://arxiv.org/abs/2512.18745): seven benchmarks, asked and judged as its authors do.
+
+=============  =============================================================================
+score          the verdict: a rule, then a judge for what it leaves open; `verdict` first
+benchmark      the benchmarks in a table, their prompt, their annotation files
+report         the authors' result files: records, rates by group, summary over trials
+evaluate       the authors' evaluation command as a function: arguments in, folder out
+arguments      its arguments, their checks, their names in hints
+cli            ``eyechart insight``
+convert        ``eyechart data convert``: from the original data sets to annotation files
+=============  =============================================================================
+"""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyechart.console import load_dotenv, note, print_json, print_remarks, print_rich, reserve_stdout
 from eyechart.option import add_options, read_given_options
-from eyechart.pipelines.insight_o3.evaluate import JUDGING, MODEL, QUESTIONS, RUN, Arguments
+from eyechart.pipelines.insight_o3.arguments import JUDGING, MODEL, QUESTIONS, RUN, Arguments
 from eyechart.registry import Execute, command
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = """\
-Ask a served model about the pictures of an annotation file, judge its answers, and write the result
+Ask a served model about the images of an annotation file, judge its answers, and write the result
 files of InSight-o3 into OUTPUT_DIR/EVAL_NAME. The same command again asks only for what is missing
-or has failed; with more trials, for those. Addresses and keys default to OPENAI_BASE_URL and
-OPENAI_API_KEY; no key is written anywhere.
+or failed, and for more trials if --num_trials is higher. URLs and keys default to OPENAI_BASE_URL
+and OPENAI_API_KEY; keys are never written to disk.
 """
 
 EXAMPLES = """\
@@ -40,7 +40,7 @@ EXAMPLES = """\
     examples=EXAMPLES,
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the flags of the verb."""
+    """Declare the flags of the command."""
     add_options(parser, Arguments, QUESTIONS, MODEL, JUDGING, RUN)
     [group] = [one for one in parser._action_groups if one.title == RUN]
     group.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Evaluate, and tell what came of it."""
+    """Evaluate, and report the result."""
     from eyechart.pipelines.insight_o3.evaluate import evaluate
 
     load_dotenv()
@@ -68,17 +68,17 @@ def _tell(arguments: Arguments, done: InsightEvaluation, *, as_json: bool) -> No
     elif done.summary is not None:
         print_rich(f"{arguments.eval_name}  {done.cell}", _table(done.summary))
     for rate in done.warnings:
-        note(f"warning: {_percent(done.summary, rate)} is below 100: what is missing counts as wrong")
+        note(f"warning: {_percent(done.summary, rate)} is below 100: the rest counts as wrong")
     if done.warnings and done.run is not None and (n_open := _without_answer(done.run)):
-        note(f"{n_open} row{'s' * (n_open != 1)} of {arguments.ann_file} without an answer: never right")
+        note(f"{n_open} row{'s' * (n_open != 1)} of {arguments.ann_file} without an answer: counted as wrong")
     if done.run is None:
-        note("every trial was done already, by another program; nothing was asked")
+        note("another program completed every trial before; nothing was asked")
     else:
         if done.run.manifest.get("judge") is None:
-            note("no judge: scored by eyechart's own rules, not to be compared with figures of a judge")
+            note("no judge: scored by eyechart's own rules, which are not comparable with judged figures")
         if n_cached := done.run.summary.requests.get("cached"):
             what = "1 reply was" if n_cached == 1 else f"{n_cached:,} replies were"
-            note(f"{what} found in the cache of earlier runs; EYECHART_CACHE_SIZE=0 asks anew")
+            note(f"{what} found in the cache of earlier runs; EYECHART_CACHE_SIZE=0 asks again")
         _remark(done.run, as_json=as_json)
     if done.files and not as_json:
         note(f"result files: {done.folder}")
@@ -89,13 +89,14 @@ def _without_answer(run: Run) -> int:
 
 
 def _remark(run: Run, *, as_json: bool) -> None:
-    """What is said of any run, with the names that flags have here."""
-    from eyechart.pipelines.insight_o3.evaluate import rename_flags
+    """The remarks of any run, with the authors' flags."""
+    from eyechart.errors import rename_flags
+    from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES
 
     with contextlib.redirect_stderr(io.StringIO()) as said:
         print_remarks(run, as_json=as_json)
     if text := said.getvalue().removesuffix("\n"):
-        note(rename_flags(text))
+        note(rename_flags(text, FLAG_NAMES))
 
 
 def _summary(done: InsightEvaluation) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def _summary(done: InsightEvaluation) -> dict[str, Any]:
 
 
 def _table(summary: Mapping[str, Any]) -> Table:
-    """A line a group: the three rates, in percent, with their spread over the trials."""
+    """One line per group: the three rates, in percent, with their deviation over the trials."""
     from rich.table import Table
     from rich.text import Text
 

@@ -1,0 +1,288 @@
+"""The arguments of InSight-o3's evaluation command: the authors' names and defaults, and checks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from eyechart.errors import DataError, UsageError, translate_hint
+from eyechart.option import REQUIRED, argument
+from eyechart.pipelines.insight_o3.score import MAX_ANSWER_LENGTH
+
+DEFAULT_FIELDS: Mapping[str, Any] = {"max_completion_tokens": 16384}
+NO_JUDGE = "none"
+JUDGE = "gpt-5-nano"  # the authors' judge
+
+# Headings of `--help`.
+QUESTIONS = "the questions"
+MODEL = "the model"
+JUDGING = "the judge"
+RUN = "the run"
+_OF_A_SERVER = ("api_base_url", "api_key", "image_url_extra_settings")
+_OF_A_JUDGE = ("judge_api_base_url", "judge_api_key", "judge_prompts", "max_answer_length")
+LOCAL_PREFIXES = ("python:", "baseline/")
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """A JSON object in an argument. Errors do not show it, because it may hold keys."""
+    like = "write it like '{\"name\": 1}'"
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as err:
+        raise argparse.ArgumentTypeError(f"not JSON: {err}; {like}") from err
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f"not a JSON object; {like}")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """The authors' arguments and defaults. `judge_prompts` is ours: a file with the judge's wording."""
+
+    eval_name: str = argument(REQUIRED, group=QUESTIONS, metavar="NAME", help="the folder below OUTPUT_DIR")
+    ann_file: str = argument(REQUIRED, group=QUESTIONS, metavar="FILE", help="the questions, as JSON Lines")
+    img_dir: str = argument(
+        REQUIRED, group=QUESTIONS, metavar="DIR", help="the folder that image paths are relative to"
+    )
+    model: str = argument(
+        REQUIRED, group=MODEL, metavar="NAME", help="as it is served; or python:file.py:Class"
+    )
+    api_base_url: str | None = argument(None, group=MODEL, metavar="URL", help="default: OPENAI_BASE_URL")
+    api_key: str | None = argument(
+        None, group=MODEL, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True
+    )
+    img_max_pixels: int = argument(
+        3500 * 3500,
+        group=QUESTIONS,
+        metavar="N",
+        help="shrink larger images (default: 12250000; 0: never)",
+    )
+    sys_prompt: Literal["model_default", "think"] = argument(
+        "model_default",
+        group=QUESTIONS,
+        help="think: a system message asks for <think> and <answer> tags (default: model_default, none)",
+    )
+    chat_completion_kwargs: Mapping[str, Any] = argument(
+        {**DEFAULT_FIELDS},
+        group=MODEL,
+        metavar="JSON",
+        convert=read_object,
+        help='more fields of a request (default: {"max_completion_tokens": 16384})',
+    )
+    client_timeout: float | None = argument(
+        None, group=MODEL, metavar="S", help="seconds per request (default: 600)"
+    )
+    image_url_extra_settings: Mapping[str, Any] = argument(
+        {"detail": "high"},
+        group=QUESTIONS,
+        metavar="JSON",
+        convert=read_object,
+        help='sent with each image (default: {"detail": "high"})',
+    )
+    judge_model: str | None = argument(  # JUDGE, where a judge can be reached
+        None,
+        group=JUDGING,
+        metavar="NAME",
+        help="default: gpt-5-nano; none: eyechart's own rules, without a judge",
+    )
+    judge_api_base_url: str | None = argument(
+        None, group=JUDGING, metavar="URL", help="default: OPENAI_BASE_URL"
+    )
+    judge_api_key: str | None = argument(
+        None, group=JUDGING, metavar="KEY", help="default: OPENAI_API_KEY", is_secret=True
+    )
+    output_dir: str = argument("./outputs/eval", group=RUN, metavar="DIR", help="default: ./outputs/eval")
+    num_trials: int = argument(1, group=RUN, metavar="K", help="ask each question K times (default: 1)")
+    separate_trial_requests: bool = argument(
+        False, group=RUN, help="one request per trial, for endpoints that return one answer"
+    )
+    concurrency: int = argument(128, group=RUN, metavar="N", help="concurrent requests (default: 128)")
+    max_answer_length: int = argument(
+        MAX_ANSWER_LENGTH,
+        group=JUDGING,
+        metavar="N",
+        help="last characters of an answer that the judge is shown (default: 1000)",
+    )
+    judge_prompts: str | None = argument(
+        None, group=JUDGING, metavar="FILE", help="the judge's prompts, as JSON or YAML: mcqa, openqa, judge"
+    )
+
+    @property
+    def has_judge(self) -> bool:
+        # Python's None, written into a script, arrives as the text "None"
+        return (self.judge_model or "").lower() != NO_JUDGE
+
+    @property
+    def is_served(self) -> bool:
+        return not self.model.startswith(LOCAL_PREFIXES)
+
+    @property
+    def is_judge_served(self) -> bool:
+        return not (self.judge_model or "").startswith(LOCAL_PREFIXES)
+
+    @property
+    def unused(self) -> dict[str, str]:
+        """Arguments that have no effect, with the reason."""
+        found: dict[str, str] = {}
+        if not self.is_served:
+            found |= dict.fromkeys(_OF_A_SERVER, f"{self.model} runs locally")
+        if not self.has_judge:
+            found |= dict.fromkeys(_OF_A_JUDGE, "there is no judge")
+        elif not self.is_judge_served:
+            found |= dict.fromkeys(
+                ("judge_api_base_url", "judge_api_key"), f"{self.judge_model} runs locally"
+            )
+        usual = Arguments(eval_name="", ann_file="", img_dir="", model="")
+        return {name: why for name, why in found.items() if getattr(self, name) != getattr(usual, name)}
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.output_dir) / self.eval_name
+
+    def without_idle_addresses(self) -> Arguments:
+        """The same without unused URLs, which are not checked for passwords."""
+        said = self.unused
+        return replace(
+            self,
+            api_base_url=None if "api_base_url" in said else self.api_base_url,
+            judge_api_base_url=None if "judge_api_base_url" in said else self.judge_api_base_url,
+        )
+
+    def record(self) -> dict[str, Any]:
+        """All arguments as in args.json, without the keys."""
+        from eyechart.model.redact import redact_parameters
+
+        said = self.without_idle_addresses()
+        values = {name: getattr(said, name) for name in self.__dataclass_fields__}
+        return redact_parameters(values | {"judge_model": self.judge_model or JUDGE})
+
+
+# -- Checks
+
+
+_KINDS: Mapping[str, tuple[Any, tuple[str, ...]]] = {
+    "a text": (str, ("eval_name", "model")),
+    "an address": (str | None, ("api_base_url", "judge_api_base_url")),
+    "a path": (str | os.PathLike, ("ann_file", "img_dir", "output_dir")),
+    "a whole number": (int, ("num_trials", "concurrency", "max_answer_length", "img_max_pixels")),
+    "a number of seconds": (int | float | None, ("client_timeout",)),
+    "names with values": (Mapping, ("chat_completion_kwargs", "image_url_extra_settings")),
+}
+_UNSHOWN = ("an address", "names with values")  # where a password or a key may stand
+
+
+def check_arguments(arguments: Arguments) -> None:
+    """Refuse wrong values before anything is opened."""
+    _check_kinds(arguments)
+    _check_name(arguments.eval_name)
+    if not arguments.model:
+        raise UsageError("model is empty", hint="give the name under which the model is served")
+    for flag in ("num_trials", "concurrency", "max_answer_length"):
+        if getattr(arguments, flag) < 1:
+            raise UsageError(f"{flag} is {getattr(arguments, flag)}, but must be at least 1")
+    if arguments.img_max_pixels < 0:
+        raise UsageError(f"img_max_pixels is {arguments.img_max_pixels}", hint="0 removes the limit")
+    if "n" in arguments.chat_completion_kwargs:
+        raise UsageError("chat_completion_kwargs must not hold 'n'", hint="use num_trials")
+    check_seconds("client_timeout", arguments.client_timeout)
+    _check_numbers("chat_completion_kwargs", arguments.chat_completion_kwargs)
+    _check_image_settings(arguments.image_url_extra_settings)
+    _check_places(arguments)
+
+
+def _check_kinds(arguments: Arguments) -> None:
+    for what, (kind, names) in _KINDS.items():
+        for said in names:
+            value = getattr(arguments, said)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                shown = type(value).__name__ if what in _UNSHOWN else repr(value)
+                raise UsageError(f"{said} is {shown}, but must be {what}")
+
+
+def _check_name(eval_name: str) -> None:
+    name = Path(eval_name)
+    if not name.parts or name.is_absolute() or ".." in name.parts:
+        raise UsageError(
+            f"eval_name {eval_name!r} is not a folder name",
+            hint="give a folder below output_dir, such as my-model/vstar",
+        )
+
+
+def _check_image_settings(settings: Mapping[str, Any]) -> None:
+    detail = settings.get("detail", "")
+    if not isinstance(detail, str):
+        raise UsageError(
+            f"image_url_extra_settings: detail is {detail!r}, but must be text", hint="such as high or low"
+        )
+    if stray := sorted(set(settings) - {"detail"}):
+        raise UsageError(
+            f"image_url_extra_settings: {', '.join(stray)} cannot be sent", hint='it takes {"detail": ...}'
+        )
+
+
+def _check_places(arguments: Arguments) -> None:
+    if not Path(arguments.ann_file).is_file():
+        raise DataError(f"no annotation file {arguments.ann_file}", hint="ann_file is a JSON Lines file")
+    if not Path(arguments.img_dir).is_dir():
+        raise DataError(
+            f"no folder of images {arguments.img_dir}",
+            hint="image paths in the annotation file are relative to img_dir",
+        )
+
+
+def check_seconds(name: str, seconds: float | None) -> None:
+    """Refuse a timeout that is not positive and finite; `name` is where it was given."""
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise UsageError(f"{name} is {seconds:g}, but must be more than 0 seconds")
+
+
+def _check_numbers(where: str, value: Any) -> None:
+    """Refuse numbers that JSON cannot hold: they would be sent as null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(
+            f"{where} is {value}, which JSON cannot hold", hint="write a number, or leave it out"
+        )
+    pairs = (
+        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for name, inner in pairs:
+        _check_numbers(f"{where}: {name}", inner)
+
+
+# -- Flags by the authors' names: hints of the core name those of eyechart run
+
+
+FLAG_NAMES: Mapping[str, str] = {
+    "pictures are looked for beside the data file, then in --image-root": "paths start from --img_dir",
+    "keep pictures below the data file's folder, or name their folder with --image-root": "paths start "
+    "from --img_dir, and must not lead out of it",
+    "--param extra_body.NAME=VALUE": '--chat_completion_kwargs \'{"extra_body": {"NAME": VALUE}}\'',
+    "--param NAME=VALUE": "--chat_completion_kwargs '{\"NAME\": VALUE}'",
+    "--judge": "--judge_model",
+    "--judge-base-url": "--judge_api_base_url",
+    "--judge-api-key": "--judge_api_key",
+    "--judge-prompts": "--judge_prompts",
+    "--base-url": "--api_base_url",
+    "--api-key": "--api_key",
+    "--timeout": "--client_timeout",
+    "--image-root": "--img_dir",
+    "--out": "--output_dir",
+}
+KNOWN_FLAGS = frozenset(f"--{name}" for name in Arguments.__dataclass_fields__)
+
+
+def rename_flags_in_hint(hint: str) -> str:
+    """A hint with the authors' flags, without clauses about flags that this command lacks.
+
+    >>> rename_flags_in_hint("is the server running? --base-url names another address")
+    'is the server running? --api_base_url names another address'
+    >>> rename_flags_in_hint("start the same command again; --give-up-after N tries for longer")
+    'start the same command again'
+    """
+    return translate_hint(hint, FLAG_NAMES, KNOWN_FLAGS)
