@@ -117,7 +117,7 @@ def test_whatever_stands_in_a_key_is_taken_or_refused(
     in_view = [value] if "key" not in name.lower() else []
     in_view += [said] if field != "key" else []
     if SECRET not in str(in_view):
-        assert SECRET not in said_of_it  # a key is shown to nobody
+        assert SECRET not in said_of_it  # a key is never shown
 
 
 @given(st.sampled_from(sorted(NATIVE_KEYS)))
@@ -234,9 +234,9 @@ def test_models_that_are_only_named_are_at_the_base_url() -> None:
 
 
 def test_two_models_whose_files_would_be_the_same_are_refused() -> None:
-    with pytest.raises(UsageError, match="two models go by the name 'm'"):
+    with pytest.raises(UsageError, match="two models have the name 'm'"):
         read(model=[ENTRY, {**ENTRY, "type": "org/m"}])
-    with pytest.raises(UsageError, match="two data sets go by the name 'mine'"):
+    with pytest.raises(UsageError, match="two datasets have the name 'mine'"):
         read(data=["mine", "folder/mine.tsv"])
 
 
@@ -285,7 +285,7 @@ def test_no_judge_is_asked_unless_one_is_named() -> None:
     assert (local.options["judge"], local.options["judge_base_url"]) == ("openai/j", "http://127.0.0.1:9/v1")
 
 
-def test_what_is_said_of_a_judge_that_nobody_asks_is_remarked_on() -> None:
+def test_keys_of_a_judge_that_is_not_called_are_noted() -> None:
     said = {"judge_base_url": "http://127.0.0.1:9", "judge_key": SECRET, "LOCAL_LLM": "x"}
     task = read(judge="exact_matching", **said)
     assert task.options == {}
@@ -349,7 +349,7 @@ def test_objects_that_remember_what_was_set_say_only_that() -> None:
         model_fields_set = {"eval_backend", "eval_config"}  # noqa: RUF012
         eval_backend = "VLMEvalKit"
         eval_config = config()["eval_config"]
-        eval_batch_size = 1  # a default that nobody asked for
+        eval_batch_size = 1  # a default that was not set
 
     assert read_task(Remembering()).data[0].name == "mine"
 
@@ -421,7 +421,7 @@ def test_what_is_written_down_is_the_same_task(monkeypatch: pytest.MonkeyPatch) 
         {"judge": "j", "judge_args": {"key": "[secret]"}},
     ],
 )
-def test_what_stands_for_a_key_is_sent_to_nobody(inner: dict[str, Any]) -> None:
+def test_the_placeholder_of_a_key_is_never_sent(inner: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"holds \[secret\], which stands for a key") as refused:
         read_task(config(**inner))
     assert "key_env: NAME" in refused.value.hint
@@ -458,9 +458,9 @@ def test_a_task_config_can_be_read_and_changed() -> None:
 @pytest.mark.parametrize("name", ["model", "messages", "stream", "n"])
 def test_what_only_a_server_knows_replaces_nothing_of_the_request(name: str) -> None:
     extra = {"extra_body": {name: "x"}}
-    with pytest.raises(UsageError, match=f"extra_body is not the place for {name}"):
+    with pytest.raises(UsageError, match=f"extra_body cannot set {name}"):
         read(model=[{**ENTRY, **extra}])
-    with pytest.raises(UsageError, match=f"extra_body is not the place for {name}"):
+    with pytest.raises(UsageError, match=f"extra_body cannot set {name}"):
         read(model="m", base_url="http://127.0.0.1:9/v1", **extra)
 
 

@@ -360,7 +360,7 @@ def test_two_pairs_of_one_name_are_refused(user: User) -> None:
     choice_tsv(user.data / "b_c.tsv", 1)
     choice_tsv(user.data / "c.tsv", 1)
     models = [user.entry("a"), user.entry("a_b")]
-    with pytest.raises(UsageError, match="go by the name 'a_b_c'"):
+    with pytest.raises(UsageError, match="have the name 'a_b_c'"):
         run_task(user.config("b_c", "c", model=models))
     assert user.n_asked() == 0
 

@@ -319,7 +319,7 @@ BAD_CONFIGS = [
     ({"m": GPT4V}, {}, "a model and a data object"),
     ([], {"mine": {}}, "a model and a data object"),
     ({"m": {**GPT4V, "use_azure": True}}, {"mine": {}}, "use_azure"),
-    ({"m": GPT4V, "n/m": GPT4V}, {"mine": {}}, "two models go by the name 'm'"),
+    ({"m": GPT4V, "n/m": GPT4V}, {"mine": {}}, "two models have the name 'm'"),
 ]
 
 

@@ -1,18 +1,19 @@
-"""The configuration of a task, in every form in which EvalScope takes one: read, checked, and written down.
+"""The configuration of a task, in every form that EvalScope accepts: read, checked, and saved without keys.
 
-`read_tasks` takes any of them. The keys beside `eval_config` are read here, those inside it in
-eval_config.py.
+`read_tasks` accepts every form. The keys beside `eval_config` are read here, those inside it in
+eval_config.py. `Values` reads and checks single values.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from eyechart.errors import UsageError
 from eyechart.model.redact import HIDDEN, is_secret, redact_parameters
@@ -21,13 +22,13 @@ from eyechart.run.options import SUFFIXES, decode_json, load_file
 
 BACKEND = "VLMEvalKit"
 _BACKENDS = ("Native", "OpenCompass", BACKEND, "RAGEval", "ThirdParty")
-# The keys beside `eval_config` that mean something with this backend, and what they are when not said.
+# The keys beside `eval_config` that this backend uses, with their defaults.
 TASK_KEYS: Mapping[str, Any] = {
     "eval_backend": "Native", "eval_config": None, "work_dir": "./outputs", "no_timestamp": False,
     "use_cache": None, "seed": 42, "debug": False, "dry_run": False,
 }  # fmt: skip
-SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys by which a task is known
-# Those that only EvalScope's native backend reads.
+SIGNS = frozenset({"eval_backend", "eval_config"})  # the keys that mark a task
+# Keys that only EvalScope's native backend reads.
 NATIVE_KEYS = frozenset({
     "analysis_report", "api_key", "api_url", "chat_template", "dataset_args", "dataset_dir", "dataset_hub",
     "datasets", "enable_progress_tracker", "eval_batch_size", "eval_type", "generation_config",
@@ -35,7 +36,8 @@ NATIVE_KEYS = frozenset({
     "model_args", "model_id", "model_task", "outputs", "repeats", "rerun_review", "sandbox_manager_config",
     "sandbox_type", "stream", "timeout", "use_sandbox",
 })  # fmt: skip
-NO_KEY = "EMPTY"  # what servers without a key are sent
+NO_KEY = "EMPTY"  # sent to servers that need no key
+T = TypeVar("T")
 
 Mode = Literal["all", "infer", "eval"]
 
@@ -45,51 +47,53 @@ class ModelEntry:
     """One model of a task."""
 
     spec: str  # as `make_plan` takes it: provider/name
-    name: str  # as its folder and files are called
+    name: str  # of its folder and files
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`; may hold a key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataEntry:
-    """One data set of a task."""
+    """One dataset of a task."""
 
-    name: str  # as its files are called
-    source: str  # what is looked for: a name in $LMUData, a path, a name of the catalogue
+    name: str  # of its files
+    source: str  # a name in $LMUData, a path, or a name of the catalogue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """Models times data sets, and how to ask.
+    """Every model on every dataset, and the options of the runs.
 
-    `is_stamped`: the results go into a folder of their own below `work_dir`, named after the time, as
-    EvalScope does it; otherwise into `work_dir` itself, as VLMEvalKit does it.
+    `is_stamped`: results go into a folder below `work_dir` named after the time, as with EvalScope;
+    otherwise into `work_dir` itself, as with VLMEvalKit.
     """
 
     models: tuple[ModelEntry, ...]
     data: tuple[DataEntry, ...]
     mode: Mode = "all"
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, for every model
-    flags: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`, said beside the file
-    judging: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what a user's `evaluate` is given
+    flags: Mapping[str, Any] = field(
+        default_factory=dict, repr=False
+    )  # of `Options`, given as flags beside the file
+    judging: Mapping[str, Any] = field(default_factory=dict, repr=False)  # arguments of a user's `evaluate`
     reuse: bool = False
     keep_failed: bool = False
     is_verbose: bool = False
-    seed: int | None = None  # of random, for the user's own code
+    seed: int | None = None  # of `random`, for user code
     work_dir: str = "outputs"
-    use_cache: str | None = None  # an earlier folder to go on in
+    use_cache: str | None = None  # an earlier folder to continue in
     is_stamped: bool = True
-    asks_anew: bool = False  # without `reuse`, a set that is done in this very folder is asked again
+    asks_anew: bool = False  # without `reuse`, finished datasets in this folder are evaluated again
     is_dry_run: bool = False
     progress: bool = True  # show the live line
-    notes: tuple[str, ...] = ()  # remarks for people
+    notes: tuple[str, ...] = ()  # printed before the run
     described: Mapping[str, Any] = field(default_factory=dict)  # the configuration, without keys
 
     def options_of(self, model: ModelEntry) -> dict[str, Any]:
-        """All options of the runs of `model`; those given beside the file win."""
+        """All options of the runs of `model`; flags override the file."""
         return {**self.options, **model.options, **self.flags}
 
-    def secrets(self) -> tuple[str, ...]:
-        """The keys of the task: what must be written and shown nowhere."""
+    def list_secrets(self) -> tuple[str, ...]:
+        """The API keys of the task, which must not be written or shown."""
         held = [self.options, self.judging, *(model.options for model in self.models)]
         named = [one.get(name) for one in held for name in ("api_key", "judge_api_key", "key")]
         return tuple(dict.fromkeys(str(key) for key in named if key and key != NO_KEY))
@@ -98,10 +102,10 @@ class Task:
 class TaskConfig:
     """A task in Python: ``TaskConfig(eval_backend="VLMEvalKit", eval_config={...}, work_dir="outputs")``.
 
-    Takes keywords or one mapping; what is said can be read, and changed, as attributes.
+    Takes keywords or one mapping; values can be read and changed as attributes.
 
     >>> config = TaskConfig(eval_backend="VLMEvalKit", eval_config={"data": ["mine"]})
-    >>> config.eval_config["data"], config.work_dir, config.said()["eval_backend"]
+    >>> config.eval_config["data"], config.work_dir, config.get_given()["eval_backend"]
     (['mine'], './outputs', 'VLMEvalKit')
     """
 
@@ -110,9 +114,9 @@ class TaskConfig:
     work_dir: Any
 
     def __init__(self, given: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        said = {**(given or {}), **more}
-        _refuse_unknown(said)
-        self.__dict__.update(said)
+        values = {**(given or {}), **more}
+        _refuse_unknown(values)
+        self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Any:
         if name in TASK_KEYS or name in NATIVE_KEYS:
@@ -122,12 +126,12 @@ class TaskConfig:
     def __repr__(self) -> str:
         return f"TaskConfig({', '.join(self.__dict__)})"  # values may be keys
 
-    def said(self) -> dict[str, Any]:
-        """What was set, by keyword or as an attribute."""
+    def get_given(self) -> dict[str, Any]:
+        """The values that were set, by keyword or as an attribute."""
         return dict(self.__dict__)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every key that matters here, those that were not set included."""
+        """All keys that this backend uses, with defaults for those that were not set."""
         return {**TASK_KEYS, **self.__dict__}
 
     @classmethod
@@ -136,14 +140,14 @@ class TaskConfig:
 
     @classmethod
     def from_yaml(cls, path: str) -> TaskConfig:
-        """A configuration in a file, which may be JSON or Python as well."""
-        return cls(_mapping(path))
+        """A configuration from a file, which may also be JSON or Python."""
+        return cls(_to_mapping(path))
 
     from_json = from_yaml
 
 
 def read_tasks(given: Any) -> Task | list[Task]:
-    """The task that is given in any form, or the tasks of a list, which may also stand in a file."""
+    """The task, given in any form, or the tasks of a list, which may also be in a file."""
     content = _read_file(Path(given)) if isinstance(given, str | Path) else given
     if not isinstance(content, list | tuple):
         if isinstance(given, str | Path) and not isinstance(content, Mapping):
@@ -160,10 +164,10 @@ def read_tasks(given: Any) -> Task | list[Task]:
 
 
 def read_task(given: Any) -> Task:
-    """The task that a dict, an object, or a file asks for. Everything is checked, nothing is touched."""
+    """The task of a dict, an object or a file. Everything is checked; nothing is written or sent."""
     from eyechart.pipelines.vlmevalkit.evalscope.eval_config import read_eval_config
 
-    said = {name: value for name, value in _mapping(given).items() if value is not None}
+    said = {name: value for name, value in _to_mapping(given).items() if value is not None}
     _refuse_unknown(said)
     values = Values(said, "the task")
     _check_backend(values.text("eval_backend"))
@@ -171,13 +175,13 @@ def read_task(given: Any) -> Task:
         if name in NATIVE_KEYS:
             raise UsageError(
                 f"the task's {name} is for EvalScope's native backend, and would be ignored here",
-                hint=f"what {name} is to say belongs into eval_config",
+                hint="remove it; eval_config holds what this backend reads",
             )
-    config = _eval_config(values.raw("eval_config"))
+    config = _read_eval_config(values.raw("eval_config"))
     whole = {**said, "eval_config": config}
     _refuse_hidden(whole)
     seed = values.whole("seed")
-    task = read_eval_config(_with_keys(config))
+    task = read_eval_config(_fill_keys(config))
     return replace(
         task,
         work_dir=values.text("work_dir") or task.work_dir,
@@ -186,13 +190,13 @@ def read_task(given: Any) -> Task:
         seed=TASK_KEYS["seed"] if seed is None else seed,
         is_verbose=task.is_verbose or values.truth("debug"),
         is_dry_run=values.truth("dry_run"),
-        described=_described(whole),
+        described=_describe(whole),
     )
 
 
 def is_task(content: Any) -> bool:
-    """Whether a configuration is one of EvalScope's, or a list with such: by its keys."""
-    if isinstance(content, list):  # a row of data may have such a column, but hardly an object in it
+    """Whether a configuration is a task of EvalScope, or a list that holds one."""
+    if isinstance(content, list):  # a row of data may have such a column, but with no object in it
         return any(is_task(one) and isinstance(one.get("eval_config"), Mapping) for one in content)
     return isinstance(content, Mapping) and bool(content.keys() & SIGNS)
 
@@ -200,8 +204,7 @@ def is_task(content: Any) -> bool:
 # -- The forms of a configuration
 
 
-def _mapping(given: Any) -> Mapping[str, Any]:
-    """A configuration as names with values."""
+def _to_mapping(given: Any) -> Mapping[str, Any]:
     if isinstance(given, str | Path):
         content = _read_file(Path(given))
         if not isinstance(content, Mapping):
@@ -210,13 +213,13 @@ def _mapping(given: Any) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
         return given
     if isinstance(given, TaskConfig):
-        return given.said()
+        return given.get_given()
     if not hasattr(given, "eval_config"):
         raise UsageError(
-            f"{type(given).__name__} is no kind of task",
+            f"a task cannot be a {type(given).__name__}",
             hint="give a dict, a TaskConfig, the path of a .yaml, .json or .py file, or a list of these",
         )
-    names = getattr(given, "model_fields_set", None)  # of pydantic: what was set
+    names = getattr(given, "model_fields_set", None)  # of pydantic: the fields that were set
     if names is None:
         names = getattr(given, "__dict__", None) or [*TASK_KEYS, *NATIVE_KEYS]
     return {name: getattr(given, name, None) for name in names if not name.startswith("_")}
@@ -225,22 +228,22 @@ def _mapping(given: Any) -> Mapping[str, Any]:
 def _read_file(path: Path) -> Any:
     path = path.expanduser()
     if path.suffix not in SUFFIXES:
-        raise UsageError(f"{path} is no configuration by its ending", hint=f"known: {', '.join(SUFFIXES)}")
+        raise UsageError(f"{path}: not a configuration file", hint=f"known endings: {', '.join(SUFFIXES)}")
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     return load_file(path)
 
 
-def _eval_config(given: Any) -> Mapping[str, Any]:
-    """The inner configuration: names with values, the path of a file, or a JSON text."""
+def _read_eval_config(given: Any) -> Mapping[str, Any]:
+    """The inner configuration: a mapping, the path of a file, or a JSON text."""
     if given is None:
-        raise UsageError("the task has no eval_config", hint="it says which model to ask about which data")
+        raise UsageError("the task has no eval_config", hint="it names the models and the data")
     if isinstance(given, str | Path):
         is_text = str(given).lstrip().startswith("{")
         given = decode_json(str(given), "eval_config") if is_text else _read_file(Path(given))
     if not isinstance(given, Mapping):
         raise UsageError(
-            "eval_config holds no names with values", hint="give a dict, the path of a file, or a JSON text"
+            "eval_config is not a mapping of names to values", hint="give a dict, a file path, or a JSON text"
         )
     return given
 
@@ -251,7 +254,7 @@ def _refuse_unknown(said: Mapping[str, Any]) -> None:
         if name not in known:
             from eyechart.pipelines.vlmevalkit.evalscope.eval_config import EVAL_KEYS
 
-            listed = f"it knows: {', '.join(TASK_KEYS)}"
+            listed = f"known keys: {', '.join(TASK_KEYS)}"
             hint = suggest_name(str(name), known, otherwise=listed, at_most=1)
             raise UsageError(
                 f"the task has no key {str(name)!r}",
@@ -265,59 +268,57 @@ def _check_backend(backend: str | None) -> None:
     if backend is None or backend in _BACKENDS:
         what = "is not given, which means Native" if backend is None else f"is {backend}"
         raise UsageError(
-            f"the task's eval_backend {what}, and eyechart takes the place of VLMEvalKit alone",
-            hint=f"write eval_backend: {BACKEND}; to ask a file of your own: eyechart run FILE -m MODEL",
+            f"the task's eval_backend {what}, and eyechart only replaces VLMEvalKit",
+            hint=f"write eval_backend: {BACKEND}; to evaluate your own file: eyechart run FILE -m MODEL",
         )
     hint = suggest_name(backend, list(_BACKENDS), otherwise=f"write eval_backend: {BACKEND}", at_most=1)
-    raise UsageError(f"there is no eval_backend named {backend!r}", hint=hint)
+    raise UsageError(f"unknown eval_backend {backend!r}", hint=hint)
 
 
-# -- Keys of endpoints: taken from the environment where the configuration says so, and never written down
+# -- API keys: read from the environment if the configuration asks for it, and never saved
 
-_KEYS = ("key", "judge_key", "OPENAI_API_KEY")  # where a task holds them
-_FROM_ENVIRONMENT = "_env"  # ends the name of a key that stands in an environment variable
+_KEYS = ("key", "judge_key", "OPENAI_API_KEY")  # the names that hold one
+_ENV = "_env"  # `key_env: NAME` instead of `key`: the key is in the environment variable NAME
 
 
-def _with_keys(config: Mapping[str, Any]) -> dict[str, Any]:
-    """An `eval_config` with the keys that it leaves to the environment: `key_env` in place of `key`."""
-    filled = _filled(config, "eval_config")
+def _fill_keys(config: Mapping[str, Any]) -> dict[str, Any]:
+    """An `eval_config` with the keys of the environment in place of `key_env`."""
+    filled = _fill(config, "eval_config")
     if isinstance(config.get("judge_args"), Mapping):
-        filled["judge_args"] = _filled(config["judge_args"], "judge_args")
+        filled["judge_args"] = _fill(config["judge_args"], "judge_args")
     if isinstance(config.get("model"), Mapping | list | tuple):
         filled["model"] = [
-            _filled(one, f"model {str(one.get('type') or one.get('name'))!r}")
+            _fill(one, f"model {str(one.get('type') or one.get('name'))!r}")
             if isinstance(one, Mapping)
             else one
-            for one in _several(config["model"])
+            for one in _to_list(config["model"])
         ]
     return filled
 
 
-def _filled(given: Mapping[str, Any], who: str) -> dict[str, Any]:
+def _fill(given: Mapping[str, Any], who: str) -> dict[str, Any]:
     found = {str(name): value for name, value in given.items()}
     for name in _KEYS:
-        variable = found.pop(f"{name}{_FROM_ENVIRONMENT}", None)
+        variable = found.pop(f"{name}{_ENV}", None)
         if variable is None:
             continue
         if found.get(name) is not None:
-            raise UsageError(
-                f"{who}: {name} and {name}{_FROM_ENVIRONMENT} are both given", hint="leave one out"
-            )
+            raise UsageError(f"{who}: {name} and {name}{_ENV} are both given", hint="leave one out")
         found[name] = os.environ.get(str(variable))
         if not found[name]:
             raise UsageError(
-                f"{who}: its key is to be in the environment variable {variable}, which is not set",
-                hint=f"export {variable}=..., or write {name} in place of {name}{_FROM_ENVIRONMENT}",
+                f"{who}: {name}{_ENV} names the environment variable {variable}, which is not set",
+                hint=f"export {variable}=..., or write {name} instead of {name}{_ENV}",
             )
     return found
 
 
-def _several(given: Any) -> list[Any]:
+def _to_list(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
 def _refuse_hidden(value: Any, place: str = "the task") -> None:
-    """Refuse what stands in for a key that was hidden when this was written down: it must not be sent."""
+    """Refuse the placeholder of a key that was hidden when this configuration was saved."""
     if isinstance(value, Mapping):
         for name, one in value.items():
             if name != "system_prompt":
@@ -327,56 +328,56 @@ def _refuse_hidden(value: Any, place: str = "the task") -> None:
             _refuse_hidden(one, place)
     elif isinstance(value, str) and HIDDEN in value:
         raise UsageError(
-            f"{place} holds {HIDDEN}, which stands for a key that was not written down",
-            hint="write the key there, or for key: and judge_key: the name of an environment variable "
+            f"{place} holds {HIDDEN}, which stands for a key that was not saved",
+            hint="write the key there, or instead of key and judge_key the name of an environment variable "
             "(key_env: NAME, judge_key_env: NAME)",
         )
 
 
-def _described(said: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration as it can be written down and run again: keys by the variables that are to hold them.
+def _describe(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration as it can be saved and run again, with environment variables in place of keys.
 
-    What else may be a key, by its name or inside a text of JSON, is hidden, and refused when it is read.
+    Whatever else may be a key, by its name or inside a JSON text, is hidden, and refused when read.
     """
-    opened = {name: _opened(value) for name, value in said.items()}
+    opened = {name: _decode_texts(value) for name, value in given.items()}
     shown, config = redact_parameters(opened), opened["eval_config"]
     written: dict[str, Any] = shown["eval_config"]
     _name_keys(written, config, "MODEL")
     if isinstance(config.get("judge_args"), Mapping):
         _name_keys(written["judge_args"], config["judge_args"], "JUDGE")
-    for entry, given in zip(_several(written.get("model")), _several(config.get("model")), strict=True):
+    for entry, given in zip(_to_list(written.get("model")), _to_list(config.get("model")), strict=True):
         if isinstance(given, Mapping):
             _name_keys(entry, given, str(given.get("type") or "MODEL"))
     return shown
 
 
-def _opened(value: Any) -> Any:
-    """A value with the texts of JSON in it decoded, at any depth: keys may stand inside."""
+def _decode_texts(value: Any) -> Any:
+    """A value with the JSON texts in it decoded, at any depth: they may hold keys."""
     if isinstance(value, Mapping):
-        return {name: one if name == "system_prompt" else _opened(one) for name, one in value.items()}
+        return {name: one if name == "system_prompt" else _decode_texts(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_opened(one) for one in value]
+        return [_decode_texts(one) for one in value]
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     try:
-        return _opened(decode_json(value, "it"))
+        return _decode_texts(decode_json(value, "it"))
     except UsageError:
         return HIDDEN  # it may hold a key
 
 
 def _name_keys(written: dict[str, Any], given: Mapping[str, Any], whose: str) -> None:
-    """Write the variable of each key in place of what hides it; `NO_KEY` stays."""
+    """Replace each hidden key by its environment variable; `NO_KEY` stays."""
     for name in _KEYS:
         key = given.get(name)
         if isinstance(key, str) and key == NO_KEY:
             written[name] = key
         elif isinstance(key, str) and key:
             del written[name]
-            written[f"{name}{_FROM_ENVIRONMENT}"] = _variable(key, whose if name == "key" else "JUDGE")
+            written[f"{name}{_ENV}"] = _variable(key, whose if name == "key" else "JUDGE")
 
 
 def _variable(key: str, whose: str) -> str:
-    """The environment variable that holds a key, or one that can be set to it.
+    """The environment variable that holds a key, or the name of one to set.
 
     >>> _variable("sk-unknown", "org/Model-2.5:7b"), _variable("sk-unknown", "")
     ('MODEL_2_5_7B_API_KEY', 'MODEL_API_KEY')
@@ -386,34 +387,33 @@ def _variable(key: str, whose: str) -> str:
     return held or f"{'MODEL_' * name[0].isdigit()}{name}_API_KEY"
 
 
-# -- Values, checked as they are taken
+# -- Values, checked as they are read
 
 _LARGEST = 2**53  # beyond it, floats skip whole numbers
-_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_MUST_BE = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class Values:
-    """Names with values, of which each can be taken as what it must be. None is the same as not said.
+    """A mapping whose values are read as what they must be. None means not given.
 
-    `usual` are the values that change nothing; a name with another value `matters`.
+    `usual` holds the values that change nothing: a name with its usual value is neither refused nor noted.
     """
 
     def __init__(self, given: Any, who: str, *, usual: Mapping[str, Any] | None = None) -> None:
         if not isinstance(given, Mapping):
-            raise UsageError(f"{who} is {_kind(given)}, but must be names with values")
+            raise UsageError(f"{who} is {_kind(given)}, but must be a mapping of names to values")
         self.who = who
         self.notes: list[str] = []
-        self._said = {str(name): value for name, value in given.items()}
+        self._given = {str(name): value for name, value in given.items()}
         self._usual = usual or {}
 
     def __contains__(self, name: str) -> bool:
-        return self._said.get(name) is not None
+        return self._given.get(name) is not None
 
     def refuse_unknown(self, known: Collection[str]) -> None:
-        """Refuse the first unknown name, with the nearest known one."""
-        for name in self._said:
+        for name in self._given:
             if name not in known:
-                listed = f"it knows: {', '.join(sorted(known))}"
+                listed = f"known keys: {', '.join(sorted(known))}"
                 hint = suggest_name(name, sorted(known), otherwise=listed, at_most=1)
                 raise UsageError(f"{self.who} has no key {name!r}", hint=hint)
 
@@ -422,7 +422,7 @@ class Values:
             raise UsageError(f"{self.who}: {name} is not possible here: {why}", hint=hint)
 
     def note(self, name: str, why: str, *, unless: Collection[Any] = ()) -> None:
-        """Remark on a name that changes nothing here."""
+        """Note that a name has no effect here."""
         if self._matters(name, unless):
             self.notes.append(f"{self.who}: {name} has no effect: {why}")
 
@@ -431,51 +431,41 @@ class Values:
         return value is not None and value is not False and value not in (*unless, self._usual.get(name))
 
     def raw(self, name: str) -> Any:
-        return self._said.get(name)
+        return self._given.get(name)
 
     def others(self, known: Collection[str]) -> dict[str, Any]:
-        return {name: value for name, value in self._said.items() if name not in known}
+        return {name: value for name, value in self._given.items() if name not in known}
 
     def text(self, name: str) -> str | None:
         value = self.raw(name)
-        value = os.fspath(value) if isinstance(value, os.PathLike) else value
-        return None if value is None else str(self._checked(name, value, str, "a text"))
+        return self._convert(name, os.fspath(value) if isinstance(value, os.PathLike) else value, str)
 
     def whole(self, name: str, *, least: int | None = None) -> int | None:
-        """A whole number; a fraction is not one, nor is true."""
-        value = self.raw(name)
-        if isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
-            value = int(value)
-        if value is None:
-            return None
-        number = int(self._checked_number(name, value, int, "a whole number"))
-        if least is not None and number < least:
+        number = self._convert(name, self.raw(name), int)
+        if number is not None and least is not None and number < least:
             raise UsageError(f"{self.who}: {name} is {number}, but must be at least {least}")
         return number
 
     def number(self, name: str, *, usual: float | None = None) -> float | None:
-        value = self.raw(name)
-        if isinstance(value, str):
-            with contextlib.suppress(ValueError):
-                value = float(value)
-        return usual if value is None else float(self._checked_number(name, value, int | float, "a number"))
+        number = self._convert(name, self.raw(name), float)
+        return usual if number is None else number
 
     def truth(self, name: str) -> bool:
-        """True or false, also as "yes" or 1; false where nothing is said."""
+        """True or false, also as "yes" or 1; false if not given."""
         value = self.raw(name)
-        if isinstance(value, str | int):
-            value = _TRUTHS.get(str(value).strip().lower(), value)
-        return False if value is None else bool(self._checked(name, value, bool, "true or false"))
+        if isinstance(value, str):
+            value = {"yes": True, "no": False}.get(value.strip().lower(), value.strip())
+        return bool(self._convert(name, value, bool))
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """Names with values, also as a JSON text."""
+        """A mapping, also as a JSON text."""
         value = self.raw(name)
         if isinstance(value, str) and value.strip():
             value = decode_json(value, f"{self.who}: {name}")
         if value in (None, ""):
             return {}
         if not isinstance(value, Mapping):
-            raise self.wrong(name, value, "names with values (or such a JSON text)")
+            raise self.wrong(name, value, "a mapping of names to values (or such a JSON text)")
         return {str(key): one for key, one in value.items()}
 
     def one_of(self, name: str, possible: Collection[str], usual: str) -> str:
@@ -486,21 +476,23 @@ class Values:
         return value or usual
 
     def wrong(self, name: str, value: Any, must_be: str) -> UsageError:
-        """The error for a value of a wrong kind; the value of a key is not shown."""
+        """The error for a value of a wrong type. The value of a key is not shown."""
         is_key = redact_parameters({name: "x"})[name] != "x"
         is_shown = isinstance(value, bool | int | float | str) and not is_key
         shown = f" {repr(value)[:40]}" if is_shown else ""
         return UsageError(f"{self.who}: {name} is {_kind(value)}{shown}, but must be {must_be}")
 
-    def _checked(self, name: str, value: Any, kind: Any, must_be: str) -> Any:
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise self.wrong(name, value, must_be)
-        return value
-
-    def _checked_number(self, name: str, value: Any, kind: Any, must_be: str) -> Any:
-        if not abs(self._checked(name, value, kind, must_be)) <= _LARGEST:  # which is so of nan as well
-            raise self.wrong(name, value, "a number that somebody can mean")
-        return value
+    def _convert(self, name: str, value: Any, kind: type[T]) -> T | None:
+        """A value as the type it must have; numbers and truth values may be given as text."""
+        if value is None:
+            return None
+        try:
+            found = msgspec.convert(value, kind, strict=False)
+        except ValueError as err:  # of msgspec, or of a text with surrogates
+            raise self.wrong(name, value, _MUST_BE[kind]) from err
+        if isinstance(found, int | float) and not abs(found) <= _LARGEST:  # not <= : nan, too
+            raise self.wrong(name, value, "a finite number below 2^53")
+        return found
 
 
 def _kind(value: Any) -> str:

@@ -1,6 +1,6 @@
-"""The keys of an `eval_config`: each is honoured, remarked on, or refused by its name.
+"""The keys of an `eval_config`: each one is used, noted as without effect, or refused.
 
-`read_eval_config` makes a `Task` of them; `read_models` reads the entries of `model`, `read_data` those of
+`read_eval_config` turns them into a `Task`; `read_models` reads the entries of `model`, `read_data` those of
 `data`.
 """
 
@@ -15,11 +15,11 @@ from typing import Any
 from eyechart.errors import UsageError
 from eyechart.model.openai import OpenAI
 from eyechart.pipelines.vlmevalkit.evalscope.config import NO_KEY, DataEntry, ModelEntry, Task, Values
-from eyechart.pipelines.vlmevalkit.report import format_model_name
+from eyechart.pipelines.vlmevalkit.report import NO_JUDGE, format_model_name
 from eyechart.pipelines.vlmevalkit.vlmeval.scoring import format_judge_spec
 from eyechart.registry import models, suggest_name
 
-# What each key is when nothing is said, as VLMEvalKit documents it.
+# Every key with its default, as VLMEvalKit documents it.
 EVAL_KEYS: Mapping[str, Any] = {
     "model": (), "data": (), "mode": "all", "limit": None, "reuse": False, "reuse_aux": "all",
     "work_dir": "outputs", "nproc": None, "api_nproc": 4, "retry": 6, "verbose": False, "keep_failed": False,
@@ -30,24 +30,20 @@ EVAL_KEYS: Mapping[str, Any] = {
     "base_url": None, "key": "sk-admin", "max_tokens": 32768, "temperature": None, "top_k": None,
     "top_p": None, "repetition_penalty": None, "timeout": 1800, "custom_prompt": None, "extra_body": None,
     "video_llm": False, "local_media": False, "api_mode": False, "monitor_interval": 30, "debug": False,
-    "allow_private_urls": False,  # our own
+    "allow_private_urls": False,  # of eyechart
 }  # fmt: skip
-_NO_VIDEOS = "there are no videos to ask about"
+# Keys that are refused unless they have their default, and why.
+_NO_VIDEOS = "only images are supported, not videos"
 _REFUSED: Mapping[str, str] = {
-    "fps": _NO_VIDEOS,
-    "nframe": _NO_VIDEOS,
-    "pack": _NO_VIDEOS,
-    "use_subtitle": _NO_VIDEOS,
-    "video_llm": "there are no videos to send",
-    "use_vllm": "models are asked where they are served, and none is started",
-    "use_verifier": "no local model verifies answers",
-    "custom_prompt": "how to ask is said by the data set's class",
-    "local_media": "pictures are sent with the request",
+    **dict.fromkeys(("fps", "nframe", "pack", "use_subtitle", "video_llm"), _NO_VIDEOS),
+    "use_vllm": "eyechart calls served models and starts none",
+    "use_verifier": "there is no local verifier",
+    "custom_prompt": "the class of the dataset makes the prompt",
+    "local_media": "images are sent inside the request",
 }
-_WITHOUT_EFFECT: Mapping[str, str] = {
-    "ignore": "it is deprecated, and did nothing for long",
-    "thinker": "it is deprecated, and did nothing for long",
-    "monitor_interval": "the progress line moves by itself",
+_NO_EFFECT: Mapping[str, str] = {
+    **dict.fromkeys(("ignore", "thinker"), "it is deprecated and unused"),
+    "monitor_interval": "the progress line is always live",
 }
 _FOR_A_BASE_URL = (
     "key", "max_tokens", "temperature", "top_k", "top_p", "repetition_penalty", "timeout", "extra_body",
@@ -55,32 +51,31 @@ _FOR_A_BASE_URL = (
 _OF_A_JUDGE = (
     "judge_args", "judge_base_url", "judge_key", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM",
 )  # fmt: skip
-_EXACT = "exact_matching"  # the name for no judge
 _AUX = {"true": "all", "1": "all", "false": "none", "0": "none"}
 
 
 def read_eval_config(given: Any) -> Task:
-    """The task that an `eval_config` asks for."""
+    """The task of an `eval_config`."""
     values = Values(given, "eval_config", usual=EVAL_KEYS)
     values.refuse_unknown(EVAL_KEYS)
     for name, why in _REFUSED.items():
         values.refuse(name, why, hint="leave it out")
     values.refuse(
-        "config", "models and data are named here", hint="or run the file: eyechart vlmeval --config FILE"
+        "config", "eval_config itself names models and data", hint="eyechart vlmeval --config FILE runs it"
     )
-    for name, why in _WITHOUT_EFFECT.items():
+    for name, why in _NO_EFFECT.items():
         values.note(name, why)
     values.truth("api_mode")  # requests are always asynchronous
     if "base_url" not in values:
         for name in _FOR_A_BASE_URL:
-            why = "it is for models that are served at a base_url"
-            values.refuse(name, why, hint="say it in the model's entry")
+            why = "it applies to models at a base_url"
+            values.refuse(name, why, hint="write it into the model's entry")
     retry = values.whole("retry", least=1)
     entries, remarks = read_models(values.raw("model"), values, retry)
     judge = _read_judge(values)
     _check_aux(values, has_judge="judge" in judge)
     at_once = values.whole("nproc", least=1) or values.whole("api_nproc", least=1)
-    values.note("api_nproc", "nproc goes before it", unless=(at_once,))
+    values.note("api_nproc", "nproc takes precedence", unless=(at_once,))
     options = {
         "limit": values.whole("limit", least=0) or None,  # 0 means all
         "concurrency": at_once,
@@ -92,7 +87,7 @@ def read_eval_config(given: Any) -> Task:
         data=read_data(values.raw("data")),
         mode=values.one_of("mode", ("all", "infer", "eval"), "all"),  # type: ignore[arg-type]  # it is one
         options={name: value for name, value in options.items() if value is not None},
-        judging=_judging(values, judge, at_once, retry),
+        judging=_make_judging(values, judge, at_once, retry),
         reuse=values.truth("reuse"),
         keep_failed=values.truth("keep_failed"),
         is_verbose=values.truth("verbose") or values.truth("debug"),
@@ -102,21 +97,21 @@ def read_eval_config(given: Any) -> Task:
 
 
 def read_data(given: Any) -> tuple[DataEntry, ...]:
-    """The data sets: names, or paths of files."""
+    """The datasets: names, or paths of files."""
     several = [given] if isinstance(given, str | Path) else given
     if not isinstance(several, Sequence) or not several:
         raise UsageError("eval_config names no data", hint="data: [NAME], for the file $LMUData/NAME.tsv")
     for one in several:
         if not isinstance(one, str | Path) or not str(one).strip():
-            raise UsageError(f"eval_config: data holds {one!r}, which is no name of a data set")
+            raise UsageError(f"eval_config: data holds {one!r}, which is not the name of a dataset")
     names = [str(one).strip() for one in several]
     entries = tuple(DataEntry(name=_data_name(name), source=name) for name in names)
-    refuse_duplicates([entry.name for entry in entries], "data set")
+    refuse_duplicates([entry.name for entry in entries], "dataset")
     return entries
 
 
 def _data_name(given: str) -> str:
-    """The name that files carry: of a path, that of the file without its ending.
+    """The name of its files: of a path, the file name without its ending.
 
     >>> _data_name("my_set"), _data_name("data/my_set.tsv"), _data_name("hf:someone/signs:test")
     ('my_set', 'my_set', 'someone_signs_test')
@@ -131,12 +126,12 @@ def _data_name(given: str) -> str:
 
 
 def refuse_duplicates(names: Sequence[str], what: str) -> None:
-    """Refuse two of one name: their files would be the same."""
+    """Refuse two of the same name: they would write the same files."""
     for name in names:
         if names.count(name) > 1:
             raise UsageError(
-                f"two {what}s go by the name {name!r}: the files of one would replace those of the other",
-                hint="run them in two tasks, with a work_dir each",
+                f"two {what}s have the name {name!r}: one would overwrite the files of the other",
+                hint="run them as two tasks, each with its own work_dir",
             )
 
 
@@ -144,12 +139,12 @@ def refuse_duplicates(names: Sequence[str], what: str) -> None:
 
 
 def _read_judge(values: Values) -> dict[str, Any]:
-    """The judge's options. None where no judge is named: replies are then read by rules alone."""
+    """The options of the judge; empty without one: replies are then read by rules alone."""
     arguments = Values(values.mapping("judge_args"), "judge_args")
     name = arguments.text("model") or values.text("judge")
-    if name == _EXACT:
+    if name == NO_JUDGE:
         for said in _OF_A_JUDGE:
-            values.note(said, f"nobody is asked: judge is {_EXACT}", unless=("", {}))
+            values.note(said, f"judge: {NO_JUDGE} calls no judge", unless=("", {}))
         return {}
     base = arguments.text("api_base") or values.text("judge_base_url")
     key = arguments.text("key") or values.text("judge_key")
@@ -159,15 +154,15 @@ def _read_judge(values: Values) -> dict[str, Any]:
         name, base, key = local, local_base, own_key or NO_KEY
     elif local or local_base:
         missing = "LOCAL_LLM" if local_base else "OPENAI_API_BASE"
-        hint = "or name the judge with judge, judge_base_url and judge_key"
+        hint = "or give judge, judge_base_url and judge_key"
         raise UsageError(f"eval_config: the judge's {missing} is missing", hint=hint)
     elif own_key != NO_KEY:
         key = key or own_key
     if not name:
         for said in _OF_A_JUDGE:
-            values.refuse(said, "there is no judge", hint="judge: NAME names one", unless=("", {}, NO_KEY))
+            values.refuse(said, "no judge is given", hint="add judge: NAME", unless=("", {}, NO_KEY))
         return {}
-    why = "the judge is asked at the pace of the model; only an evaluate of your own is told"
+    why = "the judge has the limits of the model; only your own evaluate receives it"
     for pace in ("judge_api_nproc", "judge_retry", "judge_timeout"):
         values.note(pace, why, unless=(values.raw(pace.removeprefix("judge_")),))
     for pace in ("nproc", "retry", "timeout"):
@@ -176,7 +171,7 @@ def _read_judge(values: Values) -> dict[str, Any]:
     parameters = arguments.others(("model", "api_base", "key", "nproc", "retry", "timeout", "verbose"))
     found = {
         "judge": format_judge_spec(name),
-        "judge_base_url": read_url(base, values.who, "the judge's address") if base else None,
+        "judge_base_url": read_url(base, values.who, "the URL of the judge") if base else None,
         "judge_api_key": key or (NO_KEY if base else None),
         "judge_params": parameters or None,
     }
@@ -184,7 +179,7 @@ def _read_judge(values: Values) -> dict[str, Any]:
 
 
 def _check_aux(values: Values, *, has_judge: bool) -> None:
-    """What is reused besides replies. Rules cost nothing: it matters only where a judge has spoken."""
+    """`reuse_aux`: what is reused besides replies. It only matters with a judge, since rules cost nothing."""
     said = str(values.raw("reuse_aux") if values.raw("reuse_aux") is not None else "all").lower()
     said = _AUX.get(said, said)
     if said not in ("all", "infer", "none"):
@@ -192,14 +187,14 @@ def _check_aux(values: Values, *, has_judge: bool) -> None:
     if said != "all" and has_judge and values.truth("reuse"):
         raise UsageError(
             f"eval_config: reuse_aux: {said} is not possible with reuse: true and a judge",
-            hint="verdicts are kept with the replies they are about: leave out reuse to ask for both again",
+            hint="verdicts are stored with their replies: leave out reuse to request both again",
         )
 
 
-def _judging(
+def _make_judging(
     values: Values, judge: Mapping[str, Any], at_once: int | None, retry: int | None
 ) -> dict[str, Any]:
-    """What an `evaluate` of the user's own is called with."""
+    """The arguments of a user's `evaluate`."""
     timeout = values.number("judge_timeout")
     found: dict[str, Any] = {
         "nproc": values.whole("judge_api_nproc", least=1) or at_once or EVAL_KEYS["api_nproc"],
@@ -214,7 +209,7 @@ def _judging(
     return {**said, **values.mapping("judge_args")}
 
 
-# -- The models: ``CustomAPIModel`` entries, names at one `base_url`, and eyechart's own names
+# -- The models: ``CustomAPIModel`` entries, names at one `base_url`, and model specifications of eyechart
 
 SERVED = "CustomAPIModel"
 ENTRY_KEYS = (
@@ -223,29 +218,29 @@ ENTRY_KEYS = (
     "verbose",
 )  # fmt: skip
 _ENTRY_USUAL = {"total_img_size": -1, "wait": 1}
-_PER_IMAGE = "img_size: N limits the longer side of each"
+_PER_IMAGE = "img_size: N limits the longer side of each image"
 _ENTRY_REFUSED: Mapping[str, tuple[str, str]] = {
-    "total_img_size": ("pictures are measured one by one", _PER_IMAGE),
-    "video_llm": ("there are no videos to send", "leave it out"),
-    "use_azure": ("only OpenAI's own form of address is spoken", "give api_base and key"),
+    "total_img_size": ("image sizes are limited one by one", _PER_IMAGE),
+    "video_llm": (_NO_VIDEOS, "leave it out"),
+    "use_azure": ("Azure's API is not supported", "give api_base and key"),
 }
 _MAX_FILE_SIZE = 1e9  # which no image reaches
-# What a request says anyway, or what no answer could be read from.
-_OURS = ("model", "messages", "n", "stream")
-# OpenAI's models that reason: they take no temperature, and their limit of tokens goes by another name.
+# Fields of the request that eyechart sets itself.
+_OWN_FIELDS = ("model", "messages", "n", "stream")
+# OpenAI's reasoning models: they take no temperature, and their token limit has another name.
 _REASONING = re.compile(r"(?<![a-z0-9])(?:o1|o3|o4|gpt-5)", re.IGNORECASE)
 
 
 def read_models(given: Any, shared: Values, retry: int | None) -> tuple[list[ModelEntry], list[str]]:
-    """The models, and remarks on what they say. `shared` holds the keys that stand beside `model`."""
+    """The models, and remarks on them. `shared` holds the keys beside `model`."""
     several = [given] if isinstance(given, str | Mapping) else given
     if not isinstance(several, Sequence) or not several:
-        raise UsageError(f"{shared.who} names no model", hint=_how_to_name_one("model"))
+        raise UsageError(f"{shared.who} names no model", hint=_format_model_hint("model"))
     if "base_url" in shared and all(
         isinstance(one, Mapping) and one.get("name") == SERVED for one in several
     ):
-        hint = "leave it out, or name the models alone: model: [NAME]"
-        raise UsageError(f"{shared.who}: base_url is not possible: every model says its api_base", hint=hint)
+        hint = "leave it out, or give the names alone: model: [NAME]"
+        raise UsageError(f"{shared.who}: base_url is not possible: every model has its api_base", hint=hint)
     entries, notes = [], []
     for number, one in enumerate(several, start=1):
         said, who = ({"name": one}, f"model {one!r}") if isinstance(one, str) else (one, f"model {number}")
@@ -259,7 +254,7 @@ def read_models(given: Any, shared: Values, retry: int | None) -> tuple[list[Mod
 def _read_model(values: Values, shared: Values, retry: int | None) -> ModelEntry:
     name = values.text("name")
     if not name:
-        raise UsageError(f"{values.who} has no name", hint=_how_to_name_one(str(values.raw("type") or "")))
+        raise UsageError(f"{values.who} has no name", hint=_format_model_hint(str(values.raw("type") or "")))
     spec, kind = name, name
     if name == SERVED:
         kind = values.text("type") or ""
@@ -268,36 +263,35 @@ def _read_model(values: Values, shared: Values, retry: int | None) -> ModelEntry
                 f"{values.who} has no type", hint="type: the name under which the model is served"
             )
         values.who = f"model {kind!r}"
-        spec, options = f"openai/{kind}", _served_options(values, kind, retry)
+        spec, options = f"openai/{kind}", _read_served_options(values, kind, retry)
     elif "base_url" in shared:
-        values.refuse_unknown(("name",))  # all else is said beside it
-        spec, options = f"openai/{name}", _options_at_base_url(shared, name, retry)
+        values.refuse_unknown(("name",))  # everything else stands beside it
+        spec, options = f"openai/{name}", _read_base_url_options(shared, name, retry)
     elif name.startswith("openai/"):
         kind = name.removeprefix("openai/")
-        options = _served_options(values, kind, retry)
+        options = _read_served_options(values, kind, retry)
     elif name.startswith("python:") or name.partition("/")[0] in models.names():
-        options = _own_options(values, retry)
+        options = _read_own_options(values, retry)
     else:
         raise UsageError(
-            f"{name!r} is no model that eyechart can run: it asks models that are served, and starts none "
-            "itself",
-            hint=_how_to_name_one(name),
+            f"eyechart cannot run {name!r}: it calls served models and starts none",
+            hint=_format_model_hint(name),
         )
     return ModelEntry(spec=spec, name=format_model_name(kind), options=options)
 
 
-def _how_to_name_one(name: str) -> str:
+def _format_model_hint(name: str) -> str:
     return (
         "serve it (vLLM, SGLang, any OpenAI-compatible server) and write "
         f"{{name: {SERVED}, type: {name or 'served-name'}, "
         "api_base: http://localhost:8000/v1/chat/completions, key: EMPTY}; "
-        "or name one of eyechart's own: openai/NAME, python:file.py:Class, baseline/random"
+        "or use a model of eyechart: openai/NAME, python:file.py:Class, baseline/random"
     )
 
 
-def _served_options(values: Values, kind: str, retry: int | None) -> dict[str, Any]:
-    """The options of a run, from the keys of an entry of a served model."""
-    options = _common_options(values, retry)
+def _read_served_options(values: Values, kind: str, retry: int | None) -> dict[str, Any]:
+    """The options of a run, from the entry of a served model."""
+    options = _read_common_options(values, retry)
     params: dict[str, Any] = {"image_detail": values.one_of("img_detail", ("high", "low"), "high")}
     options["params"] = params
     max_tokens = values.whole("max_tokens", least=1) or 2048
@@ -306,30 +300,30 @@ def _served_options(values: Values, kind: str, retry: int | None) -> dict[str, A
         values.note("temperature", f"{kind} takes none", unless=(0,))
     else:
         options |= {"max_tokens": max_tokens, "temperature": values.number("temperature", usual=0.0)}
-    params |= _passed_on(values)
+    params |= _read_other_keys(values)
     return options
 
 
-def _own_options(values: Values, retry: int | None) -> dict[str, Any]:
-    """A model that runs here, or of another provider: only what is said is handed to it."""
-    options = _common_options(values, retry)
-    values.refuse("type", "the name says which model it is", hint="leave it out")
+def _read_own_options(values: Values, retry: int | None) -> dict[str, Any]:
+    """The options of a local model or of another provider: only what is given."""
+    options = _read_common_options(values, retry)
+    values.refuse("type", "the name already identifies the model", hint="leave it out")
     own = {"temperature": values.number("temperature"), "max_tokens": values.whole("max_tokens", least=1)}
     options |= {name: value for name, value in own.items() if value is not None}
     params = {"image_detail": values.text("img_detail")} if "img_detail" in values else {}
     return {**options, "params": {**params, **values.others(ENTRY_KEYS)}}
 
 
-def _options_at_base_url(shared: Values, name: str, retry: int | None) -> dict[str, Any]:
-    """A model that is only named: how it is asked stands beside it."""
+def _read_base_url_options(shared: Values, name: str, retry: int | None) -> dict[str, Any]:
+    """The options of a model that is only named, from the keys beside it."""
     said = {one: shared.number(one) for one in ("top_p", "repetition_penalty")}
-    said |= {"top_k": shared.whole("top_k"), "extra_body": _extra_body(shared) or None}  # type: ignore[dict-item]
+    said |= {"top_k": shared.whole("top_k"), "extra_body": _read_extra_body(shared) or None}  # type: ignore[dict-item]
     limit = shared.whole("max_tokens", least=1) or 32768
     params = {"image_detail": "high", **{one: value for one, value in said.items() if value is not None}}
     options: dict[str, Any] = {
         "base_url": read_url(shared.text("base_url"), shared.who, "base_url"),
         "api_key": shared.text("key") or "sk-admin",
-        "timeout_s": _seconds(shared, 1800.0),
+        "timeout_s": _read_timeout(shared, 1800.0),
         "retries": (retry or 6) - 1,
         "params": params,
     }
@@ -340,70 +334,70 @@ def _options_at_base_url(shared: Values, name: str, retry: int | None) -> dict[s
     return {**options, "max_tokens": limit, **({} if temperature is None else {"temperature": temperature})}
 
 
-def _common_options(values: Values, retry: int | None) -> dict[str, Any]:
-    """Where a model is served, and the limits of its requests; refuses what is not done."""
+def _read_common_options(values: Values, retry: int | None) -> dict[str, Any]:
+    """The URL of a model and the limits of its requests; refuses what is not supported."""
     for name, (why, hint) in _ENTRY_REFUSED.items():
         values.refuse(name, why, hint=hint)
     if values.number("max_file_size", usual=_MAX_FILE_SIZE) < _MAX_FILE_SIZE:  # type: ignore[operator]
         raise UsageError(
-            f"{values.who}: max_file_size is not possible here: pictures are not shrunk to a number of bytes",
+            f"{values.who}: max_file_size is not possible here: images are not shrunk to a number of bytes",
             hint=_PER_IMAGE,
         )
-    options: dict[str, Any] = {"timeout_s": _seconds(values, 300.0)}
+    options: dict[str, Any] = {"timeout_s": _read_timeout(values, 300.0)}
     if "api_base" in values:
         options["base_url"] = read_url(values.text("api_base"), values.who, "api_base")
-        options["api_key"] = values.text("key") or NO_KEY  # no other key goes to an address by itself
+        options["api_key"] = values.text("key") or NO_KEY  # never a key of the environment
     elif "key" in values:
         options["api_key"] = values.text("key")
     attempts = retry if retry is not None else values.whole("retry", least=1)
     options["retries"] = (attempts or 6) - 1
-    values.note("wait", "pauses between tries grow by themselves and obey the endpoint")
-    values.note("verbose", "verbose in eval_config shows the replies of all models")
+    values.note("wait", "delays between attempts increase, and follow Retry-After")
+    values.note("verbose", "verbose in eval_config prints the replies of all models")
     if system := values.text("system_prompt"):
         options["system"] = system
     side = values.whole("img_size")
     if side is not None and side != -1:
         if side < 1:
             raise UsageError(
-                f"{values.who}: img_size is {side}", hint="-1: as they are; N: at most N pixels a side"
+                f"{values.who}: img_size is {side}", hint="-1: unchanged; N: at most N pixels per side"
             )
         options["max_side"] = side
     return options
 
 
-def _passed_on(values: Values) -> dict[str, Any]:
-    """What else an entry says goes into the request, as a parameter or as a field that a server may know."""
+def _read_other_keys(values: Values) -> dict[str, Any]:
+    """All other keys of an entry go into the request, as parameters or as fields for the server."""
     params: dict[str, Any] = {}
     for name, value in values.others(ENTRY_KEYS).items():
-        if name in _OURS:
+        if name in _OWN_FIELDS:
             hint = "type names the model" if name == "model" else "leave it out"
-            raise UsageError(f"{values.who}: {name} is not for an entry to say", hint=hint)
+            raise UsageError(f"{values.who}: {name} cannot be set in an entry", hint=hint)
         try:
             json.dumps(value).encode()
         except (TypeError, ValueError) as err:
-            raise values.wrong(name, value, "something that JSON can hold") from err
+            raise values.wrong(name, value, "a JSON value") from err
         if name == "extra_body":
-            params.setdefault("extra_body", {}).update(_extra_body(values))
+            params.setdefault("extra_body", {}).update(_read_extra_body(values))
         elif name in OpenAI.parameters:
             params[name] = value
         elif value is not None:
             params.setdefault("extra_body", {})[name] = value
             near = suggest_name(name, sorted({*ENTRY_KEYS, *OpenAI.parameters}), at_most=1)
-            values.notes.append(f"{values.who}: {name} is sent to the server as it is. {near}".rstrip())
+            values.notes.append(f"{values.who}: {name} is sent to the server unchanged. {near}".rstrip())
     return params
 
 
-def _extra_body(values: Values) -> dict[str, Any]:
-    """Fields that only the server knows. What the request says anyway is not said twice."""
-    said = values.mapping("extra_body")
-    for name in said:
-        if name in _OURS:
-            hint = "leave it out; a model is named where models are named"
-            raise UsageError(f"{values.who}: extra_body is not the place for {name}", hint=hint)
-    return said
+def _read_extra_body(values: Values) -> dict[str, Any]:
+    """Further fields for the server. They must not replace a field of the request."""
+    fields = values.mapping("extra_body")
+    for name in fields:
+        if name in _OWN_FIELDS:
+            hint = "leave it out"
+            raise UsageError(f"{values.who}: extra_body cannot set {name}", hint=hint)
+    return fields
 
 
-def _seconds(values: Values, usual: float) -> float | None:
+def _read_timeout(values: Values, usual: float) -> float | None:
     seconds = values.number("timeout", usual=usual)
     if seconds is not None and seconds <= 0:
         raise UsageError(f"{values.who}: timeout is {seconds:g}, but must be more than 0 seconds")
@@ -411,7 +405,7 @@ def _seconds(values: Values, usual: float) -> float | None:
 
 
 def read_url(url: str | None, who: str, name: str) -> str:
-    """The URL of an endpoint, with or without /chat/completions; an error names the key."""
+    """The URL of an endpoint, with or without /chat/completions; errors name the key."""
     try:
         return OpenAI.normalise_url(url or "")
     except UsageError as err:

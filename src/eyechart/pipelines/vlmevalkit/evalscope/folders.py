@@ -198,7 +198,7 @@ def describe_task(task: Task) -> Any:
 def hide_keys(text: str, task: Task) -> str:
     """A text without the keys of a task and without passwords in URLs."""
     text = _PASSWORD.sub(r"\1[secret]@", text)
-    for key in task.secrets():
+    for key in task.list_secrets():
         if len(key) > 3:  # what is shorter is no secret, and occurs in many words
             text = text.replace(key, "[secret]")
     return text
