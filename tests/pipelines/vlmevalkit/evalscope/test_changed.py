@@ -282,7 +282,7 @@ def test_replies_that_wait_for_a_judge_are_no_result(
     assert ("HTTP 500" if is_there else "cannot connect") in caught.value.message
     kept = run(read_task(changing.config("open", keep_failed=True, **judge)))
     assert (kept[f"{M}_open_acc"]["Overall"], kept.n_failed) == ("1.0", 2)
-    assert "2 of 4 replies wait for the judge, and count nowhere" in capsys.readouterr().err
+    assert "2 of 4 replies wait for the judge, not counted" in capsys.readouterr().err
 
 
 def test_a_judge_whose_words_cannot_be_read_is_spoken_of(
@@ -296,7 +296,7 @@ def test_a_judge_whose_words_cannot_be_read_is_spoken_of(
     )  # fmt: skip
     judge = {"judge": "judge", "judge_base_url": changing.server.base_url}
     assert run_task(changing.config("open", **judge))[f"{M}_open_acc"]["Overall"] == "1.0"
-    said = "the judge's verdict on 1 reply cannot be read, and it counts nowhere (e.g. 'Perhaps.')"
+    said = "the judge's verdict on 1 reply cannot be read, not counted (e.g. 'Perhaps.')"
     assert said in capsys.readouterr().err
 
 
@@ -306,7 +306,5 @@ def test_a_run_that_ended_early_reaches_no_evaluate(changing: User) -> None:
     text = "\n".join(["index\tquestion\tanswer\timage", *rows]) + "\n"
     (changing.data / "more.tsv").write_text(text, encoding="utf-8")
     changing.server.answer = lambda asked: Answer(status=401) if number_of(asked) else "0"
-    with pytest.raises(
-        TaskFailed, match="dataset more: it ended early, and 39 of 40 questions got no answer"
-    ):
+    with pytest.raises(TaskFailed, match="dataset more: stopped early, 39 of 40 questions got no reply"):
         run_task(changing.config("more", nproc=1, keep_failed=True))

@@ -155,7 +155,7 @@ def test_an_estimate_of_a_task_sends_and_writes_nothing(user: User) -> None:
     assert user.folders() == []
     scored = run(user, written(user, "task.yaml", user.config(mode="eval")), "--dry-run")
     assert scored.code == 2
-    assert "asks no model" in scored.err
+    assert "calls no model" in scored.err
 
 
 def test_failed_samples(user: User) -> None:
@@ -166,7 +166,7 @@ def test_failed_samples(user: User) -> None:
     done = run(user, written(user, "task.json", user.config("mine", "other")), "--json", "-q")
     assert done.code == 1
     assert [*done.json] == [f"{M}_other_acc"]
-    assert "dataset mine: 1 of 8 questions got no answer" in done.err
+    assert "dataset mine: 1 of 8 questions got no reply" in done.err
 
 
 def test_bad_configurations(user: User) -> None:

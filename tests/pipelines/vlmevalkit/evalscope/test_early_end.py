@@ -27,7 +27,7 @@ def test_the_reason_is_told_and_nothing_is_scored(user: User, keep_failed: bool)
     config = user.config("more", nproc=1, keep_failed=keep_failed)
     with pytest.raises(TaskFailed) as failed:
         run_task(config)
-    assert "it ended early, and 37 of 40 questions got no answer: " in failed.value.message
+    assert "stopped early, 37 of 40 questions got no reply: " in failed.value.message
     assert "the key has expired" in failed.value.message
     assert "the same call again" in failed.value.hint
     assert failed.value.hint != "the same call again asks only for what is missing"

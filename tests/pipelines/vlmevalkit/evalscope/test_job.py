@@ -115,7 +115,7 @@ def test_predictions_first_and_scores_later(user: User, capsys: pytest.CaptureFi
 
 
 def test_scores_of_predictions_that_are_not_there(user: User) -> None:
-    with pytest.raises(DataError, match=f"{M}_mine: there are no predictions") as refused:
+    with pytest.raises(DataError, match=f"{M}_mine: no predictions to score") as refused:
         run_task(user.config(mode="eval"))
     assert f"{M}/{M}_mine.xlsx" in refused.value.message
     assert user.folders() == []
@@ -207,8 +207,8 @@ def test_failures_that_are_kept_are_in_no_accuracy(user: User, capsys: pytest.Ca
     assert done[f"{M}_mine_acc"]["Overall"] == "1.0"
     (folder,) = user.folders()
     assert sheet(folder / M / f"{M}_mine.xlsx")[5]["prediction"] == NO_ANSWER
-    assert (done.n_failed, type(done).__name__) == (1, "Results")
-    assert "1 of 8 questions got no answer" in capsys.readouterr().err
+    assert (done.n_failed, type(done).__name__) == (1, "TaskResults")
+    assert "1 of 8 questions got no reply" in capsys.readouterr().err
     with pytest.raises(TaskFailed, match="1 of 8"):
         run_task(user.config(mode="eval"))
     assert run_task(user.config(mode="eval", keep_failed=True)) == done
@@ -222,7 +222,7 @@ def test_questions_without_an_answer_are_in_no_accuracy_and_spoken_of(
     (user.data / "mine.tsv").write_text("\n".join([heading, *rows]) + "\n", encoding="utf-8")
     done = run_task(user.config())
     assert done[f"{M}_mine_acc"]["Overall"] == "1.0"
-    assert "5 of 8 questions have no answer in the file, and count nowhere" in capsys.readouterr().err
+    assert "5 of 8 questions have no answer in the file, not counted" in capsys.readouterr().err
 
 
 def test_a_server_that_is_not_there(user: User) -> None:
@@ -444,7 +444,7 @@ def test_a_judge_whose_words_cannot_be_read_is_spoken_of(
     )
     done = run_task(user.config("open", judge="judge", judge_base_url=user.server.base_url))
     assert done[f"{M}_open_acc"]["Overall"] == "1.0"
-    said = "the judge's verdict on 3 of 4 replies cannot be read, and they count nowhere (e.g. 'Perhaps.')"
+    said = "the judge's verdict on 3 of 4 replies cannot be read, not counted (e.g. 'Perhaps.')"
     assert said in capsys.readouterr().err
     user.server.answer = lambda asked: "Perhaps." if asked.body["model"] == "judge" else "a tiger"
     assert run_task(user.config("open", judge="judge", judge_base_url=user.server.base_url)) == {}
@@ -531,7 +531,7 @@ def test_a_judge_that_gives_no_answer_leaves_replies_waiting(
     assert ("HTTP 500" if is_there else "cannot connect") in caught.value.message
     kept = run(read_task(user.config(judge="judge", judge_base_url=base, keep_failed=True)))
     assert (kept[f"{M}_mine_acc"]["Overall"], kept.n_failed) == ("1.0", 2)
-    assert "2 of 8 replies wait for the judge, and count nowhere" in capsys.readouterr().err
+    assert "2 of 8 replies wait for the judge, not counted" in capsys.readouterr().err
 
 
 def test_our_own_models_and_sets(user: User) -> None:
@@ -587,7 +587,7 @@ def test_a_file_where_results_should_go(user: User, said: dict[str, Any]) -> Non
     (user.desk / "notes.txt").write_text("mine", encoding="utf-8")
     outer = {name: said[name] for name in said if name != "mode"}
     inner = {name: said[name] for name in said if name == "mode"}
-    with pytest.raises(UsageError, match=r"^notes.txt is a file, and results need a folder\n") as refused:
+    with pytest.raises(UsageError, match=r"^notes.txt is a file, not a folder\n") as refused:
         run_task({**user.config(**inner), "work_dir": "notes.txt", **outer})
     assert "work_dir" in refused.value.hint
     with pytest.raises(EyechartError) as caught:

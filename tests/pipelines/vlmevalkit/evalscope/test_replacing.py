@@ -50,7 +50,7 @@ def test_advice_on_missing_answers_can_be_followed(user: User) -> None:
     path = theirs(user, "kit")
     path.write_text("\n".join(path.read_text(encoding="utf-8").splitlines()[:5]) + "\n", encoding="utf-8")
     there = {"no_timestamp": True, "work_dir": "kit"}
-    with pytest.raises(TaskFailed, match="4 of 8 questions got no answer") as failed:
+    with pytest.raises(TaskFailed, match="4 of 8 questions got no reply") as failed:
         run_task({**user.config(mode="eval"), **there})
     assert "in a work_dir of its own if eyechart did not make the file" in failed.value.hint
 

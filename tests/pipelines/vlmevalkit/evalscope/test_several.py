@@ -47,6 +47,6 @@ def test_scores_of_what_an_earlier_task_asked(user: User) -> None:
     assert infer == {}
     assert scored[f"{M}_mine_acc"]["Overall"] == "1.0"
     choice_tsv(user.data / "other.tsv", 4)
-    with pytest.raises(TaskFailed, match="there are no predictions") as failed:
+    with pytest.raises(TaskFailed, match="no predictions to score") as failed:
         run_task([user.config("other", mode="eval"), user.config()])
     assert [[*one] for one in failed.value.of_tasks] == [[], [f"{M}_mine_acc"]]  # type: ignore[attr-defined]

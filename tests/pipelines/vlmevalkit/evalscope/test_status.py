@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import Status, redact_arguments
+from eyechart.pipelines.vlmevalkit.evalscope.folders import StatusFile, redact_arguments
 from support.command import eyechart_process
 from support.files import choice_tsv
 from support.runs import right
@@ -84,7 +84,7 @@ def task(*data: str) -> Task:
 
 
 def test_two_that_write_one_file_keep_what_the_other_said(tmp_path: Path) -> None:
-    first, second = (Status(tmp_path, "m", task(name)) for name in ("a", "b"))
+    first, second = (StatusFile(tmp_path, "m", task(name)) for name in ("a", "b"))
     first.say("a", "infer")
     second.say("b", "done")
     first.say("a", "done")
@@ -100,10 +100,10 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     script = """
 import sys, time
 from pathlib import Path
-from eyechart.pipelines.vlmevalkit.evalscope.folders import Status
+from eyechart.pipelines.vlmevalkit.evalscope.folders import StatusFile
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
 folder = Path(sys.argv[1])
-status = Status(folder, "m", Task(models=(), data=()))
+status = StatusFile(folder, "m", Task(models=(), data=()))
 (folder / f"{sys.argv[2]}.ready").touch()
 while len(list(folder.glob("*.ready"))) < 3:
     time.sleep(0.01)
@@ -142,7 +142,7 @@ def test_two_commands_in_one_folder(user: User) -> None:
 @pytest.mark.parametrize("text", ["", "[]", '{"datasets": 3}', '{"datasets": {"a": 1}}'])
 def test_a_file_that_cannot_be_read_is_written_anew(tmp_path: Path, text: str) -> None:
     (tmp_path / "status.json").write_text(text, encoding="utf-8")
-    kept = Status(tmp_path, "m", task("b"))
+    kept = StatusFile(tmp_path, "m", task("b"))
     assert not kept.is_done("a")
     kept.say("b", "done")
     assert kept.is_done("b")

@@ -224,7 +224,7 @@ def test_what_failed_has_no_score_and_is_asked_alone_again(desk: Desk) -> None:
 
     kept = desk.served("--retry", 1, "--keep-failed")
     assert kept.code == 1, kept.err  # some samples failed, whatever is made of the rest
-    assert kept.err.count("my-model_mine: 2 of 11 questions got no answer, and count nowhere") == 1
+    assert kept.err.count("my-model_mine: 2 of 11 questions got no reply, not counted") == 1
     assert "with --reuse and without --keep-failed" in kept.err
     rest = [row for row in desk.rows if row.number not in (2, 5)]
     assert accuracy(folder / "my-model_mine_acc.csv")["Overall"] == str(share(rest))
@@ -269,7 +269,7 @@ def test_replies_that_wait_for_a_judge_are_no_success(desk: Desk) -> None:
     assert "wait for the judge, which gave no answer (the judge: cannot connect" in done.err
     done = desk.served(*dead, "--keep-failed")
     assert done.code == 1
-    assert "wait for the judge, and count nowhere" in done.err
+    assert "wait for the judge, not counted" in done.err
     assert "with --reuse and without --keep-failed, only what is missing is requested again" in done.err
     n_before = desk.n_asked
     with Server(lambda one: "Z") as judging:
@@ -407,7 +407,7 @@ def test_a_failed_prediction_is_named_by_its_file(desk: Desk) -> None:
     assert desk.served("--mode", "infer").code == 1
     done = desk("--data", "mine", "--model", "my-model", "--mode", "eval")
     assert done.code == 1
-    assert "3: my-model_mine.xlsx holds no answer to it" in done.err
+    assert "3: no prediction in my-model_mine.xlsx" in done.err
     assert "runs" not in done.err
 
 

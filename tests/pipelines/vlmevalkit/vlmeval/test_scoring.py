@@ -187,7 +187,7 @@ def test_replies_that_wait_for_a_judge_are_left_out_only_if_that_is_said(
         with leave_out_unjudged(numbers):
             found = mcq(root).evaluate(file, **judge)
     assert (found["Overall"].tolist(), numbers) == ([0.5], [1])
-    assert "1 of 3 replies waits for the judge, and counts nowhere" in capsys.readouterr().err
+    assert "1 of 3 replies waits for the judge, not counted" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""The data sets of a task: which file is meant, and how it is read.
+"""One model on one dataset: checked before the first request, then asked and scored.
 
-Names of published sets are the catalogue's. Any other name is a file of the user's own, of the class that its
-columns choose; where a script has changed the methods of that class, these ask and score.
+`open_questions` opens the dataset, `plan_evaluation` makes an `Evaluation`, `run_evaluation` returns its
+outcome. Replies are scored by the rules of the file, or by methods that a script has assigned to the class of
+the dataset.
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ from typing import TYPE_CHECKING, Any
 from eyechart.errors import DataError, EyechartError, UsageError
 from eyechart.pipelines.vlmevalkit.benchmark import RULES, make_published_benchmark
 from eyechart.pipelines.vlmevalkit.evalscope.config import DataEntry, ModelEntry, Task
-from eyechart.pipelines.vlmevalkit.evalscope.folders import RUNS, Status, find_folders, find_prediction_files
+from eyechart.pipelines.vlmevalkit.evalscope.folders import (
+    RUNS,
+    StatusFile,
+    find_folders,
+    find_prediction_files,
+)
 from eyechart.pipelines.vlmevalkit.evalscope.output import (
-    ASKED_BY,
+    HOW_TO_FILL,
     choose_prediction_format,
     drop_other_formats,
     extract_replies,
@@ -55,118 +61,20 @@ if TYPE_CHECKING:
     from eyechart.run.run import Run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
-    """A data set that can be asked."""
-
-    entry: DataEntry
-    source: Any  # as `make_plan` takes it
-    options: Mapping[str, Any] = field(default_factory=dict)  # how it is read and scored
-    file: Path | None = None  # where the questions lie
-    dataset: Any = None  # the instance of a class with methods of the user's own
-    takes_judge: bool = True  # whether a judge of the task's is asked about it
-    remark: str = ""  # what people should know of it
-
-
-def open_questions(entry: DataEntry) -> Questions:
-    """Find the file and choose how it is read."""
-    from eyechart.data.hub import is_hub
-    from eyechart.registry import benchmarks, find_published_benchmark
-
-    if is_hub(entry.source):
-        return Questions(entry=entry, source=entry.source)
-    path = _find(entry)
-    if path is None:
-        if entry.source in benchmarks.names():
-            return Questions(entry=entry, source=entry.source)
-        raise _nowhere(entry)
-    if find_published_benchmark(path.stem):
-        return Questions(entry=entry, source=path, file=path)
-    if path.stem in RULES:
-        return _published(entry, path)
-    return _own(entry, path)
-
-
-def _published(entry: DataEntry, path: Path) -> Questions:
-    rule = RULES[path.stem]
-    remark = f"{entry.name}: by the rule {rule.scorer}, as published, and without a judge; shares of 1"
-    source = make_published_benchmark(path, rule)
-    return Questions(entry=entry, source=source, file=path, takes_judge=False, remark=remark)
-
-
-def _own(entry: DataEntry, path: Path) -> Questions:
-    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
-    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
-    from eyechart.pipelines.vlmevalkit.vlmeval.scoring import is_circular
-
-    try:
-        kind = detect_kind(list_columns(path))
-    except DataError as err:
-        raise DataError(f"dataset {entry.name}: {err.message}", hint=err.hint) from err
-    family = choose_class(kind)
-    if bridge.is_changed(family):
-        is_known_by_name = path.stem == entry.source
-        dataset = family(entry.source if is_known_by_name else str(path))
-        # Its own `evaluate` may ask the judge.
-        source = bridge.make_benchmark(dataset)
-        return Questions(entry=entry, source=source, file=path, dataset=dataset, takes_judge=False)
-    if kind == "vqa":  # which VLMEvalKit leaves to the user's class: read by our own rules
-        return Questions(entry=entry, source=path, file=path, options={"read_as": "plain"})
-    if is_circular(path.stem):  # the file's own name: a label says nothing of what is in it
-        return Questions(entry=entry, source=path, file=path, options={"read_as": "mmbench"})
-    options = {"read_as": "plain", "scorer": "choice-vlmevalkit"}
-    return Questions(entry=entry, source=path, file=path, options=options)
-
-
-def _find(entry: DataEntry) -> Path | None:
-    """The file: by its path, else in $LMUData or ~/LMUData, else as any other source is looked up."""
-    from eyechart.data.formats import SUFFIXES, find_file
-    from eyechart.data.rows import list_lmu_roots
-
-    given = Path(entry.source).expanduser()
-    if given.suffix.lower() in SUFFIXES and given.is_file():
-        return given.absolute()
-    if len(given.parts) == 1:
-        for root in list_lmu_roots():
-            if (root / f"{entry.source}.tsv").is_file():
-                return root / f"{entry.source}.tsv"
-    try:
-        return find_file(entry.source).path
-    except DataError:
-        return None
-
-
-def _nowhere(entry: DataEntry) -> DataError:
-    from eyechart.data.formats import find_file
-    from eyechart.data.rows import list_lmu_roots
-
-    try:
-        find_file(entry.source)
-    except DataError as err:
-        near = err.hint if err.hint.startswith("did you mean") else ""
-        looked = ", ".join(str(root / f"{entry.source}.tsv") for root in list_lmu_roots())
-        hint = near or f"put {entry.name}.tsv into $LMUData or ~/LMUData, or give the path of the file"
-        return DataError(f"dataset {entry.name}: no such file (looked for {looked})", hint=hint)
-    raise AssertionError("unreachable: the file was not there a moment ago")
-
-
-# -- One model on one data set
-
-Row = Mapping[str, str]
 AGAIN = "the same call again asks only for what is missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """A model and a data set that can be asked: everything is checked, nothing spent."""
+    """A model and a dataset, checked and ready to run."""
 
     task: Task
     model: ModelEntry
     questions: Questions
     folder: Path  # of the model's files
     options: Options
-    predictions: Path  # the file of what was answered
-    plan: Plan | None = None  # None where predictions that are there already are scored
+    predictions: Path  # the file of replies
+    plan: Plan | None = None  # None if existing predictions are scored
     prompt_errors: list[EyechartError] = field(default_factory=list, repr=False)  # of a user's `build_prompt`
 
     @property
@@ -175,59 +83,53 @@ class Evaluation:
 
     @property
     def stem(self) -> str:
-        return make_stem(self.model.name, self.data)
+        """The beginning of its file names."""
+        return f"{self.model.name}_{self.data}"
 
     @property
     def judge(self) -> str | None:
         judge = self.task.judging.get("model") if self.questions.dataset is not None else self.options.judge
         return str(judge).removeprefix("openai/") if judge else None
 
-    def failed(self, why: str, *, hint: str = "", counted: Outcome | None = None) -> EvaluationFailed:
+    def failed(
+        self, why: str, *, hint: str = "", counted: EvaluationOutcome | None = None
+    ) -> EvaluationFailed:
         return EvaluationFailed(self.model.name, self.data, why, hint=hint, counted=counted)
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """A temporary folder beside the files, so that what is made there can be moved to its place."""
+        """A temporary folder beside the files, from which they can be moved into place."""
         with TemporaryDirectory(prefix=".scores-", dir=self.folder) as folder:
             yield Path(folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What came of an evaluation."""
+class EvaluationOutcome:
+    """The outcome of an evaluation."""
 
     n: int = 0
     n_failed: int = 0
     n_unjudged: int = 0
     n_without_gold: int = 0
-    lines: tuple[Row, ...] = ()  # the accuracies, as they stand in the file
-    result: Any = None  # to be printed
+    lines: tuple[Mapping[str, str], ...] = ()  # the accuracies, as written in the file
+    result: Any = None  # printed
     failure: EvaluationFailed | None = None
 
 
 class EvaluationFailed(EyechartError):
-    """A model and a data set have no result. Says which, why, and what the next start does."""
+    """A model and a dataset have no result."""
 
     exit_code = 1
 
     def __init__(
-        self, model: str, data: str, why: str, *, hint: str = "", counted: Outcome | None = None
+        self, model: str, data: str, why: str, *, hint: str = "", counted: EvaluationOutcome | None = None
     ) -> None:
         super().__init__(f"model {model} x dataset {data}: {why}", hint=hint)
         self.why = why
-        self.counted = counted  # what is known of the evaluation all the same
+        self.counted = counted  # what was counted before the failure
 
 
-def make_stem(model: str, data: str) -> str:
-    """How the names of the files of a model and a data set begin.
-
-    >>> make_stem("qwen-vl", "my_set")
-    'qwen-vl_my_set'
-    """
-    return f"{model}_{data}"
-
-
-# -- Before anything is spent
+# -- Before the first request
 
 
 def plan_evaluation(
@@ -239,11 +141,11 @@ def plan_evaluation(
     *,
     is_fresh: bool,
 ) -> Evaluation:
-    """Check that model and data fit. `folder` has the model's files; `predictions` are scored as they are."""
+    """Check a model and a dataset. `folder` holds the model's files; with `predictions`, it only scores."""
     from eyechart.run.plan import make_plan
 
-    choose_accuracy_format()  # a mistake in EVAL_FORMAT must show before anything is asked
-    stem = make_stem(model.name, questions.entry.name)
+    choose_accuracy_format()  # raises on a bad EVAL_FORMAT, before the first request
+    stem = f"{model.name}_{questions.entry.name}"
     one = Evaluation(
         task=task,
         model=model,
@@ -263,7 +165,7 @@ def plan_evaluation(
     except EyechartError as err:
         raise type(err)(f"model {model.name} x dataset {one.data}: {err.message}", hint=err.hint) from err
     if task.reuse and not one.options.fresh:
-        # Another limit, or one more model or set, makes it another task with a folder of its own.
+        # Another limit, model or dataset makes it another task, with another folder.
         earlier = (path for place in find_folders(task) for path in find_siblings(plan.folder, place / RUNS))
         plan = replace(plan, earlier=tuple(earlier))
     _refuse_to_replace(one, plan)
@@ -271,7 +173,7 @@ def plan_evaluation(
 
 
 def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, *, is_fresh: bool) -> Options:
-    """The options of the run, whose folder is eyechart's own below the task's."""
+    """The options of the run, whose folder lies below that of the task."""
     said = {**task.options_of(model), **questions.options}
     if not questions.takes_judge:
         said = {name: value for name, value in said.items() if not name.startswith("judge")}
@@ -285,30 +187,30 @@ def _options(task: Task, model: ModelEntry, questions: Questions, folder: Path, 
 
 
 def _check_class(one: Evaluation) -> None:
-    """Refuse an `evaluate` that cannot be called as VLMEvalKit does, and trials, which it does not know."""
+    """Refuse an `evaluate` that VLMEvalKit could not call, and several trials."""
     if one.task.mode != "infer":
         try:
             signature = inspect.signature(one.questions.dataset.evaluate)
-        except (TypeError, ValueError):  # a callable without a signature: the call will tell
+        except (TypeError, ValueError):  # a callable without a signature
             signature = None
         try:
             if signature is not None:
                 signature.bind(str(one.predictions), **one.task.judging)
         except TypeError as err:
             raise UsageError(
-                f"dataset {one.data}: evaluate cannot be called with the file and what a judge needs: {err}",
+                f"dataset {one.data}: evaluate cannot be called with the file and judge arguments: {err}",
                 hint="write it as: def evaluate(self, eval_file, **judge_kwargs)",
             ) from err
     if one.options.trials > 1:
         raise UsageError(
-            f"dataset {one.data}: --trials is not possible with a class of your own, whose "
-            "evaluate reads one prediction for each question",
+            f"dataset {one.data}: --trials is not possible with your own class, whose evaluate reads one "
+            "prediction per question",
             hint="leave out --trials",
         )
 
 
 def _keep_errors(benchmark: Benchmark, errors: list[EyechartError]) -> Benchmark:
-    """The same benchmark, whose prompt keeps the errors of the user's method beside raising them."""
+    """The same benchmark, whose prompt also collects the errors of the user's method."""
 
     def prompt(sample: Sample) -> list[Message]:
         try:
@@ -321,9 +223,9 @@ def _keep_errors(benchmark: Benchmark, errors: list[EyechartError]) -> Benchmark
 
 
 def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
-    """Keep predictions of other programs: they hold replies, but not what was asked, so none can be reused.
+    """Keep predictions of other programs: they hold replies without requests, so none can be reused.
 
-    Those of ours may be replaced, because our journals keep the replies.
+    Those of eyechart may be replaced, because the journals keep the replies.
     """
     found = next(find_prediction_files(one.folder, one.stem), None)
     if found is None:
@@ -332,33 +234,33 @@ def _refuse_to_replace(one: Evaluation, plan: Plan) -> None:
     if not any(path.parent.name.rpartition("-")[0] == begin for path in journals):
         raise UsageError(
             f"{found} was not made by eyechart, and would be replaced",
-            hint="mode: eval scores it as it is; to ask anew, choose a work_dir of another name",
+            hint="mode: eval scores it; to run the model again, choose a work_dir of another name",
         )
 
 
-# -- Asking and scoring
+# -- Requests and scores
 
 
-def run_evaluation(one: Evaluation, status: Status) -> Outcome:
-    """Run it, and note its progress in the status file. What fails is in the outcome, not raised."""
+def run_evaluation(one: Evaluation, status: StatusFile) -> EvaluationOutcome:
+    """Run it and write its progress to the status file. Failures are part of the outcome, not raised."""
     said: dict[str, Any] = {"prediction_file": str(one.predictions), "judge_model": one.judge}
     run = _run_by_rules if one.questions.dataset is None else _run_by_class
     try:
         status.say(one.data, "infer" if one.plan else "eval", **said)
-        # Accuracies of an earlier time are not true any more, whatever happens now.
+        # Earlier accuracies are no longer valid, whatever happens now.
         for path in (*list_accuracy_files(one.folder, one.stem), one.folder / f"{one.stem}_acc.txt"):
             path.unlink(missing_ok=True)
         return run(one, lambda: status.say(one.data, "eval", **said))
     except EvaluationFailed as err:
-        return replace(err.counted or Outcome(), failure=err)
+        return replace(err.counted or EvaluationOutcome(), failure=err)
     except EyechartError as err:
         failure = one.failed(err.message, hint=err.hint)
         failure.__cause__ = err
-        return Outcome(failure=failure)
+        return EvaluationOutcome(failure=failure)
 
 
-def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
-    """Ask, write the predictions, score them by eyechart's scorers; `scoring` is called between."""
+def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
+    """Run the model, write the predictions, score them by eyechart's scorers; `scoring` is called between."""
     done = _evaluate(one.plan) if one.plan is not None else _score_file(one)
     if one.plan is not None:
         write_predictions(lambda: done.samples(0), one.predictions, one.questions.file)
@@ -380,10 +282,10 @@ def _run_by_rules(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
         print_note(f"{one.stem}: {said}")
     if trials := done.summary.trials:
         over = f"{trials.mean:.4f} ± {trials.std:.4f} over {trials.k} trials"
-        print_note(f"{one.stem}: {over}; the table is that of the first, the others have files of their own")
+        print_note(f"{one.stem}: {over}; the table shows the first, the others have their own files")
     if n_unjudged:
-        print_note(f"{one.stem}: {waiting} for the judge, and count nowhere{reason}")
-    # An empty cell is printed as nan: the split has no such category.
+        print_note(f"{one.stem}: {waiting} for the judge, not counted{reason}")
+    # As published, an empty cell is printed as nan: the split has no such category.
     shown = [{name: cell or "nan" for name, cell in line.items()} for line in lines]
     return replace(outcome, lines=lines, result=shown or None)
 
@@ -398,7 +300,7 @@ def _evaluate(plan: Plan) -> Run:
 
 
 def _score_file(one: Evaluation) -> Run:
-    """Predictions that are there already, as a run."""
+    """Existing predictions as a run."""
     from eyechart.run.replies import score_replies
 
     kept = Path(one.options.out) / "predictions" / f"{one.stem}.jsonl"
@@ -410,10 +312,10 @@ def _score_file(one: Evaluation) -> Run:
 
 
 def _write_accuracies(one: Evaluation, done: Run) -> None:
-    """Write accuracies and verdicts under the names that the task gives model and data."""
+    """Write accuracies and verdicts under the names of the task's model and data."""
     manifest = {**done.manifest, "model": one.model.name, "origin": f"{one.data}.tsv"}
     their_stem = make_trial_stem(manifest, 0)
-    # With them come predictions, which must not replace those that are there.
+    # The exporter writes predictions, too, which must not replace the existing ones.
     with one.draft() as draft:
         for path in write_evalscope(Export(folder=draft, manifest=manifest, results=done.samples)):
             if path.name != f"{their_stem}.xlsx":
@@ -421,22 +323,22 @@ def _write_accuracies(one: Evaluation, done: Run) -> None:
     convert_accuracies(one.folder, one.stem)
 
 
-def _uncounted(one: Evaluation, done: Run, outcome: Outcome, *, is_scored: bool) -> Iterator[str]:
-    """What the accuracy leaves out, one line each: VLMEvalKit counts all of these as wrong, or by chance."""
+def _uncounted(one: Evaluation, done: Run, outcome: EvaluationOutcome, *, is_scored: bool) -> Iterator[str]:
+    """What the accuracy leaves out, one line each. VLMEvalKit counts these as wrong, or by chance."""
     n, n_without_gold = outcome.n, outcome.n_without_gold
     if not is_scored and outcome.n_failed < n:
-        why = "no answer is public" if n_without_gold == n else "no reply has a verdict"
+        why = "the answers are not public" if n_without_gold == n else "no reply has a verdict"
         yield f"{why}; the predictions: {one.predictions}"
     if is_scored and n_without_gold:
-        yield f"{n_without_gold} of {n} questions have no answer in the file, and count nowhere"
+        yield f"{n_without_gold} of {n} questions have no answer in the file, not counted"
     if outcome.n_failed:
-        yield f"{outcome.n_failed} of {n} questions got no answer, and count nowhere"
+        yield f"{outcome.n_failed} of {n} questions got no reply, not counted"
     if one.judge and (unread := describe_unreadable(done.samples(), n)):
         yield unread
 
 
-def _count(one: Evaluation, done: Run) -> Outcome:
-    """Count questions and failures. Failures end the evaluation unless they are to be kept."""
+def _count(one: Evaluation, done: Run) -> EvaluationOutcome:
+    """Count questions and failures. Failures end the evaluation without keep_failed."""
     n = n_failed = n_left = n_without_gold = 0
     first = remedy = ""
     for result in done.samples():
@@ -450,28 +352,27 @@ def _count(one: Evaluation, done: Run) -> Outcome:
         if one.task.is_verbose:
             said = result.reply.text if result.reply else f"failed: {_reason(result, one)}"
             print_note(f"{one.data} {result.sample.id}: {said}")
-    found = Outcome(n=n, n_failed=n_failed, n_without_gold=n_without_gold)
-    if done.trouble is not None and n_left and one.plan is not None:  # the accuracy of a part means nothing
-        what = f"it ended early, and {n_failed} of {n} questions got no answer: {done.trouble.message}"
+    found = EvaluationOutcome(n=n, n_failed=n_failed, n_without_gold=n_without_gold)
+    if done.trouble is not None and n_left and one.plan is not None:  # no accuracy of a part
+        what = f"stopped early, {n_failed} of {n} questions got no reply: {done.trouble.message}"
         hint = "; ".join(filter(None, (done.trouble.hint, AGAIN)))
         raise one.failed(what, hint=hint, counted=found)
     if n_failed and not one.task.keep_failed:
-        what = f"{n_failed} of {n} questions got no answer (e.g. {first})"
-        left_out = f"{ASKED_BY}; keep_failed: true leaves them out"
+        what = f"{n_failed} of {n} questions got no reply (e.g. {first})"
+        left_out = f"{HOW_TO_FILL}; keep_failed: true scores the others"
         hint = (remedy or AGAIN) if one.plan is not None else left_out
         raise one.failed(what, hint=hint, counted=found)
     return found
 
 
 def _reason(result: Result, one: Evaluation) -> str:
-    """Why there is no reply, without the hint."""
     if one.plan is None:
-        return f"{one.predictions.name} holds no answer to it"
-    return result.failure.reason.partition("\n")[0] if result.failure else "it was not asked any more"
+        return f"no prediction in {one.predictions.name}"
+    return result.failure.reason.partition("\n")[0] if result.failure else "not requested"
 
 
 def _remedy(result: Result) -> str:
-    """What to do about a failure: what its own error advises, else what helps with failures of its kind."""
+    """The hint of the failure's own error, else that for failures of its kind."""
     if result.failure is None:
         return ""
     own = result.failure.reason.partition("\n")[2].strip().removeprefix("hint: ")
@@ -481,8 +382,8 @@ def _remedy(result: Result) -> str:
 # -- With a class that a script has changed
 
 
-def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
-    """Ask by `build_prompt`, write the predictions, score them by `evaluate`; `scoring` is called between."""
+def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> EvaluationOutcome:
+    """As `_run_by_rules`, but by the methods `build_prompt` and `evaluate` of the class."""
     from eyechart.pipelines.vlmevalkit.vlmeval.bridge import label_errors
 
     outcome, part = (_ask(one), None) if one.plan is not None else _check_predictions(one)
@@ -503,11 +404,11 @@ def _run_by_class(one: Evaluation, scoring: Callable[[], None]) -> Outcome:
         rows: Iterable[Mapping[str, Any]] = [result] if isinstance(result, Mapping) else ()
         lines = tuple(to_texts(row) for row in (read_frame(result) if is_frame(result) else rows))
     if not lines:
-        print_note(f"{one.stem}: evaluate returned no accuracies, and wrote no {one.stem}_acc.csv")
+        print_note(f"{one.stem}: evaluate returned no accuracies and wrote no {one.stem}_acc.csv")
     return replace(outcome, lines=lines, result=result, n_unjudged=sum(kept))
 
 
-def _ask(one: Evaluation) -> Outcome:
+def _ask(one: Evaluation) -> EvaluationOutcome:
     from eyechart.pipelines.vlmevalkit.vlmeval import bridge
     from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump
 
@@ -522,8 +423,8 @@ def _ask(one: Evaluation) -> Outcome:
     return _count(one, done)
 
 
-def _check_predictions(one: Evaluation) -> tuple[Outcome, Any]:
-    """Count what failed or is missing in the file; returns the rows that are asked for, None for all."""
+def _check_predictions(one: Evaluation) -> tuple[EvaluationOutcome, Any]:
+    """Count what failed or is missing in the file; returns the selected rows, None for all."""
     from eyechart.pipelines.vlmevalkit.vlmeval.smp import load_table, select_rows
 
     frame, name = load_table(one.predictions), one.predictions.name
@@ -537,21 +438,21 @@ def _check_predictions(one: Evaluation) -> tuple[Outcome, Any]:
     if cut := next((index for index, text in said.items() if is_cut(text)), None):
         raise make_cut_error(one.predictions, cut)
     n_failed, n_missing = sum(map(is_failure, said.values())), len(wanted.keys() - said.keys())
-    counted = Outcome(n=len(wanted), n_failed=n_failed + n_missing)
+    counted = EvaluationOutcome(n=len(wanted), n_failed=n_failed + n_missing)
     missing = f"{n_missing} of {len(wanted)} questions have no prediction in {name}"
     if n_missing == len(wanted) or (counted.n_failed and not one.task.keep_failed):
-        failed = f"{n_failed} of {len(wanted)} predictions in {name} are failures, not answers"
-        hint = f"{ASKED_BY}; keep_failed: true goes on all the same"
+        failed = f"{n_failed} of {len(wanted)} predictions in {name} are failures, not replies"
+        hint = f"{HOW_TO_FILL}; keep_failed: true continues without them"
         raise one.failed(missing if n_missing else failed, hint=hint, counted=counted)
     if n_missing:
-        print_note(f"{one.stem}: {missing}, and count nowhere")
+        print_note(f"{one.stem}: {missing}, not counted")
     if not all(meant):
-        print_note(f"{one.stem}: {len(part)} of the {len(frame)} rows in {name} are asked for")
+        print_note(f"{one.stem}: {len(part)} of the {len(frame)} rows in {name} are selected")
     return counted, None if all(meant) else part
 
 
 def _indices(frame: Any) -> list[str]:
-    """The index of every row as text: pandas makes 7.0 of 7 in a column with gaps."""
+    """The index of every row as text: pandas turns 7 into 7.0 in a column with gaps."""
     from eyechart.data.sheets import format_cell
     from eyechart.pipelines.vlmevalkit.vlmeval.smp import to_plain
 
@@ -560,7 +461,7 @@ def _indices(frame: Any) -> list[str]:
 
 @contextmanager
 def _file_of(one: Evaluation, part: Any) -> Iterator[Path]:
-    """The file that `evaluate` is to score. What it writes beside a part is moved to its place."""
+    """The file for `evaluate` to score. What it writes beside a part is moved into place."""
     from eyechart.pipelines.vlmevalkit.vlmeval.smp import dump
 
     if part is None:
@@ -576,8 +477,99 @@ def _file_of(one: Evaluation, part: Any) -> Iterator[Path]:
 
 
 def set_seeds(seed: int) -> None:
-    """Seed what a user's own code may draw from, as far as it is loaded."""
+    """Seed the generators that user code may use, if they are loaded."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
+
+
+# -- The dataset: which file is meant, and how it is read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """A dataset, opened."""
+
+    entry: DataEntry
+    source: Any  # for `make_plan`
+    options: Mapping[str, Any] = field(default_factory=dict)  # how it is read and scored
+    file: Path | None = None  # of the questions
+    dataset: Any = None  # an instance of a class that a script has changed
+    takes_judge: bool = True  # whether the task's judge is called for it
+    remark: str = ""  # printed before the run
+
+
+def open_questions(entry: DataEntry) -> Questions:
+    """Find the file and choose how it is read.
+
+    Names of published sets are those of the catalogue. Any other name is a file of the user; its columns
+    choose the class. If a script has changed the methods of that class, these make prompts and scores.
+    """
+    from eyechart.data.hub import is_hub
+    from eyechart.registry import find_published_benchmark
+
+    path = None if is_hub(entry.source) else _find(entry)
+    if path is None:
+        return Questions(entry=entry, source=entry.source)
+    if find_published_benchmark(path.stem):
+        return Questions(entry=entry, source=path, file=path)
+    if (rule := RULES.get(path.stem)) is None:
+        return _open_custom(entry, path)
+    return Questions(
+        entry=entry,
+        source=make_published_benchmark(path, rule),
+        file=path,
+        takes_judge=False,
+        remark=f"{entry.name}: scored by the published rule {rule.scorer} without a judge, as fractions",
+    )
+
+
+def _open_custom(entry: DataEntry, path: Path) -> Questions:
+    from eyechart.pipelines.vlmevalkit.vlmeval import bridge
+    from eyechart.pipelines.vlmevalkit.vlmeval.dataset import choose_class, detect_kind, list_columns
+    from eyechart.pipelines.vlmevalkit.vlmeval.scoring import is_circular
+
+    try:
+        kind = detect_kind(list_columns(path))
+    except DataError as err:
+        raise DataError(f"dataset {entry.name}: {err.message}", hint=err.hint) from err
+    family = choose_class(kind)
+    if bridge.is_changed(family):
+        is_known_by_name = path.stem == entry.source
+        dataset = family(entry.source if is_known_by_name else str(path))
+        source = bridge.make_benchmark(dataset)  # the judge is left to its own `evaluate`
+        return Questions(entry=entry, source=source, file=path, dataset=dataset, takes_judge=False)
+    if kind == "vqa":  # VLMEvalKit leaves these to the user's class; here the default scorer reads them
+        return Questions(entry=entry, source=path, file=path, options={"read_as": "plain"})
+    if is_circular(path.stem):  # the name of the file, not the label
+        return Questions(entry=entry, source=path, file=path, options={"read_as": "mmbench"})
+    options = {"read_as": "plain", "scorer": "choice-vlmevalkit"}
+    return Questions(entry=entry, source=path, file=path, options=options)
+
+
+def _find(entry: DataEntry) -> Path | None:
+    """The file: by its path, else in $LMUData or ~/LMUData, else like any other source.
+
+    None for a name of the catalogue without a file.
+    """
+    from eyechart.data.formats import SUFFIXES, find_file
+    from eyechart.data.rows import list_lmu_roots
+    from eyechart.registry import benchmarks
+
+    given = Path(entry.source).expanduser()
+    if given.suffix.lower() in SUFFIXES and given.is_file():
+        return given.absolute()
+    places = [root / f"{entry.source}.tsv" for root in list_lmu_roots()]
+    if len(given.parts) == 1 and (found := next(filter(Path.is_file, places), None)):
+        return found
+    try:
+        return find_file(entry.source).path
+    except DataError as err:
+        if entry.source in benchmarks.names():
+            return None
+        near = err.hint if err.hint.startswith("did you mean") else ""
+        raise DataError(
+            f"dataset {entry.name}: no such file (looked for {', '.join(map(str, places))})",
+            hint=near or f"put {entry.name}.tsv into $LMUData or ~/LMUData, or give the path of the file",
+        ) from err

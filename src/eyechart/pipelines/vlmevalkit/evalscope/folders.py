@@ -1,19 +1,18 @@
-"""Where a task's files go, and the status file in it.
+"""The folder of a task, and the status file of each model in it.
 
-A task has a folder named after the time, in which the same task resumes if it was cut off. A marker in the
-folder says which task it is of and whether it is done; another pace or timeout is still the same task.
+A task has a folder named after the time, in which the same task resumes after an interruption. A marker file
+holds the identity of the task and whether it is done; another concurrency or timeout is still the same task.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import itertools
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,17 +23,16 @@ import msgspec
 from eyechart.errors import DataError, EyechartError, StoreError, UsageError
 from eyechart.model.redact import HIDDEN, redact_parameters
 from eyechart.pipelines.vlmevalkit.evalscope.config import Task
-from eyechart.store import folder as folders
-from eyechart.store.folder import prepare_folder, write_json
+from eyechart.store.folder import discard_folder, lock_folder, prepare_folder, write_json
 
 MARKER = "eyechart_task.json"
-CONFIGS = "configs"  # the configuration is kept there as soon as a task begins
+CONFIGS = "configs"  # holds the configuration as soon as a task runs
 RUNS = "runs"  # eyechart's own run folders
 FORMATS = ("xlsx", "tsv", "json")  # of predictions
 _STAMP = re.compile(r"\d{8}_\d{6}(_\d{3})?")
 _PASSWORD = re.compile(r"(://)[^\s/@'\"]+@")
 _FORMAT = "%Y%m%d_%H%M%S"
-# What changes no answer: with these changed, it is still the same task.
+# Options that change no reply: with other values of these, it is still the same task.
 _PACE = frozenset({
     "api_key", "judge_api_key", "timeout_s", "retries", "concurrency", "progress", "allow_private_urls",
 })  # fmt: skip
@@ -52,28 +50,28 @@ class TaskFolder:
     def mark(self, *, is_done: bool) -> None:
         if self.is_marked:
             content = {"schema": 1, "task": self.identity, "state": "done" if is_done else "running"}
-            folders.write_json(self.folder / MARKER, content)
+            write_json(self.folder / MARKER, content)
 
     def discard(self) -> None:
-        """Leave nothing behind of a task that did not begin; one that did keeps all."""
+        """Remove a new folder if the task did not run."""
         if self.is_new and not (self.folder / CONFIGS).exists():
-            folders.discard_folder(self.folder)
+            discard_folder(self.folder)
 
 
-@contextlib.contextmanager
+@contextmanager
 def take_folder(task: Task) -> Iterator[TaskFolder]:
-    """The folder of a task, made or found, and kept from other processes meanwhile."""
+    """Make or find the folder of a task, and lock it against other processes."""
     identity = identify_task(task)
     if task.use_cache is not None or not task.is_stamped:
         folder = _root(task)
         if task.use_cache is not None and not folder.is_dir():
             raise UsageError(
-                f"use_cache: there is no folder {folder}", hint="it names that of an earlier task"
+                f"use_cache: no such folder: {folder}", hint="give the folder of an earlier task"
             )
-        folders.prepare_folder(folder)
+        prepare_folder(folder)
         yield TaskFolder(folder=folder, identity=identity, is_marked=False)
         return
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
         root = _root(task)
         earlier = _earlier(root, identity, stack, with_done=task.reuse)
         folder = earlier or _new(root, stack)
@@ -83,40 +81,38 @@ def take_folder(task: Task) -> Iterator[TaskFolder]:
 
 
 def identify_task(task: Task) -> str:
-    """What is asked, and of whom, as a short name; neither keys nor pace are in it."""
+    """A hash of the models, the data and the options that change replies; without API keys."""
     content = {
-        "models": [[one.spec, one.name, _lasting(one.options)] for one in task.models],
+        "models": [[one.spec, one.name, _select_lasting(one.options)] for one in task.models],
         "data": [[one.name, one.source] for one in task.data],
-        "options": _lasting(task.options),
+        "options": _select_lasting(task.options),
     }
     encoded = msgspec.json.encode(content, order="deterministic", enc_hook=repr)
     return hashlib.sha256(encoded).hexdigest()[:16]
 
 
 def find_predictions(task: Task, model: str, stem: str) -> Path:
-    """The newest file of predictions, for a task that only scores."""
+    """The newest file of predictions of a model and a dataset, for a task that only scores."""
     for place in find_folders(task):
         if path := next(find_prediction_files(place / model, stem), None):
             return path
     between = "" if task.use_cache is not None or not task.is_stamped else "*/"
     looked = f"{Path(task.use_cache or task.work_dir)}/{between}{model}/{stem}.xlsx"
-    hint = "mode: infer or mode: all makes them"
+    hint = "mode: infer or mode: all writes them"
     pickles = (place / model / f"{stem}.pkl" for place in find_folders(task))
     if pickle := next((path for path in pickles if path.is_file()), None):
-        hint = f"{pickle.name} is a pickle, which can run any code: where you trust it, save it as .xlsx"
-    raise DataError(
-        f"{stem}: there are no predictions to score (looked for {looked}, .tsv, .json)", hint=hint
-    )
+        hint = f"{pickle.name} is a pickle, which can run any code: if you trust it, save it as .xlsx"
+    raise DataError(f"{stem}: no predictions to score (looked for {looked}, .tsv, .json)", hint=hint)
 
 
 def find_folders(task: Task) -> list[Path]:
-    """The folders in which a task's files may lie, the newest first."""
+    """The folders that may hold the files of a task, the newest first."""
     root = _root(task)
     return [root] if task.use_cache is not None or not task.is_stamped else list(_stamped(root))
 
 
 def find_prediction_files(folder: Path, stem: str) -> Iterator[Path]:
-    """The files of predictions of a model and a data set in a folder."""
+    """The files of predictions of a model and a dataset in a folder."""
     yield from (path for ending in FORMATS if (path := folder / f"{stem}.{ending}").is_file())
 
 
@@ -124,13 +120,11 @@ def _root(task: Task) -> Path:
     """The folder that the task names."""
     root = Path(task.use_cache or task.work_dir).expanduser()
     if root.is_file():
-        raise UsageError(
-            f"{root} is a file, and results need a folder", hint="choose a work_dir of another name"
-        )
+        raise UsageError(f"{root} is a file, not a folder", hint="choose a work_dir of another name")
     return root
 
 
-def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
+def _select_lasting(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in sorted(options.items()) if name not in _PACE}
 
 
@@ -141,27 +135,27 @@ def _stamped(root: Path) -> Iterator[Path]:
         yield from sorted(found, key=lambda one: one.name, reverse=True)
 
 
-def _earlier(root: Path, identity: str, stack: contextlib.ExitStack, *, with_done: bool) -> Path | None:
-    """The newest folder of the same task that is not done, unless another process is at it."""
+def _earlier(root: Path, identity: str, stack: ExitStack, *, with_done: bool) -> Path | None:
+    """The newest folder of the same task that is not done and not in use by another process."""
     for folder in _stamped(root):
         try:
             said = msgspec.json.decode((folder / MARKER).read_bytes())
         except (OSError, msgspec.DecodeError):
-            continue  # not a task's, or older than markers
+            continue  # not the folder of a task, or older than markers
         if not isinstance(said, Mapping) or said.get("task") != identity:
             continue
         if said.get("state") == "done" and not with_done:
             continue
-        with contextlib.suppress(StoreError):  # in use
-            stack.enter_context(folders.lock_folder(folder))
+        with suppress(StoreError):  # in use
+            stack.enter_context(lock_folder(folder))
             return folder
     return None
 
 
-def _new(root: Path, stack: contextlib.ExitStack) -> Path:
-    """A folder named after the present second; further ones of the same second are numbered, in order."""
-    folders.prepare_folder(root)
-    stamp = datetime.now().strftime(_FORMAT)  # by the clock of people
+def _new(root: Path, stack: ExitStack) -> Path:
+    """A folder named after the current second; further ones of the same second are numbered."""
+    prepare_folder(root)
+    stamp = datetime.now().strftime(_FORMAT)  # local time
     for number in itertools.count(1):
         folder = root / (stamp if number == 1 else f"{stamp}_{number:03}")
         try:
@@ -170,52 +164,52 @@ def _new(root: Path, stack: contextlib.ExitStack) -> Path:
             continue
         except OSError as err:
             raise StoreError(f"{folder}: {err.strerror or err}", hint="choose another work_dir") from err
-        stack.enter_context(folders.lock_folder(folder))
+        stack.enter_context(lock_folder(folder))
         return folder
     raise AssertionError("numbers do not end")
 
 
 def write_config(place: TaskFolder, task: Task) -> None:
-    """Keep the configuration beside the results, without keys; `eyechart run` runs it again."""
-    import yaml
-
+    """Save the configuration beside the results, without API keys; `eyechart run` runs it again."""
     from eyechart.files import atomic_write
 
-    folders.prepare_folder(place.folder / CONFIGS)
-    text = yaml.safe_dump(describe_task(task), sort_keys=False, allow_unicode=True)
+    prepare_folder(place.folder / CONFIGS)
     with atomic_write(place.folder / CONFIGS / "task_config.yaml") as path:
-        path.write_text(hide_keys(text, task), encoding="utf-8")
+        path.write_text(format_config(task), encoding="utf-8")
 
 
-def describe_task(task: Task) -> Any:
-    """The configuration of a task as plain values, without keys."""
+def format_config(task: Task) -> str:
+    """The configuration of a task as YAML, without API keys."""
+    import yaml
+
     try:
-        return msgspec.json.decode(msgspec.json.encode(dict(task.described), enc_hook=str))
+        values = msgspec.json.decode(msgspec.json.encode(dict(task.described), enc_hook=str))
     except (TypeError, ValueError) as err:
-        raise EyechartError(f"the configuration cannot be written down: {err}") from err
+        raise EyechartError(f"the configuration cannot be saved: {err}") from err
+    return hide_keys(yaml.safe_dump(values, sort_keys=False, allow_unicode=True), task)
 
 
 def hide_keys(text: str, task: Task) -> str:
-    """A text without the keys of a task and without passwords in URLs."""
+    """A text without the API keys of a task and without passwords in URLs."""
     text = _PASSWORD.sub(r"\1[secret]@", text)
     for key in task.list_secrets():
-        if len(key) > 3:  # what is shorter is no secret, and occurs in many words
+        if len(key) > 3:  # shorter texts are not secret and occur in many words
             text = text.replace(key, "[secret]")
     return text
 
 
-# -- ``status.json``: the progress of each data set of a model, as VLMEvalKit keeps it
+# -- ``status.json``: the progress of each dataset of a model, as VLMEvalKit writes it
 
 FILE_NAME = "status.json"
 _LOCK_NAME = ".status.lock"
-_HOLDING_KEYS = ("extra_body", "judge_args")  # flags whose value may hold a key inside
+_HOLDING_KEYS = ("extra_body", "judge_args")  # flags whose value may contain a key
 State = Literal["pending", "infer", "eval", "done"]
 
 
-class Status:
-    """The status file of one model; what it says of sets that are not asked now is kept.
+class StatusFile:
+    """The status file of one model.
 
-    Several processes may ask one model about different sets: each adds to what the others have written.
+    Several processes may evaluate one model on different datasets: each adds to what the others wrote.
     """
 
     def __init__(self, folder: Path, model: str, task: Task) -> None:
@@ -239,12 +233,12 @@ class Status:
         }
 
     def is_done(self, data: str) -> bool:
-        """Whether a data set was done at an earlier time."""
+        """Whether a dataset is done since an earlier run."""
         said = _datasets(_earlier_status(self._path)).get(data)
         return isinstance(said, Mapping) and said.get("status") == "done"
 
     def say(self, data: str, status: State, **fields: Any) -> None:
-        """Write the progress of a data set."""
+        """Write the progress of a dataset."""
         usual: dict[str, Any] = {
             "prediction_file": None,
             "judge_model": None,
@@ -268,7 +262,7 @@ class Status:
 
 
 def redact_arguments(arguments: Sequence[str], task: Task) -> list[str]:
-    """A command line that may be written down: no key of the task, and none that it does not even use.
+    """A command line without API keys, those of the task and any other.
 
     >>> task = Task(models=(), data=())
     >>> redact_arguments(["run", "--judge-key", "sk-1234", "--key=sk-5678", "--limit", "3"], task)
@@ -296,11 +290,11 @@ def _alone(folder: Path) -> Iterator[None]:
     """Hold the lock of the folder's status file."""
     try:
         import fcntl
-    except ImportError:  # not a POSIX system: the file is whole all the same, if not always complete
+    except ImportError:  # not POSIX: the file is valid, but may lack what another process wrote
         yield
         return
     with (folder / _LOCK_NAME).open("wb") as file:
-        with suppress(OSError):  # a file system without locks: as above
+        with suppress(OSError):  # no locks on this file system: as above
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

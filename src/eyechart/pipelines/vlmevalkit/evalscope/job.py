@@ -1,6 +1,6 @@
-"""``run_task``: every model of a task on every data set, as EvalScope runs it with its VLMEvalKit backend.
+"""`run_task`: every model of a task on every dataset, like EvalScope with its VLMEvalKit backend.
 
-Unlike there, what failed is raised and never scored, and the accuracies are returned.
+Unlike EvalScope, it raises failures and never scores them, and it returns the accuracies.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from eyechart.pipelines.vlmevalkit.evalscope.eval_config import refuse_duplicate
 from eyechart.pipelines.vlmevalkit.evalscope.evaluation import (
     Evaluation,
     EvaluationFailed,
-    Outcome,
+    EvaluationOutcome,
     Questions,
-    make_stem,
     open_questions,
     plan_evaluation,
     run_evaluation,
     set_seeds,
 )
 from eyechart.pipelines.vlmevalkit.evalscope.folders import (
-    Status,
+    StatusFile,
     TaskFolder,
-    describe_task,
     find_folders,
     find_predictions,
+    format_config,
     hide_keys,
     read_metrics,
     take_folder,
@@ -44,7 +43,7 @@ from eyechart.terminal import print_note, print_text
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
 
-# The flags of `eyechart run` that a configuration has a key for.
+# Flags of `eyechart run` and their keys in a configuration.
 KEYS: Mapping[str, str] = {
     "--judge-base-url": "judge_base_url", "--judge-api-key": "judge_key", "--judge": "judge:",
     "--base-url": "api_base", "--api-key": "key", "--concurrency": "nproc", "--timeout": "timeout",
@@ -55,18 +54,18 @@ KEYS: Mapping[str, str] = {
 
 
 class TaskResults(dict[str, dict[str, str]]):
-    """The accuracies of a task, by the names of their files; `n_failed` questions are in none of them."""
+    """The accuracies of a task, by file name; `n_failed` questions are in none of them."""
 
     n_failed = 0
 
 
 def run_task(task_cfg: Any) -> Any:
-    """Run a task, or a list of them; return the accuracies: ``{"<model>_<set>_acc": {"Overall": "0.5"}}``.
+    """Run a task, or a list of them; return the accuracies: ``{"<model>_<data>_acc": {"Overall": "0.5"}}``.
 
-    `task_cfg` is a dict, a `TaskConfig` or something like it, the path of a .yaml, .json or .py file, or a
-    list of these, which may stand in a file, too. A bad configuration is refused before anything is asked.
-    What fails on the way is raised at the end, when all else is done, the other tasks of a list included; the
-    same call again asks only for what is missing. The last line on stdout is what is returned.
+    `task_cfg` is a dict, a `TaskConfig` or a similar object, the path of a .yaml, .json or .py file, or a
+    list of these, which may be in a file, too. A bad configuration is refused before the first request.
+    Failures are raised at the end, after everything else, including the other tasks of a list, has run; the
+    same call again asks only for what is missing. The last line on stdout is the returned value.
     """
     with name_keys_in_errors():
         tasks = read_tasks(task_cfg)
@@ -74,30 +73,30 @@ def run_task(task_cfg: Any) -> Any:
 
 
 def name_keys_in_errors() -> AbstractContextManager[None]:
-    """Errors raised inside name the keys of a configuration rather than flags."""
+    """Errors raised inside name the keys of a configuration instead of flags."""
     return translate_errors(KEYS)
 
 
 def run_and_print(task: Task) -> TaskResults:
-    """Run a task, and print what it returns, if anything was scored."""
-    return _printed(run(task))
+    """Run a task and print its accuracies, if there are any."""
+    return _print_results(run(task))
 
 
 def run(task: Task) -> TaskResults:
-    """Run a task that was read already."""
-    with _ready(task) as start:
+    """Run a task and return its accuracies."""
+    with _prepare(task) as start:
         return start()
 
 
 def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[TaskResults]:
-    """One task after the other, once all could start; what fails is raised when all are done."""
+    """Prepare all tasks, then run one after the other; failures are raised when all are done."""
     found: list[TaskResults] = []
     failures: list[EyechartError] = []
     with ExitStack() as stack:
-        for start in [stack.enter_context(_ready(task)) for task in tasks]:
+        for start in [stack.enter_context(_prepare(task)) for task in tasks]:
             try:
                 results = start()
-                found.append(_printed(results) if is_printing else results)
+                found.append(_print_results(results) if is_printing else results)
             except EyechartError as err:
                 failures += err.failures if isinstance(err, TaskFailed) else [err]
                 found.append(TaskResults(err.results if isinstance(err, TaskFailed) else {}))
@@ -106,19 +105,19 @@ def run_several(tasks: Sequence[Task], *, is_printing: bool = True) -> list[Task
     return found
 
 
-def _printed(results: TaskResults) -> TaskResults:
+def _print_results(results: TaskResults) -> TaskResults:
     if results:
         print_text(str(results))
     return results
 
 
 def plan_only(task: Task) -> list[Plan]:
-    """The runs that a task would make, for an estimate. Makes no folder, sends no request."""
+    """The runs of a task, for an estimate. Makes no folder, sends no request."""
     if task.mode == "eval":
         raise UsageError(
-            "mode: eval asks no model, so there is nothing to estimate", hint="leave out --dry-run"
+            "mode: eval calls no model, so there is nothing to estimate", hint="leave out --dry-run"
         )
-    # The folder of an earlier start knows what was answered there; a new one would be named after the time.
+    # The folder of an earlier run knows the replies there; a new one would be named after the time.
     earlier = find_folders(task) if task.reuse else []
     folder = next(iter(earlier), Path(task.use_cache or task.work_dir) / "new")
     planned = _plan_all(task, [open_questions(entry) for entry in task.data], folder)
@@ -126,10 +125,10 @@ def plan_only(task: Task) -> list[Plan]:
 
 
 @contextmanager
-def _ready(task: Task) -> Iterator[Callable[[], TaskResults]]:
-    """Check everything and spend nothing; yields what starts the task.
+def _prepare(task: Task) -> Iterator[Callable[[], TaskResults]]:
+    """Check everything without a request; yields the function that runs the task.
 
-    One that only scores is planned when it starts, since another may make its predictions before.
+    A task that only scores is planned when it runs, since another task may write its predictions first.
     """
     for note in task.notes:
         print_note(note)
@@ -151,21 +150,17 @@ def _ready(task: Task) -> Iterator[Callable[[], TaskResults]]:
 
 
 def _print_config(task: Task) -> TaskResults:
-    import yaml
-
-    print_text(
-        hide_keys(yaml.safe_dump(describe_task(task), sort_keys=False, allow_unicode=True), task).rstrip()
-    )
+    print_text(format_config(task).rstrip())
     return TaskResults()
 
 
-def _start(task: Task, place: TaskFolder, planned: Sequence[tuple[Evaluation, Status]]) -> TaskResults:
+def _start(task: Task, place: TaskFolder, planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
     write_config(place, task)
     _seed(task)
     try:
         results = _run_all(planned)
     except KeyboardInterrupt:
-        print_note("interrupted: the same call again goes on with what is missing")
+        print_note("interrupted: the same call again resumes")
         raise
     finally:
         print_note(f"results: {place.folder}")
@@ -180,20 +175,17 @@ def _seed(task: Task) -> None:
 
 def _plan_all(
     task: Task, questions: Sequence[Questions], out: Path | None
-) -> list[tuple[Evaluation, Status]]:
-    """Models outside, data sets inside; all are planned before the first one starts.
-
-    Without `out`, predictions are scored where they lie.
-    """
-    found: list[tuple[Evaluation, Status]] = []
-    states: dict[Path, Status] = {}
+) -> list[tuple[Evaluation, StatusFile]]:
+    """Plan every model on every dataset. Without `out`, existing predictions are scored in place."""
+    found: list[tuple[Evaluation, StatusFile]] = []
+    states: dict[Path, StatusFile] = {}
     for model in task.models:
         for one in questions:
             predictions = None
             if out is None:
-                predictions = find_predictions(task, model.name, make_stem(model.name, one.entry.name))
+                predictions = find_predictions(task, model.name, f"{model.name}_{one.entry.name}")
             folder = predictions.parent if predictions else Path(str(out)) / model.name
-            status = states.setdefault(folder, Status(folder, model.name, task))
+            status = states.setdefault(folder, StatusFile(folder, model.name, task))
             is_fresh = task.asks_anew and not task.reuse and status.is_done(one.entry.name)
             planned = plan_evaluation(task, model, one, folder, predictions, is_fresh=is_fresh)
             found.append((planned, status))
@@ -201,8 +193,8 @@ def _plan_all(
     return found
 
 
-def _run_all(planned: Sequence[tuple[Evaluation, Status]]) -> TaskResults:
-    """One after the other; what fails is raised when all are done."""
+def _run_all(planned: Sequence[tuple[Evaluation, StatusFile]]) -> TaskResults:
+    """Run one after the other; failures are raised when all are done."""
     results = TaskResults()
     failures: list[EvaluationFailed] = []
     for name, of_model in groupby(planned, key=lambda each: each[0].model.name):
@@ -223,8 +215,8 @@ def _run_all(planned: Sequence[tuple[Evaluation, Status]]) -> TaskResults:
     return results
 
 
-def _note_outcome(status: Status, one: Evaluation, outcome: Outcome) -> Mapping[str, str]:
-    """Write the outcome to the status file; returns its line of the summary."""
+def _note_outcome(status: StatusFile, one: Evaluation, outcome: EvaluationOutcome) -> Mapping[str, str]:
+    """Write the outcome to the status file; return its line of the summary."""
     metrics = read_metrics(outcome.lines)
     overall = (name for name in metrics if name.rpartition("|")[2] == "Overall")
     primary = next(overall, next(iter(metrics), None))
@@ -253,8 +245,7 @@ def _note_outcome(status: Status, one: Evaluation, outcome: Outcome) -> Mapping[
 class TaskFailed(EyechartError):
     """Some evaluations of a task have no result. `results` holds those of the others.
 
-    The exit code is 1; it is 2 where all failed before anything was answered, by bad input or because no
-    server could be reached.
+    The exit code is 1; it is 2 if all failed before the first reply, by bad input or an unreachable server.
     """
 
     exit_code = 1
@@ -265,7 +256,7 @@ class TaskFailed(EyechartError):
             lines = "".join(f"\n  {err.message}" for err in failures)
             message = f"{len(failures)} evaluations have no result:{lines}"
         super().__init__(message, hint=failures[0].hint)
-        # Of evaluations, and in a list of tasks also what kept one of them from its start.
+        # Of evaluations, and in a list of tasks also errors that kept a task from starting.
         self.failures: tuple[EyechartError, ...] = tuple(failures)
         if not results and not any(map(_has_asked, failures)):
             self.exit_code = 2
@@ -273,9 +264,9 @@ class TaskFailed(EyechartError):
 
 
 class TasksFailed(TaskFailed):
-    """Some evaluations of a list of tasks have no result. `of_tasks` holds those of each task, in order.
+    """Some evaluations of a list of tasks have no result. `of_tasks` holds the results of each task.
 
-    In `results` they are together; where two tasks have one of the same name, it is that of the later one.
+    `results` holds all of them; of two with the same name, that of the later task.
     """
 
     def __init__(
@@ -286,7 +277,7 @@ class TasksFailed(TaskFailed):
 
 
 def _has_asked(err: EyechartError) -> bool:
-    """Whether something came back before it failed."""
+    """Whether a reply came before it failed."""
     if not isinstance(err, EvaluationFailed):
         return err.exit_code != 2
     cause = err.__cause__
@@ -294,20 +285,20 @@ def _has_asked(err: EyechartError) -> bool:
 
 
 class Summarizer:
-    """EvalScope's reader of results: the accuracies of a task that was run before."""
+    """EvalScope's reader of results: the accuracies of an earlier run of a task."""
 
     @staticmethod
     def get_report_from_cfg(task_cfg: Any) -> list[dict[str, dict[str, str]]]:
-        """One ``{"<model>_<set>_acc": first row}`` for every model and set with a result, in order."""
+        """One ``{"<model>_<dataset>_acc": first row}`` per model and dataset with a result, in order."""
         several = task_cfg if isinstance(task_cfg, list | tuple) else [task_cfg]
-        return [found for one in several for found in _newest(read_task(one))]
+        return [found for one in several for found in _read_newest(read_task(one))]
 
 
-def _newest(task: Task) -> Iterator[dict[str, dict[str, str]]]:
+def _read_newest(task: Task) -> Iterator[dict[str, dict[str, str]]]:
     places = find_folders(task)
     for model in task.models:
         for data in task.data:
-            stem = make_stem(model.name, data.name)
+            stem = f"{model.name}_{data.name}"
             found = (lines for place in places if (lines := read_accuracies(place / model.name, stem)))
             if lines := next(found, ()):
                 yield {f"{stem}_acc": lines[0]}

@@ -197,7 +197,7 @@ def _width(text: str) -> int:
 # -- Files of predictions: written in the format that the environment asks for, and read back to be scored
 
 # What to do about questions that a file of predictions has no answer to. Others' files are never replaced.
-ASKED_BY = "mode: all asks for them, in a work_dir of its own if eyechart did not make the file"
+HOW_TO_FILL = "mode: all asks for them, in a work_dir of its own if eyechart did not make the file"
 
 _CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as report/workbook.py writes it
 _Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
@@ -328,7 +328,7 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
     if cut := next((name for name, text in said.items() if is_cut(text)), None):
         raise make_cut_error(path, cut)
     if not said:
-        raise DataError(f"{path.name} holds no answer", hint=ASKED_BY)
+        raise DataError(f"{path.name} holds no answer", hint=HOW_TO_FILL)
     make_folder(kept.parent)
     with open_text_file(kept) as file:
         for name, text in said.items():

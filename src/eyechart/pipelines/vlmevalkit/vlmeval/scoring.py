@@ -260,10 +260,8 @@ def describe_unreadable(results: Iterable[Result], n_all: int) -> str:
     said = [str(one.detail.get("judge")) for one in scores if one.detail.get("fail_reason") == UNREADABLE]
     if not said:
         return ""
-    which, they = (
-        ("1 reply", "it counts") if len(said) == 1 else (f"{len(said)} of {n_all} replies", "they count")
-    )
-    return f"the judge's verdict on {which} cannot be read, and {they} nowhere (e.g. {said[0][:40]!r})"
+    which = "1 reply" if len(said) == 1 else f"{len(said)} of {n_all} replies"
+    return f"the judge's verdict on {which} cannot be read, not counted (e.g. {said[0][:40]!r})"
 
 
 @contextmanager
@@ -290,8 +288,7 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
         said = f"{file}: {waiting} for the judge, which gave no answer{because}"
         raise ModelError(said, hint="the same call again asks it; keep_failed: true leaves them out")
     kept.append(n)
-    count = "counts" if n == 1 else "count"
-    print_note(f"eyechart: {file}: {waiting} for the judge, and {count} nowhere{because}")
+    print_note(f"eyechart: {file}: {waiting} for the judge, not counted{because}")
 
 
 # -- A judge, as an `evaluate` is told of it and as a run is
