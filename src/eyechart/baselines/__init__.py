@@ -1,4 +1,4 @@
-"""Baselines: what a score is worth is seen beside a guess, a habit and a simple reader.
+"""Baselines: simple models to compare a score with.
 
 ``baseline/random`` guesses, ``baseline/majority`` knows the questions but not the images,
 ``baseline/ocr`` reads the text in the image, ``baseline/look`` also measures colours, shapes, counts
@@ -19,10 +19,10 @@ from eyechart.registry import model, suggest_name
 from eyechart.types import Capabilities, ModelSettings, Reply, Request
 
 NAMES = ("random", "majority", "ocr", "look")
-# Said once for all models of a command: a baseline beside a real model takes note and goes on.
+# Ignored rather than refused: they are given once for all models of a command.
 COMMON = frozenset({"temperature", "max_tokens"})
-CANNOT_TELL = "cannot tell"  # said instead of a guess; scored like any other text
-VERSION = "1"  # moves whenever an answer could move
+CANNOT_TELL = "cannot tell"  # the reply where no rule gives an answer; scored like any other text
+VERSION = "1"  # changes whenever an answer could change
 
 
 @model("baseline")
@@ -65,7 +65,7 @@ class Answer:
 
 
 class Baseline(ABC):
-    """A model that is a plain function of the request. Subclasses say `kind` and `answer`."""
+    """A model that is a plain function of the request. Subclasses define `kind` and `answer`."""
 
     kind: str
     capabilities = Capabilities(is_free=True)
@@ -79,7 +79,7 @@ class Baseline(ABC):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """All that can change an answer."""
+        """Everything that can change an answer."""
         return {"baseline": self.kind, "version": VERSION, "seed": self.seed}
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Baseline(ABC):
         """Answer one request: same request, same answer."""
 
     async def reply(self, request: Request) -> Reply:
-        """Answer one request. Baselines that take their time do it elsewhere, see `Look`."""
+        """Answer one request. Slow baselines use a thread, see `Look`."""
         started = time.perf_counter()
         return self._reply(self.answer(request), started)
 

@@ -87,7 +87,7 @@ def _bar_facts(bars: list[Box], words: list[Box], keys: Mapping[str, str]) -> li
         is_near = label is not None and abs(label.cx - bar.cx) <= 1.4 * wide
         name = label.text if label is not None and is_near else ""  # a bar we cannot name still counts
         printed = _printed_value(bar, words)
-        # Without a scale the height still tells which is larger, but there is no number to say.
+        # Without a scale the height still tells which bar is larger, but gives no number.
         value = read_number(printed) if printed else to_value(bar.y0) if to_value else base - bar.y0
         text = printed or (_round(value) if to_value and value is not None else "")
         series = keys.get(bar.colour, "")
@@ -99,7 +99,7 @@ def _bar_facts(bars: list[Box], words: list[Box], keys: Mapping[str, str]) -> li
 
 
 def _first_row(words: Sequence[Box]) -> list[Box]:
-    """The words side by side that stand nearest to the base line."""
+    """The row of words nearest to the base line."""
     first = min(words, key=lambda w: w.y0, default=None)
     if first is None:
         return []
@@ -107,7 +107,7 @@ def _first_row(words: Sequence[Box]) -> list[Box]:
 
 
 def _printed_value(bar: Box, words: Sequence[Box]) -> str:
-    """The number that stands at the end of a bar."""
+    """The number printed at the end of a bar."""
     near = []
     for word in words:
         size = min(word.y1 - word.y0, word.width)
@@ -127,7 +127,7 @@ class Axis:
 
     @property
     def error(self) -> float:
-        """What three pixels are worth: the reader's boxes are no better."""
+        """The value of three pixels, the precision of the OCR boxes."""
         return 3 * abs(self.slope)
 
     def __call__(self, y: float) -> float:
@@ -156,7 +156,7 @@ def read_axis(words: Sequence[Box], bars: Sequence[Box]) -> Axis | None:
 
 
 def _round(value: float) -> str:
-    """A measured value, as one would say it: a pixel is seldom worth more than two digits."""
+    """A measured value, rounded: a pixel is seldom worth more than two digits."""
     return f"{value:.0f}" if abs(value) >= 5 else f"{value:.1f}".removesuffix(".0")
 
 
@@ -183,7 +183,7 @@ def _legend(sight: Sight) -> dict[str, str]:
 
 def read_pie(sight: Sight) -> list[Fact]:
     """Slices of a round whole, each with the nearest word outside it or its legend key."""
-    slices = [p for p in sight.figures if p.area > 0.002 * sight.picture.width * sight.picture.height]
+    slices = [p for p in sight.figures if p.area > 0.002 * sight.image.width * sight.image.height]
     disc = _disc_of(slices)
     if disc is None:
         return []
@@ -238,8 +238,8 @@ def _word_towards(patch: Patch, cx: float, cy: float, radius: float, sight: Sigh
 
 
 def read_line(sight: Sight) -> list[Fact]:
-    """A curve across the picture, measured above each label of the bottom row."""
-    wide = 0.4 * sight.picture.width
+    """A curve across the image, measured above each label of the bottom row."""
+    wide = 0.4 * sight.image.width
     curves = [p for p in sight.figures if p.width > wide and p.height > 8 and p.fill < 0.2]
     if len(curves) != 1 or len(sight.words) < 5:
         return []

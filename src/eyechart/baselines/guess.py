@@ -1,4 +1,4 @@
-"""The baselines that see no image: a fair guess, and what can be answered from the wording alone.
+"""The baselines that see no image: a random guess, and what the wording of a question alone suggests.
 
 ``baseline/majority`` studies all questions with their golds and answers each by what was most often right
 for questions worded like it, the question itself left out. Where it does well, images are hardly needed.
@@ -34,7 +34,7 @@ class RandomGuess(Baseline):
 # -- baseline/majority
 
 Kind = Literal["text", "letter"]  # what is counted: an answer's text, or the letter of an option
-MIN_OTHERS = 2  # a wording seen in fewer other questions says too little: use a coarser one
+MIN_OTHERS = 2  # a wording seen in fewer other questions is replaced by a coarser one
 OPENINGS = (4, 3, 2, 1)  # words
 
 
@@ -61,13 +61,17 @@ class _Lesson:
     letters: tuple[str, ...]
 
 
-def _fold(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
 def _lesson(sample: Sample) -> _Lesson:
-    # Open golds keep their spelling: to write "STOP" for "stop" would be to know one of the two.
-    texts = [_fold(sample.choices.get(gold, "")) for gold in sample.golds] if sample.choices else sample.golds
+    # Open golds keep their spelling: which of "STOP" and "stop" is right cannot be known.
+    texts = (
+        [_normalise(sample.choices.get(gold, "")) for gold in sample.golds]
+        if sample.choices
+        else sample.golds
+    )
     return _Lesson(
         wordings=tuple(list_wordings(sample.question)),
         is_choice=bool(sample.choices),
@@ -80,11 +84,11 @@ def _same_question(sample: Sample) -> tuple[object, ...]:
     """Equal for a sample and the same one with its options in another order."""
     if sample.circle:
         return ("circle", sample.circle)
-    return sample.question, sample.images, frozenset(_fold(text) for text in sample.choices.values())
+    return sample.question, sample.images, frozenset(_normalise(text) for text in sample.choices.values())
 
 
 class _Tally:
-    """Counts of one wording, ready to be asked again and again without some of them."""
+    """The counts of one wording, which can be queried without some of them."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -95,7 +99,7 @@ class _Tally:
         self._ranked = None
 
     def best_without(self, own: Counter[str], allowed: set[str] | None = None) -> tuple[str, int] | None:
-        """The most common gold once `own` is taken away; ties go to the first in the alphabet."""
+        """The most common gold without `own`; ties go to the first in the alphabet."""
         if allowed is not None:
             left = [(gold, self.counts[gold] - own[gold]) for gold in allowed]
             return min((item for item in left if item[1] > 0), key=lambda i: (-i[1], i[0]), default=None)
@@ -104,7 +108,7 @@ class _Tally:
         best: tuple[str, int] | None = None
         for gold, count in self._ranked:
             if best is not None and count < best[1]:
-                break  # the rest had fewer even before anything was taken away
+                break  # the rest had fewer even before subtracting
             left_over = count - own[gold]
             if left_over > 0 and (best is None or (-left_over, gold) < (-best[1], best[0])):
                 best = gold, left_over
@@ -128,11 +132,11 @@ class Majority(Baseline):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What was studied is part of it, since it decides the answers."""
+        """Includes what was studied, which decides the answers."""
         return {**super().identity, "studied": self._digest.hexdigest()[:16]}
 
     def study(self, samples: Iterable[Sample]) -> None:
-        """Count the golds of every sample, under every wording of its question. Starts afresh."""
+        """Count the golds of every sample, under every wording of its question. Starts anew."""
         self._forget()
         for sample in samples:
             if not sample.golds:
@@ -152,7 +156,7 @@ class Majority(Baseline):
             return Answer(CANNOT_TELL, {"rule": "nothing was studied"})
         own = self._own_lessons(sample)
         if sample.choices:
-            by_text = {_fold(text): letter for letter, text in reversed(list(sample.choices.items()))}
+            by_text = {_normalise(text): letter for letter, text in reversed(list(sample.choices.items()))}
             found = self._most_common(sample, "text", own, set(by_text))
             if found is not None:
                 return Answer(by_text[found.text], {**found.evidence, "option": found.text})
@@ -160,11 +164,11 @@ class Majority(Baseline):
         else:
             found = self._most_common(sample, "text", own, None)
         if found is None:
-            return Answer(CANNOT_TELL, {"rule": "no other question is answered like this one"})
+            return Answer(CANNOT_TELL, {"rule": "no other question has a gold that fits"})
         return found
 
     def _own_lessons(self, sample: Sample) -> list[_Lesson]:
-        """What the sample itself taught, rotations of its options included: never used on it."""
+        """The lessons of the sample itself and of its rotations, which are never used on it."""
         lessons = [*self._by_id.get(sample.id, ()), *self._by_question.get(_same_question(sample), ())]
         return list({id(lesson): lesson for lesson in lessons}.values())
 
@@ -187,6 +191,6 @@ class Majority(Baseline):
             best = tally.best_without(mine, allowed)
             if best is None or (others < MIN_OTHERS and wording != wordings[-1]):
                 continue
-            rule = f"most common gold {kind} of the other questions worded so"
+            rule = f"most common gold {kind} of the other questions with this wording"
             return Answer(best[0], {"rule": rule, "wording": wording, "count": best[1], "others": others})
         return None

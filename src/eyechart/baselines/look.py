@@ -1,8 +1,8 @@
-"""baseline/look and baseline/ocr: simple readers that truly look at the picture.
+"""baseline/look and baseline/ocr: simple programs that do look at the image.
 
-They read text, measure patches of colour, and follow rules written for pictures in general; where no
-rule applies they say "cannot tell". They are no vision-language models and are not meant to be one:
-they show that a benchmark can be answered by looking, and how far plain means go.
+They read text, measure patches of colour, and follow rules written for images in general; where no rule
+applies they answer "cannot tell". They are not vision-language models: they show how much of a benchmark can
+be answered by simple means.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from eyechart.errors import ModelError
 from eyechart.types import Image, Reply, Request
 
 Rule = Callable[[ParsedQuestion, Sight, Mapping[str, str]], Answer | None]
-_THREADS = 4  # more than cores: questions on one picture wait for each other
-REMEMBERED = 8  # pictures kept measured: questions on one picture mostly come one after another
+_THREADS = 4  # more than cores: questions on one image wait for each other
+REMEMBERED = 8  # measured images in memory: questions on one image mostly follow each other
 
 
 class Look(Baseline):
@@ -53,16 +53,16 @@ class Look(Baseline):
 
     @property
     def remark(self) -> str:
-        """What a user should know before reading its score."""
+        """A note for the user, shown beside the score."""
         return "" if self.reads else "baseline/look reads no text here: pip install 'eyechart[ocr]'"
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Without the reader of text, other answers are given."""
+        """Includes the OCR version: without OCR, the answers differ."""
         return {**super().identity, "ocr": sight_module.name_reader() if self.reads else "none"}
 
     async def reply(self, request: Request) -> Reply:
-        """Answer one request, on a thread of our own: a picture takes up to a second or two."""
+        """Answer one request on a thread: an image takes up to two seconds."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._timed, request)
 
     async def close(self) -> None:
@@ -70,16 +70,16 @@ class Look(Baseline):
         self._seen.clear()
 
     def answer(self, request: Request) -> Answer:
-        """Look at the picture and follow the first rule that leads to an answer."""
-        pictures = [part for message in request.messages for part in message.images]
-        if not pictures:
-            return Answer(CANNOT_TELL, {"rule": "there is no picture"})
-        if not isinstance(pictures[0], Image):
-            raise ModelError("the picture was not loaded before it was sent")
-        sight = self._look_at(pictures[0])
+        """Look at the image and use the first rule that gives an answer."""
+        images = [part for message in request.messages for part in message.images]
+        if not images:
+            return Answer(CANNOT_TELL, {"rule": "no image"})
+        if not isinstance(images[0], Image):
+            raise ModelError("the image was not loaded before the request")
+        sight = self._look_at(images[0])
         sample = request.sample
         answer = self._follow_rules(read_question(sample.question), sight, sample.choices)
-        return Answer(answer.text, {**answer.evidence, **self._about(sight, len(pictures))})
+        return Answer(answer.text, {**answer.evidence, **self._about(sight, len(images))})
 
     def _timed(self, request: Request) -> Reply:
         started = time.perf_counter()  # without the wait for a free thread
@@ -95,7 +95,7 @@ class Look(Baseline):
             letter = match_option(found.text, choices)
             if letter is not None:
                 return Answer(letter, {**found.evidence, "found": found.text})
-        return Answer(CANNOT_TELL, {"rule": "no rule led to an answer"})
+        return Answer(CANNOT_TELL, {"rule": "no rule gave an answer"})
 
     def _look_at(self, image: Image) -> Sight:
         with self._lock:
@@ -109,21 +109,21 @@ class Look(Baseline):
                 self._seen.popitem(last=False)
         return sight
 
-    def _about(self, sight: Sight, n_pictures: int) -> dict[str, object]:
+    def _about(self, sight: Sight, n_images: int) -> dict[str, object]:
         about: dict[str, object] = {}
         if not sight.reads:
             about["text"] = "not read: the ocr extra is not installed"
         if self.measures and not sight.is_drawing:
             about["shapes"] = (
-                f"not measured: a few colours cover only {sight.patches.flatness:.2f} of the picture"
+                f"not measured: a few colours cover only {sight.patches.flatness:.2f} of the image"
             )
-        if n_pictures > 1:
-            about["pictures"] = f"the first of {n_pictures} was looked at"
+        if n_images > 1:
+            about["pictures"] = f"only the first of {n_images} was used"
         return about
 
 
 def _spell(text: str, question: ParsedQuestion) -> str:
-    """Write as the asker does: who says color says gray."""
+    """Use the question's spelling: gray where it says color."""
     return "gray" if text == "grey" and re.search(r"\bcolors?\b|\bgray\b", question.text) else text
 
 

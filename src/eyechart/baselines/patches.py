@@ -1,7 +1,7 @@
-"""From bytes to patches: an image decoded into one form, small enough to be measured quickly, then split.
+"""From bytes to patches: an image decoded into one form, small enough to measure quickly, then split.
 
-A drawing has few colours, each over a good part of it; a photograph or noise has not, and then there
-are no patches worth naming (`Patches.flatness` says how much of the image the few colours cover).
+A drawing has few colours, each over a good part of it. A photograph or noise has not, and then patches mean
+nothing (`Patches.flatness` says how much of the image the few colours cover).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ READ_SIDE = 1600  # text is read at this size
 
 @dataclass(frozen=True, slots=True)
 class DecodedImage:
-    """A decoded picture: `pixels` to measure in, `page` to read from, `scale` from page to pixels."""
+    """A decoded image: `pixels` for measuring, `page` for OCR, `scale` from page to pixels."""
 
     pixels: Pixels
     page: Pixels
@@ -47,7 +47,7 @@ class DecodedImage:
 
 
 def decode(data: bytes) -> DecodedImage:
-    """Decode a picture: transparency on white, any mode to RGB, large ones made smaller."""
+    """Decode an image: transparency on white, any mode to RGB, large ones made smaller."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
@@ -55,14 +55,14 @@ def decode(data: bytes) -> DecodedImage:
             opened.draft("RGB", (READ_SIDE, READ_SIDE))  # JPEG: decode at half size or less
             image = _flatten(ImageOps.exif_transpose(opened))
     except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError) as err:
-        raise ModelError(f"the picture cannot be decoded: {err}") from err
+        raise ModelError(f"the image cannot be decoded: {err}") from err
     page = _shrink(image, READ_SIDE)
     pixels = _shrink(page, LOOK_SIDE)
     return DecodedImage(_array(pixels), _array(page), pixels.width / page.width)
 
 
 def _open(data: bytes) -> Any:
-    """Open what endpoints are sent. `Image.open` would warn about size, which the loader has checked."""
+    """Open an image without `Image.open`'s warning about its size, which the loader has checked."""
     from PIL import GifImagePlugin, Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
 
     openers: dict[bytes, Any] = {
@@ -114,7 +114,7 @@ def _array(image: Any) -> Pixels:
 # -- Connected patches of one colour: what a drawing is made of
 
 MAX_COLOURS = 24
-MIN_SHARE = 0.0012  # of the picture, for a colour to be one of its colours
+MIN_SHARE = 0.0012  # of the image, for a colour to be one of its colours
 NEAR = 26  # channels that differ by less are the same colour: JPEG rings and paper grain stay below
 MAX_PATCHES = 400
 BLENDED = -1  # pixels between two colours that belong to neither
@@ -151,7 +151,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """All patches of a picture, largest first, and the map that says which pixel is whose."""
+    """All patches of an image, largest first, and the label of every pixel."""
 
     patches: tuple[Patch, ...]
     labels: Labels
@@ -165,7 +165,7 @@ class Patches:
 
 
 def find_patches(pixels: Pixels) -> Patches:
-    """Split a picture into patches of one colour."""
+    """Split an image into patches of one colour."""
     colours, index, flatness = _palette(pixels)
     border = np.concatenate([index[0], index[-1], index[:, 0], index[:, -1]])
     border = border[border != BLENDED]
@@ -176,7 +176,7 @@ def find_patches(pixels: Pixels) -> Patches:
 
 
 def _palette(pixels: Pixels) -> tuple[list[RGB], Labels, float]:
-    """The picture's main colours, which of them each pixel has, and how many pixels have one."""
+    """The image's main colours, the colour of each pixel, and the share of pixels that have one."""
     bins = pixels.astype(np.int32) >> 3
     codes = (bins[..., 0] << 10) | (bins[..., 1] << 5) | bins[..., 2]
     counts = np.bincount(codes.ravel(), minlength=1 << 15)
@@ -206,7 +206,7 @@ def _palette(pixels: Pixels) -> tuple[list[RGB], Labels, float]:
 
 
 def _free_blends(index: Labels, centres: list[RGB]) -> None:
-    """Take back colours that are only the smoothed rim between two others: never two pixels wide."""
+    """Undo colours that are only the smoothed edge between two others: never two pixels wide."""
     solid = np.zeros(index.shape, dtype=bool)
     same = (index[1:, 1:] == index[:-1, 1:]) & (index[1:, 1:] == index[1:, :-1])
     solid[1:, 1:] = same & (index[1:, 1:] == index[:-1, :-1])

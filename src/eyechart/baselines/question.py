@@ -57,17 +57,17 @@ class Phrase:
 
     @property
     def is_of_things(self) -> bool:
-        """Whether it can be looked for among shapes at all."""
+        """Whether it describes shapes."""
         return bool(self.colours or self.shapes or ANYTHING & {word.removesuffix("s") for word in self.words})
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A question taken apart."""
+    """A question parsed into what it asks and about what."""
 
     text: str
     subject: Phrase  # what is asked about
-    relation: str = ""  # how the subject stands to the anchor
+    relation: str = ""  # of the subject to the anchor
     anchor: Phrase | None = None
     is_yes_no: bool = False
     is_negated: bool = False
@@ -79,7 +79,7 @@ class ParsedQuestion:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """The words, in small letters.
+    """The words, in lower case.
 
     >>> split_words("What's the Bus's colour?")
     ("what's", 'the', "bus's", 'colour')
@@ -101,7 +101,7 @@ def stem(word: str) -> str:
 
 
 def read_phrase(text: str) -> Phrase:
-    """Take a description apart."""
+    """Parse a description."""
     words = split_words(text)
     extreme = next((1 if word in _MOST else -1 for word in words if word in _MOST | _LEAST), 0)
     rank = next((_RANKS[word] for word in words if word in _RANKS), 1)
@@ -119,7 +119,7 @@ def read_phrase(text: str) -> Phrase:
 
 
 def read_question(text: str) -> ParsedQuestion:
-    """Take a question apart.
+    """Parse a question.
 
     >>> q = read_question("What colour is the shape to the left of the star?")
     >>> q.asks_colour, q.relation, q.anchor.shapes
@@ -163,11 +163,11 @@ def _split_relation(body: str) -> tuple[str, str, str]:
 
 # -- From what was found to one of the options, or to none
 
-FUZZY = 88  # of 100: two slips of the reader in a long name, none in a short one
+FUZZY = 88  # of 100: two misread letters in a long name, none in a short one
 
 
 def squeeze(text: str) -> str:
-    """Letters and digits only: the reader drops spaces and doubles points.
+    """Letters and digits only: OCR drops spaces and doubles points.
 
     >>> squeeze("E 7"), squeeze("£4.50")
     ('e7', '4.50')
@@ -176,7 +176,7 @@ def squeeze(text: str) -> str:
 
 
 def read_number(text: str) -> float | None:
-    """The one number in a text; None where there is none or more than one.
+    """The only number in a text; None where there are none or several.
 
     >>> read_number("148 m"), read_number("1,250"), read_number("08:15"), read_number("2 of 3")
     (148.0, 1250.0, None, None)

@@ -1,4 +1,4 @@
-"""What is seen in an image, found out as it is asked for: patches, things, words (by RapidOCR)."""
+"""What an image holds, computed on demand: patches, things (shapes with colours), words (by RapidOCR)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from eyechart.files import suppress_warnings
 
 T = TypeVar("T")
 
-FLAT = 0.8  # of the picture in a few colours: a drawing. Photographs and noise have less
-MIN_READABLE = 80  # pixels of the longer side; in a smaller picture there is no text to be read
-MIN_THING = 0.0004  # of the picture's area
+FLAT = 0.8  # of the image in a few colours makes a drawing; photographs and noise have less
+MIN_READABLE = 80  # pixels of the longer side; a smaller image holds no readable text
+MIN_THING = 0.0004  # of the image's area
 
 
 class seen_once(Generic[T]):  # noqa: N801  (used as `property` is)
-    """`functools.cached_property` without the one lock for all pictures that it has in Python 3.11."""
+    """`functools.cached_property` without the lock over all images that it has in Python 3.11."""
 
     def __init__(self, look: Callable[[Sight], T]) -> None:
         self._look = look
@@ -46,7 +46,7 @@ class seen_once(Generic[T]):  # noqa: N801  (used as `property` is)
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A patch that stands for something: a shape with a colour and a place."""
+    """A patch taken as an object: a shape with a colour and a place."""
 
     patch: Patch
     colour: str
@@ -57,7 +57,6 @@ class Thing:
         return self.outline.name
 
     def describe(self) -> dict[str, object]:
-        """For the evidence."""
         patch = self.patch
         return {
             "colour": self.colour,
@@ -68,27 +67,27 @@ class Thing:
 
 
 class Sight:
-    """One picture, looked at lazily: reading text takes a second, measuring a few milliseconds."""
+    """One image, evaluated lazily: reading text takes a second, measuring a few milliseconds."""
 
-    def __init__(self, picture: DecodedImage, *, reads: bool, measures: bool = True) -> None:
-        self.picture = picture
+    def __init__(self, image: DecodedImage, *, reads: bool, measures: bool = True) -> None:
+        self.image = image
         self.reads = reads
         self.measures = measures
 
     @seen_once
     def words(self) -> tuple[Word, ...]:
-        """Text in the picture; none where it is too small or nobody reads."""
-        if not self.reads or max(self.picture.width, self.picture.height) < MIN_READABLE:
+        """Text in the image; empty where it is too small or OCR is off."""
+        if not self.reads or max(self.image.width, self.image.height) < MIN_READABLE:
             return ()
-        return read_words(self.picture)
+        return read_words(self.image)
 
     @seen_once
     def patches(self) -> Patches:
-        return find_patches(self.picture.pixels)
+        return find_patches(self.image.pixels)
 
     @property
     def is_drawing(self) -> bool:
-        """Whether a few colours make up the picture, so that patches mean something."""
+        """Whether a few colours make up the image, so that patches are meaningful."""
         return self.measures and self.patches.flatness >= FLAT
 
     @property
@@ -97,10 +96,10 @@ class Sight:
 
     @seen_once
     def figures(self) -> tuple[Patch, ...]:
-        """Patches that are not ground, not scenery at the rim and not too small."""
+        """Patches that are not background, not scenery at the edge and not too small."""
         if not self.is_drawing:
             return ()
-        smallest = max(8, MIN_THING * self.picture.width * self.picture.height)
+        smallest = max(8, MIN_THING * self.image.width * self.image.height)
         return tuple(
             patch
             for patch in self.patches.patches
@@ -110,7 +109,7 @@ class Sight:
     def _is_scenery(self, patch: Patch) -> bool:
         sides = (
             (patch.x0 <= 0) + (patch.y0 <= 0)
-            + (patch.x1 >= self.picture.width) + (patch.y1 >= self.picture.height)
+            + (patch.x1 >= self.image.width) + (patch.y1 >= self.image.height)
         )  # fmt: skip
         return sides >= 3
 
@@ -130,7 +129,7 @@ class Sight:
     def _is_line(self, thing: Thing) -> bool:
         """A stroke: an axis, a rule, a curve."""
         patch = thing.patch
-        thin = max(2.0, 0.006 * max(self.picture.width, self.picture.height))
+        thin = max(2.0, 0.006 * max(self.image.width, self.image.height))
         is_straight = min(patch.width, patch.height) <= thin
         is_winding = thing.outline.fill < 0.15 or thing.outline.solidity < 0.2
         return is_straight or is_winding
@@ -182,12 +181,10 @@ class Box:
 
     @property
     def cx(self) -> float:
-        """Middle across."""
         return (self.x0 + self.x1) / 2
 
     @property
     def cy(self) -> float:
-        """Middle down."""
         return (self.y0 + self.y1) / 2
 
     @property
@@ -199,24 +196,24 @@ class Box:
         return self.y1 - self.y0
 
     def turned(self) -> Box:
-        """The box with what was right now up: lying bars become standing ones."""
+        """The box turned a quarter left: horizontal bars become vertical ones."""
         return Box(self.y0, -self.x1, self.y1, -self.x0, self.text, self.colour)
 
 
 class Word(Box):
-    """A piece of text as it stands in the picture, often several words of one line."""
+    """A piece of text in the image, often several words of one line."""
 
     __slots__ = ()
 
 
 # -- Reading text, by RapidOCR (the `ocr` extra)
 #
-# Two readers per process where there are two cores, each on one thread, so that what is read does not depend
-# on how many there are. An image that several questions ask about is read once.
+# Two readers per process where there are two cores, each on one thread, so that the result does not depend on
+# the number of cores. An image that several questions ask about is read once.
 
-SURE = 0.6  # below, the reader mostly sees letters in marks and dots
-MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip until memory ends
-REMEMBERED = 256  # pictures whose words are kept, a few kB each
+SURE = 0.6  # with less confidence, the reader mostly sees letters in marks and dots
+MIN_SIDE, MAX_ASPECT = 16, 20  # pixels; the reader enlarges a narrow strip until memory runs out
+REMEMBERED = 256  # images whose words are kept, a few kB each
 
 _READERS = 2  # each takes up to half a gigabyte while it reads
 _lock = threading.Lock()
@@ -229,14 +226,14 @@ def has_reader() -> bool:
 
 
 def require_reader() -> None:
-    """Refuse to go on without the extra."""
+    """Raise `MissingExtra` unless the `ocr` extra is installed."""
     if not has_reader():
-        raise MissingExtra.named("ocr", needed_for="readers of text in pictures (baseline/ocr)")
+        raise MissingExtra.named("ocr", needed_for="reading text in images (baseline/ocr)")
 
 
 @cache
 def name_reader() -> str:
-    """The reader and its version: another one may read otherwise."""
+    """The reader and its version, which decides what is read."""
     from importlib.metadata import version
 
     return f"rapidocr {version('rapidocr')}"
@@ -244,7 +241,7 @@ def name_reader() -> str:
 
 @cache
 def _readers() -> SimpleQueue[Any]:
-    """Readers to take and to give back: one keeps state while it reads."""
+    """A pool of readers: each keeps state while it reads."""
     readers: SimpleQueue[Any] = SimpleQueue()
     with suppress_warnings():  # libraries we do not own, while they load
         from rapidocr import RapidOCR
@@ -261,12 +258,12 @@ def _readers() -> SimpleQueue[Any]:
     return readers
 
 
-def read_words(picture: DecodedImage) -> tuple[Word, ...]:
-    """The text in a picture, from top to bottom, with places in the measured picture's pixels."""
-    short, long = sorted(picture.page.shape[:2])
+def read_words(image: DecodedImage) -> tuple[Word, ...]:
+    """The text in an image, from top to bottom, with places in the measured image's pixels."""
+    short, long = sorted(image.page.shape[:2])
     if short < MIN_SIDE or long > MAX_ASPECT * short:
         return ()
-    key = hashlib.sha256(repr(picture.page.shape).encode() + picture.page.tobytes()).hexdigest()
+    key = hashlib.sha256(repr(image.page.shape).encode() + image.page.tobytes()).hexdigest()
     with _lock:
         is_first = key not in _read
         words = _read.setdefault(key, Future())
@@ -275,20 +272,20 @@ def read_words(picture: DecodedImage) -> tuple[Word, ...]:
             _read.popitem(last=False)
     if is_first:
         try:
-            words.set_result(_read_page(picture))
+            words.set_result(_read_page(image))
         except BaseException as err:
-            words.set_exception(err)  # for those who wait; whoever comes later tries again
+            words.set_exception(err)  # for waiting threads; a later call tries again
             with _lock:
                 _read.pop(key, None)
     return words.result()
 
 
-def _read_page(picture: DecodedImage) -> tuple[Word, ...]:
-    with _lock:  # lest two threads make readers
+def _read_page(image: DecodedImage) -> tuple[Word, ...]:
+    with _lock:  # so that only one thread makes readers
         readers = _readers()
     reader = readers.get()
     try:
-        out = reader(picture.page[:, :, ::-1])  # it takes blue first
+        out = reader(image.page[:, :, ::-1])  # it takes blue first
     finally:
         readers.put(reader)
     if out.boxes is None or out.txts is None:
@@ -297,6 +294,6 @@ def _read_page(picture: DecodedImage) -> tuple[Word, ...]:
     for text, box, score in zip(out.txts, out.boxes, out.scores, strict=True):
         if score < SURE or not any(character.isalnum() for character in text):
             continue
-        (x0, y0), (x1, y1) = box.min(axis=0) * picture.scale, box.max(axis=0) * picture.scale
+        (x0, y0), (x1, y1) = box.min(axis=0) * image.scale, box.max(axis=0) * image.scale
         words.append(Word(float(x0), float(y0), float(x1), float(y1), text.strip()))
     return tuple(sorted(words, key=lambda word: (word.y0, word.x0)))

@@ -11,11 +11,11 @@ from eyechart.baselines.question import ANYTHING, ParsedQuestion, Phrase, read_p
 from eyechart.baselines.shapes import SIDES, name_colour
 from eyechart.baselines.sight import Sight, Thing
 
-MAX_THINGS = 120  # more patches than that are texture, not things to be counted
+MAX_THINGS = 120  # more patches are texture, not things to count
 
 
 def answer_about_things(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
-    """Answer from the shapes in the picture, if the question is about shapes."""
+    """Answer from the shapes in the image, if the question is about shapes."""
     if not sight.is_drawing:
         return None
     things = list(sight.things)
@@ -49,7 +49,7 @@ def _evidence(rule: str, things: Things) -> dict[str, object]:
 def _background(
     question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]
 ) -> Answer | None:
-    # Of a picture with nothing in it, the background is all that can be meant.
+    # In an empty image, only the background can be meant.
     meant = r"\bbackground\b|\bbackdrop\b" + ("" if things else r"|\b(?:picture|image|canvas|screen)\b")
     if not (question.asks_colour and re.search(meant, question.text)):
         return None
@@ -164,8 +164,8 @@ def _place(
     meant = select_things(question.subject, things)
     if len(meant) != 1:
         return None
-    x = meant[0].patch.cx / sight.picture.width
-    y = meant[0].patch.cy / sight.picture.height
+    x = meant[0].patch.cx / sight.image.width
+    y = meant[0].patch.cy / sight.image.height
     evidence = {**_evidence("place of its middle", meant), "at": [round(x, 2), round(y, 2)]}
     across = "left" if x < 0.4 else "right" if x > 0.6 else ""
     down = "top" if y < 0.4 else "bottom" if y > 0.6 else ""
@@ -274,7 +274,7 @@ def _rank_from_side(phrase: Phrase) -> tuple[str, int] | None:
 
 def _at(phrase: Phrase, things: Things, sight: Sight) -> Things:
     """The thing furthest to the named side, corner or middle."""
-    width, height = sight.picture.width, sight.picture.height
+    width, height = sight.image.width, sight.image.height
     x = 0.0 if "left" in phrase.places else width if "right" in phrase.places else None
     y = 0.0 if "top" in phrase.places else height if "bottom" in phrase.places else None
     if x is None and y is None:

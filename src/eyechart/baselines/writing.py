@@ -1,4 +1,4 @@
-"""Answers from the text in an image: tables and receipts first, then signs, names, numbers beside a word."""
+"""Answers from the text in an image: tables and receipts, then signs, names, numbers beside a word."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PRICE = re.compile(r"^[^\w-]*\d+[.,]\d\d\W*\w{0,3}$")
 
 
 def group_rows(words: Sequence[Word]) -> list[list[Word]]:
-    """Words that stand side by side, from top to bottom and from left to right."""
+    """Rows of words, from top to bottom and from left to right."""
     rows: list[list[Word]] = []
     for word in sorted(words, key=lambda word: word.cy):
         if rows and abs(word.cy - rows[-1][-1].cy) < 0.6 * min(word.height, rows[-1][-1].height):
@@ -107,7 +107,7 @@ def _has_rows_below(rows: list[list[Word]], start: int) -> bool:
 
 
 def _into_columns(row: list[Word], header: list[Word]) -> dict[int, str]:
-    """Each word under the header that begins, ends or stands where it does."""
+    """Each word under the header whose left edge, right edge or centre is nearest to its own."""
     cells: dict[int, str] = {}
     for word in row:
         column = min(
@@ -146,7 +146,7 @@ _WANTS_NUMBER = re.compile(
 
 
 def answer_from_writing(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
-    """Answer from the text in the picture."""
+    """Answer from the text in the image."""
     words = sight.words
     if not words or question.asks_colour:
         return None
@@ -284,7 +284,7 @@ def _next_number(word: Word, words: Sequence[Word]) -> str:
 
 
 def _option_read(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
-    """The only option that can be read in the picture, or in the line the question speaks of."""
+    """The only option that is written in the image, or in the line the question refers to."""
     if not choices or question.subject.extreme or question.asks_count or question.relation:
         return None
     read = [text for text in choices.values() if _reads(text, sight.words)]
