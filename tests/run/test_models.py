@@ -219,7 +219,7 @@ def test_a_key_that_the_environment_does_not_hold_is_named(tmp_path: Path) -> No
     choice_tsv(tmp_path / "q.tsv", 1)
     done = eyechart("run", "q.tsv", "-m", f"openai/m@{A},api_key_env=NOWHERE", cwd=tmp_path)
     assert done.code == 2
-    assert "api_key_env names NOWHERE" in done.err
+    assert "the environment variable NOWHERE is not set" in done.err
     dry = eyechart("run", "q.tsv", "-m", f"openai/m@{A},api_key_env=NOWHERE", "--dry-run", cwd=tmp_path)
     assert dry.code == 0, dry.err
 

@@ -13,7 +13,7 @@ from eyechart.model.specs import refuse_unknown
 from eyechart.option import list_file_keys, list_options, option
 from eyechart.registry import ConfigReader, configurations
 from eyechart.run.models import ModelChoice, read_model
-from eyechart.run.options import BILL, RUN, SUFFIXES, Options, load_file
+from eyechart.run.options import COST, RUN, SUFFIXES, Options, load_config_file
 
 _HINT = "a configuration has the keys source and model, and options by the names in: eyechart run --help"
 _SOURCES = ("source", "sources", "data")
@@ -26,7 +26,7 @@ class Switches:
 
     dry_run: bool = option(
         False,
-        group=BILL,
+        group=COST,
         help="say how many requests, bytes, tokens and dollars it would take, and send nothing",
     )
     json: bool = option(False, group=RUN, help="one JSON object on stdout, nothing else there")
@@ -86,7 +86,7 @@ def find_config(sources: Sequence[str]) -> LoadedConfig | None:
         return None
     if len(sources) > 1:
         raise UsageError("a configuration is run alone", hint=f"eyechart run {configs[0]}")
-    return LoadedConfig(configs[0], load_file(Path(configs[0])))
+    return LoadedConfig(configs[0], load_config_file(Path(configs[0])))
 
 
 def is_config(path: str) -> bool:
@@ -107,7 +107,7 @@ def is_config(path: str) -> bool:
     is_list = begin[:1] == b"[" and any(f'"{key}"'.encode() in begin for key in foreign)
     if not is_list and begin[:1] != b"{":  # any other is data, and perhaps too much to be read
         return False
-    content = load_file(file)
+    content = load_config_file(file)
     if is_list:
         return LoadedConfig(path, content).reader() is not None
     return isinstance(content, Mapping) and bool(content.keys() & {*_MODELS, *_SOURCES[:2], *foreign})

@@ -11,7 +11,7 @@ from eyechart.console import add_verb, make_counter, note, print_json, print_ric
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, read_given_options
 from eyechart.registry import Execute, command, converters
-from eyechart.run.options import BENCHMARK, DATA, QUESTION, Options
+from eyechart.run.options import BENCHMARK, DATA, PROMPT, Options
 from eyechart.terminal import print_text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     show.add_argument("source", metavar="NAME", help="a file, a folder or a name from the catalogue")
     show.add_argument("--sample", metavar="ID", help="this one instead of the first")
     show.add_argument("--prompt", action="store_true", help="the exact messages that would be sent")
-    add_options(show, Options, QUESTION, BENCHMARK, DATA)
+    add_options(show, Options, PROMPT, BENCHMARK, DATA)
     check = add_verb(
         actions,
         "check",

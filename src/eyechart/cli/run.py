@@ -12,7 +12,7 @@ from eyechart.console import load_dotenv, note, print_runs, reserve_stdout
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, command
-from eyechart.run.options import BILL, GROUPS, RUN, Options
+from eyechart.run.options import COST, GROUPS, RUN, Options
 
 if TYPE_CHECKING:
     from eyechart.run.models import ModelChoice
@@ -58,9 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         dest="models",
         help="model to evaluate; repeat to compare several",
     )
-    add_options(parser, Options, *(group for group in GROUPS if group not in (BILL, RUN)))
-    add_options(parser, Switches, BILL)
-    add_options(parser, Options, BILL)
+    add_options(parser, Options, *(group for group in GROUPS if group not in (COST, RUN)))
+    add_options(parser, Switches, COST)
+    add_options(parser, Options, COST)
     add_options(parser, Options, RUN, without=["progress"])
     add_options(parser, Switches, RUN, without=["verbose"])
     add_options(parser, Options, RUN)

@@ -19,7 +19,7 @@ from eyechart.console import (
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, list_option_names, read_given_options
 from eyechart.registry import Execute, command
-from eyechart.run.options import BENCHMARK, BILL, DATA, PACE, VERDICT, VERDICT_OPTIONS, Options
+from eyechart.run.options import BENCHMARK, COST, DATA, REQUESTS, SCORING, SCORING_OPTIONS, Options
 from eyechart.types import JudgedScorer
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Score the replies of a run again, with its own scorer or another one, and tell which verdicts moved.
-Asks no model, unless --judge names one for what rules cannot read; the pace and the bill are the
-judge's. Or score a file of replies that something else collected: one row a reply, with an id (id,
+Asks no model, unless --judge names one for what rules cannot read; the options on requests and cost
+apply to the judge. Or score a file of replies that another tool collected: one row per reply, with an id (id,
 index or question_id) and a text (reply, prediction or response), such as VLMEvalKit's prediction
 files (.xlsx, .tsv, .json); a log of Inspect (.json, .eval), the samples of lm-eval or lmms-eval
 (.jsonl), predictions, reviews or a report of EvalScope; or the benchmark's own file, such as
@@ -39,7 +39,9 @@ InfoChartQA's model_response.json. A file that brings its questions and answers 
 """
 
 _RATES = ("rpm", "tpm")  # which are not the judge's
-_HOW_A_JUDGE_IS_ASKED = tuple(name for name in list_option_names(Options, PACE, BILL) if name not in _RATES)
+_HOW_A_JUDGE_IS_ASKED = tuple(
+    name for name in list_option_names(Options, REQUESTS, COST) if name not in _RATES
+)
 
 
 @command(
@@ -65,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument("--out", metavar="DIR", help="where run folders are kept (default: runs)")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     add_option(parser, Options, "circular", help="the replies answer every rotation of the options")
-    add_options(parser, Options, VERDICT, PACE, BILL, BENCHMARK, DATA, without=_RATES)
+    add_options(parser, Options, SCORING, REQUESTS, COST, BENCHMARK, DATA, without=_RATES)
     return execute
 
 
@@ -81,10 +83,10 @@ def execute(args: argparse.Namespace) -> int:
 
     load_dotenv()
     said = read_given_options(Options, args)
-    if stray := sorted(set(said) - {*VERDICT_OPTIONS, *_HOW_A_JUDGE_IS_ASKED}):
+    if stray := sorted(set(said) - {*SCORING_OPTIONS, *_HOW_A_JUDGE_IS_ASKED}):
         raise UsageError(
             f"{', '.join(stray)}: a run that is scored again has its questions already",
-            hint="only the flags of the verdict, the pace and the bill count here",
+            hint="only the flags on scoring, requests and cost apply here",
         )
     _refuse_without_effect(said, is_file=False)
     done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said))

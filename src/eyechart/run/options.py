@@ -1,4 +1,8 @@
-"""Everything that can be said about a run besides its source and its model."""
+"""The options of a run, each declared once, and reading configuration files.
+
+`Options` holds everything about a run besides its source and its model. The command line, a configuration
+file and `ec.run` use the same names; see `eyechart.option` for how a declaration becomes a flag.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +27,17 @@ from eyechart.option import (
 from eyechart.types import ModelSettings
 
 # The headings under which `--help` shows the options.
-MODEL = "the model"
-BENCHMARK = "the benchmark"
-DATA = "the data"
-SELECTION = "which questions, and how often"
-QUESTION = "the question"
-PICTURES = "the pictures"
-VERDICT = "the verdict"
-PACE = "the pace"
-BILL = "the bill"
-RUN = "the run"
-GROUPS = (MODEL, BENCHMARK, DATA, SELECTION, QUESTION, PICTURES, VERDICT, PACE, BILL, RUN)
+MODEL = "model"
+BENCHMARK = "benchmark"
+DATA = "data"
+QUESTIONS = "questions and trials"
+PROMPT = "prompt"
+IMAGES = "images"
+SCORING = "scoring"
+REQUESTS = "requests"
+COST = "cost and cache"
+RUN = "run"
+GROUPS = (MODEL, BENCHMARK, DATA, QUESTIONS, PROMPT, IMAGES, SCORING, REQUESTS, COST, RUN)
 # The options that decide which samples a source has, and what is in them.
 LOADING_OPTIONS = frozenset({
     "read_as", "settings", "format", "fields", "encoding", "cells", "image_root", "allow_urls", "limit",
@@ -57,54 +61,49 @@ def read_parameters(given: Sequence[str], flag: str = "--param") -> dict[str, An
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Everything that can be said about a run besides its source and its model.
+    """Everything about a run besides its source and its model.
 
-    The command line, a configuration file and `run()` all speak these names. An option is added by one entry
-    here (see `eyechart.option`), in the place where the help shows it.
+    To add an option, add one entry here, in the order in which the help shows it.
     """
 
     base_url: str | tuple[str, ...] | None = option(
         None,
         group=MODEL,
         metavar="URL",
-        help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: the requests of one "
-        "model are spread over several, several models and as many addresses are pairs in order "
+        help="OpenAI-compatible endpoint, with or without /chat/completions; repeatable: one model's "
+        "requests are spread over all of them; several models and as many URLs are paired in order "
         "(default: $OPENAI_BASE_URL, $OPENAI_API_BASE, or OpenAI's own)",
     )
     endpoint_name: str | None = option(
         None,
         group=MODEL,
         metavar="NAME",
-        help="stands in for the address in the run's identity: the same model at another port or node then "
-        "continues its runs (default: the address)",
+        help="identifies the endpoint in place of its URL: the same model at another port or node then "
+        "resumes its runs (default: the URL)",
     )
     api_key: str | None = option(
         None,
         group=MODEL,
         metavar="KEY",
-        help="default: $OPENAI_API_KEY; never written anywhere",
+        help="default: $OPENAI_API_KEY; never written to disk",
         is_secret=True,
     )
     api_key_env: str | None = option(
         None, group=MODEL, metavar="NAME", help="the environment variable that holds the key"
     )
-    temperature: float | None = option(
-        None, group=MODEL, metavar="T", help="default: as the endpoint decides"
-    )
-    max_tokens: int | None = option(None, group=MODEL, metavar="N", help="default: as the endpoint decides")
-    seed: int | None = option(
-        None, group=MODEL, metavar="N", help="handed to the model; baselines guess by it"
-    )
+    temperature: float | None = option(None, group=MODEL, metavar="T", help="default: the endpoint's")
+    max_tokens: int | None = option(None, group=MODEL, metavar="N", help="default: the endpoint's")
+    seed: int | None = option(None, group=MODEL, metavar="N", help="passed to the model; seeds the baselines")
     params: dict[str, Any] = option(
         {},
         "--param",
         group=MODEL,
         metavar="NAME=VALUE",
         parse=read_parameters,
-        help="any further parameter, e.g. top_p=0.9; extra_body.NAME=VALUE for what only your server knows",
+        help="any other parameter, e.g. top_p=0.9; extra_body.NAME=VALUE for parameters of your server",
     )
     timeout_s: float = option(
-        600.0, "--timeout", group=MODEL, metavar="S", above=0, help="for one try (default: 600)"
+        600.0, "--timeout", group=MODEL, metavar="S", above=0, help="seconds per attempt (default: 600)"
     )
 
     read_as: str | None = option(
@@ -112,8 +111,8 @@ class Options:
         "--as",
         group=BENCHMARK,
         metavar="NAME",
-        help="the benchmark whose file SOURCE is, e.g. infochartqa; plain: a file like any other "
-        "(default: by a published name, else plain)",
+        help="read SOURCE as a file of this benchmark, e.g. infochartqa; plain: as your own file "
+        "(default: the benchmark that published a file of this name, else plain)",
     )
     settings: dict[str, Any] = option(
         {},
@@ -121,12 +120,12 @@ class Options:
         group=BENCHMARK,
         metavar="NAME=VALUE",
         parse=read_pairs,
-        help="an option of the benchmark's own: see eyechart data show NAME",
+        help="a setting of the benchmark: see eyechart data show NAME",
     )
     parity: bool = option(
         False,
         group=BENCHMARK,
-        help="ask and score exactly as the benchmark's authors do, down to the encoding of pictures",
+        help="ask and score exactly as the benchmark's authors do, including how images are encoded",
     )
 
     format: Literal["tsv", "csv", "jsonl", "json", "parquet"] | None = option(
@@ -138,144 +137,148 @@ class Options:
         group=DATA,
         metavar="FIELD=COLUMN",
         parse=read_columns,
-        help="which column holds a field, e.g. question=ask; image=left,right: two images in each row",
+        help="the column of a field, e.g. question=ask; image=left,right for two images per row",
     )
     encoding: str | None = option(None, group=DATA, metavar="NAME", help="e.g. gbk (default: utf-8)")
     cells: Literal["text", "pandas"] | None = option(  # text, unless the benchmark says otherwise
         None,
         group=DATA,
-        help="text: cells as they stand in the file (default); pandas: as pandas would read them, where an "
-        'official number depends on it ("None" is missing, "007" is 7)',
+        help="text: cells as in the file (default); pandas: as pandas reads them, for official scores "
+        'that depend on it ("None" is missing, "007" is 7)',
     )
     image_root: str | None = option(
         None,
         group=DATA,
         metavar="DIR",
         is_path=True,
-        help="where relative image paths start, besides the file",
+        help="a further folder for relative image paths (default: the file's own)",
     )
     allow_urls: bool = option(
         True,
         "--no-urls",
         group=DATA,
-        help="do not fetch pictures from web addresses (default: fetched once, then kept)",
+        help="do not download images from URLs (default: downloaded once, then cached)",
     )
     allow_private_urls: bool = option(
-        False, group=DATA, help="let image URLs reach private addresses (default: refused)"
+        False, group=DATA, help="allow image URLs on private networks (default: refused)"
     )
 
-    limit: int | None = option(None, group=SELECTION, metavar="N", at_least=1, help="the first N samples")
+    limit: int | None = option(None, group=QUESTIONS, metavar="N", at_least=1, help="the first N samples")
     ids: tuple[str, ...] = option(
-        (), group=SELECTION, metavar="ID,…", parse=read_ids, help="these samples, or @file"
+        (),
+        group=QUESTIONS,
+        metavar="ID,…",
+        parse=read_ids,
+        help="only these samples; @FILE reads the ids from a file",
     )
     where: dict[str, str] = option(
         {},
-        group=SELECTION,
+        group=QUESTIONS,
         metavar="FIELD=VALUE",
         parse=read_pairs,
-        help="e.g. category=map (or =map,chart)",
+        help="only samples with this value, e.g. category=map or category=map,chart",
     )
     trials: int = option(
         1,
         "--trials",
         "--epochs",
         "--repeats",
-        group=SELECTION,
+        group=QUESTIONS,
         metavar="K",
         at_least=1,
         at_most=100_000,
-        help="ask each K times",
+        help="ask each question K times",
     )
     separate_trials: bool = option(
         False,
-        group=SELECTION,
-        help="one request a trial (default: one for all trials, where the endpoint gives several answers)",
+        group=QUESTIONS,
+        help="one request per trial (default: one for all trials, if the endpoint returns several replies)",
     )
 
     input: Literal["image", "any", "none"] = option(
         "image",
-        group=QUESTION,
-        help="image (default): a row without an image fails where others have one; any: it is asked as text; "
-        "none: all rows are asked as text, without images",
+        group=PROMPT,
+        help="image (default): a row without an image fails if other rows have one; any: such a row is asked "
+        "as text; none: no images are sent",
     )
     system: str | None = option(
-        None, group=QUESTION, metavar="TEXT", help="a system message before the question"
+        None, group=PROMPT, metavar="TEXT", help="a system message before the question"
     )
     prompt_template: str | None = option(
         None,
-        group=QUESTION,
+        group=PROMPT,
         metavar="FILE|TEXT",
         is_path=True,
         help="your own prompt: Jinja over question, options, hint, category, ... (see docs/prompts.md)",
     )
     circular: bool = option(
         False,
-        group=QUESTION,
-        help="CircularEval: ask every rotation of the options; a question counts if all are right",
+        group=PROMPT,
+        help="CircularEval: ask every rotation of the options; a question is correct if all rotations are",
     )
 
     max_pixels: int | None = option(
-        None, group=PICTURES, metavar="N", at_least=1, help="shrink larger pictures (default: as they are)"
+        None, group=IMAGES, metavar="N", at_least=1, help="shrink larger images (default: no limit)"
     )
     max_side: int | None = option(
-        None, group=PICTURES, metavar="N", at_least=1, help="the same by the longer side, in pixels"
+        None, group=IMAGES, metavar="N", at_least=1, help="shrink images whose longer side has more pixels"
     )
     jpeg_quality: int | None = option(
         None,
-        group=PICTURES,
+        group=IMAGES,
         metavar="Q",
         at_least=1,
         at_most=100,
-        help="encode every picture again, as JPEG of this quality (default: the original bytes)",
+        help="re-encode every image as JPEG of this quality (default: the original bytes)",
     )
     pass_urls: bool = option(
-        False, group=PICTURES, help="hand addresses of pictures to the model, which fetches them itself"
+        False, group=IMAGES, help="pass image URLs to the model, which downloads the images itself"
     )
 
-    scorer: str | None = option(None, group=VERDICT, metavar="NAME", help="see: eyechart score --list")
+    scorer: str | None = option(None, group=SCORING, metavar="NAME", help="see: eyechart score --list")
     also_scorers: tuple[str, ...] = option(
         (),
         "--also-scorer",
-        group=VERDICT,
+        group=SCORING,
         metavar="NAME",
-        help="a further scorer, whose score is shown beside; repeatable",
+        help="a further scorer, shown beside the score; repeatable",
     )
     judge: str | None = option(
-        None, group=VERDICT, metavar="MODEL", help="a model that reads what rules cannot"
+        None, group=SCORING, metavar="MODEL", help="a model that scores replies which rules cannot"
     )
     judge_base_url: str | tuple[str, ...] | None = option(
         None,
-        group=VERDICT,
+        group=SCORING,
         metavar="URL",
-        help="where the judge is served; repeatable (default: $OPENAI_BASE_URL, or OpenAI's own)",
+        help="endpoint of the judge; repeatable (default: $OPENAI_BASE_URL, or OpenAI's own)",
     )
     judge_endpoint_name: str | None = option(
-        None, group=VERDICT, metavar="NAME", help="as --endpoint-name, of the judge"
+        None, group=SCORING, metavar="NAME", help="as --endpoint-name, for the judge"
     )
     judge_api_key: str | None = option(
         None,
-        group=VERDICT,
+        group=SCORING,
         metavar="KEY",
-        help="default: $OPENAI_API_KEY; never written anywhere",
+        help="default: $OPENAI_API_KEY; never written to disk",
         is_secret=True,
     )
     judge_api_key_env: str | None = option(
-        None, group=VERDICT, metavar="NAME", help="the environment variable that holds it"
+        None, group=SCORING, metavar="NAME", help="the environment variable that holds the judge's key"
     )
     judge_params: dict[str, Any] = option(
         {},
         "--judge-param",
-        group=VERDICT,
+        group=SCORING,
         metavar="NAME=VALUE",
         parse=read_parameters,
         help="a parameter of the judge, e.g. temperature=0",
     )
     judge_prompts: str | None = option(
         None,
-        group=VERDICT,
+        group=SCORING,
         metavar="FILE",
         is_path=True,
-        help="your own wording for the judge (see docs/scoring.md)",
+        help="your own prompts for the judge (see docs/scoring.md)",
     )
 
     concurrency: int = option(
@@ -283,46 +286,46 @@ class Options:
         "--concurrency",
         "--max-connections",
         "--api-nproc",
-        group=PACE,
+        group=REQUESTS,
         metavar="N",
         at_least=1,
-        at_most=65_535,  # more ports than that no machine has; each place takes memory
-        help="requests in flight at once, at most: fewer while the endpoint is overloaded (default: 64)",
+        at_most=65_535,  # the ports of a machine; each slot takes memory
+        help="maximum requests in flight; reduced while the endpoint is overloaded (default: 64)",
     )
     adaptive: bool = option(
-        True, "--no-adapt", group=PACE, help="keep to --concurrency whatever the endpoint says"
+        True, "--no-adapt", group=REQUESTS, help="do not reduce --concurrency when the endpoint is overloaded"
     )
-    rpm: float | None = option(None, group=PACE, metavar="N", above=0, help="requests a minute, at most")
-    tpm: float | None = option(None, group=PACE, metavar="N", above=0, help="tokens a minute, at most")
+    rpm: float | None = option(None, group=REQUESTS, metavar="N", above=0, help="maximum requests per minute")
+    tpm: float | None = option(None, group=REQUESTS, metavar="N", above=0, help="maximum tokens per minute")
     retries: int = option(
-        5, group=PACE, metavar="N", at_least=0, help="further tries of a failed request (default: 5)"
+        5, group=REQUESTS, metavar="N", at_least=0, help="retries of a failed request (default: 5)"
     )
     give_up_after: int = option(
         8,
-        group=PACE,
+        group=REQUESTS,
         metavar="N",
         at_least=1,
-        help="stop after N failures in a row, without an answer between them (default: 8)",
+        help="stop after N consecutive failures (default: 8)",
     )
 
     max_cost: float | None = option(
-        None, group=BILL, metavar="USD", above=0, help="stop before more is spent, the judge included"
+        None, group=COST, metavar="USD", above=0, help="stop before the cost exceeds this, the judge included"
     )
     max_total_tokens: int | None = option(
-        None, group=BILL, metavar="N", at_least=1, help="stop before more are used, the judge's included"
+        None, group=COST, metavar="N", at_least=1, help="stop before more tokens are used, the judge included"
     )
     prices: str | None = option(
         None,
-        group=BILL,
+        group=COST,
         metavar="FILE|TEXT",
         is_path=True,
-        help="your own prices: a file (see docs/cost.md), or input=2.5,output=10 in USD a million tokens",
+        help="your own prices: a file (see docs/cost.md), or input=2.5,output=10 (USD per million tokens)",
     )
     cache: bool = option(
         True,
         "--no-cache",
-        group=BILL,
-        help="do not use the cache of replies that all runs share (--fresh asks everything anew)",
+        group=COST,
+        help="do not use the response cache shared by all runs (--fresh asks everything again)",
     )
 
     out: str = option(
@@ -333,14 +336,14 @@ class Options:
         group=RUN,
         metavar="DIR",
         is_path=True,
-        help="where run folders are kept (default: runs)",
+        help="folder for run folders (default: runs)",
     )
     fresh: bool = option(False, group=RUN, help="start over instead of resuming")
     progress: bool = option(True, "-q", "--quiet", group=RUN, help="no progress line")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
-        """Check names and types of what was given; text is turned into numbers where one is meant."""
+        """Options from names and values, checked; text is converted to numbers where numbers are expected."""
         import msgspec
 
         from eyechart.model.specs import refuse_unknown
@@ -372,20 +375,19 @@ class Options:
         return options
 
     def check(self) -> None:
-        """Refuse numbers that cannot be meant, and addresses that would carry a password to disk."""
+        """Refuse numbers out of range, options without effect, and URLs with a password in them."""
         check_limits(self)
         given = (self.base_url, self.judge_base_url)
         several = [one for each in given for one in (each if isinstance(each, tuple) else (each,))]
         for address in (*several, self.endpoint_name, self.judge_endpoint_name):
             if address and "@" in address.partition("://")[2].partition("/")[0]:
                 raise UsageError(
-                    "the endpoint's address holds a password",
-                    hint="addresses are kept in the run folder: give keys as OPENAI_API_KEY or --api-key",
+                    "the endpoint's URL holds a password",
+                    hint="URLs are written to the run folder: give keys as OPENAI_API_KEY or --api-key",
                 )
-
         if self.allow_private_urls and not self.allow_urls:
             raise UsageError(
-                "allow_private_urls has no effect: no address is fetched",
+                "allow_private_urls has no effect: no image is downloaded",
                 hint="leave out --no-urls or --allow-private-urls",
             )
         for name in ("max_pixels", "max_side", "jpeg_quality", "pass_urls"):
@@ -402,7 +404,7 @@ class Options:
                 raise UsageError(f"{name} is empty", hint="give it a name, or leave it out")
 
     def make_model_settings(self) -> ModelSettings:
-        """What the maker of the model is handed."""
+        """The settings from which the model is made."""
         common = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
         said = {name: value for name, value in common.items() if value is not None}
         return ModelSettings(
@@ -415,7 +417,7 @@ class Options:
         )
 
     def make_judge_settings(self) -> ModelSettings:
-        """What the maker of the judge is handed."""
+        """The settings from which the judge is made."""
         return ModelSettings(
             base_url=self.judge_base_url,
             endpoint_name=self.judge_endpoint_name,
@@ -426,25 +428,25 @@ class Options:
         )
 
     def get_reading(self) -> dict[str, Any]:
-        """What was said about how a source is read."""
+        """Options on how a source is read that differ from the defaults."""
         usual = Options()
         names = ("read_as", "settings", "format", "fields", "encoding", "cells", "image_root")
         return {name: value for name in names if (value := getattr(self, name)) != getattr(usual, name)}
 
     def get_judging(self) -> dict[str, Any]:
-        """What was said about a judge."""
-        names = [name for name in VERDICT_OPTIONS if name.startswith("judge")]
+        """Options on the judge that are set."""
+        names = [name for name in SCORING_OPTIONS if name.startswith("judge")]
         return {name: value for name in names if (value := getattr(self, name))}
 
     def get_asking(self) -> dict[str, Any]:
-        """What changes the questions themselves, beyond the benchmark's own settings."""
+        """Options that change the requests, besides the benchmark's own settings."""
         names = ("input", "system", "max_pixels")
         more = ("prompt_template", "max_side", "jpeg_quality", "pass_urls", "circular")
         said = {name: getattr(self, name) for name in more if getattr(self, name)}
         return {name: getattr(self, name) for name in names} | said
 
     def fill_from(self, official: Mapping[str, Any]) -> Options:
-        """These options, and `official` ones wherever nothing was said."""
+        """These options, with the `official` ones wherever an option has its default."""
         usual = Options()
         taken: dict[str, Any] = {}
         for name, value in official.items():
@@ -456,13 +458,13 @@ class Options:
         return replace(self, **taken)
 
     def get_selection(self) -> dict[str, Any]:
-        """Which samples are meant, if not all."""
+        """Which samples are selected; empty for all."""
         chosen = {"limit": self.limit, "ids": list(self.ids), "where": dict(self.where)}
         return {name: value for name, value in chosen.items() if value}
 
 
 # The options that decide how a reply is scored, and nothing else.
-VERDICT_OPTIONS = list_option_names(Options, VERDICT)
+SCORING_OPTIONS = list_option_names(Options, SCORING)
 
 
 def _key_in(option: str, variable: str | None) -> str | None:
@@ -472,40 +474,40 @@ def _key_in(option: str, variable: str | None) -> str | None:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise UsageError(
-            f"{option} names {variable}, which the environment does not hold",
-            hint=f"export {variable}=KEY, or write it into a .env file",
+            f"{option}: the environment variable {variable} is not set",
+            hint=f"export {variable}=KEY, or add it to a .env file",
         )
     return key
 
 
 def _wrong_kind(said: str, given: Mapping[str, Any]) -> str:
-    """What the decoder says of a value, in the words of the one who wrote it.
+    """A decoder's message in the terms of the user who gave the value.
 
     >>> _wrong_kind("Expected `float | null`, got `str` - at `$.rpm`", {"rpm": "fast"})
     "rpm is 'fast', but must be a number"
     """
     found = re.fullmatch(r"Expected `([a-z |]+)`, got `\w+` - at `\$\.(\w+)`", said)
-    if found is None or found[2].endswith("api_key"):  # a key is shown to nobody
-        return f"an option of the run is wrong: {said}"
+    if found is None or found[2].endswith("api_key"):  # never show a key
+        return f"an option of the run is not valid: {said}"
     kinds = [_KINDS[kind] for kind in found[1].split(" | ") if kind in _KINDS]
     value = repr(given.get(found[2]))
     return f"{found[2]} is {value[:60]}{'…' * (len(value) > 60)}, but must be {' or '.join(kinds)}"
 
 
 def _texts(value: Any) -> list[str]:
-    """One value or several, as texts: a configuration writes ids and years as numbers."""
+    """One or several values as texts: configuration files write ids and years as numbers."""
     several = value if isinstance(value, list | tuple | set | frozenset) else [value]
     return [str(one).lower() if isinstance(one, bool) else str(one) for one in several]
 
 
-# -- Configurations in files: YAML, JSON, and Python with a dict.
+# -- Configuration files: YAML, JSON, or Python with a dict
 
 SUFFIXES = (".yaml", ".yml", ".json", ".py")
-_NAMES = ("config", "task_cfg")  # what the dict that is meant is called, where there are several
+_NAMES = ("config", "task_cfg")  # the dict that is used, if a file defines several
 
 
-def load_file(path: Path) -> Any:
-    """What a configuration holds, unchecked."""
+def load_config_file(path: Path) -> Any:
+    """The content of a configuration file, unchecked."""
     if path.suffix == ".py":
         return _load_python(path)
     try:
@@ -525,7 +527,7 @@ def load_file(path: Path) -> Any:
 
 
 def decode_json(text: str, who: str) -> Any:
-    """A JSON text, refused by the name of `who` holds it."""
+    """The value of a JSON text; errors name `who`."""
     import msgspec
 
     try:
@@ -535,17 +537,14 @@ def decode_json(text: str, who: str) -> Any:
 
 
 def _place(err: Exception) -> str:
-    """What is wrong and where, without the line itself, which may hold a key."""
+    """The problem and its position, without the line itself, which may hold a key."""
     mark = getattr(err, "problem_mark", None)
     said = getattr(err, "problem", None) or " ".join(str(err).split())
     return f"{said} (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else said
 
 
 def _load_python(path: Path) -> Any:
-    """What is called `config` or `task_cfg`, a dict or a list of them, or else the only dict.
-
-    The file is run: it is the user's.
-    """
+    """Run the user's file, and take the dict or list named `config` or `task_cfg`, or else the only dict."""
     try:
         names = runpy.run_path(str(path))
     except Exception as err:

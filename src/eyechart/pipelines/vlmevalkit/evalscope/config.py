@@ -18,7 +18,7 @@ import msgspec
 from eyechart.errors import UsageError
 from eyechart.model.redact import HIDDEN, is_secret, redact_parameters
 from eyechart.registry import suggest_name
-from eyechart.run.options import SUFFIXES, decode_json, load_file
+from eyechart.run.options import SUFFIXES, decode_json, load_config_file
 
 BACKEND = "VLMEvalKit"
 _BACKENDS = ("Native", "OpenCompass", BACKEND, "RAGEval", "ThirdParty")
@@ -231,7 +231,7 @@ def _read_file(path: Path) -> Any:
         raise UsageError(f"{path}: not a configuration file", hint=f"known endings: {', '.join(SUFFIXES)}")
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    return load_file(path)
+    return load_config_file(path)
 
 
 def _read_eval_config(given: Any) -> Mapping[str, Any]:
