@@ -25,7 +25,7 @@ MB = 2**20
 def budget(monkeypatch: pytest.MonkeyPatch) -> MemoryBudget:
     """A small budget of its own, and answers that count as large soon."""
     made = MemoryBudget(MB)
-    monkeypatch.setattr(memory, "IN_FLIGHT", made)
+    monkeypatch.setattr(memory, "MEMORY_BUDGET", made)
     monkeypatch.setattr(http_module, "LARGE_BYTES", 100_000)
     monkeypatch.setattr(http_module, "_UNKNOWN_BYTES", 120_000)
     monkeypatch.setattr(http_module, "MAX_ANSWER_BYTES", 300_000)

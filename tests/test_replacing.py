@@ -94,7 +94,7 @@ def writing_process(target: Path) -> subprocess.Popen[str]:
 
 
 def write_anew(target: Path) -> None:
-    replacing_module._found.clear()  # as in a process of its own
+    replacing_module._drafts_found.clear()  # as in a process of its own
     with atomic_write(target) as place:
         place.write_text("whole")
 

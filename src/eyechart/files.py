@@ -1,4 +1,9 @@
-"""Silence for a few lines of other people's code, one thread at a time."""
+"""Files and folders as we create them: atomic writes, private folders, and YAML.
+
+A file is written to a temporary name beside its target (a draft), then moved there, so that it appears
+complete or not at all. The draft is locked while it is written, so that one left behind by a killed process
+can be recognised and removed.
+"""
 
 from __future__ import annotations
 
@@ -15,42 +20,23 @@ from typing import Any
 
 from eyechart.errors import StoreError, UsageError
 
-# Python 3.11 keeps warning filters per process: two threads that change them at once can leave the
-# wrong ones behind, so every room keeps quiet by this one lock. Use it around short work only.
-_LOCK = threading.RLock()
-
-
-@contextmanager
-def suppress_warnings() -> Iterator[None]:
-    """Ignore warnings inside."""
-    with _LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-# -- Files and folders as we make them: files appear whole or not at all, and what holds data is its owner's.
-#
-# A file is written beside its place, as a draft, then moved into it. The draft is locked while it is written,
-# so that one which a killed process left behind can be told from one on its way.
-
 _DRAFT = re.compile(r"\.(.+)\.[0-9a-f]{8}\.part", re.DOTALL)
-_NAME_LENGTH = 100  # characters of the name that a draft is called after
-_OWNER_ALONE = 0o600
+_NAME_LENGTH = 100  # characters of the target's name in that of its draft
+_OWNER_ONLY = 0o600
 
-# By folder, the drafts that lay there when we first wrote into it: one look serves a folder of many files.
-_found: dict[Path, list[str]] = {}
+# By folder, the drafts that were there when we first wrote into it: each folder is listed once.
+_drafts_found: dict[Path, list[str]] = {}
 
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """Give a place to write to; at the end of the block the file there takes the place of `path`.
+    """Yield a path to write to; at the end of the block that file replaces `path`.
 
-    When anything goes wrong, what stood at `path` still stands there and no half-written file is left; what
-    a killed process left of the same file is removed. A link is followed. Something that is no file
-    (``/dev/stdout``, a pipe) is written to as it is.
+    On any error, `path` is unchanged and no partial file is left; drafts that a killed process left of the
+    same file are removed. A link is followed. Something that is not a file (``/dev/stdout``, a pipe) is
+    written directly.
 
-    A new file follows the umask; in a folder that only its owner may enter, it is the owner's alone. A file
-    that is replaced keeps its mode.
+    A new file follows the umask; in a private folder it is private. A file that is replaced keeps its mode.
     """
     try:
         place = Path(path).resolve()
@@ -64,7 +50,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         try:
             yield draft
             _keep_mode(place, draft)
-            os.replace(draft, place)  # noqa: PTH105 - the name says what matters: it replaces
+            os.replace(draft, place)  # noqa: PTH105 - named for what it does
         finally:
             os.close(handle)
             draft.unlink(missing_ok=True)
@@ -74,9 +60,9 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for data, and those above it that are missing, for their owner alone.
+    """Create a folder for data, and missing parents, readable by the owner only.
 
-    One that is there keeps its mode, so that people who share one decide who may read it.
+    An existing folder keeps its mode, so that users who share it decide who may read it.
     """
     missing = [folder]
     while not (above := missing[-1].parent).exists() and above != missing[-1]:
@@ -86,13 +72,13 @@ def make_folder(folder: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file for its owner alone, unless there is one: what SQLite puts beside it is alike."""
-    with suppress(OSError):  # whoever opens it next says what is wrong
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ALONE))
+    """Create an empty file for its owner only, unless it exists; SQLite gives its side files the same mode."""
+    with suppress(OSError):  # opening it next will raise
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))
 
 
 def parse_draft_name(name: str) -> str:
-    """The name of the file that a draft was to become; empty where the name is no draft's.
+    """The target's name of a draft; empty if the name is not that of a draft.
 
     >>> parse_draft_name(".results.csv.0a1b2c3d.part"), parse_draft_name("results.csv")
     ('results.csv', '')
@@ -102,7 +88,7 @@ def parse_draft_name(name: str) -> str:
 
 
 def remove_draft(draft: Path) -> None:
-    """Remove what a killed process left half-written; not what is being written now, here or elsewhere."""
+    """Remove a draft that a killed process left, but not one that is being written."""
     with suppress(OSError):
         handle = os.open(draft, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         try:
@@ -113,24 +99,25 @@ def remove_draft(draft: Path) -> None:
 
 
 def _remove_leftovers(place: Path) -> None:
-    if place.parent not in _found:
+    if place.parent not in _drafts_found:
         with suppress(OSError):
-            _found[place.parent] = [name for name in os.listdir(place.parent) if parse_draft_name(name)]  # noqa: PTH208
-    drafts = _found.get(place.parent, [])
+            names = os.listdir(place.parent)  # noqa: PTH208 - names, not Paths
+            _drafts_found[place.parent] = list(filter(parse_draft_name, names))
+    drafts = _drafts_found.get(place.parent, [])
     for name in [name for name in drafts if parse_draft_name(name) == place.name[:_NAME_LENGTH]]:
         remove_draft(place.with_name(name))
         drafts.remove(name)
 
 
 def _make_draft(place: Path) -> tuple[Path, int]:
-    """An empty file beside its place, and the handle that holds its lock."""
-    mode = _OWNER_ALONE if place.exists() or _is_private(place.parent) else 0o666
+    """An empty file beside the target, and the handle that holds its lock."""
+    mode = _OWNER_ONLY if place.exists() or _is_private(place.parent) else 0o666
     while True:
         draft = place.with_name(f".{place.name[:_NAME_LENGTH]}.{os.urandom(4).hex()}.part")
         handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
         try:
             _lock(handle, wait=True)
-            if draft.exists():  # else it was taken for a leftover before it was locked
+            if draft.exists():  # else another process removed it before it was locked
                 return draft, handle
         except BaseException:
             os.close(handle)
@@ -140,7 +127,7 @@ def _make_draft(place: Path) -> tuple[Path, int]:
 
 
 def _keep_mode(place: Path, draft: Path) -> None:
-    with suppress(OSError):  # there is none to keep, or the file system has no modes
+    with suppress(OSError):  # a new file, or a file system without modes
         draft.chmod(stat.S_IMODE(place.stat().st_mode))
 
 
@@ -149,7 +136,7 @@ def _is_private(folder: Path) -> bool:
 
 
 def _lock(handle: int, *, wait: bool) -> bool:
-    """Whether the file is ours alone now. Where there are no such locks, nobody knows."""
+    """Whether the file is locked now; False where locks are not supported."""
     try:
         import fcntl
 
@@ -161,19 +148,32 @@ def _lock(handle: int, *, wait: bool) -> bool:
 
 def _hint(error: OSError, path: Path) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"the folder {path.parent} does not exist: make it, or write elsewhere"
+        return f"the folder {path.parent} does not exist: create it, or choose another"
     if error.errno == errno.ENOSPC:
-        return "the disk is full: free some space, then the same command again"
+        return "the disk is full: free some space, then repeat the command"
     if isinstance(error, IsADirectoryError):
         return "name a file inside it"
-    return "choose a place where you may write and that has room"
+    return "choose a writable location with enough space"
 
 
 def read_yaml(path: str | Path) -> Any:
-    """What a YAML or JSON file holds; `UsageError` for one that cannot be read."""
+    """The content of a YAML or JSON file; `UsageError` if it cannot be read."""
     import yaml
 
     try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))  # JSON is YAML too
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))  # JSON is YAML, too
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as err:
         raise UsageError(f"{path} cannot be read: {' '.join(str(err).split())}") from err
+
+
+# Python 3.11 keeps warning filters per process: two threads that change them at the same time can leave the
+# wrong ones behind, so all users share this lock. Only for short work.
+_WARNINGS_LOCK = threading.RLock()
+
+
+@contextmanager
+def suppress_warnings() -> Iterator[None]:
+    """Ignore warnings inside the block."""
+    with _WARNINGS_LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

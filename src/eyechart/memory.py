@@ -1,8 +1,8 @@
-"""How much memory large things in flight may take together: images being prepared or sent, answers coming in.
+"""The memory budget for large images and answers in flight.
 
-Only what is larger than `LARGE_BYTES` is counted here; what is smaller is bounded by how many requests there
-are at once. Whoever wants more than is left waits. One image and one answer are always let through, so that
-something larger than the whole budget still gets its turn, alone.
+Only items larger than `LARGE_BYTES` are counted; smaller ones are bounded by the number of concurrent
+requests. A claim that does not fit waits. One image and one answer are always granted, so that an item larger
+than the whole budget still gets its turn, alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGE_BYTES = 2**20
 
 
 class MemoryBudget:
-    """One budget of bytes. For any thread."""
+    """A budget of bytes. Thread-safe."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
@@ -36,9 +36,9 @@ class MemoryBudget:
         return self.n_bytes < self.max_bytes
 
     def acquire(self, claim: Claim, n_bytes: int, granted: Callable[[], None]) -> bool:
-        """Count so many more for `claim`; False: not yet, and `granted` is called when it is."""
+        """Add bytes to a claim; False: it has to wait, and `granted` is called later."""
         with self._lock:
-            # Who has some already gets more at once: two who wait for each other's would wait for ever.
+            # A busy claim gets more at once: two that wait for each other would deadlock.
             is_next = not any(waiting.kind == claim.kind for waiting, _, _ in self._waiting)
             if claim.is_busy or (is_next and self._fits(claim, n_bytes)):
                 self._grant(claim, n_bytes)
@@ -48,7 +48,7 @@ class MemoryBudget:
             return False
 
     def release(self, claim: Claim, n_bytes: int) -> None:
-        """Count so many less; with all that it has, the claim is over, and waits for nothing more."""
+        """Subtract bytes; without any left, the claim is over and stops waiting."""
         with self._lock:
             if n_bytes >= claim.n_bytes:
                 n_bytes = claim.n_bytes
@@ -64,7 +64,7 @@ class MemoryBudget:
             call()
 
     def mark_idle(self, claim: Claim) -> None:
-        """It holds what it holds, and waits for somebody else: it must not keep others from their turn."""
+        """The claim keeps its bytes but waits for something else: others get their turn."""
         with self._lock:
             if claim.is_busy:
                 claim.is_busy = False
@@ -86,7 +86,7 @@ class MemoryBudget:
             self._n_busy[claim.kind] += 1
 
     def _grant_waiting(self) -> list[Callable[[], None]]:
-        """Whose turn it is now: of each kind in the order in which they came."""
+        """Grant waiting claims, of each kind in order of arrival; their callbacks."""
         granted: list[Callable[[], None]] = []
         left: deque[tuple[Claim, int, Callable[[], None]]] = deque()
         held_up: set[ClaimKind] = set()
@@ -102,31 +102,31 @@ class MemoryBudget:
 
 
 class Claim:
-    """What one sample on its way holds of the budget."""
+    """The part of the budget that one sample holds."""
 
     __slots__ = ("_budget", "is_busy", "kind", "n_bytes", "waited_s", "waits_since")
 
     def __init__(self, kind: ClaimKind, budget: MemoryBudget | None = None) -> None:
         self.kind = kind
         self.n_bytes = 0
-        self.is_busy = False  # it holds something, and gives it back without the help of others
+        self.is_busy = False  # holds bytes, and will release them without waiting for others
         self.waits_since: float | None = None
         self.waited_s = 0.0
-        self._budget = budget or IN_FLIGHT
+        self._budget = budget or MEMORY_BUDGET
 
     def acquire(self, n_bytes: int, granted: Callable[[], None]) -> bool:
-        """Count so many more; False: not yet, and `granted` is called, from any thread, when it is."""
+        """Add bytes; False: wait until `granted` is called, from any thread."""
         return self._budget.acquire(self, n_bytes, granted)
 
     def acquire_blocking(self, n_bytes: int) -> None:
-        """Count so many more, as soon as there is room. Not for an event loop."""
+        """Add bytes, blocking until there is room. Not for an event loop."""
         granted = threading.Event()
         if not self.acquire(n_bytes, granted.set):
             granted.wait()
 
     async def acquire_async(self, n_bytes: int) -> None:
-        """The same in an event loop."""
-        import asyncio  # which those who only read images need not pay for
+        """Add bytes, waiting in the event loop until there is room."""
+        import asyncio  # not needed by those who only read images
 
         loop, event = asyncio.get_running_loop(), asyncio.Event()
 
@@ -137,50 +137,49 @@ class Claim:
             await event.wait()
 
     def shrink(self, n_bytes: int) -> None:
-        """Hold no more than so many."""
+        """Hold at most so many bytes."""
         if n_bytes < self.n_bytes:
             self._budget.release(self, self.n_bytes - n_bytes)
 
     def mark_idle(self) -> None:
-        """Hold it while somebody else is asked: those who wait may go on meanwhile."""
+        """Keep the bytes while waiting for a model, and let waiting claims proceed."""
         if self.is_busy:
             self._budget.mark_idle(self)
 
     def release(self) -> None:
-        """Give all back, and wait for nothing more."""
+        """Release everything, and stop waiting."""
         if self.n_bytes or self.waits_since is not None:
             self._budget.release(self, self.n_bytes)
 
     def stop_waiting(self) -> None:
-        """It has waited long enough."""
         self.waited_s = self.total_wait_s()
         self.waits_since = None
 
     def total_wait_s(self) -> float:
-        """How long it was held up so far: time that is no endpoint's silence."""
+        """Time spent waiting for memory, which does not count as silence of the endpoint."""
         since = self.waits_since
         return self.waited_s + (0.0 if since is None else time.monotonic() - since)
 
 
-IN_FLIGHT = MemoryBudget()
+MEMORY_BUDGET = MemoryBudget()
 
-# The sample that the current task or thread works on, as far as it holds anything.
+# The claim of the sample that the current task or thread works on.
 current_claim: ContextVar[Claim | None] = ContextVar("claim", default=None)
 
 
 def reserve(n_bytes: int) -> None:
-    """Wait until the image at hand may take so many bytes in all; where nobody counts, at once."""
+    """Wait until the current image may use so many bytes in total; without a claim, return at once."""
     if n_bytes <= LARGE_BYTES:
         return
     claim = current_claim.get()
-    if claim is None or claim.kind != "image":  # an event loop's, which cannot wait here
+    if claim is None or claim.kind != "image":  # of an event loop, which must not block
         return
     if n_bytes > claim.n_bytes:
         claim.acquire_blocking(n_bytes - claim.n_bytes)
 
 
 def mark_claim_idle() -> None:
-    """Before somebody else is asked: see `Claim.mark_idle`."""
+    """Call `Claim.mark_idle` on the current claim, before a model is called."""
     claim = current_claim.get()
     if claim is not None:
         claim.mark_idle()
@@ -188,7 +187,7 @@ def mark_claim_idle() -> None:
 
 @contextmanager
 def claim_image() -> Iterator[None]:
-    """Count what is reserved within; for a thread that looks at one image after the other."""
+    """A claim for the block; for a thread that reads one image after the other."""
     claim = Claim("image")
     before = current_claim.set(claim)
     try:

@@ -1,7 +1,7 @@
-"""Placeholders for images in a text: which image each stands for, and what is left over.
+"""Image placeholders in a text: which image each refers to, and what is left over.
 
 ``<image>`` is the next image, ``<image 1>`` the first; ``<image_1>``, ``<img1>``, ``<|image_1|>`` and
-``[IMAGE_1]`` are written for the same. Where a text says ``<image 0>``, it counts from 0.
+``[IMAGE_1]`` mean the same. A text with ``<image 0>`` counts from 0.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _PLACEHOLDER = re.compile(
 
 
 class PlacedImages(NamedTuple):
-    """A text with the images in their places: texts, and images by their numbers, counted from 0."""
+    """A text split at its images: texts, and the numbers of images, counted from 0."""
 
     parts: list[str | int]
-    unfilled: list[str]  # placeholders for which there is no image; they stay in the text
-    n_unplaced: int  # images that no placeholder means
+    unfilled: list[str]  # placeholders without an image; they stay in the text
+    n_unplaced: int  # images that no placeholder refers to
 
 
 def place_images(text: str, n_images: int) -> PlacedImages | None:
-    """Put images where the placeholders of a text stand; None where it has none.
+    """Put images in place of the placeholders of a text; None if it has none.
 
-    Images that no placeholder means stand first; where placeholders have no numbers, at the last of them.
+    Images without a placeholder come first; if placeholders have no numbers, they join the last one.
 
     >>> place_images("Is <image 1> or <image 2> older?", 2).parts
     ['Is ', 0, ' or ', 1, ' older?']

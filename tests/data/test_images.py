@@ -253,7 +253,7 @@ def test_an_image_that_is_too_large_to_be_sent_can_be_made_smaller(
 
 def test_what_an_image_takes_is_counted_while_it_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = memory.MemoryBudget()
-    monkeypatch.setattr(memory, "IN_FLIGHT", budget)
+    monkeypatch.setattr(memory, "MEMORY_BUDGET", budget)
     most: list[int] = []
     acquire = budget.acquire
 

@@ -270,7 +270,7 @@ def test_every_option_of_a_run_is_in_the_table_of_names() -> None:
 
 def test_every_scorer_column_and_finding_is_on_its_page() -> None:
     from eyechart.data.columns import ALIASES
-    from eyechart.data.lint import SEVERITY
+    from eyechart.data.lint import FINDINGS
     from eyechart.registry import scorers
 
     scoring = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")
@@ -278,7 +278,7 @@ def test_every_scorer_column_and_finding_is_on_its_page() -> None:
     ours = {name for name in scorers.names() if name != "same-length"}
     assert not {name for name in ours if f"`{name}`" not in scoring}
     assert not {alias for names in ALIASES.values() for alias in names if f"`{alias}`" not in data}
-    assert not {code for code in SEVERITY if f"`{code}`" not in data}
+    assert not {code for code in FINDINGS if f"`{code}`" not in data}
 
 
 def test_nothing_of_this_machine_is_in_the_pages() -> None:

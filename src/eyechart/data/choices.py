@@ -1,4 +1,4 @@
-"""Options as benchmarks write them, to letter and text.
+"""Parses options as benchmarks write them into letters and texts.
 
 Seen in the wild: ``(A) rubber``, ``A. left``, ``A.27B``, ``A) red``, ``A: red``, ``A、红``, ``A Cast iron``,
 leading blanks, two options on one line, a line break inside an option, a letter that is used twice.
@@ -13,13 +13,13 @@ from typing import Any
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ROTATION_OFFSET = 1_000_000  # as published: rotation i of a numbered question is its index plus i times this
 
-# How a letter can be marked; the first style that fits the block from A on is its style.
+# How a letter can be marked; the style that finds most letters, from A on, is used.
 _STYLES = ("({})", "（{}）", "[{}]", "{}.", "{}．", "{})", "{}）", "{}:", "{}：", "{}、")
 _BARE = re.compile(r"([A-Z])[ \t]+(?=\S)")
 
 
 def parse_choices(block: str) -> dict[str, str]:
-    r"""Letter to text for an options block; empty when no letters can be found in it.
+    r"""Letter to text for a block of options; empty if it has no letters.
 
     >>> parse_choices("A.27B\nB.37B")
     {'A': '27B', 'B': '37B'}
@@ -46,7 +46,7 @@ def _parse_marked(block: str, style: str) -> dict[str, str]:
     position = 0
     for index, letter in enumerate(LETTERS):
         span = next((span for span in at_line_start.get(letter, ()) if span[0] >= position), None)
-        if span is None and _is_expected_inline(block, at_line_start, LETTERS[index + 1 :], position):
+        if span is None and _may_be_inline(block, at_line_start, LETTERS[index + 1 :], position):
             match = re.compile(_marker(style, letter, r"(?<=\s)")).search(block, position)
             span = match.span() if match else None
         if span is None:
@@ -60,12 +60,13 @@ def _marker(style: str, letter: str, before: str) -> str:
     return before + re.escape(style.format(letter))
 
 
-def _is_expected_inline(
+def _may_be_inline(
     block: str, at_line_start: Mapping[str, Sequence[tuple[int, int]]], later: str, position: int
 ) -> bool:
-    """Whether a letter may stand in the middle of a line.
+    """Whether a letter may be in the middle of a line.
 
-    Only if a later letter begins a line, or all is one line: the E in "D. Vitamin E. coli" is no option.
+    Only if a later letter begins a line, or the block is one line: the E in "D. Vitamin E. coli" is not an
+    option.
     """
     if "\n" not in block.strip():
         return True
@@ -78,14 +79,14 @@ def _texts(
     ends = [begin for _, begin, _ in marks[1:]] + [len(block)]
     choices = {}
     for (letter, _, begin), end in zip(marks, ends, strict=False):
-        # A letter that stands twice keeps its first text; the block itself is sent unchanged.
+        # A repeated letter keeps its first text; the block itself is sent unchanged.
         repeats = [start for start, _ in at_line_start.get(letter, ()) if begin < start < end]
         choices[letter] = block[begin : min([end, *repeats])].strip()
     return choices
 
 
 def _parse_bare(block: str) -> dict[str, str]:
-    """``A Cast iron``: believed only if every line begins with the next letter."""
+    """``A Cast iron``: accepted only if every line begins with the next letter."""
     choices = {}
     lines = [line.strip() for line in block.splitlines() if line.strip()]
     for letter, line in zip(LETTERS, lines, strict=False):
@@ -97,18 +98,18 @@ def _parse_bare(block: str) -> dict[str, str]:
 
 
 def label_choices(texts: Sequence[str | None]) -> dict[str, str]:
-    """Letters for a list of options, by position; an empty entry is an option that is not there.
+    """Letters for a list of options, by position; an empty entry is a missing option.
 
-    The caller makes sure that there are letters enough.
+    The caller makes sure that there are enough letters.
 
     >>> label_choices(["cat", "dog"]), label_choices(["A) cat", "B) dog"])
     ({'A': 'cat', 'B': 'dog'}, {'A': 'cat', 'B': 'dog'})
     """
     lettered = dict(zip(LETTERS, texts, strict=False))
-    return {letter: text for letter, text in _without_prefixes(lettered).items() if text}
+    return {letter: text for letter, text in _strip_prefixes(lettered).items() if text}
 
 
-def _without_prefixes(lettered: Mapping[str, str | None]) -> Mapping[str, str | None]:
+def _strip_prefixes(lettered: Mapping[str, str | None]) -> Mapping[str, str | None]:
     for style in _STYLES:
         if len(lettered) > 1 and all(
             text is not None and text.lstrip().startswith(style.format(letter))
@@ -121,7 +122,7 @@ def _without_prefixes(lettered: Mapping[str, str | None]) -> Mapping[str, str | 
     return lettered
 
 
-def choices_from_dict(options: Mapping[str, Any], to_text: Callable[[Any], str]) -> dict[str, str]:
-    """Letters as the file gives them, in its order; missing texts are options that are not there."""
+def read_lettered_choices(options: Mapping[str, Any], to_text: Callable[[Any], str]) -> dict[str, str]:
+    """Letters as the file gives them, in its order; an empty text is a missing option."""
     texts = {str(letter): to_text(text) for letter, text in options.items()}
     return {letter: text for letter, text in texts.items() if text}

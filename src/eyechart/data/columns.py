@@ -1,7 +1,7 @@
-"""Which column means what, decided once from the header and the first rows.
+"""What each column means, decided once from the header and the first rows.
 
-One table of names serves every format. What was decided, and why, is a `Detection` that can be shown
-to the user before anything is spent.
+All formats share one table of column names. The result, with reasons, is a `Detection`, which can be shown to
+the user before the first request. `parse_row` then splits each row into the parts of a sample.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.choices import LETTERS, choices_from_dict, label_choices, parse_choices
+from eyechart.data.choices import LETTERS, label_choices, parse_choices, read_lettered_choices
 from eyechart.data.image_columns import (
     ALWAYS,
     MediaColumn,
@@ -33,54 +33,56 @@ from eyechart.errors import DataError, UsageError
 from eyechart.registry import find_near_names, suggest_name
 from eyechart.types import ImageRef
 
-# What a sample needs, and the columns that give it; of several the first wins.
+# The fields of a sample, and the usual columns for each; the first that exists is used.
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("index", "id", "question_id"),
     "question": ("question",),
     "answer": ("answer", "answers"),
     "options": ("options", "choices"),
-    "image": ALWAYS,  # and many more: see image_columns.py
+    "image": ALWAYS,  # and many others: see image_columns.py
     "hint": ("hint", "context"),
     "category": ("category", "subset"),
     "l2-category": ("l2-category", "l2_category"),
     "split": ("split",),
 }
 GROUPS = ("category", "l2-category", "split")
-Overrides = Mapping[str, str | Sequence[str]]  # what is meant, to a column or, for images, to several
+Overrides = Mapping[str, str | Sequence[str]]  # target to a column or, for images, to several
 
-# InSight-style files repeat a question_id by publication: repeats get a number, they are no mistake.
+# As published, InSight-style files repeat a question_id: repeats get a number and are not an error.
 REPEATING_IDS = ("question_id",)
 
-
 _MORE_IMAGES = 20  # numbered columns that a later row of JSON may have
-# How people call columns of options, besides by their letters alone.
 _LIKE_OPTIONS = re.compile(r"(?:(?:option|choice|opt)[ _.-]*([a-h1-8])|([a-h]))", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
-    """What a file was taken for, and why."""
+    """What the columns of a file mean, and why."""
 
     format: str
     shape: str
     encoding: str = "utf-8"
-    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # target to columns, first wins
+    fields: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # target to columns, the first that exists is used
     letters: Mapping[str, str] = field(default_factory=dict)  # option letter to column
-    tried: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # as `fields`, and what may come later
+    tried: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # as `fields`, and what a later row may have
     columns: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()  # columns that mean nothing to us; they stay in the sample's meta
+    kept: tuple[str, ...] = ()  # unused columns; they stay in the sample's meta
     like_options: tuple[str, ...] = ()  # of those: columns that look like options
     one_option: str = ""  # of those: the only column that looks like one
-    images: tuple[tuple[str, ...], ...] = ()  # for each image of a row the columns it may stand in
-    media: tuple[MediaColumn, ...] = ()  # columns that look like images, or videos, and are none of these
-    unread_images: tuple[str, ...] = ()  # columns with the names of images, which hold none, where none does
-    same_images: frozenset[str] = frozenset()  # columns with other names of an image in `images`
-    has_named_images: bool = False  # the user said which columns the images are in
+    images: tuple[tuple[str, ...], ...] = ()  # for each image of a row, the columns it may be in
+    media: tuple[MediaColumn, ...] = ()  # columns that look like images or videos but are not used
+    unread_images: tuple[str, ...] = ()  # if no column holds images: columns named like it
+    same_images: frozenset[str] = frozenset()  # columns with another form of an image in `images`
+    has_named_images: bool = False  # the user named the image columns
     reasons: tuple[str, ...] = ()
 
 
 def resolve_target(name: str) -> str:
-    """A target, also by the name of one of its usual columns.
+    """The target with that name or with that usual column.
 
     >>> resolve_target("index"), resolve_target("B")
     ('id', 'B')
@@ -95,13 +97,13 @@ def resolve_target(name: str) -> str:
     known = list(dict.fromkeys([*ALIASES, *(alias for names in ALIASES.values() for alias in names)]))
     targets = f"known: {', '.join(ALIASES)}, A to Z"
     hint = f"{suggest_name(name, known)} {targets}".strip()
-    raise UsageError(f"--field {name}=...: a sample has no {name!r}", hint=hint)
+    raise UsageError(f"--field {name}=...: unknown field {name!r}", hint=hint)
 
 
 def map_columns(
     path: Path, columns: Sequence[str], overrides: Overrides
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Target to columns, and option letter to column; images only where the user named their columns."""
+    """Target to columns, and option letter to column; images only if the user named the columns."""
     by_user = _named_by_user(path, columns, overrides)
     folded = {column.strip().lower(): column for column in reversed(columns)}
     taken = {column for named in by_user.values() for column in named}
@@ -113,7 +115,7 @@ def map_columns(
         if target == "image":
             continue
         found = tuple(name for name in aliases if name in columns and name not in taken)
-        if not found:  # `Question` is meant to be `question`, and so is ` question` after a comma
+        if not found:  # `Question` and ` question` (after a comma) are accepted for `question`
             found = tuple(folded[name] for name in aliases if name in folded and folded[name] not in taken)[
                 :1
             ]
@@ -127,7 +129,7 @@ def map_columns(
 
 
 def _named_by_user(path: Path, columns: Sequence[str], overrides: Overrides) -> dict[str, tuple[str, ...]]:
-    """Target to the columns that the user named for it; several are several images."""
+    """Target to the columns that the user named for it; only images may have several."""
     found: dict[str, tuple[str, ...]] = {}
     for name, given in overrides.items():
         target = resolve_target(name)
@@ -136,23 +138,17 @@ def _named_by_user(path: Path, columns: Sequence[str], overrides: Overrides) -> 
             several = tuple(column for one in several for column in _split_names(one, columns))
         for column in several:
             if column not in columns:
-                near = suggest_name(column, list(columns))
-                has = f"has: {', '.join(columns)}"
-                raise UsageError(
-                    f"--field {name}={column}: {path.name} has no column {column!r}",
-                    hint=f"{near} It {has}" if near else f"it {has}",
-                )
+                hint = f"{suggest_name(column, list(columns))} columns: {', '.join(columns)}".strip()
+                raise UsageError(f"--field {name}={column}: {path.name} has no column {column!r}", hint=hint)
         found[target] = tuple(dict.fromkeys((*found.get(target, ()), *several)))
         if len(found[target]) > 1 and target != "image":
             listed = " and ".join(found[target])
-            raise UsageError(
-                f"--field {target}=...: two columns are named, {listed}", hint="name one of them"
-            )
+            raise UsageError(f"--field {target}=...: two columns given, {listed}", hint="give one of them")
     return found
 
 
 def _split_names(given: str, columns: Sequence[str]) -> list[str]:
-    """The columns in ``a,b``; a column may be called so itself."""
+    """The columns in ``a,b``, unless one column has that name."""
     parts = [part.strip() for part in given.split(",")]
     return parts if given not in columns and len(parts) > 1 else [given]
 
@@ -169,15 +165,12 @@ def detect(
     fields, letters = map_columns(path, columns, overrides)
     if "question" not in fields:
         near = find_near_names("question", list(columns), at_most=1)
-        hint = f"name the column that holds it: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
+        hint = f"name the question column: --field question={shlex.quote(near[0]) if near else 'COLUMN'}"
         if is_json(format) and all(name.isdigit() for name in columns if name != "id"):
-            hint = "it seems to be written column by column; pandas: df.to_json(..., orient='records')"
+            hint = "the file seems to be written by column; in pandas use df.to_json(..., orient='records')"
         if {"problem_content_list", "problem_type_list"} <= set(columns):
-            hint = "it is a problem file of MULTI: add --as multi"
-        raise DataError(
-            f"{path.name}: no column 'question' (found: {', '.join(columns)})",
-            hint=hint,
-        )
+            hint = "this is a MULTI problem file: add --as multi"
+        raise DataError(f"{path.name}: no column 'question' (found: {', '.join(columns)})", hint=hint)
     first = list(rows)
     has_named_images = "image" in fields
     used = {column for names in fields.values() for column in names} | set(letters.values())
@@ -191,7 +184,7 @@ def detect(
     read |= set(fields.get("image", ()))
     kept = tuple(column for column in columns if column not in read)
     by_user = {resolve_target(name) for name in overrides}
-    # What a question is asked by is text; an id may be the name of an image that nobody sends.
+    # Fields of the prompt are text; an id may be the name of an image that is not sent.
     asked = ("question", "answer", "options", *(["id"] if images else []))
     texts = {column for name in asked for column in fields.get(name, ())}
     same = find_same_images(images, columns) if not has_named_images else set()
@@ -228,7 +221,7 @@ def detect(
 def _tried_images(
     images: tuple[tuple[str, ...], ...], by_user: Collection[str]
 ) -> tuple[tuple[str, ...], ...]:
-    """Rows that name their own values may have an image under another of the usual names, or further ones."""
+    """In JSON, later rows may have their image under another usual name, or further images."""
     if "image" in by_user:
         return images
     if len(images) < 2:
@@ -247,12 +240,12 @@ def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_json(format: str) -> bool:
-    """Whether rows name their own values, so that a later one may have what the first had not."""
+    """Whether rows name their own values, so that a later row may have further columns."""
     return format in ("json", "jsonl")
 
 
 def _tried(fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Rows that name their own values may have one that the first rows had not."""
+    """In JSON, later rows may have columns that the first rows lack."""
     found = {target: fields.get(target, ()) for target in ALIASES}
     return {
         target: names
@@ -265,28 +258,28 @@ def _tried(fields: Mapping[str, tuple[str, ...]], by_user: Collection[str]) -> d
 def _shape(
     format: str, fields: Mapping[str, tuple[str, ...]], letters: Mapping[str, str], rows: Sequence[Row]
 ) -> tuple[str, list[str]]:
-    pictures = fields.get("image", ())
-    seen = f"column {pictures[0]}" if pictures else "no picture column"
+    images = fields.get("image", ())
+    seen = f"column {images[0]}" if images else "no image column"
     if letters:
-        what = "multiple choice with pictures" if pictures else "multiple choice without pictures"
+        what = "multiple choice with images" if images else "multiple choice without images"
         reason = f"columns {' and '.join(list(letters.values())[:2])}, {seen}: {what}, as VLMEvalKit reads it"
-        return ("vlmeval-mcq" if pictures else "vlmeval-text-mcq"), [reason]
+        return ("vlmeval-mcq" if images else "vlmeval-text-mcq"), [reason]
     first = _first_value(rows, fields.get("options", ()))
     if first is not None:
         column = fields["options"][0]
         is_block = isinstance(first, str) and read_literal(first) is None
-        if is_block and pictures and is_json(format):
+        if is_block and images and is_json(format):
             return "insight-mcq", [
                 f"column {column} holds options as one text, {seen}: as InSight-o3 reads it"
             ]
         kind = "one text" if is_block else "a list or an object"
-        return ("rows-mcq" if pictures else "rows-text-mcq"), [
+        return ("rows-mcq" if images else "rows-text-mcq"), [
             f"column {column} holds options as {kind}, {seen}"
         ]
-    if pictures:
+    if images:
         shape = "insight-vqa" if is_json(format) else "vlmeval-vqa"
-        return shape, [f"{seen} and no options: open questions on pictures"]
-    return "rows-text", ["no picture column and no options: open questions without pictures"]
+        return shape, [f"{seen} and no options: open questions on images"]
+    return "rows-text", ["no image column and no options: open questions without images"]
 
 
 def _first_value(rows: Sequence[Row], columns: Sequence[str]) -> Any:
@@ -295,26 +288,26 @@ def _first_value(rows: Sequence[Row], columns: Sequence[str]) -> Any:
 
 def _id_reason(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
     if "id" not in fields:
-        return ["no column index, id or question_id: samples are numbered by row"]
+        return ["no column index, id or question_id: sample ids are row numbers"]
     column = fields["id"][0]
     if column.lower() in REPEATING_IDS:
-        return [f"samples are named by {column}; a repeat gets #2, #3, ..."]
-    return [f"samples are named by {column}"]
+        return [f"sample ids from {column}; repeats get #2, #3, ..."]
+    return [f"sample ids from {column}"]
 
 
 def _renamed(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
     return [
-        f"column {names[0]} is taken for {target}"
+        f"column {names[0]} is used as {target}"
         for target, names in fields.items()
         if names[0] not in ALIASES[target]
     ]
 
 
-# -- A row taken apart: the question, its options, its golds, its picture cell, and all the rest.
+# -- Rows into the parts of a sample
 
 
 class RowParts(msgspec.Struct, frozen=True):
-    """A row taken apart, pictures still to be read."""
+    """The parts of a sample; images are still cells."""
 
     id: str
     question: str
@@ -323,11 +316,11 @@ class RowParts(msgspec.Struct, frozen=True):
     choices_text: str
     hint: str
     meta: dict[str, Any]
-    images: list[tuple[str, Any]]  # the columns that hold them, in order, with what stands there
+    images: list[tuple[str, Any]]  # column and value, in order
 
 
 def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
-    """The parts of a sample out of one row; `where` names the row in messages."""
+    """Split a row into the parts of a sample; `where` names the row in messages."""
     values = row.values
     fields = detection.tried
     letters = detection.letters
@@ -345,7 +338,7 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
 
     sample_id = to_text(take("id")) if fields.get("id") else str(row.number)
     if not sample_id:
-        raise DataError(f"{where}: nothing in {fields['id'][0]!r}", hint="every row needs its own id")
+        raise DataError(f"{where}: no value in {fields['id'][0]!r}", hint="every row needs a unique id")
     images = list(select_image_cells(values, detection.images))
     choices, choices_text = _choices(letters, values, take, where)
     parts = RowParts(
@@ -358,7 +351,7 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
         meta={group: text for group in GROUPS if (text := to_text(take(group)))},
         images=images,
     )
-    # A path beside the image that is sent is a text like any other.
+    # A path beside the image that is sent is kept as text.
     beside = {name for name in fields.get("image", ()) if not is_path_column(name)}
     used |= beside.union(column for column, _ in images)
     parts.meta.update(_rest(values, used | set(parts.meta)))
@@ -366,19 +359,18 @@ def parse_row(row: Row, detection: Detection, where: str) -> RowParts:
 
 
 def _question(value: Any, where: str) -> str:
-    hint = "--field question=COLUMN names a column of texts"
-    return _plain(value, f"{where}: a question", hint)
+    hint = "--field question=COLUMN must name a text column"
+    return _plain(value, f"{where}: the question", hint)
 
 
 def _plain(value: Any, what: str, hint: str) -> str:
-    """A value that people are to read: lists and objects have no business there."""
     if isinstance(value, list | dict):
-        raise DataError(f"{what} that is no text: {to_text(value)[:60]}", hint=hint)
+        raise DataError(f"{what} is not text: {to_text(value)[:60]}", hint=hint)
     return to_text(value)
 
 
 def _rest(values: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
-    """What the columns hold that mean nothing to us: kept with the sample, to group and to select by."""
+    """Values of unused columns: kept with the sample, to group and select by."""
     return {
         name: value
         for name, value in values.items()
@@ -389,7 +381,7 @@ def _rest(values: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
 def _choices(
     letters: Mapping[str, str], values: Mapping[str, Any], take: Callable[[str], Any], where: str
 ) -> tuple[dict[str, str], str]:
-    """Options by letter, and the block they stand in if the file prints its own letters."""
+    """Options by letter, and the block they are in if the file has its own letters."""
     lettered = {letter: to_text(values.get(column)) for letter, column in letters.items()}
     lettered = {letter: text for letter, text in lettered.items() if text}
     if lettered:
@@ -402,26 +394,28 @@ def _choices(
     if isinstance(value, list):
         return _list_choices([_option(item, where) for item in value], where), ""
     if isinstance(value, dict):
-        return choices_from_dict(value, lambda item: _option(item, where)), ""
+        return read_lettered_choices(value, lambda item: _option(item, where)), ""
     return {}, ""
 
 
 def _option(value: Any, where: str) -> str:
-    hint = 'options are a list of texts, or an object of letter to text: {"A": "left", "B": "right"}'
+    hint = 'write a list of texts, or an object of letters and texts: {"A": "left", "B": "right"}'
     return _plain(value, f"{where}: an option", hint)
 
 
 def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
     if choices := parse_choices(block):
         return choices, block
-    # Options without letters: ours are printed then, so the block is not sent as it stands.
+    # Options without letters: ours are added, so the block is not sent as it is.
     lines = [line.strip() for line in block.splitlines() if line.strip()]
     return (_list_choices(lines, where), "") if len(lines) > 1 else ({}, block)
 
 
 def _list_choices(texts: list[str], where: str) -> dict[str, str]:
     if len(texts) > len(LETTERS):
-        raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} can be lettered")
+        raise DataError(
+            f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} options are supported"
+        )
     return label_choices(texts)
 
 
@@ -436,7 +430,7 @@ def _golds(value: Any) -> tuple[str, ...]:
 
 
 def _as_letters(golds: tuple[str, ...], choices: Mapping[str, str]) -> tuple[str, ...]:
-    """Golds as letters: one that is no letter but the exact text of one option is that option."""
+    """Golds as letters: the exact text of one option becomes its letter."""
     if not choices:
         return golds
     letters = []
@@ -447,7 +441,7 @@ def _as_letters(golds: tuple[str, ...], choices: Mapping[str, str]) -> tuple[str
 
 
 def to_text(value: Any) -> str:
-    """A value as text: 3 is "3", true is "true", null is nothing, a list is its JSON."""
+    """A value as text: 3 is "3", true is "true", null is empty, a list is its JSON."""
     if value is None:
         return ""
     if isinstance(value, str):

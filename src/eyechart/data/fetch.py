@@ -1,9 +1,9 @@
-"""Pictures from web addresses, within limits.
+"""Downloads of images from URLs, within limits.
 
-An address in a data file is a stranger's: only http and https are spoken; the host is looked up once,
-refused when any of its addresses is private, and the connection goes to the very address that was checked,
-so that a second look-up cannot change it. Each redirect is checked the same way. Proxies are not used,
-because behind one nothing could be checked.
+A URL in a data file is untrusted: only http and https are allowed; the host is resolved once and refused if
+any of its addresses is private, and the connection goes to the address that was checked, so that a second
+look-up cannot change it. Each redirect is checked the same way. Proxies are not used, because behind a proxy
+the address cannot be checked.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _ATTEMPTS = 3
 _PAUSE_S = 0.2
 _CHUNK_BYTES = 1 << 16
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_ALONE = tuple(threading.Lock() for _ in range(256))
+_URL_LOCKS = tuple(threading.Lock() for _ in range(256))
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class _Transient(Exception):
-    """May go better on the next try."""
+    """The next attempt may succeed."""
 
 
 class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
-    """Downloads pictures and keeps them in a folder, if it has one."""
+    """Downloads images, and caches them if it has a folder."""
 
     cache_dir: Path | None = None
     allow_private: bool = False
@@ -47,7 +47,6 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = DOWNLOAD_TIMEOUT_S
 
     def read_cached(self, url: str) -> bytes | None:
-        """The bytes kept from an earlier download."""
         if self.cache_dir is None:
             return None
         try:
@@ -56,7 +55,7 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
             return None
 
     def write_cached(self, url: str, data: bytes) -> None:
-        """Keep a download for the next time. A full disk is no reason to lose the picture at hand."""
+        """Cache a download. Errors are ignored: the image at hand is still usable."""
         if self.cache_dir is None:
             return
         target = self._place(url)
@@ -66,7 +65,7 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
                 place.write_bytes(data)
 
     def fetch(self, url: str) -> bytes:
-        """Download; `ImageError` if that cannot or must not be done."""
+        """Download; `ImageError` if that fails or is not allowed."""
         deadline = time.monotonic() + self.timeout_s
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -74,15 +73,15 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
             except _Transient as err:
                 is_late = time.monotonic() + _PAUSE_S * attempt >= deadline
                 if attempt == _ATTEMPTS or is_late:
-                    why = f"no answer within {self.timeout_s:g} s" if is_late else str(err)
+                    why = f"no response within {self.timeout_s:g} s" if is_late else str(err)
                     raise ImageError(
-                        f"{url}: {why}", hint="try again later, or save the pictures beside the file"
+                        f"{url}: {why}", hint="try again later, or save the images beside the data file"
                     ) from err
                 time.sleep(_PAUSE_S * attempt)
         raise AssertionError("unreachable")
 
     def _place(self, url: str) -> Path:
-        """Where a download is kept; what a private address gave is not served where none may be reached."""
+        """The cache file of a URL; downloads from private addresses are only used where those are allowed."""
         assert self.cache_dir is not None
         digest = hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
         return self.cache_dir / ("private" if self.allow_private else "public") / digest[:2] / digest
@@ -96,23 +95,23 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
             try:
                 current = urljoin(current, found)
             except ValueError as err:
-                raise ImageError(f"{url}: leads to what is no address ({shorten(found)}: {err})") from err
+                raise ImageError(f"{url}: redirects to an invalid URL ({shorten(found)}: {err})") from err
         raise ImageError(f"{url}: more than {_MAX_REDIRECTS} redirects")
 
     def _get(self, url: str, deadline: float) -> bytes | str:
-        """The body, or the address that a redirect points to."""
+        """The body, or the URL of a redirect."""
         try:
             parts = urlsplit(url)
         except ValueError as err:
-            raise ImageError(f"{url}: not a valid address ({err})") from err
+            raise ImageError(f"{url}: invalid URL ({err})") from err
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            hint = "write the path alone" if parts.scheme == "file" else ""
-            raise ImageError(f"{url}: only http and https addresses are fetched", hint=hint)
+            hint = "write the path without file://" if parts.scheme == "file" else ""
+            raise ImageError(f"{url}: only http and https URLs are supported", hint=hint)
         try:
             port = parts.port or (443 if parts.scheme == "https" else 80)
             host = parts.hostname.encode("idna").decode()
         except (ValueError, UnicodeError) as err:
-            raise ImageError(f"{url}: not a valid address ({err})") from err
+            raise ImageError(f"{url}: invalid URL ({err})") from err
         address = self._checked_address(url, host, port)
         connection = _connection(parts.scheme, host, port, max(0.1, deadline - time.monotonic()))
         target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (
@@ -122,7 +121,7 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
             _connect(connection, address)
             with _cut_off_at(connection.sock, deadline):
                 connection.request("GET", target, headers={"Accept": "image/*", "User-Agent": "eyechart"})
-                return self._answer(url, connection.getresponse())
+                return self._read_response(url, connection.getresponse())
         except (OSError, http.client.HTTPException) as err:
             raise _Transient(f"the download failed ({str(err) or type(err).__name__})") from err
         except ValueError as err:  # http.client refuses control characters, and reads of a closed socket
@@ -130,50 +129,52 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
         finally:
             connection.close()
 
-    def _answer(self, url: str, response: http.client.HTTPResponse) -> bytes | str:
+    def _read_response(self, url: str, response: http.client.HTTPResponse) -> bytes | str:
         if response.status in _REDIRECTS and (target := response.headers.get("Location")):
             return target
         if response.status == 429 or response.status >= 500:
-            raise _Transient(f"the server answered {response.status} {response.reason}")
+            raise _Transient(f"HTTP {response.status} {response.reason}")
         if response.status != 200:
-            raise ImageError(f"{url}: the server answered {response.status} {response.reason}")
+            raise ImageError(f"{url}: HTTP {response.status} {response.reason}")
         kind = response.headers.get("Content-Type", "")
         if kind.startswith("text/html"):
-            raise ImageError(f"{url}: a page ({kind}), not a picture", hint="give the picture's own address")
+            raise ImageError(
+                f"{url}: a web page ({kind}), not an image", hint="use the URL of the image itself"
+            )
         body = bytearray()
         while chunk := response.read1(_CHUNK_BYTES):
             body += chunk
             if len(body) > self.max_bytes:
                 raise ImageError(
                     f"{url}: more than {self.max_bytes / 1e6:g} MB",
-                    hint="save it beside the data file, if it is meant to be that large",
+                    hint="if the size is correct, save the image beside the data file",
                 )
         if response.length:
-            raise _Transient("the answer was cut off")
+            raise _Transient("the response was cut off")
         return bytes(body)
 
     def _checked_address(self, url: str, host: str, port: int) -> str:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as err:
-            raise _Transient(f"the host {host!r} is unknown here ({err.strerror or err})") from err
+            raise _Transient(f"cannot resolve the host {host!r} ({err.strerror or err})") from err
         addresses = [str(entry[4][0]) for entry in found]
         private = [address for address in addresses if not is_public(address)]
         if private and not self.allow_private:
             raise ImageError(
-                f"{url}: leads to the private address {private[0]}, which data files may not reach",
-                hint="if this is your own server: --allow-private-urls",
+                f"{url}: the private address {private[0]} is not allowed in data files",
+                hint="for your own server: --allow-private-urls",
             )
         return addresses[0]
 
 
 def get_url_lock(url: str) -> threading.Lock:
-    """A lock that two downloads of one address share, so that the second finds what the first has kept."""
-    return _ALONE[hash(url) % len(_ALONE)]
+    """The lock for downloads of a URL, so that a second one finds what the first has cached."""
+    return _URL_LOCKS[hash(url) % len(_URL_LOCKS)]
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one that anybody on the Internet could reach.
+    """Whether an IP address is public.
 
     >>> is_public("93.184.216.34"), is_public("127.0.0.1"), is_public("::ffff:10.0.0.1")
     (True, False, False)
@@ -195,7 +196,7 @@ def _connection(scheme: str, host: str, port: int, timeout_s: float) -> http.cli
 
 
 def _connect(connection: http.client.HTTPConnection, address: str) -> None:
-    """Connect to the address that was checked, while speaking to the host that was named."""
+    """Connect to the address that was checked, with the host's name for TLS and HTTP."""
     plain = socket.create_connection((address, connection.port), connection.timeout)
     if isinstance(connection, http.client.HTTPSConnection):
         import ssl
@@ -207,7 +208,7 @@ def _connect(connection: http.client.HTTPConnection, address: str) -> None:
 
 @contextmanager
 def _cut_off_at(connected: socket.socket, deadline: float) -> Iterator[None]:
-    """End a download that drips: socket timeouts only see silence."""
+    """Abort a slow download at the deadline: socket timeouts only notice silence."""
 
     def cut() -> None:
         with suppress(OSError):
@@ -219,6 +220,6 @@ def _cut_off_at(connected: socket.socket, deadline: float) -> Iterator[None]:
     try:
         yield
         if time.monotonic() >= deadline:
-            raise _Transient("the answer took too long")
+            raise _Transient("the response took too long")
     finally:
         timer.cancel()

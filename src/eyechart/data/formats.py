@@ -1,4 +1,4 @@
-"""Files that hold no rows, whatever their name says: what they are, and what to do about it."""
+"""Finds the data file for a path, folder or name, and guesses its format from its name and first bytes."""
 
 from __future__ import annotations
 
@@ -14,51 +14,6 @@ from eyechart.data.tables import BOM, refuse_wide_text
 from eyechart.errors import DataError, join_names
 from eyechart.registry import suggest_name
 
-_SHEET = "save the sheet as CSV (UTF-8) and give that file"
-_UNPACK = "unpack it and give the data file, or the folder that holds it"
-_PICTURE = ("a picture", "give the file that holds the questions; its column image names the pictures")
-
-# How a file begins, what it is then, and what to do.
-_MARKS = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old workbook (.xls)", _SHEET),
-    (b"\x1f\x8b\x08", "compressed (gzip)", "unpack it: gunzip -k {name}"),
-    (b"\xfd7zXZ\0", "compressed (xz)", "unpack it: unxz -k {name}"),
-    (b"\x28\xb5\x2f\xfd", "compressed (zstd)", "unpack it: unzstd {name}"),
-    (b"7z\xbc\xaf\x27\x1c", "an archive (7z)", _UNPACK),
-    (b"SQLite format 3\0", "a database (SQLite)", "export the table as CSV"),
-    (b"ARROW1\0\0", "an Arrow file", "write it as Parquet: df.to_parquet(...)"),
-    (b"%PDF-", "a PDF document", "give the file that holds the questions"),
-    (b"\x89PNG\r\n\x1a\n", *_PICTURE),
-    (b"\xff\xd8\xff", *_PICTURE),
-    (b"GIF8", *_PICTURE),
-    (b"version https://git-lfs", "a pointer that Git LFS left in the file's place", "git lfs pull"),
-)
-_PICKLES = tuple(bytes((0x80, version, 0x95)) for version in (4, 5))
-_PAGES = (b"<!doctype html", b"<html")
-
-
-def refuse_unreadable(path: Path, head: bytes) -> None:
-    """Refuse what cannot hold rows, by its first bytes: decoding it would end in a riddle."""
-    what, hint = _kind(head)
-    if what:
-        name = shlex.quote(path.name)
-        raise DataError(f"{path.name}: this is {what}, not a data file", hint=hint.format(name=name))
-
-
-def _kind(head: bytes) -> tuple[str, str]:
-    """What a file is and what to do about it; nothing for what may hold rows."""
-    if head.startswith(b"PK\x03\x04"):
-        is_workbook = b"[Content_Types].xml" in head or b"opendocument.spreadsheet" in head
-        return ("a workbook", _SHEET) if is_workbook else ("a zip archive", _UNPACK)
-    if head.startswith(_PICKLES):
-        return "a pickle", "pickles can run anything and are not opened; write df.to_parquet(...)"
-    if head.lstrip()[:20].lower().startswith(_PAGES):
-        return "a web page", "fetch the file itself: a page often means that a login is asked for"
-    return next(((what, hint) for mark, what, hint in _MARKS if head.startswith(mark)), ("", ""))
-
-
-# -- Finding the file that is meant, and telling its format from its name and first bytes.
-
 SUFFIXES = {
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".parquet": "parquet", ".pq": "parquet",
@@ -69,16 +24,16 @@ _LOOKED_UP = (".tsv", ".jsonl", ".csv", ".json", ".parquet")
 
 
 class FoundFile(msgspec.Struct, frozen=True):
-    """A data file and the name its samples go by."""
+    """A data file and its name in reports."""
 
     path: Path
     name: str
 
 
 def resolve_origin(spec: str | Path) -> str:
-    """What a source is called before it is opened: a path in full, so that no other file is called so.
+    """The origin of a source before it is opened: a path becomes absolute.
 
-    An id of the hub stays as it is, and so does a bare name that is looked up later.
+    A hub id stays as it is, and so does a bare name, which is looked up later.
 
     >>> resolve_origin("hf:someone/signs:test"), resolve_origin("/data/questions.tsv")
     ('hf:someone/signs:test', '/data/questions.tsv')
@@ -87,7 +42,7 @@ def resolve_origin(spec: str | Path) -> str:
     """
     before = PREFIX if str(spec).startswith(PREFIX) else ""
     place = str(spec).removeprefix(PREFIX)
-    path = Path(os.path.expanduser(place))  # noqa: PTH111 - Path's own raises where there is no such home
+    path = Path(os.path.expanduser(place))  # noqa: PTH111 - Path.expanduser raises for an unknown user
     if before:
         is_name = not place.startswith((".", "/", "~"))
     else:
@@ -96,10 +51,10 @@ def resolve_origin(spec: str | Path) -> str:
 
 
 def find_file(spec: str | Path) -> FoundFile:
-    """The data file that a path, a folder or a bare name stands for."""
+    """The data file for a path, a folder or a bare name."""
     if isinstance(spec, str) and ("://" in spec or spec.startswith("hf:")) and not Path(spec).exists():
-        hint = "download it and give its path, or name a data set of the hub: hf:ORG/NAME:split"
-        raise DataError(f"{spec}: not a file on this machine", hint=hint)
+        hint = "download it and use its path, or name a hub data set: hf:ORG/NAME:split"
+        raise DataError(f"{spec}: not a local file", hint=hint)
     path = Path(spec).expanduser()
     try:
         if path.is_dir():
@@ -122,18 +77,15 @@ def _by_name(path: Path) -> FoundFile:
                 return FoundFile(root / name, (root / name).stem)
     looked = ", ".join(["the current directory", *map(str, list_lmu_roots())])
     near = next(filter(None, (_near_file(root, path.name) for root in (Path(), *roots))), "")
-    advice = (
-        "give the path of a file, a name from eyechart data list, or a data set of the hub: hf:ORG/NAME:split"
-    )
+    advice = "use the path of a file, a name from eyechart data list, or a hub data set: hf:ORG/NAME:split"
     raise DataError(
-        f"{path.name}: no file of that name (looked in: {looked}), and not in the catalogue",
-        hint=near or advice,
+        f"{path.name}: no such file (looked in: {looked}) and no such benchmark", hint=near or advice
     )
 
 
 def _near_file(folder: Path, name: str) -> str:
     if not folder.is_dir():
-        return f"there is no folder {folder} either" if folder != Path() else ""
+        return f"the folder {folder} does not exist" if folder != Path() else ""
     known = [entry.name for entry in folder.iterdir() if entry.suffix.lower() in SUFFIXES]
     return suggest_name(name, known)
 
@@ -143,30 +95,30 @@ def _in_folder(folder: Path) -> Path:
         if (folder / name).is_file():
             return folder / name
     entries = sorted(folder.iterdir())
-    visible = [entry for entry in entries if not entry.name.startswith(".")]  # a Mac leaves ._data.csv
+    visible = [entry for entry in entries if not entry.name.startswith(".")]  # macOS leaves ._data.csv
     readable = [entry for entry in visible if entry.is_file() and entry.suffix.lower() in SUFFIXES]
     if len(readable) == 1:
         return readable[0]
     names = [entry.name + ("/" if entry.is_dir() else "") for entry in (readable or visible)]
     shown = join_names(names, 10)
     if readable:
-        hint = f"name one of them, e.g. {folder / readable[0].name}"
+        hint = f"choose one, e.g. {folder / readable[0].name}"
         raise DataError(f"{folder}: {len(readable)} data files and no metadata.jsonl ({shown})", hint=hint)
     raise DataError(
-        f"{folder}: no data file in it (it holds: {shown or 'nothing'})",
+        f"{folder}: no data file in this folder (found: {shown or 'nothing'})",
         hint="expected metadata.jsonl, or one .tsv, .csv, .jsonl, .json or .parquet file",
     )
 
 
 def guess_format(path: Path) -> tuple[str, str]:
-    """The format and the reason for it: by the name's ending, corrected by the first bytes."""
+    """The format and the reason for it: by the extension, corrected by the first bytes."""
     try:
         with path.open("rb") as file:
             head = file.read(65536)
     except OSError as err:
         raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
     if not head:
-        raise DataError(f"{path.name}: the file is empty", hint="was the download or export cut off?")
+        raise DataError(f"{path.name}: the file is empty", hint="was the download or export interrupted?")
     refuse_wide_text(path, head)
     refuse_unreadable(path, head)
     text = head.removeprefix(BOM).lstrip()
@@ -174,16 +126,16 @@ def guess_format(path: Path) -> tuple[str, str]:
     if named in ("json", "jsonl"):
         return _json_or_lines(text, named, path.suffix)
     if named is not None:
-        return named, f"by the ending {path.suffix}"
+        return named, f"by the extension {path.suffix}"
     return _by_content(path, text)
 
 
 def _json_or_lines(text: bytes, named: str, suffix: str) -> tuple[str, str]:
     if named == "jsonl" and text.startswith(b"["):
-        return "json", f"the ending is {suffix}, but it begins a list"
+        return "json", f"the extension is {suffix}, but the file begins with a list"
     if named == "json" and _is_lines(text):
-        return "jsonl", f"the ending is {suffix}, but each line holds an object"
-    return named, f"by the ending {suffix}"
+        return "jsonl", f"the extension is {suffix}, but each line is an object"
+    return named, f"by the extension {suffix}"
 
 
 def _is_lines(text: bytes) -> bool:
@@ -195,18 +147,65 @@ def _is_lines(text: bytes) -> bool:
 def _by_content(path: Path, text: bytes) -> tuple[str, str]:
     header = text.partition(b"\n")[0]
     if text.startswith(b"PAR1"):
-        return "parquet", "it begins with Parquet's mark"
+        return "parquet", "the file begins like a Parquet file"
     if text.startswith(b"["):
-        return "json", "it begins with a bracket"
+        return "json", "the file begins with a list"
     if text.startswith(b"{"):
         return (
-            ("jsonl", "each line holds an object") if _is_lines(text) else ("json", "it begins with a brace")
+            ("jsonl", "each line is an object")
+            if _is_lines(text)
+            else ("json", "the file begins with an object")
         )
     if b"\0" not in header and b"\t" in header and b"question" in header.lower():
-        return "tsv", "the first line names columns between tabs"
+        return "tsv", "the header is separated by tabs"
     if b"\0" not in header and b"," in header and b"question" in header.lower():
-        return "csv", "the first line names columns between commas"
+        return "csv", "the header is separated by commas"
     raise DataError(
-        f"{path.name}: cannot tell what kind of file this is",
-        hint="readable: TSV, CSV, JSONL, JSON, Parquet; say which with --format",
+        f"{path.name}: unknown file format",
+        hint="supported: TSV, CSV, JSONL, JSON, Parquet; choose one with --format",
     )
+
+
+# -- Files that hold no rows
+
+_SHEET = "save the sheet as CSV (UTF-8) and use that file"
+_UNPACK = "unpack it and use the data file, or its folder"
+_IMAGE = ("an image", "use the file with the questions; its image column names the images")
+
+# How a file begins, what it is, and what to do.
+_MARKS = (
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel file (.xls)", _SHEET),
+    (b"\x1f\x8b\x08", "compressed (gzip)", "unpack it: gunzip -k {name}"),
+    (b"\xfd7zXZ\0", "compressed (xz)", "unpack it: unxz -k {name}"),
+    (b"\x28\xb5\x2f\xfd", "compressed (zstd)", "unpack it: unzstd {name}"),
+    (b"7z\xbc\xaf\x27\x1c", "an archive (7z)", _UNPACK),
+    (b"SQLite format 3\0", "a database (SQLite)", "export the table as CSV"),
+    (b"ARROW1\0\0", "an Arrow file", "write it as Parquet: df.to_parquet(...)"),
+    (b"%PDF-", "a PDF document", "use the file with the questions"),
+    (b"\x89PNG\r\n\x1a\n", *_IMAGE),
+    (b"\xff\xd8\xff", *_IMAGE),
+    (b"GIF8", *_IMAGE),
+    (b"version https://git-lfs", "a Git LFS pointer", "git lfs pull"),
+)
+_PICKLES = tuple(bytes((0x80, version, 0x95)) for version in (4, 5))
+_PAGES = (b"<!doctype html", b"<html")
+
+
+def refuse_unreadable(path: Path, head: bytes) -> None:
+    """Raise `DataError` for a file that cannot hold rows, by its first bytes."""
+    what, hint = _kind(head)
+    if what:
+        name = shlex.quote(path.name)
+        raise DataError(f"{path.name}: this is {what}, not a data file", hint=hint.format(name=name))
+
+
+def _kind(head: bytes) -> tuple[str, str]:
+    """What a file is and what to do about it; empty for a file that may hold rows."""
+    if head.startswith(b"PK\x03\x04"):
+        is_workbook = b"[Content_Types].xml" in head or b"opendocument.spreadsheet" in head
+        return ("an Excel file", _SHEET) if is_workbook else ("a zip archive", _UNPACK)
+    if head.startswith(_PICKLES):
+        return "a pickle", "a pickle can run any code, so it is not opened; write df.to_parquet(...)"
+    if head.lstrip()[:20].lower().startswith(_PAGES):
+        return "a web page", "download the file itself; a web page often means that a login is needed"
+    return next(((what, hint) for mark, what, hint in _MARKS if head.startswith(mark)), ("", ""))

@@ -1,4 +1,10 @@
-"""Data sets of the Hugging Face hub: their names, the library that opens them, their rows."""
+"""Data sets of the Hugging Face hub: how they are named, loaded and read.
+
+``hf:ORG/NAME:split@revision`` names a split; the part after the colon is a split, ``config/split``, or a
+config with a single split. ``hf:./folder:split`` is a local folder: a clone of a hub repository, or what
+`save_to_disk` wrote. The library `datasets` loads the data and keeps it memory-mapped on disk: an open data
+set takes little memory, so the last few stay open, and an image is read from its row when it is sent.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +31,6 @@ from eyechart.files import suppress_warnings
 from eyechart.registry import suggest_name
 from eyechart.types import ImageRef
 
-# -- How a data set of the Hugging Face hub is named: ``hf:ORG/NAME:split@revision``.
-#
-# The part behind the colon is a split, ``config/split``, or the name of a config that has a single split.
-# A place that begins like a path is a folder on this machine: a clone of a hub repository, or what
-# `save_to_disk` wrote.
-
 PREFIX = "hf:"
 FORM = "hf:ORG/NAME, hf:ORG/NAME:split@revision, hf:ORG/NAME:config/split or hf:./folder:split"
 
@@ -40,7 +40,7 @@ _PART = re.compile(r"[^\s/:@\[\]]+(/[^\s/:@\[\]]+)?")
 
 @dataclass(frozen=True, slots=True)
 class HubSpec:
-    """A data set, or one part of it. `part` is as written; `config` and `split` are what it names."""
+    """A data set, or one part of it. `part` is as written."""
 
     place: str  # ORG/NAME, or the absolute path of a folder
     part: str = ""
@@ -48,23 +48,23 @@ class HubSpec:
     is_local: bool = False
 
     def __str__(self) -> str:
-        """The form that can be read again, anywhere on this machine."""
+        """The form that `parse_hub` reads."""
         part = f":{self.part}" if self.part else ""
         return f"{PREFIX}{self.place}{part}" + (f"@{self.revision}" if self.revision else "")
 
     @property
     def config(self) -> str:
-        """The config, where it stands before a split."""
+        """The config, if one is written before the split."""
         return self.part.rpartition("/")[0]
 
     @property
     def split(self) -> str:
-        """The split, or a lone name that may turn out to be a config."""
+        """The split, or a single name that may be a config."""
         return self.part.rpartition("/")[2]
 
     @property
     def name(self) -> str:
-        """Short name, for the run folder.
+        """A short name for the run folder.
 
         >>> parse_hub("hf:someone/signs:night/test").name
         'signs-night-test'
@@ -73,12 +73,12 @@ class HubSpec:
 
 
 def is_hub(spec: object) -> bool:
-    """Whether a source is named by ``hf:`` and is no file that happens to be called so."""
+    """Whether a source begins with ``hf:`` and is not an existing file."""
     return isinstance(spec, str) and spec.startswith(PREFIX) and not Path(spec).exists()
 
 
 def parse_hub(spec: str) -> HubSpec:
-    """Take a name apart; `UsageError` for what cannot be one, `DataError` for a folder that is not there.
+    """Parse a name; `UsageError` if it is malformed, `DataError` for a missing folder.
 
     >>> parse_hub("hf:Jietson/InfoChartQA:text@main")
     HubSpec(place='Jietson/InfoChartQA', part='text', revision='main', is_local=False)
@@ -92,20 +92,20 @@ def parse_hub(spec: str) -> HubSpec:
         hint = f"write {FORM}"
         if place.count("/") > 1:
             organisation, name, config = place.split("/", 2)
-            hint = f"a config goes behind a colon: hf:{organisation}/{name}:{config}/SPLIT"
+            hint = f"write the config after a colon: hf:{organisation}/{name}:{config}/SPLIT"
         elif place and "/" not in place:
-            hint = f"the hub's own form is ORG/NAME; a folder is written hf:./{place}"
-        raise UsageError(f"{spec!r} does not name a data set of the hub", hint=hint)
+            hint = f"write hf:ORG/NAME for the hub, or hf:./{place} for a folder"
+        raise UsageError(f"{spec!r} is not the name of a hub data set", hint=hint)
     if (colon and not _PART.fullmatch(part)) or (not revision and named != rest):
         raise UsageError(
-            f"{spec!r} does not name a split or a revision",
+            f"{spec!r}: invalid split or revision",
             hint=f"write {FORM}; --limit takes the first rows of a split",
         )
     return HubSpec(place, part, revision)
 
 
 def _local(spec: str, rest: str) -> HubSpec:
-    """A folder: the longest beginning that is one, so that its own colons do no harm."""
+    """A folder: the whole text if it is one, else what is before the last colon."""
     try:
         whole = Path(rest).expanduser()
         if whole.is_dir():
@@ -114,23 +114,23 @@ def _local(spec: str, rest: str) -> HubSpec:
         folder = Path(place).expanduser()
         if colon and _PART.fullmatch(part) and folder.is_dir():
             return HubSpec(str(folder.absolute()), part, is_local=True)
-    except (OSError, ValueError, RuntimeError) as err:  # NUL bytes, a home that nobody has
+    except (OSError, ValueError, RuntimeError) as err:  # NUL bytes, an unknown user's home
         raise DataError(f"{spec[:200]!r} cannot be opened: {err}") from err
     if "@" in rest:
-        raise DataError(f"{spec}: no such folder", hint="a folder has no revisions: leave @... out")
+        raise DataError(f"{spec}: no such folder", hint="folders have no revisions: leave out @...")
     is_file = whole.is_file()
-    hint = f"hf: takes a folder; a file is given by its path: {rest}" if is_file else "is the path right?"
+    hint = f"hf: needs a folder; for a file, use its path: {rest}" if is_file else "check the path"
     raise DataError(f"{spec}: no such folder", hint=hint)
 
 
-# -- The hub's library `datasets`: imported late, kept quiet, and its errors said in our words.
+# -- The library `datasets`: imported late, without its output, and with its errors explained
 
 _OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
-_REACHED_WITHIN_S = 5.0
+_CONNECT_TIMEOUT_S = 5.0
 
 
 def import_datasets() -> Any:
-    """The library; `MissingExtra` where it is not installed."""
+    """The library; `MissingExtra` if it is not installed."""
     try:
         with suppress_warnings():
             import datasets
@@ -141,10 +141,10 @@ def import_datasets() -> Any:
 
 @contextmanager
 def suppress_output(spec: HubSpec) -> Iterator[None]:
-    """No log lines of the library; its progress bars only on a terminal, where somebody waits.
+    """Hide log lines of the library, and its progress bars except on a terminal.
 
-    Where the hub cannot be reached, the library looks into its cache alone: by itself it would try again for
-    half a minute before it did, or said that nobody answers.
+    If the hub cannot be reached, the library uses its cache only; otherwise it would retry for half a minute
+    first.
     """
     datasets = import_datasets()
     from huggingface_hub import constants
@@ -172,7 +172,7 @@ def suppress_output(spec: HubSpec) -> Iterator[None]:
 
 
 def _is_reachable(endpoint: str) -> bool:
-    """Whether somebody listens at the hub's address, or at that of the proxy on the way to it."""
+    """Whether the hub, or the proxy in front of it, accepts connections."""
     parts = urlsplit(endpoint)
     proxy = getproxies().get(parts.scheme) if not proxy_bypass(parts.hostname or "") else None
     if proxy:
@@ -181,49 +181,46 @@ def _is_reachable(endpoint: str) -> bool:
     found = threading.Event()
 
     def connect() -> None:
-        with suppress(OSError), socket.create_connection(address, timeout=_REACHED_WITHIN_S):
+        with suppress(OSError), socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S):
             found.set()
 
-    looking = threading.Thread(target=connect, daemon=True)  # a name server may be silent for longer
+    looking = threading.Thread(target=connect, daemon=True)  # resolving the name may take longer
     looking.start()
-    looking.join(_REACHED_WITHIN_S)
+    looking.join(_CONNECT_TIMEOUT_S)
     return found.is_set()
 
 
 def raise_explained(spec: HubSpec, err: Exception) -> NoReturn:
-    """The library's error as one that says what to do."""
+    """Raise the library's error as a `DataError` that says what to do."""
     if isinstance(err, ConnectionError) or "LocalEntryNotFoundError" in str(err):
-        hint = "is there a connection? A folder is read without one: hf:./folder"
+        hint = "check the connection, or use a local folder: hf:./folder"
         if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in _OFFLINE):
-            hint = "HF_HUB_OFFLINE is set: unset it to download, or bring the cache that HF_HOME points to"
+            hint = "HF_HUB_OFFLINE is set: unset it to download, or set HF_HOME to a cache with this data set"
         raise DataError(f"{spec}: not in the cache, and the hub cannot be reached", hint=hint) from err
     if isinstance(err, FileNotFoundError) and spec.is_local:
         raise DataError(
-            f"{spec}: no data files in it",
-            hint="it should hold Parquet, JSONL, CSV or what save_to_disk wrote",
+            f"{spec}: no data files in this folder",
+            hint="expected Parquet, JSONL, CSV, or a folder written by save_to_disk",
         ) from err
     if isinstance(err, FileNotFoundError):
         raise DataError(
             f"{spec}: {get_first_line(err)}",
-            hint="is the name right? For a private or gated data set, log in first: hf auth login",
+            hint="check the name; for a private or gated data set, log in first: hf auth login",
         ) from err
     cause = err.__cause__ or err
     raise DataError(
         f"{spec}: cannot be loaded: {type(cause).__name__}: {get_first_line(cause)}",
-        hint="are its files whole? A clone made with git needs git lfs for the large ones",
+        hint="check that its files are complete; a git clone needs git lfs for large files",
     ) from err
 
 
 def get_first_line(err: BaseException) -> str:
-    """What an error of the library says, without the pages that may follow."""
+    """The first line of an error's message, which may have pages."""
     return (str(err).strip().splitlines() or [type(err).__name__])[0][:300]
 
 
-# -- A data set of the hub reads its own files and no others, whatever its card lists.
-
-
 def refuse_foreign_files(spec: HubSpec, builder: Any) -> None:
-    """A repository's card may list files anywhere; only its own are read."""
+    """Raise `DataError` if a repository's card lists files that are not its own."""
     files = [str(file) for group in (builder.config.data_files or {}).values() for file in group]
     if spec.is_local:
         allowed = [Path(spec.place).resolve(), *list_caches()]
@@ -232,13 +229,13 @@ def refuse_foreign_files(spec: HubSpec, builder: Any) -> None:
         foreign = [file for file in files if not file.rpartition("::")[2].startswith("hf://")]
         if foreign and Path(spec.place).is_dir():
             raise DataError(
-                f"{spec}: a folder {spec.place} stands here and would be read in its place",
-                hint=f"write hf:./{spec.place} for the folder, or start from elsewhere",
+                f"{spec}: the local folder {spec.place} would be read instead",
+                hint=f"write hf:./{spec.place} for the folder, or run from another directory",
             )
     if foreign:
         raise DataError(
-            f"{spec}: it lists a file that is not its own: {foreign[0]}",
-            hint="copy the files together, or mend data_files in README.md",
+            f"{spec}: the data set refers to a file outside its repository: {foreign[0]}",
+            hint="copy the files together, or correct data_files in README.md",
         )
 
 
@@ -248,7 +245,7 @@ def _is_below(path: str, folders: Sequence[Path]) -> bool:
 
 
 def list_caches() -> list[Path]:
-    """Where the library keeps what it has fetched and made."""
+    """The folders of the library's caches."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     return [
@@ -256,11 +253,11 @@ def list_caches() -> list[Path]:
     ]
 
 
-# -- Which config and which split of a data set is meant. Where several could be, none is guessed.
+# -- Resolving config and split; an ambiguous name is refused
 
 
 def resolve_part(spec: HubSpec) -> tuple[Any, str, str]:
-    """The builder, the config if one has to be named, and the split."""
+    """The builder, the config if it must be named, and the split."""
     if spec.config:
         builder = load_builder(spec, spec.config)
         return (
@@ -270,7 +267,7 @@ def resolve_part(spec: HubSpec) -> tuple[Any, str, str]:
         )
     try:
         builder = import_datasets().load_dataset_builder(spec.place, **_revision(spec))
-    except ValueError as err:  # the library's way to say that a config must be named
+    except ValueError as err:  # raised if a config must be named
         configs = _configs(spec)
         if spec.split not in configs:
             raise make_part_error(spec, "config", configs) from err
@@ -284,7 +281,7 @@ def resolve_part(spec: HubSpec) -> tuple[Any, str, str]:
 
 
 def load_builder(spec: HubSpec, config: str | None) -> Any:
-    """The library's builder of one config, or of the only one."""
+    """The library's builder of a config, or of the only one."""
     try:
         return import_datasets().load_dataset_builder(spec.place, config, **_revision(spec))
     except ValueError as err:
@@ -303,12 +300,12 @@ def _configs(spec: HubSpec) -> list[str]:
 
 
 def list_builder_splits(builder: Any) -> list[str]:
-    """The splits that a builder can load, without loading them."""
+    """The splits of a builder, without loading them."""
     return [str(name) for name in (builder.config.data_files or builder.info.splits or ())]
 
 
 def pick_split(spec: HubSpec, split: str, names: Sequence[str], *, config: str = "") -> str:
-    """The split that is meant: the one that is named, or the only one."""
+    """The named split, or the only one."""
     if split in names:
         return split
     if not split and len(names) == 1:
@@ -319,26 +316,23 @@ def pick_split(spec: HubSpec, split: str, names: Sequence[str], *, config: str =
 def make_part_error(
     spec: HubSpec, kind: str, known: Sequence[str], *, named: str | None = None, config: str = ""
 ) -> DataError:
-    """The error for a config or a split that is not there, with those that are."""
+    """The error for an unknown or missing config or split, with the known ones."""
     name = spec.split if named is None else named
-    listed = ", ".join(known) or "one without a name"
-    message = f"{spec}: " + (f"no {kind} {name!r}" if name else f"{len(known)} {kind}s, and none is named")
+    listed = ", ".join(known) or "one unnamed"
+    message = f"{spec}: " + (f"no {kind} {name!r}" if name else f"choose one of {len(known)} {kind}s")
     before = f"{config}/" if config else ""
     example = f"hf:{spec.place}:{before}{known[0] if known else ''}".removesuffix(":")
     near = suggest_name(name, list(known)) if name else ""
-    return DataError(f"{message} (there are: {listed})", hint=f"{near} write e.g. {example}".strip())
+    return DataError(f"{message} (available: {listed})", hint=f"{near} write e.g. {example}".strip())
 
 
-# -- Data sets of the Hugging Face hub, loaded through its library `datasets` and left where that keeps them.
-#
-# What the library loads lies memory-mapped on disk: an open data set costs next to nothing, so the last few
-# are kept, and a picture is read from its row when it is wanted.
+# -- Loading
 
-_KEPT = 8  # open data sets; a benchmark of several splits has one each
+_MAX_OPEN = 8  # data sets; a benchmark may have several splits
 
 
 class LoadedSplit(msgspec.Struct, frozen=True):
-    """One split, ready to read. `roots` are the folders below which its files lie; the first is its own."""
+    """One split, ready to read. `roots` are the folders of its files; the first is its own."""
 
     spec: HubSpec
     dataset: Any  # datasets.Dataset
@@ -355,7 +349,7 @@ _OPEN: OrderedDict[str, LoadedSplit] = OrderedDict()
 
 
 def load_split(spec: str) -> LoadedSplit:
-    """Load one split anew; `DataError` says what is wrong with the name, the data or the connection."""
+    """Load one split; `DataError` explains problems with the name, the data or the connection."""
     wanted = parse_hub(spec)
     with _LOCK:
         try:
@@ -363,23 +357,23 @@ def load_split(spec: str) -> LoadedSplit:
                 loaded = _saved(wanted) if _is_saved(wanted) else _built(wanted)
         except EyechartError:
             raise
-        except Exception as err:  # whatever a stranger's files make the library raise
+        except Exception as err:  # the library raises anything for malformed files
             raise_explained(wanted, err)
         _OPEN[str(loaded.spec)] = loaded
         _OPEN.move_to_end(str(loaded.spec))
-        while len(_OPEN) > _KEPT:
+        while len(_OPEN) > _MAX_OPEN:
             _OPEN.popitem(last=False)
         return loaded
 
 
 def get_loaded(spec: str) -> LoadedSplit:
-    """The split as it was loaded in this process, or loaded now."""
+    """The split if it is open in this process, else load it."""
     with _LOCK:
         return _OPEN.get(spec) or load_split(spec)
 
 
 def list_splits(spec: str) -> list[str]:
-    """The splits that a data set has, without loading them."""
+    """The splits of a data set, without loading them."""
     wanted = parse_hub(spec)
     with _LOCK, suppress_output(wanted):
         try:
@@ -394,12 +388,10 @@ def list_splits(spec: str) -> list[str]:
 
 
 def fetch_repository(spec: str) -> Path:
-    """All files of a repository in a folder, fetched where they are not yet; a folder is itself."""
+    """The folder with all files of a repository, downloaded if necessary; a local folder is itself."""
     wanted = parse_hub(spec)
     if wanted.part:
-        raise UsageError(
-            f"{spec}: the files of a repository are wanted, not a split", hint=f"hf:{wanted.place}"
-        )
+        raise UsageError(f"{spec}: give the repository without a split", hint=f"write hf:{wanted.place}")
     if wanted.is_local:
         return Path(wanted.place)
     with _LOCK, suppress_output(wanted):
@@ -453,7 +445,7 @@ def _loaded(spec: HubSpec, dataset: Any) -> LoadedSplit:
 
 
 def _snapshot(spec: HubSpec) -> Path:
-    """Where files of the repository lie that were fetched before; it need not exist."""
+    """The cache folder of the repository, which need not exist."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -461,23 +453,23 @@ def _snapshot(spec: HubSpec) -> Path:
         kept = snapshot_download(
             spec.place, repo_type="dataset", local_files_only=True, revision=spec.revision or None
         )
-    except Exception:  # not there, in whatever words of the library's version
+    except Exception:  # not cached; the exception depends on the version
         folder = f"datasets--{spec.place.replace('/', '--')}"
         return Path(HF_HUB_CACHE) / folder / "snapshots" / (spec.revision or "main")
     return Path(kept)
 
 
-# -- Rows of a data set of the Hugging Face hub, with the pictures left in it.
+# -- Rows
 #
-# Columns are read as they are stored, so no picture is ever decoded here: a picture becomes a reference to
-# its row and column, and its bytes are read when it is sent.
+# Columns are read as they are stored, so no image is decoded here: it becomes a reference to its row and
+# column, and its bytes are read when it is sent.
 
 _BATCH_ROWS = 64
-_ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second picture of a list column
+_ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second image of a list column
 
 
 def open_hub(spec: str) -> HubReader:
-    """The rows of ``hf:ORG/NAME:split``, downloaded if need be, or of a folder."""
+    """The rows of ``hf:ORG/NAME:split``, downloaded if necessary, or of a folder."""
     return HubReader(load_split(spec))
 
 
@@ -488,11 +480,11 @@ class HubReader(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> str:
-        """The name by which exactly this split is found again."""
+        """The full name of this split."""
         return str(self.loaded.spec)
 
     def path_rules(self, image_root: Path | str | None = None) -> PathRules:
-        """Strangers wrote it: only files below its own folder are read, and below one that a user names."""
+        """Untrusted data: only files below its own folder and the user's `image_root` are read."""
         roots = [self.loaded.roots[0], *([Path(image_root)] if image_root else [])]
         return PathRules([str(root.absolute()) for root in roots], allow_absolute=False)
 
@@ -500,12 +492,12 @@ class HubReader(msgspec.Struct, frozen=True):
         return tuple(self.loaded.dataset.column_names)
 
     def image_columns(self) -> tuple[str, ...]:
-        """Columns that are pictures by their type."""
+        """Columns with an image type."""
         schema = self.loaded.dataset.with_format("arrow").data.schema
-        return tuple(name for name in schema.names if _holds_pictures(schema.field(name).type))
+        return tuple(name for name in schema.names if _is_image_type(schema.field(name).type))
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        """All rows, in order; one row's texts are in memory at a time, and no picture."""
+        """All rows, in order; no image is in memory."""
         number = 0
         for batch in self.loaded.dataset.with_format("arrow").iter(batch_size=_BATCH_ROWS):
             columns = {
@@ -517,9 +509,9 @@ class HubReader(msgspec.Struct, frozen=True):
                 yield Row(number, 0, {name: next(values) for name, values in columns.items()})
 
     def _values(self, column: Any, name: str, before: int, *, is_blob: bool) -> Iterator[Any]:
-        if _holds_pictures(column.type):
+        if _is_image_type(column.type):
             for index, cell in enumerate(column):
-                yield self._picture(cell, name, before + index) if is_blob else None
+                yield self._make_ref(cell, name, before + index) if is_blob else None
             return
         labels = getattr(self.loaded.dataset.features[name], "names", None)  # of a ClassLabel
         for cell in column:
@@ -533,8 +525,8 @@ class HubReader(msgspec.Struct, frozen=True):
             else:
                 yield value
 
-    def _picture(self, cell: Any, column: str, row: int) -> Any:
-        """A reference to the bytes, or the path that stands in their place."""
+    def _make_ref(self, cell: Any, column: str, row: int) -> Any:
+        """A reference to the bytes, or the path if there are none."""
         import pyarrow as pa
 
         if not cell.is_valid:
@@ -543,7 +535,7 @@ class HubReader(msgspec.Struct, frozen=True):
             return [
                 found
                 for index, item in enumerate(cell.values)
-                if (found := self._picture(item, f"{column}[{index}]", row)) is not None
+                if (found := self._make_ref(item, f"{column}[{index}]", row)) is not None
             ]
         if isinstance(cell, pa.StructScalar) and not cell["bytes"].is_valid:
             path = cell["path"].as_py() if "path" in cell else None
@@ -551,7 +543,7 @@ class HubReader(msgspec.Struct, frozen=True):
         return ImageRef(kind="hub", location=self.origin, offset=row, column=column)
 
     def _file(self, path: str) -> ImageRef | str:
-        """The library writes whole paths to files it has fetched; a path to anywhere else is just a text."""
+        """An absolute path below `roots`, as the library writes it, is a file; any other path is text."""
         place = os.path.realpath(path)
         if os.path.isabs(path) and any(  # noqa: PTH117 - this is per row
             place.startswith(os.path.realpath(root) + os.sep) for root in self.loaded.roots
@@ -562,12 +554,12 @@ class HubReader(msgspec.Struct, frozen=True):
 
 def read_hub_image(ref: ImageRef) -> bytes | str:
     """The bytes (or base64 text) that a reference of kind ``hub`` points at."""
-    dataset = _dataset(ref)
+    dataset = _get_loaded_for(ref).dataset
     column, index = ref.column, None
     if column not in dataset.column_names and (match := _ITEM.fullmatch(column)):
         column, index = match[1], int(match[2])
     if column not in dataset.column_names or not 0 <= ref.offset < len(dataset):
-        raise ImageError(f"{ref}: no such row or column any more", hint="start the run again")
+        raise ImageError(f"{ref}: this row or column no longer exists", hint="start the run again")
     table = dataset.select_columns([column]).with_format("arrow")[ref.offset : ref.offset + 1]
     value = table.column(0)[0].as_py()
     if index is not None:
@@ -575,21 +567,18 @@ def read_hub_image(ref: ImageRef) -> bytes | str:
     if isinstance(value, dict):
         value = value.get("bytes")
     if not isinstance(value, bytes | str) or not value:
-        raise ImageError(f"{ref}: no picture in column {ref.column!r}")
+        raise ImageError(f"{ref}: no image in column {ref.column!r}")
     return value
 
 
 def get_identity(ref: ImageRef) -> str:
-    """What changes when the data set does, without a look at the picture."""
-    try:
-        return get_loaded(ref.location).identity
-    except DataError as err:
-        raise ImageError(err.message, hint=err.hint) from err
+    """A hash that changes with the data set; the image is not read."""
+    return _get_loaded_for(ref).identity
 
 
-def _dataset(ref: ImageRef) -> Any:
+def _get_loaded_for(ref: ImageRef) -> LoadedSplit:
     try:
-        return get_loaded(ref.location).dataset
+        return get_loaded(ref.location)
     except DataError as err:
         raise ImageError(err.message, hint=err.hint) from err
 
@@ -598,12 +587,12 @@ def _named(item: Any, column: str) -> Any:
     return Blob(item.encode("utf-8", "surrogatepass"), column=column) if isinstance(item, str) else item
 
 
-def _holds_pictures(kind: Any) -> bool:
-    """Bytes, or the library's struct of bytes and path, or a list of either."""
+def _is_image_type(kind: Any) -> bool:
+    """Whether a type is bytes, the library's struct of bytes and path, or a list of either."""
     import pyarrow as pa
 
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _holds_pictures(kind.value_type)
+        return _is_image_type(kind.value_type)
     if pa.types.is_struct(kind):
         return "bytes" in {field.name for field in kind}
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

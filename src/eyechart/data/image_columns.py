@@ -1,14 +1,14 @@
-"""What an image cell means: base64, a list, a path, an address, or another row's picture.
+"""Image columns: how their cells are read, and which columns they are.
 
-The rules, in this order, for a cell without its outer blanks:
+A cell, stripped, is read by the first rule that applies:
 
-1. ``data:image/...;base64,`` begins a data URL; ``http://`` and ``https://`` begin an address, and so does
-   any other ``scheme://`` (which is then refused, not taken for a path).
-2. ``[`` to ``]`` is a list; each item is read by these rules, but cannot refer to a row.
-3. An ending such as ``.jpg`` makes it a path: base64 has no dot.
+1. ``data:image/...;base64,`` begins a data URL; ``http://`` and ``https://`` begin a URL, and so does any
+   other ``scheme://`` (which is refused later, not taken for a path).
+2. ``[`` to ``]`` is a list; its items are read by these rules, but cannot refer to a row.
+3. A file extension such as ``.jpg`` makes it a path: base64 has no dot.
 4. Up to 64 characters is the index of another row, as in MMBench's files, unless it begins like an encoded
-   picture (a one-pixel GIF fits) or holds a character no index would, such as a slash.
-5. Anything longer is base64 if it begins like an encoded picture, if its first characters are of that
+   image (a one-pixel GIF fits) or holds a character no index would, such as a slash.
+5. Anything longer is base64 if it begins like an encoded image, if its first characters are of that
    alphabet or if it is longer than any path can be, else a path.
 
 A column that can only hold paths (`image_path`, `file_name`) skips rules 4 and 5.
@@ -28,7 +28,7 @@ import pybase64
 from eyechart.data.rows import URLS, Blob, Row, read_list_items
 from eyechart.types import ImageRef
 
-REFERENCE_CHARS = 64  # the official loader's line between an index and base64
+REFERENCE_CHARS = 64  # the official loader's limit for an index
 
 IMAGE_SUFFIXES = (
     b".jpg", b".jpeg", b".png", b".webp", b".gif", b".bmp", b".tif", b".tiff", b".jfif", b".avif", b".jp2",
@@ -36,7 +36,7 @@ IMAGE_SUFFIXES = (
 )  # fmt: skip
 
 # The first base64 characters of JPEG, PNG, GIF, WebP (RIFF) and TIFF files.
-_PICTURE_HEADS = (b"/9j/", b"iVBORw0KGgo", b"R0lGOD", b"UklGR", b"SUkqA", b"TU0AK")
+_IMAGE_HEADS = (b"/9j/", b"iVBORw0KGgo", b"R0lGOD", b"UklGR", b"SUkqA", b"TU0AK")
 _BASE64_HEAD = re.compile(rb"[A-Za-z0-9+/=\s]*")
 _HEAD_BYTES = 256
 _MAX_PATH_BYTES = 4096  # what operating systems allow
@@ -45,22 +45,22 @@ _DATA_URL = re.compile(rb"data:[^,]{0,200};base64,", re.IGNORECASE)
 
 
 class RowReference(msgspec.Struct, frozen=True):
-    """The picture is another row's: the one whose index is `id`."""
+    """The image of the row whose index is `id`."""
 
     id: str
 
 
 class ImageCells(msgspec.Struct, frozen=True):
-    """Reads image cells of one file. `to_file` turns a path as written into a reference."""
+    """Reads the image cells of one file. `to_file` turns a path as written into a reference."""
 
-    location: str  # the file the cells lie in
+    location: str  # the file of the cells
     to_file: Callable[[str], ImageRef]
     allow_urls: bool = True
     encoding: str = "utf-8"
-    by_row: Literal["parquet", "hub"] = "parquet"  # what a column is read from that has rows and no bytes
+    by_row: Literal["parquet", "hub"] = "parquet"  # for cells that are read by row number
 
     def read(self, value: Any, row: int, *, only_paths: bool = False) -> list[ImageRef | RowReference]:
-        """The pictures of one value, in order; ValueError says why it cannot be one."""
+        """The images of one value, in order; ValueError says why it is not an image."""
         if isinstance(value, str):
             value = Blob(value.encode(self.encoding, "surrogatepass"))
         if isinstance(value, Blob) and not value.data.strip():
@@ -84,14 +84,12 @@ class ImageCells(msgspec.Struct, frozen=True):
         if isinstance(value, dict):  # {"path": ..., "bytes": base64} as media columns are written in JSON
             found = next((value[key] for key in ("bytes", "base64", "url", "path") if value.get(key)), None)
             if not isinstance(found, str):
-                raise ValueError(
-                    f"an object without path, url or bytes (found: {', '.join(map(str, value))})"
-                )
+                raise ValueError(f"an object without path, url or bytes (keys: {', '.join(map(str, value))})")
             value = Blob(found.encode(self.encoding, "surrogatepass"))
         if isinstance(value, int) and not isinstance(value, bool):
             value = Blob(str(value).encode())  # an index that was not quoted
         if not isinstance(value, Blob):
-            raise ValueError(f"{type(value).__name__} {str(value)[:40]!r} is neither text nor an object")
+            raise ValueError(f"{type(value).__name__} {str(value)[:40]!r} is not text or an object")
         return self._text(value, row, in_list, only_paths)
 
     def _text(self, blob: Blob, row: int, in_list: bool, only_paths: bool) -> ImageRef | RowReference:
@@ -102,10 +100,10 @@ class ImageCells(msgspec.Struct, frozen=True):
             return ImageRef(kind="url", location=self._decoded(data), refused="" if self.allow_urls else URLS)
         if only_paths or data[-5:].lower().endswith(IMAGE_SUFFIXES):
             return self.to_file(self._decoded(data))
-        if len(data) > REFERENCE_CHARS or data.startswith(_PICTURE_HEADS):
+        if len(data) > REFERENCE_CHARS or data.startswith(_IMAGE_HEADS):
             is_base64 = (
                 len(data) > _MAX_PATH_BYTES
-                or data.startswith(_PICTURE_HEADS)
+                or data.startswith(_IMAGE_HEADS)
                 or _BASE64_HEAD.fullmatch(data, 0, _HEAD_BYTES)
             )
             return self._base64(blob, data, row) if is_base64 else self.to_file(self._decoded(data))
@@ -121,7 +119,7 @@ class ImageCells(msgspec.Struct, frozen=True):
         offset = blob.find(text)
         if offset >= 0:
             return ImageRef(kind="cell", location=self.location, offset=offset, length=len(text))
-        if blob.raw and blob.offset >= 0 and b"\\" in blob.raw:  # JSON's `\/`: the loader takes it out
+        if blob.raw and blob.offset >= 0 and b"\\" in blob.raw:  # JSON's `\/`: the loader removes it
             begin = blob.raw.find(b",") + 1 if blob.raw[:5].lower() == b"data:" else 0
             length = len(blob.raw) - begin
             return ImageRef(kind="cell", location=self.location, offset=blob.offset + begin, length=length)
@@ -131,31 +129,31 @@ class ImageCells(msgspec.Struct, frozen=True):
         try:
             return data.decode(self.encoding)
         except UnicodeDecodeError as err:
-            raise ValueError(f"a path that is not {self.encoding.upper()} text: {data[:60]!r}") from err
+            raise ValueError(f"the path is not {self.encoding.upper()} text: {data[:60]!r}") from err
 
 
 def _items(blob: Blob) -> list[Blob] | None:
-    """The items of a list written as text, each with its own place; a cell read by row has no such places."""
+    """The items of a list written as text, each with its offset."""
     texts = read_list_items(blob.data)
     return None if texts is None else [Blob(text, blob.find(text)) for text in texts]
 
 
-# -- Which columns hold images: by their names, and by what their cells look like.
+# -- Which columns hold images
 #
-# A file whose images stand under a name that nobody knows would be asked blind, so that cells are looked at,
-# too: a column of file names, addresses or encoded images is one, whatever it is called.
+# Names alone are not enough: a file with an unknown image column would be asked without its images. So cells
+# are examined, too: a column of file names, URLs or encoded images is reported whatever its name.
 
-# These hold images whatever their cells look like; of several the first wins.
+# These hold images whatever their cells look like; the first that exists is used.
 ALWAYS = ("image", "images", "img", "image_path", "file_name")
-# Further names, which count where the cells look like images: a noun in one of the forms, or a plain name.
-# `image` and `img` are one noun, and the plain names belong to it: in one row they are names of one image.
+# Further names, used if the cells look like images: a noun in one of the forms, or a plain name. `image` and
+# `img` are one noun, and the plain names belong to it: in one row they all mean the same image.
 _NOUNS = (("image", "img"), ("picture", "pic"), ("photo",), ("figure", "fig"), ("screenshot",), ("frame",))
 _FORMS = (
     "", "s", "_path", "_paths", "_file", "_files", "_filename", "_file_name", "_name", "_names", "_url",
     "_urls", "_uri", "_link", "_src", "_location", "_base64", "_b64", "_bytes", "_data",
 )  # fmt: skip
 _PLAIN = ("filename", "file_path", "filepath", "file", "files", "path", "paths", "url", "base64", "b64")
-# The names of one image each, in the order in which they are tried.
+# The names of one image each, in the order of preference.
 NAME_GROUPS = tuple(
     tuple(
         dict.fromkeys(
@@ -176,7 +174,7 @@ _IDS = re.compile(r"(?:image|img|picture|photo|figure|screenshot|video)_?ids?")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NUMBERED = re.compile(r"([a-z_]*[a-z])_?([0-9]{1,3})(_[a-z_0-9]+)?")
 
-# What cells may hold that a question is not to be asked without, by the ending of a file's name.
+# Media by file extension.
 ENDINGS: Mapping[str, tuple[str, ...]] = {
     "image": (
         ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".jfif", ".avif", ".jp2", ".ppm",
@@ -187,36 +185,26 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
     "document": (".pdf",),
 }  # fmt: skip
 _KIND = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
-_DATA_URL_IMAGE_COLUMNS = re.compile(r"data:(image|video|audio)/", re.IGNORECASE)
+_MEDIA_DATA_URL = re.compile(r"data:(image|video|audio)/", re.IGNORECASE)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _ENCODED = re.compile(r"[A-Za-z0-9+/\s]{40}")
 _KEYS = (
-    "bytes",
-    "base64",
-    "b64",
-    "path",
-    "file_name",
-    "filename",
-    "url",
-    "image_url",
-    "image",
-    "src",
-    "data",
-)
+    "bytes", "base64", "b64", "path", "file_name", "filename", "url", "image_url", "image", "src", "data",
+)  # fmt: skip
 _FIRST_ITEM = re.compile(r"""\[\s*['"]([^'"]*)""")
-_LOOKED_AT_CHARS = 1024  # of a cell: as long as a path can be for people
-_ENOUGH = 1000  # cells of a column: what they do not look like by then they are not
+_EXAMINED_CHARS = 1024  # of a cell: longer than any real path
+_EXAMINED_CELLS = 1000  # of a column
 
 
 def is_filled(value: Any) -> bool:
-    """Whether there is anything in a cell."""
+    """Whether a cell has a value."""
     return value is not None and value != "" and value != [] and value != {}
 
 
 def find_image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
-    """The columns of images: one entry for each image of a row, in order, with the columns it may stand in.
+    """The image columns: for each image of a row, in order, the columns it may be in.
 
-    Numbered columns (``image_1``, ``image_2``) are several images; other names are names of one image.
+    Numbered columns (``image_1``, ``image_2``) are several images; other names mean one image.
 
     >>> find_image_slots(["image", "image_path", "answer"], []), find_image_slots(["img_path"], [])
     ((('image', 'image_path'),), ())
@@ -231,13 +219,13 @@ def find_image_slots(columns: Sequence[str], rows: Sequence[Row]) -> tuple[tuple
                 return (plain,)
             continue
         each = tuple(numbered[number] for number in sorted(numbered))
-        # Beside `image2` the column `image` is the first; beside `image_1` nobody knows what it is.
+        # Beside `image2` the column `image` is the first; beside `image_1` its meaning is unclear.
         return (plain, *each) if plain and min(numbered) > 1 else each
     return ()
 
 
 def find_same_images(slots: Sequence[Sequence[str]], columns: Sequence[str]) -> set[str]:
-    """Further columns that are names of an image which stands in `slots` already."""
+    """Further columns that hold another form of an image in `slots`."""
     known = {parse_column_name(column) for slot in slots for column in slot}
     groups = {(names, number) for name, number in known for names in NAME_GROUPS if name in names}
     return {
@@ -249,12 +237,12 @@ def find_same_images(slots: Sequence[Sequence[str]], columns: Sequence[str]) -> 
 
 
 def _without_number(names: Sequence[str], columns: Sequence[str], rows: Sequence[Row]) -> tuple[str, ...]:
-    """The columns of a group that have no number, in the order of its names."""
+    """The columns of a group without a number, in the order of its names."""
     found: dict[str, str] = {}
     for column in columns:
         name, number = parse_column_name(column)
         if number is None and name in names and (column == name or name not in found):
-            found[name] = column  # `image` rather than `Image`
+            found[name] = column  # prefer `image` to `Image`
     if always := [found[name] for name in ALWAYS if name in found]:
         exact = [column for column in always if column in ALWAYS]
         return tuple(exact or always[:1]) if ALWAYS[0] in names else ()
@@ -264,7 +252,7 @@ def _without_number(names: Sequence[str], columns: Sequence[str], rows: Sequence
 def _by_number(
     names: Sequence[str], columns: Sequence[str], rows: Sequence[Row]
 ) -> dict[int, tuple[str, ...]]:
-    """The columns of a group by their numbers; what is empty so far counts if another one is not."""
+    """The columns of a group by number; an empty one counts if another has images."""
     found: dict[int, list[str]] = {}
     is_seen = False
     for column in columns:
@@ -279,13 +267,13 @@ def _by_number(
 
 
 def _looks_right(column: str, name: str, rows: Sequence[Row]) -> bool | None:
-    """Whether half of the cells, or more, look like images; None where all of them are empty."""
+    """Whether at least half of the cells look like images; None if all are empty."""
     looks = [guess_media(value, name) for row in rows if is_filled(value := row.values.get(column))]
     return 2 * looks.count("image") >= len(looks) if looks else None
 
 
 def parse_column_name(column: str) -> tuple[str, int | None]:
-    """The name of a column as the lists above write it, and its number.
+    """The name of a column in the spelling of the lists above, and its number.
 
     >>> parse_column_name("imagePath"), parse_column_name(" Img-2"), parse_column_name("image_1_url")
     (('image_path', None), ('img', 2), ('image_url', 1))
@@ -297,7 +285,7 @@ def parse_column_name(column: str) -> tuple[str, int | None]:
 
 
 def is_image_name(column: str) -> bool:
-    """Whether a column's name is one that images have.
+    """Whether a column has an image name.
 
     >>> is_image_name("imgPath"), is_image_name("photo_2"), is_image_name("impath")
     (True, True, False)
@@ -306,7 +294,7 @@ def is_image_name(column: str) -> bool:
 
 
 def list_next_names(column: str, n: int) -> list[str]:
-    """The names of further numbered columns.
+    """The names of the next numbered columns.
 
     >>> list_next_names("image_2", 2)
     ['image_3', 'image_4']
@@ -320,12 +308,12 @@ def list_next_names(column: str, n: int) -> list[str]:
 
 @lru_cache(1024)
 def is_path_column(column: str) -> bool:
-    """Whether the cells of a column of images are file names or addresses, and never an encoded image."""
+    """Whether an image column holds file names or URLs, never encoded images."""
     return parse_column_name(column)[0].rpartition("_")[2] in _PATHS
 
 
 def find_unread_images(columns: Sequence[str], rows: Sequence[Row], seen: Collection[str]) -> tuple[str, ...]:
-    """Columns that are named after images and hold something else: ids, or names without an ending."""
+    """Columns named like image columns that hold something else: ids, or names without an extension."""
     return tuple(
         column
         for column in columns
@@ -336,7 +324,7 @@ def find_unread_images(columns: Sequence[str], rows: Sequence[Row], seen: Collec
 
 
 class MediaColumn(msgspec.Struct, frozen=True):
-    """A column whose cells look like images, or like something else that is seen or heard."""
+    """A column whose cells look like images, videos, audio or documents."""
 
     column: str
     kind: str
@@ -345,16 +333,15 @@ class MediaColumn(msgspec.Struct, frozen=True):
 
 
 class MediaDetector:
-    """What the cells of columns look like, gathered row by row; `skipped` columns are not looked at."""
+    """Finds columns of media, row by row; `skipped` columns are not examined."""
 
     def __init__(self, skipped: Collection[str]) -> None:
         self._skipped = skipped
-        self._counts: dict[str, list[int]] = {}  # of cells, and of those that look like something
+        self._counts: dict[str, list[int]] = {}  # cells, and those that look like media
         self._names: dict[str, str] = {}
         self._first: dict[str, MediaColumn] = {}
 
     def add_row(self, number: int, values: Mapping[str, Any]) -> None:
-        """The values of one row."""
         for column, value in values.items():
             if column in self._skipped or not is_filled(value):
                 continue
@@ -362,7 +349,7 @@ class MediaDetector:
             if count is None:
                 count = self._counts[column] = [0, 0]
                 self._names[column] = parse_column_name(column)[0]
-            if count[0] >= _ENOUGH:
+            if count[0] >= _EXAMINED_CELLS:
                 continue
             count[0] += 1
             if kind := guess_media(value, self._names[column]):
@@ -371,7 +358,7 @@ class MediaDetector:
                     self._first[column] = MediaColumn(column, kind, number, _example(value))
 
     def found(self) -> list[MediaColumn]:
-        """The columns of which half of the cells, or more, look like one."""
+        """The columns in which at least half of the cells look like media."""
         return [
             media
             for column, media in self._first.items()
@@ -380,9 +367,9 @@ class MediaDetector:
 
 
 def guess_media(value: Any, name: str = "") -> str:
-    """What a cell looks like: ``image``, ``video``, ``audio``, ``document``, or nothing.
+    """The medium that a cell looks like: ``image``, ``video``, ``audio``, ``document``, or empty.
 
-    In a column whose `name` is that of images any address is one.
+    In a column with an image `name`, every URL is an image.
 
     >>> guess_media("photos/cat 1.JPG"), guess_media("https://a.org/x.png?w=2")
     ('image', 'image')
@@ -390,13 +377,13 @@ def guess_media(value: Any, name: str = "") -> str:
     ('video', '')
     """
     if isinstance(value, str):
-        return _look_of_text(value, name)
+        return _guess_by_text(value, name)
     if isinstance(value, Blob):
-        return _look_of_text(value.data[: _LOOKED_AT_CHARS + 1].decode("utf-8", "replace"), name)
+        return _guess_by_text(value.data[: _EXAMINED_CHARS + 1].decode("utf-8", "replace"), name)
     if isinstance(value, ImageRef):
         return "image"
     if isinstance(value, bytes):
-        return _look_of_bytes(value)
+        return _guess_by_bytes(value)
     if isinstance(value, list):
         return next(filter(None, (guess_media(item, name) for item in value[:4])), "")
     if isinstance(value, dict):
@@ -406,32 +393,31 @@ def guess_media(value: Any, name: str = "") -> str:
     return ""
 
 
-def _look_of_text(text: str, name: str) -> str:
-    is_long = len(text) > _LOOKED_AT_CHARS
-    text = text[:_LOOKED_AT_CHARS].strip()
+def _guess_by_text(text: str, name: str) -> str:
+    is_long = len(text) > _EXAMINED_CHARS
+    text = text[:_EXAMINED_CHARS].strip()
     if match := _FIRST_ITEM.match(text):
         is_long &= match.end() == len(text)
         text = match[1]
-    if match := _DATA_URL_IMAGE_COLUMNS.match(text):
+    if match := _MEDIA_DATA_URL.match(text):
         return match[1].lower()
     if _ADDRESS.match(text):
         place = re.split(r"[?#]", text, maxsplit=1)[0]
-        return _by_ending(place) or ("image" if name in _NAMED else "")
-    if not is_long and "\n" not in text and (kind := _by_ending(text)):
+        return _guess_by_extension(place) or ("image" if name in _NAMED else "")
+    if not is_long and "\n" not in text and (kind := _guess_by_extension(text)):
         return kind
     if _ENCODED.match(text):
         with contextlib.suppress(ValueError):
-            return _look_of_bytes(pybase64.b64decode("".join(text[:48].split())[:32]))
+            return _guess_by_bytes(pybase64.b64decode("".join(text[:48].split())[:32]))
     return ""
 
 
-def _by_ending(place: str) -> str:
+def _guess_by_extension(place: str) -> str:
     dot = place.rfind(".", -5)
     return _KIND.get(place[dot:].lower(), "") if dot >= 0 else ""
 
 
-def _look_of_bytes(data: bytes) -> str:
-    """By the first bytes of a file."""
+def _guess_by_bytes(data: bytes) -> str:
     if data[4:8] == b"ftyp":
         return "image" if data[8:12] in (b"avif", b"avis", b"heic", b"heix", b"mif1") else "video"
     if data[:4] == b"RIFF":
@@ -446,20 +432,20 @@ def _look_of_bytes(data: bytes) -> str:
 
 
 def _example(value: Any) -> str:
-    """A cell for a message: its first characters, or what kind of value it is."""
+    """A cell for a message: its first characters, or the kind of value."""
     if isinstance(value, Blob):
         value = value.data[:60].decode("utf-8", "replace")
     if isinstance(value, list):
-        return f"a list, {_example(value[0])} first"
+        return f"a list that begins with {_example(value[0])}"
     if not isinstance(value, str):
-        return f"an object of {', '.join(map(str, value))}" if isinstance(value, dict) else "encoded image"
+        return f"an object with {', '.join(map(str, value))}" if isinstance(value, dict) else "encoded image"
     return repr(value if len(value) <= 50 else value[:40] + "…")
 
 
 def select_image_cells(
     values: Mapping[str, Any], slots: Sequence[Sequence[str]]
 ) -> Iterator[tuple[str, Any]]:
-    """The columns of a row that hold its images, in order, with what stands in them."""
+    """The columns of a row that hold its images, in order, with their values."""
     for slot in slots:
         for column in slot:
             if is_filled(value := values.get(column)):

@@ -1,4 +1,12 @@
-"""Ranges of bytes of the data files that a run reads its pictures from."""
+"""Loads images: references become `Image`s that are ready to send.
+
+Base64 that is already a JPEG, PNG, WebP or still GIF and needs no crop goes from the file to the request
+unchanged: it is decoded once to be checked and hashed, and not encoded again unless a JPEG quality is set. No
+image is kept, so memory is bounded by the requests in flight. EXIF orientation is left in the file,
+unapplied.
+
+`Measurer` does the same for an estimate, without decoding. `OpenFiles` keeps data files open for their cells.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +46,8 @@ from eyechart.errors import ImageError, UsageError
 from eyechart.memory import claim_image, reserve
 from eyechart.types import Image, ImageRef
 
-_KEPT_OPEN = 8  # files; a run has one, as a rule
-# Another process may have put a pipe in the file's place: opening it must not wait for somebody to write.
+_KEPT_OPEN = 8  # files; a run usually has one
+# The file may have been replaced by a pipe: opening it must not block.
 _MODE = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -49,11 +57,10 @@ class _Kept(NamedTuple):
 
 
 class OpenFiles:
-    """Keeps the files open: to open one anew costs more than to read a cell.
+    """Reads byte ranges of data files and keeps the files open: opening one costs more than reading a cell.
 
-    What is read is the file as it was first opened, though another may have taken its name since: the
-    ranges belong to that one. If it is written to meanwhile, they belong to nothing, and reading says so.
-    Any number of threads may read at once.
+    Ranges refer to the file as it was first opened, even if another file has replaced it since. If it was
+    changed in place, reading raises `ImageError`. Threads may read at the same time.
     """
 
     def __init__(self) -> None:
@@ -61,22 +68,21 @@ class OpenFiles:
         self._opening = threading.Lock()
 
     def status(self, path: str, look: Callable[[], os.stat_result]) -> os.stat_result:
-        """What the file was when it was opened; `look` finds out whether it can be."""
+        """The status of the file when it was opened; `look` raises if it cannot be."""
         if kept := self._files.get(path):
             return kept.status
         status = look()
         try:
             kept = self._keep(path)
-        except OSError:  # reading it will say so
+        except OSError:  # reading it will raise
             return status
         return kept.status if kept else status
 
     def knows(self, path: str) -> bool:
-        """Whether the file has been opened and is kept so."""
         return path in self._files
 
     def read(self, path: str, offset: int, length: int) -> bytes:
-        """The bytes of one cell; fewer where the file ends within it."""
+        """The bytes of one cell; fewer if the file ends within it."""
         kept = self._files.get(path) or self._keep(path)
         if kept is None:
             with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a path as the file wrote it
@@ -85,13 +91,11 @@ class OpenFiles:
         data = os.pread(kept.handle, length, offset)
         now, before = os.fstat(kept.handle), kept.status
         if now.st_mtime_ns != before.st_mtime_ns or now.st_size != before.st_size:
-            raise ImageError(
-                f"{path}: the file was changed while the run read from it", hint="start the run again"
-            )
+            raise ImageError(f"{path}: the file was changed during the run", hint="start the run again")
         return data
 
     def _keep(self, path: str) -> _Kept | None:
-        """The file, opened for good; None where no more are kept, or the system cannot read at an offset."""
+        """Open the file and keep it open; None at the limit, or where the system has no `pread`."""
         with self._opening:
             if path not in self._files and len(self._files) < _KEPT_OPEN and hasattr(os, "pread"):
                 handle = os.open(path, _MODE)
@@ -99,8 +103,8 @@ class OpenFiles:
             return self._files.get(path)
 
     def close(self, close: Callable[[int], None] = os.close) -> None:
-        """Close the files. No thread may be reading now; what is read later opens them anew."""
-        # The function is taken along: when Python ends, modules may be gone before us.
+        """Close the files. No thread may be reading; a later read opens them again."""
+        # The function is an argument: at interpreter shutdown, modules may be gone already.
         while self._files:
             try:  # noqa: SIM105 - as above
                 close(self._files.popitem()[1].handle)
@@ -110,25 +114,18 @@ class OpenFiles:
     __del__ = close
 
 
-# -- References to pictures that are ready to send.
-#
-# Base64 that is already a JPEG, PNG, WebP or still GIF and needs no cut goes from the file to the request as
-# it stands: it is decoded once to be checked and hashed, and never encoded again, unless a JPEG quality is
-# asked for. Everything is done when asked for and no picture is kept, so memory follows what is in flight.
-# EXIF orientation is left to whoever shows the picture, as in the file.
-
-_LONGEST_SHOWN = 200  # characters of a path in a message
+_MAX_SHOWN_CHARS = 200  # characters of a path in a message
 _SENT_AS_THEY_ARE = (b"\x89PNG", b"\xff\xd8\xff")
 _BLANKS = b" \t\r\n\v\f"
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=]")
 
 
 class MissingImage(ImageError):
-    """The file is not there; nothing is known of the picture."""
+    """The image file does not exist."""
 
 
 class _Raw(msgspec.Struct, frozen=True):
-    """A picture's file: its bytes, the base64 text if that is how it is kept, the path if it has one."""
+    """An image file: its bytes, the base64 text if stored as such, the path if it has one."""
 
     data: bytes
     base64: bytes = b""
@@ -138,11 +135,11 @@ class _Raw(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageLoader:
-    """Loads pictures. Share one between threads; it holds no picture."""
+    """Loads images. Share one between threads; it keeps no image."""
 
     max_pixels: int | None = None
-    max_side: int | None = None  # of the longer one
-    jpeg_quality: int | None = None  # every picture is encoded anew as JPEG, even one that is a JPEG already
+    max_side: int | None = None  # of the longer side
+    jpeg_quality: int | None = None  # re-encode every image as JPEG, even a JPEG
     allow_urls: bool = True
     allow_private_urls: bool = False
     cache_dir: Path | str | None = None
@@ -154,20 +151,20 @@ class ImageLoader:
     def __post_init__(self) -> None:
         if self.jpeg_quality is not None and not 1 <= self.jpeg_quality <= 100:
             raise UsageError(
-                f"a JPEG quality of {self.jpeg_quality}", hint="it goes from 1 to 100; Pillow's own is 75"
+                f"invalid JPEG quality: {self.jpeg_quality}", hint="use 1 to 100; Pillow's default is 75"
             )
 
     def close(self) -> None:
-        """Close the data files that are kept open. No thread may be loading now."""
+        """Close the data files that are kept open. No thread may be loading."""
         self._cells.close()
         self._parquet.close()
 
     def load(self, ref: ImageRef) -> Image:
-        """The picture, checked and encoded only as far as it has to be; `ImageError` if it cannot be sent."""
+        """The image, checked, and re-encoded only if necessary; `ImageError` if it cannot be sent."""
         import pybase64
 
         what = str(ref)
-        raw = self._fetched(ref) if ref.kind == "url" else self._read(ref)
+        raw = self._fetch_once(ref) if ref.kind == "url" else self._read(ref)
         header = inspect(raw.data, what)
         size = (header.width, header.height)
         is_too_large = fit_size(*size, self.max_pixels, self.max_side) != size
@@ -205,8 +202,8 @@ class ImageLoader:
             origin=what,
         )
 
-    def _fetched(self, ref: ImageRef) -> _Raw:
-        """A picture from the web, kept for the next run if it is one; many may want it, one fetches it."""
+    def _fetch_once(self, ref: ImageRef) -> _Raw:
+        """An image from a URL, cached if it is valid; of several threads, one fetches it."""
         from eyechart.data.fetch import get_url_lock
 
         with get_url_lock(ref.location) if self.cache_dir else nullcontext():
@@ -217,7 +214,7 @@ class ImageLoader:
         return raw
 
     def original(self, ref: ImageRef) -> bytes:
-        """The file's own bytes, looked at but not changed; `ImageError` if they are no picture."""
+        """The bytes of the file, unchanged; `ImageError` if they are not an image."""
         data = self._read(ref).data
         inspect(data, str(ref))
         return data
@@ -230,7 +227,7 @@ class ImageLoader:
             return header.width, header.height, len(data)
 
     def fingerprint(self, ref: ImageRef) -> str:
-        """Which picture this is, without reading it: changes when the file, the crop or our options do."""
+        """A hash that changes with the file, the crop or our options; the image is not read."""
         _refuse(ref)
         parts = [ref.kind, ref.location, ref.offset, ref.length, ref.column, ref.box, self.max_pixels]
         if ref.kind in ("file", "cell", "parquet"):
@@ -264,33 +261,31 @@ class ImageLoader:
         if ref.kind == "data":
             return _from_base64(ref.location.encode("ascii", "replace"), str(ref))
         if ref.kind in ("parquet", "hub"):
-            value = _read_hub(ref) if ref.kind == "hub" else self._parquet_cell(ref)
+            value = self._read_row_cell(ref)
             return _Raw(value) if isinstance(value, bytes) else _from_base64(value.encode(), str(ref))
         if ref.kind == "url":
             return self._download(ref.location)
         is_sent_as_it_is = ref.box is None and not (self.max_pixels or self.max_side or self.jpeg_quality)
         return _Raw(_read_picture(ref, is_sent_as_it_is), path=None if ref.box else ref.location)
 
-    def _parquet_cell(self, ref: ImageRef) -> bytes | str:
+    def _read_row_cell(self, ref: ImageRef) -> bytes | str:
+        if ref.kind == "hub":
+            from eyechart.data.hub import read_hub_image
+
+            return read_hub_image(ref)
         _status(ref)
         return self._parquet.read(ref)
 
     def _download(self, url: str) -> _Raw:
         if not self.allow_urls:
-            raise ImageError(f"{url}: pictures at web addresses are not allowed", hint="leave out --no-urls")
+            raise ImageError(f"{url}: images from URLs are not allowed", hint="leave out --no-urls")
         fetcher = self._fetcher()
         kept = fetcher.read_cached(url)
         return _Raw(kept) if kept is not None else _Raw(fetcher.fetch(url), is_fetched=True)
 
 
-def _read_hub(ref: ImageRef) -> bytes | str:
-    from eyechart.data.hub import read_hub_image
-
-    return read_hub_image(ref)
-
-
 def _refuse(ref: ImageRef) -> None:
-    """A reference that was marked when it was read, because its path or address must not be followed."""
+    """Raise for a reference whose path or URL must not be followed (see `PathRules`)."""
     if ref.refused:
         why, hint = REFUSALS[ref.refused]
         raise ImageError(f"{ref}: {why}", hint=hint)
@@ -299,44 +294,42 @@ def _refuse(ref: ImageRef) -> None:
 def _status(ref: ImageRef) -> os.stat_result:
     path = ref.location
     try:
-        status = os.stat(path)  # noqa: PTH116 - a path as the file wrote it, NUL bytes and all
+        status = os.stat(path)  # noqa: PTH116 - a path as written in the file, possibly with NUL bytes
     except FileNotFoundError as err:
-        hint = "pictures are looked for beside the data file, then in --image-root"
+        hint = "images are looked for beside the data file, then in --image-root"
         if "\\" in path and os.sep == "/":
-            hint = "the path is one of Windows: write / in it; where pictures lie elsewhere: --image-root"
-        if len(path) > _LONGEST_SHOWN:  # hardly a path: more likely base64 that went wrong
-            shown = f"{path[:_LONGEST_SHOWN]}…"
-            raise MissingImage(f"{shown}: neither base64 nor the path of a file", hint=hint) from err
+            hint = "a Windows path: write / instead of \\; if the images are in another folder: --image-root"
+        if len(path) > _MAX_SHOWN_CHARS:  # more likely damaged base64 than a path
+            shown = f"{path[:_MAX_SHOWN_CHARS]}…"
+            raise MissingImage(f"{shown}: neither base64 nor an existing file", hint=hint) from err
         raise MissingImage(f"{path}: no such file", hint=hint) from err
     except (OSError, ValueError) as err:
         raise ImageError(f"{path!r}: cannot be read: {getattr(err, 'strerror', None) or err}") from err
     if stat.S_ISDIR(status.st_mode):
-        raise ImageError(f"{path}: a folder, not a picture", hint="give the picture's own path")
+        raise ImageError(f"{path}: a folder, not an image", hint="use the path of the image")
     if not stat.S_ISREG(status.st_mode):
         raise ImageError(f"{path}: not a regular file")
     return status
 
 
 def _read_cell(ref: ImageRef, cells: OpenFiles) -> bytes:
-    reserve(ref.length * 7 // 4)  # the text, and what it stands for
+    reserve(ref.length * 7 // 4)  # the text, and what it decodes to
     if not cells.knows(ref.location):
-        _status(ref)  # a file that can be read, or a message that says why not
+        _status(ref)  # raises if the file cannot be read
     with _reading(ref):
         data = cells.read(ref.location, ref.offset, ref.length)
     if len(data) != ref.length:
-        raise ImageError(
-            f"{ref}: the file has become shorter since it was opened", hint="start the run again"
-        )
+        raise ImageError(f"{ref}: the file is shorter than when it was opened", hint="start the run again")
     return data
 
 
 def _read_picture(ref: ImageRef, is_sent_as_it_is: bool) -> bytes:
     size = _status(ref).st_size
     if size > MAX_FILE_BYTES:
-        raise ImageError(f"{ref}: {size // 1_000_000} MB, more than a picture can have")
+        raise ImageError(f"{ref}: {size // 1_000_000} MB; the limit is {MAX_FILE_BYTES // 2**20} MB")
     reserve(size * 7 // 3)  # the file, and its base64
     with _reading(ref), open(ref.location, "rb", buffering=0) as file:  # noqa: PTH123
-        # Not read whole only to be refused; other formats are encoded anew, and become smaller.
+        # Refused before it is read completely; other formats are re-encoded and become smaller.
         if size > MAX_SENT_BYTES and is_sent_as_it_is and file.read(4).startswith(_SENT_AS_THEY_ARE):
             raise _too_large(str(ref), size)
         file.seek(0)
@@ -345,7 +338,7 @@ def _read_picture(ref: ImageRef, is_sent_as_it_is: bool) -> bytes:
 
 def _too_large(what: str, n_bytes: int) -> ImageError:
     return ImageError(
-        f"{what}: {n_bytes // 1_000_000} MB, more than is sent as it is ({MAX_SENT_BYTES // 2**20} MB)",
+        f"{what}: {n_bytes // 1_000_000} MB; unchanged images may have {MAX_SENT_BYTES // 2**20} MB",
         hint="--max-side and --jpeg-quality make images smaller",
     )
 
@@ -361,7 +354,7 @@ def _reading(ref: ImageRef) -> Iterator[None]:
 
 
 def _from_base64(text: bytes, what: str) -> _Raw:
-    """Decode, tolerating blanks and JSON's escaped slashes; the text that is kept has neither."""
+    """Decode base64, ignoring whitespace and JSON's escaped slashes; the text returned has neither."""
     import binascii
 
     import pybase64
@@ -372,12 +365,11 @@ def _from_base64(text: bytes, what: str) -> _Raw:
         pass
     clean = text.replace(b"\\/", b"/").replace(b"\\n", b"").replace(b"\\r", b"").translate(None, _BLANKS)
     if bad := _NOT_BASE64.search(clean):
+        is_url_safe = bad[0] in b"-_"
         hint = (
-            "URL-safe base64 is not read here"
-            if bad[0] in b"-_"
-            else "the cell may be cut off or be no picture"
+            "URL-safe base64 is not supported" if is_url_safe else "the cell may be truncated or not an image"
         )
-        raise ImageError(f"{what}: broken base64: character {bad[0]!r} at position {bad.start()}", hint=hint)
+        raise ImageError(f"{what}: invalid base64: character {bad[0]!r} at position {bad.start()}", hint=hint)
     try:
         return _Raw(pybase64.b64decode(clean, validate=True), clean)
     except (binascii.Error, ValueError) as err:
@@ -386,33 +378,33 @@ def _from_base64(text: bytes, what: str) -> _Raw:
         if 0 <= padding < len(clean) - 2:
             why = f"'=' at position {padding}, before the end"
         raise ImageError(
-            f"{what}: broken base64: {why}", hint="the cell is cut off; export it again"
+            f"{what}: invalid base64: {why}", hint="the cell is truncated; export it again"
         ) from err
 
 
-# -- Pictures measured, not sent: width, height and bytes, from as little of the file as will tell.
+# -- Measuring images for an estimate
 #
-# For a run that is only estimated. Nothing is fetched from the web: a picture at an address counts as kept
-# from an earlier run, or has the size that is assumed of all such.
+# Width, height and bytes come from as little of the file as possible. Nothing is downloaded: an image at a
+# URL is taken from the cache, or an average size is assumed.
 
 ASSUMED_SIZE = (1024, 768)
 ASSUMED_BYTES = 200_000
 
-_LARGE = 256 * 1024  # bytes in the file: of larger ones only the ends are read
+_LARGE = 256 * 1024  # bytes: of larger files only both ends are read
 _HEAD = 64 * 1024
 _TAIL = 24
 
 
 @dataclass(slots=True)
 class Measurer:
-    """What a loader would send, without the pixels; `base64` and `sha256` of its pictures are empty.
+    """The images that a loader would send, without pixels: `base64` and `sha256` are empty.
 
-    `is_exact`: load what lies here after all, so that a request can be recognised by its content.
+    `is_exact`: load local images completely, so that a cached request can be recognised by its content.
     """
 
     loader: ImageLoader
     is_exact: bool = False
-    n_assumed: int = 0  # pictures at addresses whose size nobody knows yet
+    n_assumed: int = 0  # images at URLs whose size is not known yet
 
     def fingerprint(self, ref: ImageRef) -> str:
         return self.loader.fingerprint(ref)
@@ -421,33 +413,28 @@ class Measurer:
         self.loader.close()
 
     def load(self, ref: ImageRef) -> Image:
-        """The picture as it would be sent; `ImageError` if it could not be."""
+        """The image as it would be sent; `ImageError` if it cannot be."""
         if ref.kind == "url" and self.loader.allow_urls:
-            return self._at_address(ref)
+            return self._measure_url(ref)
         if self.is_exact:
             return self.loader.load(ref)
-        return self._changed(ref, *(_ends_of(ref) or self._whole(ref)))
+        return self._resize(ref, *(_measure_ends(ref) or self._measure_whole(ref)))
 
-    def _whole(self, ref: ImageRef) -> tuple[str, int, int, int]:
+    def _measure_whole(self, ref: ImageRef) -> tuple[str, int, int, int]:
         data = self.loader.original(ref)
-        name, picture = open_image(data, str(ref))
-        return name, *picture.size, len(data)
+        name, image = open_image(data, str(ref))
+        return name, *image.size, len(data)
 
-    def _at_address(self, ref: ImageRef) -> Image:
-        loader = self.loader
-        fetcher = Fetcher(
-            cache_dir=Path(loader.cache_dir) if loader.cache_dir else None,
-            allow_private=loader.allow_private_urls,
-        )
-        if fetcher.read_cached(ref.location) is not None:
-            return loader.load(ref) if self.is_exact else self._changed(ref, *self._whole(ref))
+    def _measure_url(self, ref: ImageRef) -> Image:
+        if self.loader._fetcher().read_cached(ref.location) is not None:
+            return self.loader.load(ref) if self.is_exact else self._resize(ref, *self._measure_whole(ref))
         self.n_assumed += 1
-        return self._changed(ref, "JPEG", *ASSUMED_SIZE, ASSUMED_BYTES, is_assumed=True)
+        return self._resize(ref, "JPEG", *ASSUMED_SIZE, ASSUMED_BYTES, is_assumed=True)
 
-    def _changed(
+    def _resize(
         self, ref: ImageRef, name: str, width: int, height: int, n_bytes: int, *, is_assumed: bool = False
     ) -> Image:
-        """Cut and shrunk as the loader would. A new encoding is taken to need as many bytes a pixel."""
+        """Cropped and resized as by the loader; a new encoding is assumed to need as many bytes per pixel."""
         size = (width, height)
         if ref.box is not None and is_assumed:
             size = ref.box[2:]
@@ -472,8 +459,8 @@ class Measurer:
         )
 
 
-def _ends_of(ref: ImageRef) -> tuple[str, int, int, int] | None:
-    """Format, width, height and bytes of a large picture by its ends; None where they do not tell."""
+def _measure_ends(ref: ImageRef) -> tuple[str, int, int, int] | None:
+    """Format, width, height and bytes of a large image from both ends; None if they are not enough."""
     import pybase64
 
     if ref.kind not in ("file", "cell"):
@@ -493,7 +480,7 @@ def _ends_of(ref: ImageRef) -> tuple[str, int, int, int] | None:
                 return None
             length = length // 4 * 3 - tail.count(b"=")
             head, tail = (pybase64.b64decode(end, validate=True) for end in (head, tail))
-        name, picture = open_image(head, str(ref))
+        name, image = open_image(head, str(ref))
     except (OSError, ValueError, ImageError):
-        return None  # the loader has the words for what is wrong, if anything is
-    return (name, *picture.size, length) if is_complete(name, head, tail, length) else None
+        return None  # the loader reports what is wrong
+    return (name, *image.size, length) if is_complete(name, head, tail, length) else None

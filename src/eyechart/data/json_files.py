@@ -1,7 +1,8 @@
-"""A moving window over a JSON file: finds where values begin and end, and decodes nothing.
+"""JSON and JSON Lines files, one row at a time, with the images left in the file.
 
-Enough of JSON to walk a list of a hundred thousand rows with the memory of one of them. Whether a row
-is sound JSON is found out when it is decoded.
+Strings that may be images are not decoded: they become byte ranges. A JSON file (a list; an object of id to
+row; an object whose `data`, `questions` or `rows` is the list) is read through a moving window, `JsonWindow`,
+so it needs no more memory than its longest row. Tables that pandas writes to JSON are read whole.
 """
 
 from __future__ import annotations
@@ -30,332 +31,13 @@ _STRUCTURE = re.compile(rb'["{}\[\],]')
 _NESTED_STRUCTURE = re.compile(rb'["{}\[\]]')
 
 
-def walk_rows(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, bytes]]:
-    """Key (None in a list), offset and text of each row of a JSON file.
-
-    >>> from io import BytesIO
-    >>> list(walk_rows(BytesIO(b'{"version": 1, "data": [{"a": 1}]}'), Path("demo.json")))
-    [(None, 24, b'{"a": 1}')]
-    """
-    start = file.tell()
-    window = JsonWindow(file, path)
-    opening = window.peek()
-    if opening == b"[":
-        yield from window.items()
-        if window.peek() != b"":
-            raise window.malformed("the end of the file")
-    elif opening == b"{":
-        offset = _find_list(window)
-        file.seek(start if offset is None else offset)
-        rows = JsonWindow(file, path)
-        yield from rows.members() if offset is None else rows.items()
-    elif opening == b"":
-        raise DataError(f"{path.name}: the file is empty", hint="a JSON file holds a list of rows")
-    else:
-        raise window.malformed("a list or an object of rows")
-
-
-def _find_list(window: JsonWindow) -> int | None:
-    """Where the list of rows begins; None when the object itself maps ids to rows."""
-    keys = []
-    has_rows = False
-    for key, offset, opening in window.openings():
-        if key in LIST_KEYS and opening == b"[":
-            return offset
-        keys.append(key)
-        has_rows |= opening == b"{"
-    if not has_rows:
-        found = ", ".join(keys[:8]) or "nothing"
-        raise DataError(
-            f"{window.path.name}: one object without rows (found: {found})",
-            hint=f"rows are a list, an object of id to row, or a list under {', '.join(LIST_KEYS)}",
-        )
-    return None
-
-
-class JsonWindow:
-    """The bytes from the value now being read to the end of what was read ahead."""
-
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self.file = file
-        self.path = path
-        self.base = file.tell()  # offset in the file of the window's first byte
-        self.buffer = b""
-        self.at = 0
-
-    def peek(self) -> bytes:
-        """The next byte that is not blank, left in place; empty at the end of the file."""
-        while True:
-            match = _NOT_BLANK.search(self.buffer, self.at)
-            if match is not None:
-                self.at = match.start()
-                return match[0]
-            self.at = len(self.buffer)
-            if not self._read_on():
-                return b""
-
-    def items(self) -> Iterator[tuple[None, int, bytes]]:
-        """The elements of the list that begins here."""
-        self._take(b"[", "a list")
-        if self.peek() == b"]":
-            self.at += 1
-            return
-        while True:
-            offset, text = self.value()
-            yield None, offset, text
-            if not self._goes_on(b"]"):
-                return
-
-    def members(self) -> Iterator[tuple[str, int, bytes]]:
-        """The members of the object that begins here."""
-        for key, _, _ in self.openings(skip=False):
-            offset, text = self.value()
-            yield key, offset, text
-
-    def openings(self, *, skip: bool = True) -> Iterator[tuple[str, int, bytes]]:
-        """Key, offset and first byte of each member's value; the value is stepped over if `skip`."""
-        self._take(b"{", "an object")
-        if self.peek() == b"}":
-            self.at += 1
-            return
-        while True:
-            if self.peek() != b'"':
-                raise self.malformed("a key in quotes")
-            try:
-                key = msgspec.json.decode(self.value()[1], type=str)
-            except (msgspec.DecodeError, UnicodeDecodeError) as err:
-                raise self.malformed("a key in quotes") from err
-            self._take(b":", "a colon")
-            opening = self.peek()
-            yield key, self.base + self.at, opening
-            if skip:
-                self.value()
-            if not self._goes_on(b"}"):
-                return
-
-    def value(self) -> tuple[int, bytes]:
-        """Take the value that begins here."""
-        self.peek()
-        size = self._size()
-        begin = self.at
-        self.at += size
-        return self.base + begin, self.buffer[begin : self.at].rstrip()
-
-    def malformed(self, expected: str) -> DataError:
-        """The error for something else than expected."""
-        found = self.buffer[self.at : self.at + 30].decode("utf-8", "replace") or "the end of the file"
-        return DataError(
-            f"{self.path.name}: not JSON at byte {self.base + self.at}: expected {expected}, found {found!r}",
-            hint="check the file with a JSON tool; for one object per line use --format jsonl",
-        )
-
-    def _size(self) -> int:
-        """Bytes from here to the end of the value."""
-        depth = size = 0
-        while True:
-            match = (_NESTED_STRUCTURE if depth else _STRUCTURE).search(self.buffer, self.at + size)
-            if match is None:
-                size = len(self.buffer) - self.at
-                if not self._read_on():
-                    raise self.malformed("a value that ends")
-                continue
-            size = match.end() - self.at
-            mark = match[0]
-            if mark == b'"':
-                size = self._string_size(size)
-            elif mark in b"{[":
-                depth += 1
-                continue
-            elif depth == 0:  # the comma or bracket after a number or a word
-                return size - 1
-            else:
-                depth -= 1
-            if depth == 0:
-                return size
-
-    def _string_size(self, size: int) -> int:
-        """`size` stands just behind an opening quote; the result just behind the closing one."""
-        while True:
-            at = self.buffer.find(b'"', self.at + size)
-            if at < 0:
-                size = len(self.buffer) - self.at
-                if not self._read_on():
-                    raise self.malformed("a text that ends")
-                continue
-            size = at + 1 - self.at
-            slash = at
-            while self.buffer[slash - 1] == 0x5C:
-                slash -= 1
-            if (at - slash) % 2 == 0:
-                return size
-
-    def _take(self, byte: bytes, what: str) -> None:
-        if self.peek() != byte:
-            raise self.malformed(what)
-        self.at += 1
-
-    def _goes_on(self, closing: bytes) -> bool:
-        """Take the comma or the closing bracket behind a value."""
-        mark = self.peek()
-        if mark not in (b",", closing):
-            raise self.malformed(f"a comma or {closing.decode()}")
-        self.at += 1
-        return mark == b","
-
-    def _read_on(self) -> bool:
-        """Drop what lies behind and read as much again, so that a long value costs linear time."""
-        kept = len(self.buffer) - self.at
-        if kept > MAX_ROW_BYTES:
-            raise self.malformed(f"a row of at most {MAX_ROW_BYTES // 1024 // 1024} MB")
-        chunk = self.file.read(max(_CHUNK_BYTES, kept))
-        if not chunk:
-            return False
-        self.base += self.at
-        self.buffer = self.buffer[self.at :] + chunk
-        self.at = 0
-        return True
-
-
-# -- JSON files read whole or row by row; an error names the file, the row and what is wrong with it.
-
-_EMPTY_BYTES = 64  # a file without any row is no longer than this
-_AT = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
-
-
-def read_bytes(path: Path) -> bytes:
-    """The whole file, without a mark at its beginning."""
-    with _file_errors(path):
-        data = path.read_bytes()
-    refuse_wide_text(path, data[:4])
-    return data.removeprefix(BOM)
-
-
-def read_row_texts(
-    path: Path, *, may_be_empty: bool = False, hint: str = ""
-) -> Iterator[tuple[str | None, bytes]]:
-    """Key (None in a list) and text of each row; `hint` says what the file should be where it is no such."""
-    with _file_errors(path), path.open("rb") as file:
-        head = file.read(_EMPTY_BYTES)
-        refuse_wide_text(path, head)
-        if may_be_empty and b"".join(head.removeprefix(BOM).split()) in (b"[]", b"{}"):
-            return
-        file.seek(len(BOM) if head.startswith(BOM) else 0)
-        try:
-            for key, _, text in walk_rows(file, path):
-                yield key, text
-        except DataError as err:
-            raise DataError(err.message, hint=hint or err.hint) from err
-
-
-@contextmanager
-def translate_json_errors(where: str, *, hint: str = "check the file with a JSON tool") -> Iterator[None]:
-    """What a decoder raises inside, as a `DataError` about `where`."""
-    try:
-        yield
-    except UnicodeDecodeError as err:
-        raise DataError(
-            f"{where}: not UTF-8 text", hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8"
-        ) from err
-    except msgspec.ValidationError as err:
-        raise DataError(f"{where}: {_with_field(str(err))}", hint=hint) from err
-    except (msgspec.DecodeError, ValueError, RecursionError) as err:
-        raise DataError(f"{where}: not JSON: {err}", hint=hint) from err
-
-
-def _with_field(said: str) -> str:
-    """What a decoder found wrong, with the field before it.
-
-    >>> _with_field("Expected `str`, got `int` - at `$.subject[0]`")
-    'field subject[0]: Expected `str`, got `int`'
-    """
-    found = _AT.fullmatch(said)
-    assert found is not None, "the pattern takes any text"
-    return f"field {found['field']}: {found['what']}" if found["field"] else found["what"]
-
-
-@contextmanager
-def _file_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError as err:
-        raise DataError(f"{path}: no such file", hint="check the path") from err
-    except OSError as err:
-        raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
-
-
-# -- A table as pandas writes it to JSON by default: an object of columns, each an object of row to value.
-#
-# Or, with ``orient="split"``: the names of the columns, and the rows as lists of cells.
-
-SPLIT_KEYS = frozenset({"columns", "index", "data"})
-
-
-class _Split(msgspec.Struct, frozen=True):
-    columns: list[str]
-    data: list[list[Any]]
-
-
-@dataclass(slots=True)
-class JsonColumnsReader:
-    """Rows of such a file; columns may also be lists. It is read as a whole: its rows stand nowhere alone."""
-
-    path: Path
-
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self._table())
-
-    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        table = self._table()
-        first, column = next(iter(table.items()))
-        for number, key in enumerate(column, start=1):
-            for name, values in table.items():
-                if key not in values or len(values) != len(column):
-                    raise DataError(
-                        f"{self.path.name}: the columns {first!r} and {name!r} have other rows",
-                        hint="a table in JSON needs every row in every column; a list of records does not",
-                    )
-            yield Row(number, 0, {name: values[key] for name, values in table.items()})
-
-    def _table(self) -> dict[str, dict[str, Any]]:
-        text = read_bytes(self.path)
-        with translate_json_errors(self.path.name):
-            table = msgspec.json.decode(text, type=dict[str, dict[str, Any] | list[Any]])
-            if table.keys() == SPLIT_KEYS:
-                return self._joined(msgspec.convert(table, _Split))
-        return {
-            name: values if isinstance(values, dict) else {str(at): v for at, v in enumerate(values)}
-            for name, values in table.items()
-        }
-
-    def _joined(self, found: _Split) -> dict[str, dict[str, Any]]:
-        """The columns of a table whose names and rows stand apart."""
-        names = found.columns
-        if len(set(names)) != len(names):
-            raise DataError(f"{self.path.name}: a column is named more than once", hint="rename one of them")
-        for number, cells in enumerate(found.data, start=1):
-            if len(cells) != len(names):
-                raise DataError(
-                    f"{self.path.name}: row {number}: {len(cells)} cells where there are {len(names)} columns"
-                )
-        return {
-            name: {str(at): cells[column] for at, cells in enumerate(found.data)}
-            for column, name in enumerate(names)
-        }
-
-
-# -- JSON Lines and JSON files, one record at a time.
-#
-# Strings that may be pictures are not decoded: they become byte ranges of the file. A JSON file (a list;
-# an object of id to row; an object whose `data`, `questions` or `rows` is the list) is walked with a
-# moving window, so it needs no more memory than its longest row.
-
 _BUFFER_BYTES = 1 << 20
-_LONG = 4096  # bytes; a shorter string is decoded, it can be a path with escapes in it
+_LONG = 4096  # bytes; a shorter string is decoded, it may be a path with escapes
 _RECORD = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def decode_record(line: bytes, offset: int, blobs: Collection[str]) -> dict[str, Any]:
-    """One JSON object; values of the columns `blobs` as `Blob`s that know their place.
+    """Decode one JSON object; values of the columns `blobs` become `Blob`s with their offsets.
 
     >>> decode_record(b'{"q": 3, "image": "iVBO"}', 0, {"image"})["image"]
     Blob(data=b'iVBO', offset=19, raw=b'', column='')
@@ -365,10 +47,10 @@ def decode_record(line: bytes, offset: int, blobs: Collection[str]) -> dict[str,
     except msgspec.DecodeError:
         if b"NaN" not in line and b"Infinity" not in line:
             raise
-        # Python and pandas write NaN for a missing value, which is not JSON but is common.
+        # Python and pandas write NaN for a missing value: not JSON, but common.
         return _without_nan(line, blobs)
     return {
-        name: _picture_value(line, raw, offset) if name in blobs else msgspec.json.decode(raw)
+        name: _image_value(line, raw, offset) if name in blobs else msgspec.json.decode(raw)
         for name, raw in record.items()
     }
 
@@ -386,7 +68,7 @@ def _without_nan(line: bytes, blobs: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _picture_value(line: bytes, raw: msgspec.Raw, offset: int) -> Any:
+def _image_value(line: bytes, raw: msgspec.Raw, offset: int) -> Any:
     text = bytes(raw)
     if text.startswith(b'"'):
         content = text[1:-1]
@@ -415,7 +97,6 @@ class JsonLinesReader(msgspec.Struct):
     encoding: str = "utf-8"
 
     def columns(self) -> tuple[str, ...]:
-        """Each row names its own values."""
         return ()
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
@@ -444,7 +125,6 @@ class JsonReader(msgspec.Struct):
     encoding: str = "utf-8"
 
     def columns(self) -> tuple[str, ...]:
-        """Each row names its own values."""
         return ()
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
@@ -452,7 +132,7 @@ class JsonReader(msgspec.Struct):
             is_copy = isinstance(file, BytesIO)
             for number, (key, offset, element) in enumerate(walk_rows(file, self.path), start=1):
                 begin = -1 if is_copy else offset
-                # A transcoded copy is UTF-8 by now, whatever the file is.
+                # The transcoded copy is UTF-8.
                 reader = JsonReader(self.path) if is_copy else self
                 row = _read_row(reader, element, begin, Row(number, 0, {}), blobs, on_problem)
                 if row is None:
@@ -473,7 +153,7 @@ class JsonReader(msgspec.Struct):
         return file
 
     def _transcoded(self) -> BinaryIO:
-        """All of the file as UTF-8, the only encoding in which braces are always braces."""
+        """The whole file as UTF-8: in other encodings a brace byte may be part of a character."""
         data = self.path.read_bytes()
         try:
             return BytesIO(data.decode(self.encoding).encode())
@@ -497,7 +177,7 @@ def _read_row(
     blobs: Collection[str],
     on_problem: OnProblem,
 ) -> Row | None:
-    """The row with its values, or None after reporting what is wrong with it."""
+    """The row with its values, or None after reporting a problem."""
     where = name_row(reader.path, row.number, row.line)
     try:
         if reader.encoding != "utf-8":
@@ -507,22 +187,20 @@ def _read_row(
         on_problem(make_decode_error(where, _broken_column(text), text, reader.encoding))
     except msgspec.ValidationError as err:
         if "`object`" in str(err):
-            hint = "each row names its own values; pandas: df.to_json(..., orient='records')"
+            hint = "each row must name its values; in pandas use df.to_json(..., orient='records')"
             what = f'a row must be an object like {{"question": ...}} ({err})'
         else:
-            what, hint = f"a value that cannot be read: {err}", "write it as a text, in quotes"
+            what, hint = f"a value cannot be read: {err}", "write it as a string, in quotes"
         on_problem(DataError(f"{where}: {what}", hint=hint))
     except (msgspec.DecodeError, RecursionError) as err:
         if not _is_text(text):
             on_problem(make_decode_error(where, "?", text, reader.encoding))
             return None
         begin = text[:60].decode("utf-8", "replace").strip()
-        hint = (
-            "one object per line, closed on the same line" if row.line else "check the file with a JSON tool"
-        )
+        hint = "write one complete object per line" if row.line else "validate the file with a JSON tool"
         if not begin:
-            hint = "there is a comma too many before it"
-        on_problem(DataError(f"{where}: not JSON: {err} (it begins {begin!r})", hint=hint))
+            hint = "remove the extra comma before it"
+        on_problem(DataError(f"{where}: invalid JSON: {err} (the row begins {begin!r})", hint=hint))
     return None
 
 
@@ -542,3 +220,321 @@ def _broken_column(text: bytes) -> str:
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     return "?"
+
+
+# -- Walking through a JSON file without decoding it
+
+
+def walk_rows(file: BinaryIO, path: Path) -> Iterator[tuple[str | None, int, bytes]]:
+    """Key (None in a list), offset and text of each row of a JSON file, not decoded.
+
+    >>> from io import BytesIO
+    >>> list(walk_rows(BytesIO(b'{"version": 1, "data": [{"a": 1}]}'), Path("demo.json")))
+    [(None, 24, b'{"a": 1}')]
+    """
+    start = file.tell()
+    window = JsonWindow(file, path)
+    opening = window.peek()
+    if opening == b"[":
+        yield from window.items()
+        if window.peek() != b"":
+            raise window.malformed("the end of the file")
+    elif opening == b"{":
+        offset = _find_list(window)
+        file.seek(start if offset is None else offset)
+        rows = JsonWindow(file, path)
+        yield from rows.members() if offset is None else rows.items()
+    elif opening == b"":
+        raise DataError(f"{path.name}: the file is empty", hint="a JSON file must hold a list of rows")
+    else:
+        raise window.malformed("a list or an object of rows")
+
+
+def _find_list(window: JsonWindow) -> int | None:
+    """Offset of the list of rows; None if the object itself maps ids to rows."""
+    keys = []
+    has_rows = False
+    for key, offset, opening in window.openings():
+        if key in LIST_KEYS and opening == b"[":
+            return offset
+        keys.append(key)
+        has_rows |= opening == b"{"
+    if not has_rows:
+        found = ", ".join(keys[:8]) or "nothing"
+        raise DataError(
+            f"{window.path.name}: an object without rows (keys: {found})",
+            hint=f"write a list of rows, an object of id to row, or a list under {', '.join(LIST_KEYS)}",
+        )
+    return None
+
+
+class JsonWindow:
+    """The bytes from the current value to the end of what was read ahead."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self.file = file
+        self.path = path
+        self.base = file.tell()  # offset in the file of the window's first byte
+        self.buffer = b""
+        self.at = 0
+
+    def peek(self) -> bytes:
+        """The next byte that is not whitespace, not consumed; empty at the end of the file."""
+        while True:
+            match = _NOT_BLANK.search(self.buffer, self.at)
+            if match is not None:
+                self.at = match.start()
+                return match[0]
+            self.at = len(self.buffer)
+            if not self._read_on():
+                return b""
+
+    def items(self) -> Iterator[tuple[None, int, bytes]]:
+        """The elements of the list that begins here."""
+        self._take(b"[", "a list")
+        if self.peek() == b"]":
+            self.at += 1
+            return
+        while True:
+            offset, text = self.value()
+            yield None, offset, text
+            if not self._goes_on(b"]"):
+                return
+
+    def members(self) -> Iterator[tuple[str, int, bytes]]:
+        """The members of the object that begins here."""
+        for key, _, _ in self.openings(skip=False):
+            offset, text = self.value()
+            yield key, offset, text
+
+    def openings(self, *, skip: bool = True) -> Iterator[tuple[str, int, bytes]]:
+        """Key, offset and first byte of each member's value; with `skip`, the value is consumed."""
+        self._take(b"{", "an object")
+        if self.peek() == b"}":
+            self.at += 1
+            return
+        while True:
+            if self.peek() != b'"':
+                raise self.malformed("a key in quotes")
+            try:
+                key = msgspec.json.decode(self.value()[1], type=str)
+            except (msgspec.DecodeError, UnicodeDecodeError) as err:
+                raise self.malformed("a key in quotes") from err
+            self._take(b":", "a colon")
+            opening = self.peek()
+            yield key, self.base + self.at, opening
+            if skip:
+                self.value()
+            if not self._goes_on(b"}"):
+                return
+
+    def value(self) -> tuple[int, bytes]:
+        """Consume the value that begins here: its offset and text."""
+        self.peek()
+        size = self._size()
+        begin = self.at
+        self.at += size
+        return self.base + begin, self.buffer[begin : self.at].rstrip()
+
+    def malformed(self, expected: str) -> DataError:
+        """The error for anything but what was expected here."""
+        found = self.buffer[self.at : self.at + 30].decode("utf-8", "replace") or "the end of the file"
+        where = f"{self.path.name}: invalid JSON at byte {self.base + self.at}"
+        return DataError(
+            f"{where}: expected {expected}, found {found!r}",
+            hint="validate the file with a JSON tool; for one object per line use --format jsonl",
+        )
+
+    def _size(self) -> int:
+        """Bytes from here to the end of the value."""
+        depth = size = 0
+        while True:
+            match = (_NESTED_STRUCTURE if depth else _STRUCTURE).search(self.buffer, self.at + size)
+            if match is None:
+                size = len(self.buffer) - self.at
+                if not self._read_on():
+                    raise self.malformed("the end of the value")
+                continue
+            size = match.end() - self.at
+            mark = match[0]
+            if mark == b'"':
+                size = self._string_size(size)
+            elif mark in b"{[":
+                depth += 1
+                continue
+            elif depth == 0:  # the comma or bracket after a number or a literal
+                return size - 1
+            else:
+                depth -= 1
+            if depth == 0:
+                return size
+
+    def _string_size(self, size: int) -> int:
+        """From just after the opening quote to just after the closing one."""
+        while True:
+            at = self.buffer.find(b'"', self.at + size)
+            if at < 0:
+                size = len(self.buffer) - self.at
+                if not self._read_on():
+                    raise self.malformed("the end of the string")
+                continue
+            size = at + 1 - self.at
+            slash = at
+            while self.buffer[slash - 1] == 0x5C:
+                slash -= 1
+            if (at - slash) % 2 == 0:
+                return size
+
+    def _take(self, byte: bytes, what: str) -> None:
+        if self.peek() != byte:
+            raise self.malformed(what)
+        self.at += 1
+
+    def _goes_on(self, closing: bytes) -> bool:
+        """Consume the comma or the closing bracket after a value."""
+        mark = self.peek()
+        if mark not in (b",", closing):
+            raise self.malformed(f"a comma or {closing.decode()}")
+        self.at += 1
+        return mark == b","
+
+    def _read_on(self) -> bool:
+        """Drop what was consumed and read as much again, so that a long value takes linear time."""
+        kept = len(self.buffer) - self.at
+        if kept > MAX_ROW_BYTES:
+            raise self.malformed(f"a row of at most {MAX_ROW_BYTES // 1024 // 1024} MB")
+        chunk = self.file.read(max(_CHUNK_BYTES, kept))
+        if not chunk:
+            return False
+        self.base += self.at
+        self.buffer = self.buffer[self.at :] + chunk
+        self.at = 0
+        return True
+
+
+# -- Helpers for other readers of JSON; errors name the file and the row
+
+_EMPTY_BYTES = 64  # a file without rows is not longer
+_AT = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file, without a byte order mark."""
+    with _file_errors(path):
+        data = path.read_bytes()
+    refuse_wide_text(path, data[:4])
+    return data.removeprefix(BOM)
+
+
+def read_row_texts(
+    path: Path, *, may_be_empty: bool = False, hint: str = ""
+) -> Iterator[tuple[str | None, bytes]]:
+    """Key (None in a list) and text of each row; `hint` replaces that of errors about the structure."""
+    with _file_errors(path), path.open("rb") as file:
+        head = file.read(_EMPTY_BYTES)
+        refuse_wide_text(path, head)
+        if may_be_empty and b"".join(head.removeprefix(BOM).split()) in (b"[]", b"{}"):
+            return
+        file.seek(len(BOM) if head.startswith(BOM) else 0)
+        try:
+            for key, _, text in walk_rows(file, path):
+                yield key, text
+        except DataError as err:
+            raise DataError(err.message, hint=hint or err.hint) from err
+
+
+@contextmanager
+def translate_json_errors(where: str, *, hint: str = "validate the file with a JSON tool") -> Iterator[None]:
+    """Turn errors of a decoder into a `DataError` about `where`."""
+    try:
+        yield
+    except UnicodeDecodeError as err:
+        raise DataError(
+            f"{where}: not UTF-8 text", hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8"
+        ) from err
+    except msgspec.ValidationError as err:
+        raise DataError(f"{where}: {_put_field_first(str(err))}", hint=hint) from err
+    except (msgspec.DecodeError, ValueError, RecursionError) as err:
+        raise DataError(f"{where}: invalid JSON: {err}", hint=hint) from err
+
+
+def _put_field_first(message: str) -> str:
+    """A decoder's message with the field in front.
+
+    >>> _put_field_first("Expected `str`, got `int` - at `$.subject[0]`")
+    'field subject[0]: Expected `str`, got `int`'
+    """
+    found = _AT.fullmatch(message)
+    assert found is not None, "the pattern takes any text"
+    return f"field {found['field']}: {found['what']}" if found["field"] else found["what"]
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as err:
+        raise DataError(f"{path}: no such file", hint="check the path") from err
+    except OSError as err:
+        raise DataError(f"{path}: cannot be read: {err.strerror or err}") from err
+
+
+# -- Tables as pandas writes them to JSON
+#
+# By default an object of columns, each an object of row to value; with ``orient="split"`` the names of the
+# columns, and the rows as lists of cells.
+
+SPLIT_KEYS = frozenset({"columns", "index", "data"})
+
+
+class _Split(msgspec.Struct, frozen=True):
+    columns: list[str]
+    data: list[list[Any]]
+
+
+@dataclass(slots=True)
+class JsonColumnsReader:
+    """Rows of such a file, which is read whole; columns may also be lists."""
+
+    path: Path
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self._table())
+
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        table = self._table()
+        first, column = next(iter(table.items()))
+        for number, key in enumerate(column, start=1):
+            for name, values in table.items():
+                if key not in values or len(values) != len(column):
+                    raise DataError(
+                        f"{self.path.name}: the columns {first!r} and {name!r} have different rows",
+                        hint="every column needs every row; a list of records does not",
+                    )
+            yield Row(number, 0, {name: values[key] for name, values in table.items()})
+
+    def _table(self) -> dict[str, dict[str, Any]]:
+        text = read_bytes(self.path)
+        with translate_json_errors(self.path.name):
+            table = msgspec.json.decode(text, type=dict[str, dict[str, Any] | list[Any]])
+            if table.keys() == SPLIT_KEYS:
+                return self._join_split(msgspec.convert(table, _Split))
+        return {
+            name: values if isinstance(values, dict) else {str(at): v for at, v in enumerate(values)}
+            for name, values in table.items()
+        }
+
+    def _join_split(self, found: _Split) -> dict[str, dict[str, Any]]:
+        """The columns of a table with separate names and rows."""
+        names = found.columns
+        if len(set(names)) != len(names):
+            raise DataError(f"{self.path.name}: repeated column name", hint="rename one of them")
+        for number, cells in enumerate(found.data, start=1):
+            if len(cells) != len(names):
+                raise DataError(
+                    f"{self.path.name}: row {number}: {len(cells)} cells, but {len(names)} columns"
+                )
+        return {
+            name: {str(at): cells[column] for at, cells in enumerate(found.data)}
+            for column, name in enumerate(names)
+        }

@@ -1,4 +1,9 @@
-"""What is found wrong with a benchmark file: kinds of trouble, how grave they are, and the report."""
+"""Checks of a benchmark file before a run: `eyechart data check`.
+
+`check_source` reads every row in one pass, decodes every image and returns a report of findings, each with a
+code, a severity and examples. A run checks its samples with the same `Lint` while it reads them
+(run/sources.py). Only ids and image references are kept in memory.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import os
 import re
 import shlex
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -15,7 +20,7 @@ from eyechart.data.choices import LETTERS, ROTATION_OFFSET
 from eyechart.data.columns import REPEATING_IDS
 from eyechart.data.image_columns import MediaColumn, MediaDetector, guess_media
 from eyechart.data.images import ImageLoader, MissingImage
-from eyechart.data.rows import OnProblem, find_row_number
+from eyechart.data.rows import find_row_number
 from eyechart.data.source import DuplicateId, FileSource, find_file_source, get_reasons, get_remarks
 from eyechart.errors import DataError, ImageError
 from eyechart.placeholders import place_images
@@ -23,104 +28,79 @@ from eyechart.registry import find_benchmark_by_columns
 from eyechart.types import ImageRef, Sample, Source
 
 Severity = Literal["error", "warning", "note"]
+Progress = Callable[[int], None]
 
-_EXAMPLES = 5
+# By code, the most serious first: how serious a finding is, and what it says.
+FINDINGS: Mapping[str, tuple[Severity, str]] = {
+    "stopped": ("error", "the file cannot be read any further"),
+    "malformed-row": ("error", "rows that cannot be read"),
+    "duplicate-id": ("error", "rows with an id that is already in use"),
+    "other-benchmark": ("error", "the columns are those of a benchmark with its own prompt and scoring"),
+    "unused-images": ("error", "columns that look like images but are not sent"),
+    "unused-media": ("error", "columns of videos, audio or documents, which cannot be sent"),
+    "no-images": ("error", "no image was found (if they are in another folder: --image-root)"),
+    "missing-image": ("error", "missing images"),
+    "bad-image": ("error", "images that cannot be sent"),
+    "no-image": ("error", "rows without an image"),
+    "answer-not-an-option": ("error", "answers that are not among the options"),
+    "empty-question": ("error", "rows without a question"),
+    "answer-case": ("warning", "lower-case answers to upper-case options"),
+    "several-letters": ("warning", "answers of several letters, which single-choice scorers never accept"),
+    "no-answer": ("note", "rows without an answer; they are asked but not scored"),
+    "one-option": ("warning", "rows with a single option"),
+    "repeated-option": ("warning", "rows with two options of the same text"),
+    "unread-options": ("warning", "option texts in which no letters were found"),
+    "unused-options": ("warning", "columns that look like options; the questions are asked without them"),
+    "one-option-column": ("warning", "a single option column; the questions are asked without it"),
+    "option-images": ("warning", "options that look like images; they are sent as text"),
+    "text-images": ("warning", "questions with an image in Markdown or HTML; it is sent as text"),
+    "unread-images": ("warning", "columns named like image columns, but without images"),
+    "unfilled-placeholder": ("warning", "rows with more image placeholders than images"),
+    "unplaced-image": ("warning", "rows with an image that no placeholder refers to"),
+    "rotations": ("warning", "rotations of other rows, each asked as a separate question"),
+    "published-file": ("warning", "a published file that is not asked by its official rules"),
+    "large-image": ("warning", "images over 20 MB or 50 million pixels"),
+    "remark": ("warning", "can change the score"),
+    "letter-balance": ("note", "one letter is the answer unusually often"),
+    "repeated-id": ("note", "repeated ids, made unique by a number"),
+}
+LARGE_BYTES = 20_000_000  # endpoints commonly refuse request bodies above this
+LARGE_PIXELS = 50_000_000
+
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-
-SEVERITY: dict[str, Severity] = {
-    "stopped": "error",
-    "malformed-row": "error",
-    "duplicate-id": "error",
-    "other-benchmark": "error",
-    "unused-images": "error",
-    "unused-media": "error",
-    "no-images": "error",
-    "missing-image": "error",
-    "bad-image": "error",
-    "no-image": "error",
-    "answer-not-an-option": "error",
-    "empty-question": "error",
-    "answer-case": "warning",
-    "several-letters": "warning",
-    "no-answer": "note",
-    "one-option": "warning",
-    "repeated-option": "warning",
-    "unread-options": "warning",
-    "unused-options": "warning",
-    "one-option-column": "warning",
-    "option-images": "warning",
-    "text-images": "warning",
-    "unread-images": "warning",
-    "unfilled-placeholder": "warning",
-    "unplaced-image": "warning",
-    "rotations": "warning",
-    "published-file": "warning",
-    "large-image": "warning",
-    "remark": "warning",
-    "letter-balance": "note",
-    "repeated-id": "note",
-}
-ABOUT = {
-    "stopped": "the file cannot be read further",
-    "malformed-row": "rows that cannot be read",
-    "duplicate-id": "rows whose id was used before",
-    "other-benchmark": "the columns are those of a benchmark, which asks and scores in its own way",
-    "unused-images": "columns that look like images and are not sent",
-    "unused-media": "columns of videos, audio or documents, which cannot be sent",
-    "no-images": "none of the pictures is there (if they lie elsewhere: --image-root)",
-    "missing-image": "pictures that are not there",
-    "bad-image": "pictures that cannot be sent",
-    "answer-not-an-option": "answers that are none of the options",
-    "empty-question": "rows without a question",
-    "answer-case": "answers in small letters where the options are capital",
-    "several-letters": "answers of several letters, which scorers of single choices never accept",
-    "no-answer": "rows without an answer; they will be asked but not scored",
-    "one-option": "rows with a single option",
-    "repeated-option": "rows with two options of the same text",
-    "unread-options": "option texts in which no letters were found",
-    "unused-options": "columns that look like options; the questions are asked without them",
-    "one-option-column": "a single column of options; the questions are asked without it",
-    "option-images": "options that look like images; they are sent as text",
-    "text-images": "questions with an image in Markdown or HTML; it is sent as text",
-    "unread-images": "columns named after images, which hold nothing that can be sent",
-    "no-image": "rows without an image",
-    "unfilled-placeholder": "rows with more placeholders for images than images",
-    "unplaced-image": "rows with an image that none of the placeholders means",
-    "rotations": "rotations of other rows, each asked as a question of its own",
-    "published-file": "a published file, asked by another rule",
-    "large-image": "pictures over 20 MB or 50 million pixels",
-    "remark": "what can move the score",
-    "letter-balance": "one letter is the answer unusually often",
-    "repeated-id": "repeated ids, told apart by a number",
-}
+_MAX_EXAMPLES = 5
+_MAX_UNDER_WAY = 32  # images
+_BALANCE_MIN_GOLDS = 20  # below, an uneven count of letters means nothing
+_OPTION_ROWS_CHECKED = 1000  # options without an image up to here are not images
+_IMAGE_IN_TEXT = re.compile(r"!\[[^\]\n]{0,200}\]\([^)\s]|<img\s[^>]{0,200}src\s?=", re.IGNORECASE)
+_GROUP_COLUMN = "g_index"  # in files that hold rotations: the index of the question
 
 
 @dataclass(slots=True)
 class Finding:
-    """One kind of trouble: how often, and where first."""
+    """All cases of one code: how many, and the first few."""
 
     severity: Severity
     code: str
     about: str
     count: int = 0
-    rows: list[int] = field(default_factory=list)  # the first few
+    rows: list[int] = field(default_factory=list)  # the first few, as `examples`
     examples: list[str] = field(default_factory=list)
-    hints: list[str] = field(default_factory=list)  # what to do about them, each said once
+    hints: list[str] = field(default_factory=list)  # what to do about them, without repeats
 
     def add(self, row: int, example: str, hint: str) -> None:
-        """One more case, of which the first few are kept."""
         self.count += 1
-        if len(self.rows) < _EXAMPLES and row:
+        if len(self.rows) < _MAX_EXAMPLES and row:
             self.rows.append(row)
-        if len(self.examples) < _EXAMPLES and example:
+        if len(self.examples) < _MAX_EXAMPLES and example:
             self.examples.append(example)
-        if len(self.hints) < _EXAMPLES and hint and hint not in self.hints:
+        if len(self.hints) < _MAX_EXAMPLES and hint and hint not in self.hints:
             self.hints.append(hint)
 
 
 @dataclass(slots=True)
 class LintReport:
-    """What a look through a file found."""
+    """What was found in a file."""
 
     name: str
     origin: str
@@ -133,7 +113,7 @@ class LintReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing needs to be mended before a run."""
+        """Whether there are no errors."""
         return all(finding.severity != "error" for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
@@ -149,15 +129,11 @@ class LintReport:
             "reasons": list(self.reasons),
         }
 
-    def in_order(self) -> list[Finding]:
-        """The findings, the gravest first."""
-        order = list(SEVERITY)
-        return sorted(self.findings, key=lambda one: (_SEVERITIES.index(one.severity), order.index(one.code)))
-
     def lines(self) -> list[str]:
-        lines = [f"{self.name}: {self.n_rows} rows, {self.n_images} pictures ({self.origin})"]
+        lines = [f"{self.name}: {self.n_rows} rows, {self.n_images} images ({self.origin})"]
         lines += [f"  {reason}" for reason in self.reasons]
-        lines += [f"  {name}: {count} of {self.n_rows}" for name, count in self.presence.items()]
+        for name, count in self.presence.items():
+            lines.append(f"  {'image' if name == 'picture' else name}: {count} of {self.n_rows}")
         if self.letters:
             total = self.letters.total()
             counts = ", ".join(f"{letter} {count}" for letter, count in sorted(self.letters.items()))
@@ -171,22 +147,7 @@ class LintReport:
             )
             lines += [f"    {example}" for example in finding.examples]
             lines += [f"    hint: {hint}" for hint in finding.hints]
-        return lines if self.findings else [*lines, "nothing to complain about"]
-
-
-# -- Looking a benchmark file over before money is spent on it.
-#
-# One pass, row by row; only ids and the references of pictures already looked at are kept. A run looks at its
-# samples in the same way while it reads them: see run/preflight.py.
-
-Progress = Callable[[int], None]
-
-LARGE_BYTES = 20_000_000  # endpoints commonly refuse request bodies above this
-LARGE_PIXELS = 50_000_000
-_BALANCE_MIN_GOLDS = 20  # below, a lopsided count of letters says nothing
-_OPTIONS_LOOKED_AT = 1000  # rows: what options do not look like by then they are not
-_IMAGE_IN_TEXT = re.compile(r"!\[[^\]\n]{0,200}\]\([^)\s]|<img\s[^>]{0,200}src\s?=", re.IGNORECASE)
-_GROUP_COLUMN = "g_index"  # in files that hold rotations: the index of the question
+        return lines if self.findings else [*lines, "no problems found"]
 
 
 def check_source(
@@ -196,45 +157,45 @@ def check_source(
     look_at_images: bool = True,
     progress: Progress | None = None,
 ) -> LintReport:
-    """Read all of a source, decode all of its pictures, and say what was found."""
+    """Read all of a source, decode all of its images, and report what was found."""
     lint = source if isinstance(source, Lint) else Lint(source)
     pool = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
-    pictures = _Pictures(loader, pool, lint) if look_at_images else None
+    images = _ImageChecks(loader, pool, lint) if look_at_images else None
     try:
         for sample in lint.samples():
             lint.check_sample(sample)
             lint.count_sample(sample)
-            if pictures is not None:
-                pictures.check_sample(sample)
+            if images is not None:
+                images.check_sample(sample)
             if progress is not None:
                 progress(lint.report.n_rows)
-        if pictures is not None:
-            pictures.finish()
+        if images is not None:
+            images.finish()
     finally:
-        pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody wants the pictures that wait their turn
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C, do not decode what is queued
     return lint.finish()
 
 
 class Lint:
-    """The findings so far. `is_plain`: somebody said that it is a file like any other."""
+    """Collects findings, sample by sample. `is_plain`: the user said that no benchmark reads the file."""
 
     def __init__(self, source: Source, *, needs_images: bool = False, is_plain: bool = False) -> None:
         self.source = source
         self.report = LintReport(source.name, source.origin, reasons=get_reasons(source))
         self.found: dict[str, Finding] = {}
-        self.file = find_file_source(source)  # None: a source that reads its columns in its own way
+        self.file = find_file_source(source)  # None: a benchmark reads the columns in its own way
         fields = self.file.detection.fields if self.file else {}
         self.expects_images = "image" in fields or needs_images
         self.ids_may_repeat = fields.get("id", ("",))[0].lower() in REPEATING_IDS
-        self.by_chance = 0.0  # expected hits of a random letter, over the rows counted in `letters`
+        self.by_chance = 0.0  # expected hits of a random letter, over the rows in `letters`
         self.n_samples = 0
-        self._questions: set[int] = set()  # small numbers that are ids, of which larger ones are rotations
-        self._without_image: list[int] = []  # the first rows, where nothing says that there should be one
+        self._questions: set[int] = set()  # ids below ROTATION_OFFSET, of which larger ones are rotations
+        self._without_image: list[int] = []  # the first rows, where images are optional
         self._looks: MediaDetector | None = None
         if self.file is not None:
-            self._look_at_columns(self.file, is_plain=is_plain)
+            self._check_columns(self.file, is_plain=is_plain)
 
-    def _look_at_columns(self, file: FileSource, *, is_plain: bool) -> None:
+    def _check_columns(self, file: FileSource, *, is_plain: bool) -> None:
         detection = file.detection
         media = {one.column for one in detection.media}
         self._looks = MediaDetector({*detection.tried.get("image", ()), *detection.same_images, *media})
@@ -242,7 +203,7 @@ class Lint:
         if (meant := find_benchmark_by_columns(detection.columns)) is not None:
             name, telling = meant
             severity: Severity = "warning" if is_plain else "error"
-            hint = f"--as {name} asks and scores as {name} does; --as plain: as a file like any other"
+            hint = f"--as {name} asks and scores as {name} does; --as plain treats it as an ordinary file"
             self.add("other-benchmark", 0, f"{', '.join(sorted(telling))}: {name}", hint, severity)
         for column in detection.unread_images:
             hint = f"if it holds file names: --field image={shlex.quote(column)}"
@@ -250,14 +211,14 @@ class Lint:
         if columns := detection.like_options:
             named = zip(LETTERS, map(shlex.quote, columns), strict=False)
             hint = " ".join(f"--field {letter}={column}" for letter, column in named)
-            self.add("unused-options", 0, ", ".join(columns), f"if they are: {hint}")
+            self.add("unused-options", 0, ", ".join(columns), f"if they are options: {hint}")
         elif detection.one_option:
             self.add(
-                "one-option-column", 0, detection.one_option, "options are in two columns or more: A, B, ..."
+                "one-option-column", 0, detection.one_option, "options need two columns or more: A, B, ..."
             )
 
     def _add_media(self, media: Sequence[MediaColumn]) -> None:
-        """Columns that nobody sends: an error where a question may be asked without what it is about."""
+        """Columns that are not sent: an error where the question may depend on them."""
         assert self.file is not None
         detection = self.file.detection
         used = [slot[0] for slot in detection.images if slot[0] in detection.fields.get("image", ())]
@@ -279,47 +240,51 @@ class Lint:
     def add(
         self, code: str, row: int, example: str = "", hint: str = "", severity: Severity | None = None
     ) -> None:
-        """One more case of a kind of trouble."""
+        usual, about = FINDINGS[code]
+        severity = severity or usual
         finding = self.found.get(code)
         if finding is None:
-            finding = self.found[code] = Finding(severity or SEVERITY[code], code, ABOUT[code])
-        if (severity or SEVERITY[code]) == "error":
+            finding = self.found[code] = Finding(severity, code, about)
+        if severity == "error":
             finding.severity = "error"
         finding.add(row, example, hint)
 
     def samples(self) -> Iterator[Sample]:
-        """All samples that can be read; what cannot becomes a finding."""
+        """All samples that can be read; a row that cannot becomes a finding."""
         try:
-            for sample in _readable(self.source, self._problem):
+            readable = (
+                self.source.read(self._add_problem) if isinstance(self.source, FileSource) else self.source
+            )
+            for sample in readable:
                 self.report.n_rows += 1
                 yield sample
         except DataError as stop:
             self.add("stopped", 0, stop.message, stop.hint)
 
-    def _problem(self, problem: DataError) -> None:
+    def _add_problem(self, problem: DataError) -> None:
         self.report.n_rows += 1
         code = "duplicate-id" if isinstance(problem, DuplicateId) else "malformed-row"
         self.add(code, find_row_number(problem.message), problem.message, problem.hint)
 
     def check_sample(self, sample: Sample) -> None:
-        """What can move the number."""
+        """Check what can change the score."""
         self.n_samples += 1
         self.report.n_images += len(sample.images)
         if not sample.question.strip():
             self.add("empty-question", sample.row)
         if not sample.images:
             if self.expects_images:
-                self.add("no-image", sample.row, hint="--input any asks such rows as text")
+                self.add("no-image", sample.row, hint="--input any asks such rows without images")
             elif len(self._without_image) < 5:
                 self._without_image.append(sample.row)
         if sample.choices_text and not sample.choices:
             self.add("unread-options", sample.row, repr(sample.choices_text[:80]))
         if sample.choices:
-            self._look_at_golds(sample)
+            self._check_golds(sample)
         if self._looks is not None:
-            self._look_at_plain(sample, self._looks)
+            self._check_plain(sample, self._looks)
 
-    def _look_at_golds(self, sample: Sample) -> None:
+    def _check_golds(self, sample: Sample) -> None:
         if len(sample.choices) == 1:
             self.add("one-option", sample.row)
         for gold in sample.golds:
@@ -335,8 +300,8 @@ class Lint:
             elif not any(text.strip() == letter for text in sample.choices.values()):
                 self.add("answer-not-an-option", sample.row, example)
 
-    def _look_at_plain(self, sample: Sample, looks: MediaDetector) -> None:
-        """What is told only of files that no benchmark reads in its own way."""
+    def _check_plain(self, sample: Sample, looks: MediaDetector) -> None:
+        """Check what applies only to files that no benchmark reads in its own way."""
         looks.add_row(sample.row, sample.meta)
         block = (sample.choices_text,) if sample.choices_text else sample.choices.values()
         placed = place_images("\n".join((sample.hint, sample.question, *block)), len(sample.images))
@@ -349,15 +314,15 @@ class Lint:
             self.add("text-images", sample.row)
         if not sample.choices:
             return
-        if self.n_samples < _OPTIONS_LOOKED_AT and (look := _image_among(sample.choices.values())):
+        if self.n_samples < _OPTION_ROWS_CHECKED and (
+            look := next((text for text in sample.choices.values() if guess_media(text) == "image"), "")
+        ):
             self.add("option-images", sample.row, f"row {sample.row}: {look[:60]!r}")
         if not sample.circle and self._is_rotation(sample):
-            self.add(
-                "rotations", sample.row, hint="--as mmbench counts a question if all its rotations are right"
-            )
+            self.add("rotations", sample.row, hint="--as mmbench scores a question by all of its rotations")
 
     def _is_rotation(self, sample: Sample) -> bool:
-        """By the column that names the question, or by the published numbering."""
+        """By the column with the question's index, or by the published numbering."""
         group = sample.meta.get(_GROUP_COLUMN)
         if group is not None:
             return str(group).removesuffix(".0") != sample.id
@@ -369,7 +334,7 @@ class Lint:
         return index >= ROTATION_OFFSET and index % ROTATION_OFFSET in self._questions
 
     def count_sample(self, sample: Sample) -> None:
-        """What samples have, and what is worth a remark without moving any number."""
+        """Count what samples have, and check what cannot change the score."""
         presence = {
             "question": sample.question.strip(),
             "picture": sample.images,
@@ -395,7 +360,7 @@ class Lint:
                 self.by_chance += 1 / len(sample.choices)
 
     def finish(self) -> LintReport:
-        """The report, once all samples were looked at."""
+        """The report, once all samples were checked."""
         report = self.report
         remarks = None if "stopped" in self.found else get_remarks(self.source)
         for remark in remarks or ():
@@ -413,17 +378,14 @@ class Lint:
         missing = self.found.get("missing-image")
         if missing is not None and missing.count == report.n_images:
             self.found.pop("missing-image")
-            missing.code, missing.about = "no-images", ABOUT["no-images"]
-            missing.severity = SEVERITY["no-images"]
+            missing.code, (missing.severity, missing.about) = "no-images", FINDINGS["no-images"]
             missing.examples = missing.examples[:1]
             self.found["no-images"] = missing
-        report.findings = list(self.found.values())
-        report.findings = report.in_order()
+        order = list(FINDINGS)
+        report.findings = sorted(
+            self.found.values(), key=lambda one: (_SEVERITIES.index(one.severity), order.index(one.code))
+        )
         return report
-
-
-def _image_among(options: Iterable[str]) -> str:
-    return next((text for text in options if guess_media(text) == "image"), "")
 
 
 def _flags(columns: Sequence[str]) -> str:
@@ -435,12 +397,8 @@ def _letters(gold: str, sample: Sample) -> Iterable[str]:
     return [gold] if gold in sample.choices else gold
 
 
-def _readable(source: Source, on_problem: OnProblem) -> Iterator[Sample]:
-    return source.read(on_problem) if isinstance(source, FileSource) else iter(source)
-
-
-class _Pictures:
-    """Decodes pictures in a few threads, each picture once, with a bounded number under way."""
+class _ImageChecks:
+    """Decodes images in a few threads, each image once, with a bounded number under way."""
 
     def __init__(self, loader: ImageLoader, pool: ThreadPoolExecutor, lint: Lint) -> None:
         self.loader = loader
@@ -455,7 +413,7 @@ class _Pictures:
             self.results.setdefault(ref, None)
             future = self.pool.submit(self.loader.check, ref) if is_new else None
             self.under_way.append((sample.row, ref, future))
-        while len(self.under_way) > 32:
+        while len(self.under_way) > _MAX_UNDER_WAY:
             self._take_one()
 
     def finish(self) -> None:
@@ -469,7 +427,7 @@ class _Pictures:
                 width, height, n_bytes = future.result()
             except ImageError as error:
                 self.results[ref] = error
-            except Exception as error:  # one image, whatever is wrong with it, never hides the others
+            except Exception as error:  # an unexpected error must not hide the other images
                 self.results[ref] = ImageError(f"{ref}: cannot be read ({type(error).__name__}: {error})")
             else:
                 if n_bytes > LARGE_BYTES or width * height > LARGE_PIXELS:

@@ -1,10 +1,10 @@
-"""Parquet files, with the pictures left in them.
+"""Parquet files, with the images left in them.
 
-Pictures stored as bytes, or the way Hugging Face stores them (a struct of bytes and path), become
-references by row number; the reader below fetches one when it is needed and stays there for the next.
+Images stored as bytes, or the way Hugging Face stores them (a struct of bytes and path), become
+references by row number; `ParquetCells` reads one when it is needed.
 
-A file of some KB can unpack to gigabytes, so a row group is read a few rows at a time, and a row has the
-limit that it has in other files.
+A file of a few KB can unpack to gigabytes, so a row group is read a few rows at a time, and a row has the
+same limit as in other files.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from eyechart.errors import DataError, ImageError, MissingExtra, shorten
 from eyechart.types import ImageRef
 
 _BATCH_ROWS = 64
-_BATCH_BYTES = 64 * 1024 * 1024  # that a batch may unpack to, by what the file says of its size
-_KEPT_BYTES = 16 * 1024 * 1024  # of the cells before the last one read, and so many of them
+_BATCH_BYTES = 64 * 1024 * 1024  # unpacked, by the sizes in the file
+_KEPT_BYTES = 16 * 1024 * 1024  # of cells already read
 _KEPT_CELLS = 64
-_WINDOWS = 8  # columns of row groups that are read at the same time
+_WINDOWS = 8  # columns of row groups that are open
 _TOO_LONG = f"more than {MAX_ROW_BYTES // 2**20} MB"
-_ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second picture of a list column
+_ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second image of a list column
 
 
 def _parquet_file(path: Path) -> Any:
@@ -42,11 +42,13 @@ def _parquet_file(path: Path) -> Any:
         return pq.ParquetFile(path)
     except (pa.ArrowException, UnicodeDecodeError) as err:
         why = shorten(str(err))
-        raise DataError(f"{path.name}: not a Parquet file ({why})", hint="was the download cut off?") from err
+        raise DataError(
+            f"{path.name}: not a Parquet file ({why})", hint="was the download interrupted?"
+        ) from err
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """What reading damaged pages raises, beside errors of the system."""
+    """Exceptions that damaged pages raise."""
     import pyarrow as pa
 
     return (pa.ArrowException, UnicodeDecodeError, OverflowError, OSError, KeyError, IndexError)
@@ -62,7 +64,7 @@ class ParquetReader(msgspec.Struct):
             return tuple(file.schema_arrow.names)
 
     def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        """All rows, in order. Picture bytes are not read when the file says that none is missing."""
+        """All rows, in order. Image bytes are not read if the file's statistics say that none is missing."""
         with _parquet_file(self.path) as file:
             names = list(file.schema_arrow.names)
             number = 0
@@ -78,7 +80,7 @@ class ParquetReader(msgspec.Struct):
                             on_problem(
                                 DataError(
                                     f"{self.path.name}: row {number}: {_TOO_LONG}",
-                                    hint="keep large images in files beside it",
+                                    hint="store large images in separate files",
                                 )
                             )
                             continue
@@ -94,7 +96,7 @@ class ParquetReader(msgspec.Struct):
                     on_problem(
                         DataError(
                             f"{self.path.name}: {rows}: damaged ({shorten(str(err))})",
-                            hint="was the download cut off? fetch it again",
+                            hint="was the download interrupted? Download it again",
                         )
                     )
                     number = first + n_rows - 1
@@ -133,10 +135,10 @@ def _batches(file: Any, group: int, columns: list[str]) -> Iterator[Any]:
     metadata = file.metadata.row_group(group)
     chunks = (metadata.column(index) for index in range(metadata.num_columns))
     n_bytes = sum(chunk.total_uncompressed_size for chunk in chunks if _is_of(chunk.path_in_schema, columns))
-    if metadata.num_rows == 1 and n_bytes > MAX_ROW_BYTES:  # it need not be unpacked to be refused
+    if metadata.num_rows == 1 and n_bytes > MAX_ROW_BYTES:  # refused without unpacking
         yield None
         return
-    # One value may stand for all rows (a dictionary of one entry), so each may be as long as all together.
+    # With a dictionary of one entry, each row may be as long as the whole chunk.
     n_rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, n_bytes)))
     for batch in file.iter_batches(batch_size=n_rows, row_groups=[group], columns=columns):
         yield None if batch.num_rows == 1 and batch.nbytes > MAX_ROW_BYTES else batch
@@ -147,7 +149,7 @@ def _is_of(path: str, columns: list[str]) -> bool:
 
 
 def _is_full(file: Any, group: int, column: str) -> bool:
-    """Whether the file's own statistics say that every row of the group has picture bytes here."""
+    """Whether the file's statistics say that every row of the group has image bytes here."""
     import pyarrow as pa
 
     kind = file.schema_arrow.field(column).type
@@ -165,14 +167,14 @@ def _is_full(file: Any, group: int, column: str) -> bool:
 
 
 class ParquetCells:
-    """Single cells by row number: quick where one asks for them in about their order. For any thread."""
+    """Reads single cells by row number; fast if requested roughly in order. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._windows: OrderedDict[tuple[str, int, str], _Window] = OrderedDict()
 
     def close(self) -> None:
-        """Close the files that are kept open. No thread may be reading now."""
+        """Close the files that are kept open. No thread may be reading."""
         while self._windows:
             self._windows.popitem()[1].close()
 
@@ -187,17 +189,17 @@ class ParquetCells:
                     group, row = _group_of(file, ref.offset)
                 cell = self._window(ref.location, group, column).cell(row)
                 if cell is None:
-                    raise ImageError(f"{ref}: {_TOO_LONG}", hint="keep large images in files beside it")
+                    raise ImageError(f"{ref}: {_TOO_LONG}", hint="store large images in separate files")
                 value = cell[0].as_py()
             except _damage() as err:
                 why = shorten(str(err))
-                raise ImageError(f"{ref}: the picture cannot be read ({why})") from err
+                raise ImageError(f"{ref}: the image cannot be read ({why})") from err
         if index is not None and isinstance(value, list):
             value = value[index] if index < len(value) else None
         if isinstance(value, dict):
             value = value.get("bytes")
         if not isinstance(value, bytes | str) or not value:
-            raise ImageError(f"{ref}: no picture in column {ref.column!r}")
+            raise ImageError(f"{ref}: no image in column {ref.column!r}")
         return value
 
     def _window(self, path: str, group: int, column: str) -> _Window:
@@ -211,7 +213,7 @@ class ParquetCells:
 
 
 class _Window:
-    """A column of a row group, read from its beginning on; the cells before the last one stay for a while."""
+    """A column of a row group, read from its beginning; recent cells are kept."""
 
     def __init__(self, path: str, group: int, column: str) -> None:
         self._where = (group, [column])
@@ -219,7 +221,7 @@ class _Window:
         self._start()
 
     def cell(self, row: int) -> Any:
-        """An array with this one cell; None if it is too long."""
+        """An array with one cell; None if it is too long."""
         if row < self._next and row not in self._kept:
             self._start()
         while row >= self._next:

@@ -1,7 +1,8 @@
-"""Files of replies that something else collected: an id and a text in every row.
+"""Reply files: replies that another program collected, with an id and a text in every row.
 
-VLMEvalKit's prediction files are such tables (`index` and `prediction`), whether .xlsx, .tsv or .json. There
-a call that failed for good has a text that says so: that is a failure and no answer.
+VLMEvalKit's prediction files are such tables (`index` and `prediction`) in .xlsx, .tsv or .json. There a call
+that failed has an error text as its prediction: it is read as a failure, not as an answer. Logs of other
+tools are recognised by their content and read by plug-ins.
 """
 
 from __future__ import annotations
@@ -27,33 +28,31 @@ from eyechart.errors import API_FAILURE, DataError, UsageError
 from eyechart.registry import log_formats
 from eyechart.types import Failure, FileSigns, LogReader, Replies, Reply, ReplyLog, Stage
 
-TableKind = Literal["table", "columns", "workbook"]  # "table": what the readers of data files read
+TableKind = Literal["table", "columns", "workbook"]  # "table": any format of a data file
 REPLY_COLUMNS = ("reply", "prediction", "response")
 _BEFORE_A_REPLY: tuple[Stage, ...] = ("load", "render", "generate")
-ID_COLUMNS = ALIASES["id"]  # in the order in which samples take their names
+ID_COLUMNS = ALIASES["id"]  # in the order of preference
 
-_CELLS = frozenset({"tsv", "csv", "xlsx"})  # in which nothing and an empty text look the same
-_FULL_CELL = (
-    32_767  # all that a cell of a spreadsheet holds, in UTF-16 units; whoever writes more loses the rest
-)
+_CELLS = frozenset({"tsv", "csv", "xlsx"})  # in which a missing and an empty text look the same
+_FULL_CELL = 32_767  # UTF-16 units: the limit of a spreadsheet cell, longer texts are truncated
 _ENCODING = re.compile(r"--encoding ([\w-]+)")
-_KEYS_LOOKED_AT = 16
+_EXAMINED_KEYS = 16
 _PICKLE = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 _THINKING = "thinking"  # beside VLMEvalKit's predictions where it splits them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReplies(Replies):
-    """Replies that stand in rows."""
+    """Replies from the rows of a table."""
 
-    places: Mapping[str, str]  # id to its row, as messages name it
+    places: Mapping[str, str]  # id to row, as messages name it
 
 
 def read_replies(path: str | Path) -> TableReplies:
-    """The replies of a table. A row without a text is no reply; an id that stands twice is refused.
+    """The replies of a table. A row without a text is not a reply; a repeated id is refused.
 
-    VLMEvalKit writes a prediction into every row, so an empty cell of its files is a reply without words.
-    A text that fills a cell of a spreadsheet to the last character was cut off there.
+    VLMEvalKit writes a prediction into every row, so an empty cell of its files is an empty reply. A text
+    that fills a spreadsheet cell to its limit was truncated.
     """
     file = find_file(path).path
     with _own_hints():
@@ -61,14 +60,11 @@ def read_replies(path: str | Path) -> TableReplies:
 
 
 def recognise(path: Path) -> TableKind | LogReader:
-    """Which kind of table a file is, or the reader for the log of another tool.
-
-    It is told by the content, never by the name.
-    """
+    """The kind of table, or the reader for the log of another tool; by content, not by name."""
     if path.exists() and not path.is_file():
         raise DataError(
-            f"{path}: it is no plain file, and a file of replies is read more than once",
-            hint="write it to a file first",
+            f"{path}: not a regular file; a reply file is read more than once",
+            hint="save it to a file first",
         )
     try:
         with path.open("rb") as file:
@@ -77,8 +73,8 @@ def recognise(path: Path) -> TableKind | LogReader:
         raise DataError(f"{path}: cannot be read: {err.strerror or err}", hint="check the path") from err
     if head.startswith(_PICKLE) or path.suffix.lower() in (".pkl", ".pickle"):
         raise DataError(
-            f"{path.name}: a pickle is not read, because reading one can run any program",
-            hint="give the .xlsx, .tsv or .json that VLMEvalKit writes beside it (PRED_FORMAT=tsv)",
+            f"{path.name}: pickles are not read, because a pickle can run any code",
+            hint="use the .xlsx, .tsv or .json that VLMEvalKit writes beside it (PRED_FORMAT=tsv)",
         )
     if head.startswith(b"PK"):
         return _recognise_archive(path)
@@ -90,9 +86,9 @@ def recognise(path: Path) -> TableKind | LogReader:
 
 
 def read_log(path: Path, *, with_questions: bool = True) -> ReplyLog | None:
-    """The log of another tool; None where the file is a table.
+    """The log of another tool; None if the file is a table.
 
-    Without `with_questions`, the questions come from elsewhere and need not be in the file.
+    Without `with_questions`, the questions come from another source and need not be in the file.
     """
     found = recognise(path)
     return None if isinstance(found, str) else found(path, with_questions)
@@ -100,7 +96,7 @@ def read_log(path: Path, *, with_questions: bool = True) -> ReplyLog | None:
 
 def _table_kind(path: Path) -> TableKind:
     kind = recognise(path)
-    return kind if isinstance(kind, str) else "table"  # whose reader says what is wrong
+    return kind if isinstance(kind, str) else "table"  # whose reader reports what is wrong
 
 
 def _find_log_reader(path: Path, signs: FileSigns) -> LogReader | None:
@@ -119,18 +115,18 @@ def _recognise_archive(path: Path) -> TableKind | LogReader:
     if (reader := _find_log_reader(path, FileSigns("archive", list_archive_names(path)))) is not None:
         return reader
     raise DataError(
-        f"{path.name}: the archive is neither a spreadsheet (.xlsx) nor a log of Inspect (.eval)",
-        hint="was the file cut off? Unpack it if it holds a file of replies",
+        f"{path.name}: the archive is neither a spreadsheet (.xlsx) nor an Inspect log (.eval)",
+        hint="was the file truncated? If it contains a reply file, unpack it",
     )
 
 
 def _recognise_object(path: Path) -> TableKind | LogReader:
-    """One object, or the first of many: told by its first keys, without decoding what is behind them."""
+    """One object, or the first of many: recognised by its first keys, without decoding values."""
     openings: dict[str, bytes] = {}
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         try:
-            for key, _, opening in itertools.islice(JsonWindow(file, path).openings(), _KEYS_LOOKED_AT):
+            for key, _, opening in itertools.islice(JsonWindow(file, path).openings(), _EXAMINED_KEYS):
                 openings[key] = opening
                 signs = FileSigns("object", frozenset(openings), is_complete=False)
                 if (reader := _find_log_reader(path, signs)) is not None:
@@ -148,7 +144,7 @@ def _recognise_object(path: Path) -> TableKind | LogReader:
 
 
 def _recognise_list(path: Path) -> TableKind | LogReader:
-    """A list of records: told by the first."""
+    """A list of records: recognised by the first."""
     with path.open("rb") as file:
         file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
         try:
@@ -168,17 +164,17 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
     for row in reader.rows(()):
         where = name_row(file, row.number, row.line)
         id_column = _column(row.values, ID_COLUMNS, where, format)
-        said_column = _column(row.values, REPLY_COLUMNS, where, format)
+        text_column = _column(row.values, REPLY_COLUMNS, where, format)
         name = _id_text(row.values[id_column])
         if not name:
-            raise DataError(f"{where}, column {id_column!r}: no id", hint="a row needs an id and a reply")
+            raise DataError(f"{where}, column {id_column!r}: no id", hint="every row needs an id and a reply")
         if name in first:
             raise DataError(
-                f"{where}: a reply to {name!r} stands there already: {first[name]}", hint="keep one of them"
+                f"{where}: second reply to {name!r}; the first is in {first[name]}", hint="keep one of them"
             )
         first[name] = where
-        text = row.values[said_column]
-        is_kit = (id_column, said_column) == ("index", "prediction")
+        text = row.values[text_column]
+        is_kit = (id_column, text_column) == ("index", "prediction")
         if text is None and not (is_kit and format in _CELLS):
             continue
         if is_kit and API_FAILURE in str(text):
@@ -186,17 +182,17 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
         else:
             thinking = row.values.get(_THINKING) if is_kit else None
             found[name] = Reply(
-                text="" if text is None else text if isinstance(text, str) else _said(text),
+                text="" if text is None else text if isinstance(text, str) else _reply_text(text),
                 thinking=thinking if isinstance(thinking, str) else "",
                 finish_reason="length" if format == "xlsx" and _fills_a_cell(text) else "stop",
             )
     if not found and not failed:
-        raise DataError(f"{file.name}: there is no reply in it")
+        raise DataError(f"{file.name}: no replies found")
     return TableReplies(by_id=found, skipped=failed, places=first)
 
 
 def open_questions(path: str | Path) -> FileSource:
-    """The questions of such a file, where it has a column for them, as VLMEvalKit's do."""
+    """The questions of a reply file that has a question column, as VLMEvalKit's do."""
     file = find_file(path).path
     kind = _table_kind(file)
     try:
@@ -209,8 +205,8 @@ def open_questions(path: str | Path) -> FileSource:
         if "question" not in err.message:
             raise
         raise UsageError(
-            f"{file.name} does not say which questions the replies answer",
-            hint="name them: --benchmark NAME, or a file of the questions",
+            f"{file.name} has replies but no questions",
+            hint="name the questions: --benchmark NAME, or a question file",
         ) from err
     return FileSource(file.stem, file, detection, SourceOptions(allow_absolute=False), reader)
 
@@ -226,14 +222,14 @@ def _open(file: Path, kind: TableKind) -> tuple[Reader, str]:
 
 @contextmanager
 def _own_hints() -> Iterator[None]:
-    """Advice for files of replies: flags that say how a file is read are about the questions."""
+    """Replace hints that name flags for question files."""
     try:
         yield
     except DataError as err:
         if "JSON tool" in err.hint:
-            hint = "check the file with a JSON tool; one object a line is a .jsonl"
+            hint = "validate the file with a JSON tool; name a file with one object per line .jsonl"
         elif "--format" in err.hint:
-            hint = "name it .xlsx, .tsv, .csv, .jsonl, .json or .parquet, after what it is"
+            hint = "rename it according to its format: .xlsx, .tsv, .csv, .jsonl, .json or .parquet"
         elif found := _ENCODING.search(err.hint):
             hint = f"if it is {found[1]}: iconv -f {found[1]} -t UTF-8"
         else:
@@ -242,7 +238,7 @@ def _own_hints() -> Iterator[None]:
 
 
 def parse_failure(text: str) -> Failure:
-    """Read why a reply is missing out of a text: our own exports name the stage first.
+    """Read why a reply is missing; our own exports put the stage first.
 
     >>> parse_failure("generate: HTTP 503").stage, parse_failure("rate limit").stage
     ('generate', 'load')
@@ -262,15 +258,15 @@ def _column(values: dict[str, Any], names: tuple[str, ...], where: str, format: 
         if name in values:
             return name
     raise DataError(
-        f"{where}: none of the columns {', '.join(names)} (found: {', '.join(values)})",
-        hint="a row needs an id and a reply" + (", on the first sheet" if format == "xlsx" else ""),
+        f"{where}: no column {' or '.join(names)} (found: {', '.join(values)})",
+        hint="every row needs an id and a reply" + (", on the first sheet" if format == "xlsx" else ""),
     )
 
 
 def _id_text(value: Any) -> str:
-    """An id as samples have it: 3.0, as pandas writes a 3 into a column with gaps, is "3"."""
+    """An id as in samples: 3.0, which pandas writes for 3 in a column with gaps, is "3"."""
     return format_cell(value) or ""
 
 
-def _said(value: Any) -> str:
+def _reply_text(value: Any) -> str:
     return format_cell(value) or "" if isinstance(value, int | float) else to_text(value)

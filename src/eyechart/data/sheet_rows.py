@@ -1,7 +1,7 @@
-"""Runs in a process of its own: prints the rows of a workbook's first sheet, one JSON list a line.
+"""Runs in a separate process: prints the rows of a workbook's first sheet, one JSON list per line.
 
-Dates and the like become their text. A library that writes spreadsheets makes a formula of a text that begins
-with ``=`` and leaves its value to whoever opens the file; such a cell is the text again here.
+Dates and similar values become text. Libraries that write spreadsheets turn a text that begins with ``=``
+into a formula without a value; such a cell becomes the text again.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from xml.parsers import expat
 
 import python_calamine
 
-MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # where Excel's own sheets end
-MAX_CELLS = 100_000_000  # a hundred columns of as many rows as there can be
-FAILED = 3  # the exit code that comes with a message for people; Python and Rust use others
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # Excel's limits
+MAX_CELLS = 100_000_000  # a hundred full columns
+FAILED = 3  # exit code for an error with a message; Python and Rust use others
 
 _CHUNK_BYTES = 1 << 20
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
-_NEVER_CALCULATED = ("", "0")  # what stands there as the value until a spreadsheet program was at work
+_NEVER_CALCULATED = ("", "0")  # the value until a spreadsheet program calculates it
 
 Formulas = Mapping[int, Mapping[int, str]]  # row to column to text, counted from 0
 
@@ -42,22 +42,22 @@ def read_rows(path: str) -> Iterator[list[Any]]:
 
 
 def _refuse_far_cells(sheet: python_calamine.CalamineSheet) -> None:
-    """Every row before the last cell is made up: a file of five kilobytes can ask for a thousand million."""
+    """Every row up to the last cell is generated: a file of 5 KB can ask for a billion."""
     n_rows, n_columns = (last + 1 for last in sheet.end or (-1, -1))
     if n_rows > MAX_ROWS or n_columns > MAX_COLUMNS:
         raise ValueError(
-            f"a cell stands in row {n_rows:,}, column {n_columns:,}; a sheet ends at row {MAX_ROWS:,}, "
+            f"a cell is in row {n_rows:,}, column {n_columns:,}; a sheet ends at row {MAX_ROWS:,}, "
             f"column {MAX_COLUMNS:,}"
         )
     if (n_cells := n_rows * sheet.width) > MAX_CELLS:
         raise ValueError(
-            f"its last cell, in row {n_rows:,}, column {n_columns:,}, makes it a table of {n_cells:,} cells; "
-            f"at most {MAX_CELLS:,} are read"
+            f"the last cell is in row {n_rows:,}, column {n_columns:,}, which makes {n_cells:,} cells; "
+            f"the limit is {MAX_CELLS:,}"
         )
 
 
 def read_formulas(path: str) -> Formulas:
-    """The formulas of a workbook of one sheet in which no formula was ever calculated."""
+    """The formulas of a workbook with one sheet in which no formula was ever calculated."""
     with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, expat.ExpatError, OSError):  # noqa: SIM117
         with zipfile.ZipFile(path) as archive:
             sheets = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)]
@@ -67,7 +67,7 @@ def read_formulas(path: str) -> Formulas:
 
 
 def _has_any(file: IO[bytes]) -> bool:
-    """Whether there is a formula at all, which is much faster to see than which."""
+    """Whether there is any formula, which is much faster than finding them."""
     before = b""
     while chunk := file.read(_CHUNK_BYTES):
         if b"<f>" in before + chunk:
@@ -77,20 +77,20 @@ def _has_any(file: IO[bytes]) -> bool:
 
 
 class _Cells:
-    """Cells with formulas, as a parser meets them."""
+    """Collects cells with formulas from an XML parser."""
 
     def __init__(self) -> None:
         self.found: dict[int, dict[int, str]] = {}
         self.is_calculated = False
         self.reference = ""
-        self.parts: dict[str, list[str]] = {}  # formula and value of the cell at hand
+        self.parts: dict[str, list[str]] = {}  # formula and value of the current cell
         self.inside = ""
 
     def read(self, file: IO[bytes]) -> Formulas:
         parser = expat.ParserCreate()
         parser.StartElementHandler = self._begin
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._say
+        parser.CharacterDataHandler = self._add_text
         while chunk := file.read(_CHUNK_BYTES):
             parser.Parse(chunk)
         parser.Parse(b"", True)
@@ -103,7 +103,7 @@ class _Cells:
             self.inside = name
             self.parts[name] = []
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if self.inside:
             self.parts[self.inside].append(text)
 
@@ -121,7 +121,7 @@ class _Cells:
 
 
 def main(path: str, max_memory: int, max_cpu_s: int) -> None:
-    """Print, within so much memory and time."""
+    """Print the rows, within limits of memory and CPU time."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

@@ -1,4 +1,9 @@
-"""Sources around samples: opened when they are wanted, changed on their way, or held as they are."""
+"""Sources: a file, a name or a hub data set is opened, and its rows become samples.
+
+`open_source` finds the file, detects what its columns mean and returns a `FileSource`, which can be read any
+number of times. Other sources wrap one (`LazySource`, `ChangedSource`) or hold samples in memory. `select`
+picks samples by number, id or category.
+"""
 
 from __future__ import annotations
 
@@ -31,219 +36,28 @@ from eyechart.errors import DataError, UsageError
 from eyechart.registry import suggest_name
 from eyechart.types import ImageRef, Sample, Source
 
-
-@dataclass(frozen=True)
-class LazySource:
-    """`opener` finds the files, and may raise; it is called once, at the first sample."""
-
-    name: str
-    origin: str
-    opener: Callable[[], Source] = field(repr=False)
-
-    @cached_property
-    def opened(self) -> Source:
-        return self.opener()
-
-    def __iter__(self) -> Iterator[Sample]:
-        return iter(self.opened)
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedSource:
-    """A source whose samples go through `change` on their way; its name and place stay."""
-
-    source: Source = field(repr=False)
-    change: Callable[[Iterable[Sample]], Iterator[Sample]]
-
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def origin(self) -> str:
-        return self.source.origin
-
-    def __iter__(self) -> Iterator[Sample]:
-        return self.change(self.source)
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySource:
-    """Samples that are in memory already, such as the questions of a file of replies."""
-
-    name: str
-    origin: str
-    samples: tuple[Sample, ...] = field(repr=False)
-
-    def __iter__(self) -> Iterator[Sample]:
-        """In the order in which they are held."""
-        return iter(self.samples)
-
-
-def get_remarks(source: Source) -> tuple[str, ...] | None:
-    """What a source says of its questions and images that can move the score, each in one line.
-
-    None for a source that says nothing of itself. It is opened for that.
-    """
-    while isinstance(source, LazySource | ChangedSource):
-        source = source.opened if isinstance(source, LazySource) else source.source
-    return getattr(source, "remarks", None)
-
-
-# -- One pass over a source: rows become samples, with ids that are unique and pictures that are found.
-
-
-class SampleReader:
-    """One pass over a file: row by row, with the ids and pictures met so far."""
-
-    def __init__(
-        self, path: Path, reader: Reader, detection: Detection, cells: ImageCells, on_problem: OnProblem
-    ) -> None:
-        self.path = path
-        self.reader = reader
-        self.detection = detection
-        self.cells = cells
-        self.on_problem = on_problem
-        self.first_rows: dict[str, int] = {}  # id to row number
-        self.repeats: dict[str, int] = {}
-        self.pictures: dict[str, tuple[ImageRef, ...]] = {}  # of the rows above, by id
-        self.ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read on the first need
-
-    def samples(self) -> Iterator[Sample]:
-        blobs = self.detection.tried.get("image", ())
-        for row in self.reader.rows(blobs, self.on_problem):
-            try:
-                sample = self._sample(row)
-            except DataError as problem:
-                self.on_problem(problem)
-                continue
-            yield sample
-
-    def rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
-        """Every row as it stands, with its pictures."""
-        blobs = self.detection.tried.get("image", ())
-        id_column = self.detection.fields.get("id", ("",))[0]
-        for row in self.reader.rows(blobs, self.on_problem):
-            where = name_row(self.path, row.number, row.line)
-            images = self._images(select_image_cells(row.values, self.detection.images), row, where)
-            if images:
-                self.pictures[_key(str(row.values.get(id_column) or row.number))] = images
-            yield row, images
-
-    def _sample(self, row: Row) -> Sample:
-        where = name_row(self.path, row.number, row.line)
-        parts = parse_row(row, self.detection, where)
-        sample_id = self._unique(parts.id, row, where)
-        images = self._images(parts.images, row, where)
-        if images:
-            self.pictures[_key(parts.id)] = images
-        return Sample(
-            id=sample_id,
-            question=parts.question,
-            images=images,
-            golds=parts.golds,
-            choices=parts.choices,
-            choices_text=parts.choices_text,
-            hint=parts.hint,
-            meta=parts.meta,
-            row=row.number,
-        )
-
-    def _unique(self, sample_id: str, row: Row, where: str) -> str:
-        first = self.first_rows.setdefault(sample_id, row.number)
-        if first == row.number:
-            return sample_id
-        column = self.detection.fields["id"][0]
-        if column.lower() not in REPEATING_IDS:
-            raise DuplicateId(
-                f"{where}: the {column} {sample_id!r} is that of row {first} already",
-                hint=f"give every row its own {column}",
-            )
-        count = self.repeats.get(sample_id, 1)
-        while (name := f"{sample_id}#{count + 1}") in self.first_rows:
-            count += 1
-        self.repeats[sample_id] = count + 1
-        self.first_rows[name] = row.number
-        return name
-
-    def _images(self, columns: Iterable[tuple[str, object]], row: Row, where: str) -> tuple[ImageRef, ...]:
-        images: list[ImageRef] = []
-        for column, value in columns:
-            try:
-                found = self.cells.read(value, row.number, only_paths=is_path_column(column))
-            except ValueError as err:
-                raise DataError(
-                    f"{where}, column {column!r}: {err}", hint="write base64, a path or an address"
-                ) from err
-            for ref in found:
-                images.extend([ref] if isinstance(ref, ImageRef) else self._other_row(ref, column, where))
-        return tuple(images)
-
-    def _other_row(self, reference: RowReference, column: str, where: str) -> tuple[ImageRef, ...]:
-        """The picture of the row that is named; above this one, or further down with its own picture."""
-        key = _key(reference.id)
-        if key in self.pictures:
-            return self.pictures[key]
-        if self.ahead is None:
-            self.ahead = self._look_ahead()
-        if key not in self.ahead:
-            raise DataError(
-                f"{where}, column {column!r}: {reference.id!r} is no picture and no index of a row with one",
-                hint="a short cell names another row; a path needs its ending, such as .jpg",
-            )
-        return self.ahead[key]
-
-    def _look_ahead(self) -> dict[str, tuple[ImageRef, ...]]:
-        """One more pass: the rows that have a picture of their own, by id."""
-        found: dict[str, tuple[ImageRef, ...]] = {}
-        id_column = self.detection.fields.get("id", ("",))[0]
-        for row in self.reader.rows(self.detection.tried["image"], lambda problem: None):
-            refs: list[ImageRef | RowReference] = []
-            try:
-                for column, value in select_image_cells(row.values, self.detection.images):
-                    refs += self.cells.read(value, row.number, only_paths=is_path_column(column))
-            except ValueError:
-                continue
-            own = tuple(ref for ref in refs if isinstance(ref, ImageRef))
-            if own and len(own) == len(refs):
-                found.setdefault(_key(str(row.values.get(id_column) or row.number)), own)
-        return found
-
-
-class DuplicateId(DataError):
-    """Two rows of one id: their answers could not be told apart."""
-
-
-def _key(sample_id: str) -> str:
-    """Ids that the official loader compares as numbers are compared as numbers."""
-    text = sample_id.strip()
-    return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else text
-
-
-# -- Opening a source: a path, a name or a hub's data set to something that yields samples, again and again.
-
 Format = Literal["tsv", "csv", "jsonl", "json", "parquet"]
 CellMode = Literal["text", "pandas"]
 
-_ROWS_LOOKED_AT = 20
+_DETECTION_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """How to read a file, where its own looks are not enough."""
+    """How to read a file where detection is not enough."""
 
-    format: Format | None = None  # None: by suffix and content
-    fields: Overrides = field(default_factory=dict)  # what it means to the column's name, or to several
+    format: Format | None = None  # None: by extension and content
+    fields: Overrides = field(default_factory=dict)  # target to the column, or to several
     encoding: str | None = None  # None: UTF-8
     cells: CellMode = "text"  # "pandas": as pandas' defaults read TSV and CSV
     image_root: Path | str | None = None
     allow_urls: bool = True
-    allow_absolute: bool = True  # a user's own file; not data from a hub, an address or an archive
+    allow_absolute: bool = True  # not in data from a hub, a URL or an archive
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Samples of one file, or of one split of a hub's data set, read lazily and as often as wanted."""
+    """Samples of one file, or of one split of a hub data set, read lazily, any number of times."""
 
     name: str
     path: Path
@@ -253,19 +67,19 @@ class FileSource:
 
     @property
     def origin(self) -> str:
-        """Where the file lies, or the name of the data set."""
+        """The path of the file, or the name of the data set."""
         return str(self.path)
 
     def __iter__(self) -> Iterator[Sample]:
-        """All samples, in the file's order; the first malformed row stops it with a `DataError`."""
+        """All samples, in the file's order; a malformed row raises `DataError`."""
         return self.read()
 
     def read(self, on_problem: OnProblem = raise_problem) -> Iterator[Sample]:
-        """All samples; a malformed row goes to `on_problem`, and if that returns, reading goes on."""
+        """All samples; a malformed row is passed to `on_problem`, and skipped if that returns."""
         return self._reading(on_problem).samples()
 
     def rows_with_images(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
-        """All rows as they stand, each with its pictures, for who reads the other columns in his own way."""
+        """All rows unchanged, each with its images, for callers that interpret the columns themselves."""
         return self._reading(raise_problem).rows()
 
     def _reading(self, on_problem: OnProblem) -> SampleReader:
@@ -280,110 +94,99 @@ class FileSource:
 
 
 def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileSource:
-    """Open a data file, a folder that holds one, a name known to `$LMUData`, or ``hf:ORG/NAME:split``.
+    """Open a data file, a folder with one, a name in `$LMUData`, or ``hf:ORG/NAME:split``.
 
-    Looks at the first rows only. What was understood is in the result's `detection`.
+    Only the first rows are read. What was detected is in the result's `detection`.
     """
     options = options or SourceOptions()
     if options.image_root and not Path(options.image_root).is_dir():
-        raise UsageError(f"image_root: there is no folder {options.image_root}", hint="check the path")
+        raise UsageError(f"image_root: no such folder: {options.image_root}", hint="check the path")
     if is_hub(spec):
         return _open_hub(str(spec), options)
     found = find_file(spec)
     path = found.path
     encoding = check_encoding(options.encoding)
-    format, why = (options.format, "as asked") if options.format else guess_format(path)
+    format, why = (options.format, "as given") if options.format else guess_format(path)
     if options.encoding and format == "parquet":
         raise UsageError(
-            f"{path.name}: a Parquet file has no encoding to choose", hint="leave out --encoding"
+            f"{path.name}: --encoding does not apply to Parquet files", hint="leave out --encoding"
         )
     reader = open_reader(path, format, encoding, options)
-    # The first rows are read as plain text: types are inferred only when the rows are wanted.
-    looker = open_reader(path, format, encoding, SourceOptions())
-    detection = _look(path, format, encoding, looker, options)
+    # The first rows are read as plain text: types are inferred only when all rows are read.
+    text_reader = open_reader(path, format, encoding, SourceOptions())
+    detection = _detect(path, format, encoding, text_reader, options)
     detection = replace(detection, reasons=(f"{format}: {why}", *detection.reasons))
     return FileSource(found.name, path, detection, options, reader)
 
 
 def _open_hub(spec: str, options: SourceOptions) -> FileSource:
-    """One split. Strangers wrote it: it may not point to files of this machine."""
+    """Open one split. It is untrusted: it may not refer to local files."""
     if options.format or options.encoding or options.cells != "text":
-        raise UsageError(f"{spec}: --format, --encoding and --cells are for files, not for a hub's data set")
+        raise UsageError(f"{spec}: --format, --encoding and --cells apply to files, not to a hub data set")
     from eyechart.data.hub import open_hub
 
     reader = open_hub(spec)
-    pictures = reader.image_columns()
+    images = reader.image_columns()
     fields = dict(options.fields)
     is_named = any(resolve_target(name) == "image" for name in fields)
-    if not is_named and len(pictures) == 1 and pictures[0] not in _columns_of(fields):
-        fields["image"] = pictures[0]  # its type says more than the names of the others
+    if not is_named and len(images) == 1 and images[0] not in _list_named_columns(fields):
+        fields["image"] = images[0]  # the type is more reliable than names
     options = replace(options, fields=fields, allow_absolute=False)
     path = Path(reader.origin)
-    detection = replace(_look(path, "hub", "utf-8", reader, options, pictures), has_named_images=is_named)
-    reason = f"hub: split {reader.loaded.split or 'without a name'}, {len(reader.loaded.dataset):,} rows"
+    detection = replace(_detect(path, "hub", "utf-8", reader, options, images), has_named_images=is_named)
+    reason = f"hub: split {reader.loaded.split or 'unnamed'}, {len(reader.loaded.dataset):,} rows"
     detection = replace(detection, reasons=(reason, *detection.reasons))
     return FileSource(parse_hub(spec).name, path, detection, options, reader)
 
 
-def _look(
+def _detect(
     path: Path,
     format: str,
     encoding: str,
-    looker: Reader,
+    reader: Reader,
     options: SourceOptions,
-    pictures: Sequence[str] = (),
+    images: Sequence[str] = (),
 ) -> Detection:
-    """What the columns mean, from the header and the first rows; `pictures` are images by their type."""
+    """What the columns mean, from the header and the first rows; `images` have an image type."""
     problems: list[DataError] = []
     by_user = {
         column
         for name, given in options.fields.items()
         if resolve_target(name) == "image"
-        for column in _columns_of({name: given})
+        for column in _list_named_columns({name: given})
     }
-    blobs = {*ALIASES["image"], *by_user, *pictures}
+    blobs = {*ALIASES["image"], *by_user, *images}
     first: list[Row] = []
     try:
-        rows = looker.rows(blobs, problems.append)
-        first.extend(islice(rows, _ROWS_LOOKED_AT))
-        if is_json(format):  # a column that is named may come later in rows that name their own values
-            missing = {name for name in _columns_of(options.fields) if "," not in name}
+        rows = reader.rows(blobs, problems.append)
+        first.extend(islice(rows, _DETECTION_ROWS))
+        if is_json(format):  # a column that the user named may first occur in a later row
+            missing = {name for name in _list_named_columns(options.fields) if "," not in name}
             missing.difference_update(*(row.values for row in first))
             while missing and (row := next(rows, None)) is not None:
                 if missing.intersection(row.values):
                     missing.difference_update(row.values)
                     first.append(row)
-    except DataError as problem:  # if some rows were read, it comes up again when they are wanted
+    except DataError as problem:  # if some rows were read, it is raised again when they all are
         problems.append(problem)
     if not first:
-        raise problems[0] if problems else DataError(f"{path.name}: no rows", hint="only a header was found")
-    columns = looker.columns() or tuple(dict.fromkeys(name for row in first for name in row.values))
+        raise (
+            problems[0] if problems else DataError(f"{path.name}: no rows", hint="the file has only a header")
+        )
+    columns = reader.columns() or tuple(dict.fromkeys(name for row in first for name in row.values))
     return detect(path, format, encoding, columns, first, options.fields)
 
 
-def _columns_of(fields: Overrides) -> set[str]:
-    """The columns that are named; one of a list written with commas may be any part of it."""
+def _list_named_columns(fields: Overrides) -> set[str]:
+    """The columns that the user named; of ``a,b`` also each part."""
     named = [one for given in fields.values() for one in ([given] if isinstance(given, str) else given)]
     return {column for one in named for column in (one, *one.split(","))}
 
 
-def find_file_source(source: Source) -> FileSource | None:
-    """The file beneath a source that chooses among its samples or changes them; None where there is none."""
-    while isinstance(source, ChangedSource):
-        source = source.source
-    return source if isinstance(source, FileSource) else None
-
-
-def get_reasons(source: Source) -> tuple[str, ...]:
-    """Why a file was taken for what it is, also where a part of it is asked; nothing where it is no file."""
-    file = find_file_source(source)
-    return file.detection.reasons if file is not None else ()
-
-
 def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) -> Reader:
-    """The reader of rows for a format."""
+    """The row reader for a format."""
     if options.cells == "pandas" and format not in ("tsv", "csv"):
-        raise UsageError(f"{path.name}: cells='pandas' is a way to read TSV and CSV, not {format}")
+        raise UsageError(f"{path.name}: cells='pandas' applies to TSV and CSV files, not to {format}")
     if format in ("tsv", "csv"):
         return DelimitedReader(path, format, encoding, options.cells == "pandas")
     if format == "jsonl":
@@ -393,7 +196,7 @@ def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) 
     if format == "parquet":
         return ParquetReader(path)
     raise UsageError(
-        f"no format named {format!r}", hint=f"known: {', '.join(dict.fromkeys(SUFFIXES.values()))}"
+        f"unknown format {format!r}", hint=f"known: {', '.join(dict.fromkeys(SUFFIXES.values()))}"
     )
 
 
@@ -413,7 +216,211 @@ def _path_rules(source: FileSource) -> PathRules:
     return PathRules(unique, options.allow_absolute)
 
 
-# -- Which samples to ask: the first so many, some by id, some by category.
+# -- One pass over a file: rows become samples
+
+
+class SampleReader:
+    """One pass over a file, with the ids and images met so far."""
+
+    def __init__(
+        self, path: Path, reader: Reader, detection: Detection, cells: ImageCells, on_problem: OnProblem
+    ) -> None:
+        self.path = path
+        self.reader = reader
+        self.detection = detection
+        self.cells = cells
+        self.on_problem = on_problem
+        self.first_rows: dict[str, int] = {}  # id to row number
+        self.repeats: dict[str, int] = {}
+        self.images: dict[str, tuple[ImageRef, ...]] = {}  # of the rows above, by id
+        self.ahead: dict[str, tuple[ImageRef, ...]] | None = None  # of all rows, read when first needed
+
+    def samples(self) -> Iterator[Sample]:
+        blobs = self.detection.tried.get("image", ())
+        for row in self.reader.rows(blobs, self.on_problem):
+            try:
+                sample = self._build_sample(row)
+            except DataError as problem:
+                self.on_problem(problem)
+                continue
+            yield sample
+
+    def rows(self) -> Iterator[tuple[Row, tuple[ImageRef, ...]]]:
+        """Every row unchanged, with its images."""
+        blobs = self.detection.tried.get("image", ())
+        id_column = self.detection.fields.get("id", ("",))[0]
+        for row in self.reader.rows(blobs, self.on_problem):
+            where = name_row(self.path, row.number, row.line)
+            images = self._read_images(select_image_cells(row.values, self.detection.images), row, where)
+            if images:
+                self.images[_key(str(row.values.get(id_column) or row.number))] = images
+            yield row, images
+
+    def _build_sample(self, row: Row) -> Sample:
+        where = name_row(self.path, row.number, row.line)
+        parts = parse_row(row, self.detection, where)
+        sample_id = self._make_unique(parts.id, row, where)
+        images = self._read_images(parts.images, row, where)
+        if images:
+            self.images[_key(parts.id)] = images
+        return Sample(
+            id=sample_id,
+            question=parts.question,
+            images=images,
+            golds=parts.golds,
+            choices=parts.choices,
+            choices_text=parts.choices_text,
+            hint=parts.hint,
+            meta=parts.meta,
+            row=row.number,
+        )
+
+    def _make_unique(self, sample_id: str, row: Row, where: str) -> str:
+        first = self.first_rows.setdefault(sample_id, row.number)
+        if first == row.number:
+            return sample_id
+        column = self.detection.fields["id"][0]
+        if column.lower() not in REPEATING_IDS:
+            raise DuplicateId(
+                f"{where}: {column} {sample_id!r} is already used by row {first}",
+                hint=f"give every row a unique {column}",
+            )
+        count = self.repeats.get(sample_id, 1)
+        while (name := f"{sample_id}#{count + 1}") in self.first_rows:
+            count += 1
+        self.repeats[sample_id] = count + 1
+        self.first_rows[name] = row.number
+        return name
+
+    def _read_images(
+        self, columns: Iterable[tuple[str, object]], row: Row, where: str
+    ) -> tuple[ImageRef, ...]:
+        images: list[ImageRef] = []
+        for column, value in columns:
+            try:
+                found = self.cells.read(value, row.number, only_paths=is_path_column(column))
+            except ValueError as err:
+                raise DataError(
+                    f"{where}, column {column!r}: {err}", hint="write base64, a path or a URL"
+                ) from err
+            for ref in found:
+                images.extend(
+                    [ref] if isinstance(ref, ImageRef) else self._find_other_row(ref, column, where)
+                )
+        return tuple(images)
+
+    def _find_other_row(self, reference: RowReference, column: str, where: str) -> tuple[ImageRef, ...]:
+        """The images of another row: one above, or one further down that has its own."""
+        key = _key(reference.id)
+        if key in self.images:
+            return self.images[key]
+        if self.ahead is None:
+            self.ahead = self._look_ahead()
+        if key not in self.ahead:
+            raise DataError(
+                f"{where}, column {column!r}: {reference.id!r} is neither an image nor the index of a row",
+                hint="a short cell refers to another row; a path needs an extension such as .jpg",
+            )
+        return self.ahead[key]
+
+    def _look_ahead(self) -> dict[str, tuple[ImageRef, ...]]:
+        """One more pass: by id, the rows that have their own images."""
+        found: dict[str, tuple[ImageRef, ...]] = {}
+        id_column = self.detection.fields.get("id", ("",))[0]
+        for row in self.reader.rows(self.detection.tried["image"], lambda problem: None):
+            refs: list[ImageRef | RowReference] = []
+            try:
+                for column, value in select_image_cells(row.values, self.detection.images):
+                    refs += self.cells.read(value, row.number, only_paths=is_path_column(column))
+            except ValueError:
+                continue
+            own = tuple(ref for ref in refs if isinstance(ref, ImageRef))
+            if own and len(own) == len(refs):
+                found.setdefault(_key(str(row.values.get(id_column) or row.number)), own)
+        return found
+
+
+class DuplicateId(DataError):
+    """Two rows have the same id, so their answers could not be told apart."""
+
+
+def _key(sample_id: str) -> str:
+    """An id for comparison: as a number where the official loader compares numbers."""
+    text = sample_id.strip()
+    return str(int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else text
+
+
+# -- Other sources
+
+
+@dataclass(frozen=True)
+class LazySource:
+    """Calls `opener`, which finds the files and may raise, once, at the first sample."""
+
+    name: str
+    origin: str
+    opener: Callable[[], Source] = field(repr=False)
+
+    @cached_property
+    def opened(self) -> Source:
+        return self.opener()
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.opened)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSource:
+    """A source whose samples go through `change`; its name and origin stay."""
+
+    source: Source = field(repr=False)
+    change: Callable[[Iterable[Sample]], Iterator[Sample]]
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def origin(self) -> str:
+        return self.source.origin
+
+    def __iter__(self) -> Iterator[Sample]:
+        return self.change(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySource:
+    """Samples held in memory, such as the questions of a reply file."""
+
+    name: str
+    origin: str
+    samples: tuple[Sample, ...] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.samples)
+
+
+def get_remarks(source: Source) -> tuple[str, ...] | None:
+    """Remarks of a source on what can change the score, one line each; None if it makes none. Opens it."""
+    while isinstance(source, LazySource | ChangedSource):
+        source = source.opened if isinstance(source, LazySource) else source.source
+    return getattr(source, "remarks", None)
+
+
+def find_file_source(source: Source) -> FileSource | None:
+    """The file beneath a source that selects or changes its samples; None if there is no file."""
+    while isinstance(source, ChangedSource):
+        source = source.source
+    return source if isinstance(source, FileSource) else None
+
+
+def get_reasons(source: Source) -> tuple[str, ...]:
+    """Why a file was read as it was; empty for a source without a file."""
+    file = find_file_source(source)
+    return file.detection.reasons if file is not None else ()
+
+
+# -- Selecting samples
 
 _VALUES_REMEMBERED = 200
 _VALUES_SHOWN = 12
@@ -426,27 +433,29 @@ def select(
     ids: Collection[str] | None = None,
     where: Mapping[str, str] | None = None,
 ) -> Iterator[Sample]:
-    """Samples that fit `ids` and `where`, in order, at most `limit` of them.
+    """Samples that match `ids` and `where`, in order, at most `limit` of them.
 
-    `where` compares text: ``{"category": "map,chart"}`` keeps both categories. A name that no sample
-    has is found out at the end of the pass, and so is a selection of nothing.
+    `where` compares text: ``{"category": "map,chart"}`` keeps both categories. Unknown names and an empty
+    selection raise `UsageError` at the end of the pass.
 
     >>> two = [Sample(id="1", question="?", meta={"category": "map"}), Sample(id="2", question="?")]
     >>> [sample.id for sample in select(two, where={"category": "map"})]
     ['1']
     """
     if limit is not None and limit < 1:
-        raise UsageError(f"--limit {limit} selects nothing", hint="leave it out to ask everything")
+        raise UsageError(f"--limit {limit} selects nothing", hint="leave it out to select all samples")
     return _Selection(limit, None if ids is None else frozenset(ids), dict(where or {})).of(samples)
 
 
 class _Selection:
-    """One pass, and what it saw: needed only to explain a selection that cannot be meant."""
+    """One pass, and what it saw, to explain a selection that matches nothing."""
 
     def __init__(self, limit: int | None, ids: frozenset[str] | None, where: Mapping[str, str]) -> None:
         self.limit = limit
         self.ids = ids
-        self.where = {key: frozenset({value, *_parts(value)}) for key, value in where.items()}
+        self.where = {
+            key: frozenset({value, *map(str.strip, value.split(","))}) for key, value in where.items()
+        }
         self.seen_ids: set[str] = set()
         self.known_ids: list[str] = []
         self.known_keys: set[str] = set()
@@ -482,35 +491,26 @@ class _Selection:
         return fits
 
     def _explain(self, count: int) -> None:
-        """Complain, now that all samples were seen."""
         missing = sorted((self.ids or frozenset()) - self.seen_ids)
         if missing:
-            alike = f"ids look like {_listed(self.known_ids[:5])}"
+            alike = f"ids look like {', '.join(self.known_ids[:5])}"
             hint = suggest_name(missing[0], self.known_ids, otherwise=alike)
-            raise UsageError(f"--ids: no sample {_listed(missing[:5])}", hint=hint)
+            raise UsageError(f"--ids: no sample {', '.join(missing[:5])}", hint=hint)
         for key in self.where:
             if key not in self.known_keys:
                 known = sorted(self.known_keys)
-                have = f"samples have: {_listed(known[:_VALUES_SHOWN]) or 'nothing'}"
+                have = f"samples have: {', '.join(known[:_VALUES_SHOWN]) or 'nothing'}"
                 hint = suggest_name(key, known, otherwise=have)
                 raise UsageError(f"--where {key}=...: no sample has {key!r}", hint=hint)
         if count == 0:
-            raise UsageError("nothing is selected", hint=self._values_hint())
+            raise UsageError("no sample is selected", hint=self._values_hint())
 
     def _values_hint(self) -> str:
         shown = [
-            f"{key} is one of {_listed(sorted(values)[:_VALUES_SHOWN])}"
+            f"{key} is one of {', '.join(sorted(values)[:_VALUES_SHOWN])}"
             for key, values in self.known_values.items()
         ]
         return "; ".join(shown) or "the source has no samples"
-
-
-def _parts(value: str) -> list[str]:
-    return [part.strip() for part in value.split(",")]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def select_questions(
@@ -520,9 +520,9 @@ def select_questions(
     ids: Collection[str] | None = None,
     where: Mapping[str, str] | None = None,
 ) -> Iterator[Sample]:
-    """The same by question: all rotations of a question of which one fits, at most `limit` questions.
+    """`select` by question: all rotations of a question of which one matches, at most `limit` questions.
 
-    The samples are gone through twice: rotations may stand anywhere.
+    The samples are read twice: rotations may be anywhere.
     """
     chosen: set[str] = set()
     for sample in select(samples, ids=ids, where=where):

@@ -1,4 +1,10 @@
-"""Bytes to text: UTF-8 unless told otherwise, and a helpful word when it is something else."""
+"""TSV and CSV files: rows of named cells, with the images left in the file.
+
+`DelimitedReader` yields rows. Below it: the scanner, which splits bytes into cells and keeps their offsets;
+cells as pandas would read them; and text encodings. A row must have as many cells as the header. A short row
+is refused although pandas would pad it: the usual cause is a line break in an unquoted text, which would
+become two rows that look correct.
+"""
 
 from __future__ import annotations
 
@@ -23,76 +29,164 @@ from eyechart.data.rows import (
 )
 from eyechart.errors import DataError, UsageError
 
-BOM = codecs.BOM_UTF8  # which spreadsheets write before the first column's name
+BOM = codecs.BOM_UTF8  # spreadsheets write it before the first column's name
 
-_WIDE = (
-    (codecs.BOM_UTF32_LE, "UTF-32LE"),
-    (codecs.BOM_UTF32_BE, "UTF-32BE"),
-    (codecs.BOM_UTF16_LE, "UTF-16LE"),
-    (codecs.BOM_UTF16_BE, "UTF-16BE"),
+# Semicolons to commas. Images are longer than the csv module's default limit.
+_CONVERT = (
+    'python -c "import csv, sys; csv.field_size_limit(2**30); '
+    "csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=';'))\""
 )
 
-# Two high bytes in a row, both in the range of common Chinese characters: Latin text has lone ones.
-_CHINESE_PAIR = re.compile(rb"[\xb0-\xf7][\xa1-\xfe]")
+_BUFFER_BYTES = 1 << 20  # measured: larger buffers gain nothing, smaller ones split image rows
 
 
-def refuse_wide_text(path: Path, head: bytes) -> None:
-    """Refuse UTF-16 and UTF-32, which spreadsheets write as "Unicode text"; say how to convert."""
-    for mark, name in _WIDE:
-        if head.startswith(mark):
-            old, new = shlex.quote(path.name), shlex.quote(f"utf8-{path.name}")
-            raise DataError(
-                f"{path.name}: the text is {name}, which cannot be read row by row",
-                hint=f"iconv -f {name[:6]} -t UTF-8 {old} > {new}",
-            )
+@dataclass(slots=True)
+class DelimitedReader:
+    """Rows of a TSV or CSV file. With `as_pandas`, cells are read as pandas reads them by default."""
 
+    path: Path
+    format: str
+    encoding: str = "utf-8"
+    as_pandas: bool = False
+    _columns: tuple[str, ...] = ()
+    _kinds: Mapping[str, PandasType] | None = field(default=None, repr=False)
 
-def check_encoding(name: str | None) -> str:
-    """The codec's own name; refused when separators would not be single ASCII bytes in it.
+    def columns(self) -> tuple[str, ...]:
+        if not self._columns:
+            with self.path.open("rb") as file:
+                refuse_wide_text(self.path, file.read(4))
+                file.seek(0)
+                header = next(scan_rows(file, self._separator, self.path), None)
+            if header is None:
+                raise DataError(
+                    f"{self.path.name}: the file is empty", hint="the first line must name the columns"
+                )
+            self._columns = self._names(header)
+        return self._columns
 
-    >>> check_encoding(None), check_encoding("GBK"), check_encoding("utf8")
-    ('utf-8', 'gbk', 'utf-8')
-    """
-    if name is None:
-        return "utf-8"
-    try:
-        found = codecs.lookup(name).name.removesuffix("-sig")  # a mark at the beginning is skipped anyway
-        is_ascii_based = '\t\n\r",{}[]:\\'.encode(found) == b'\t\n\r",{}[]:\\'
-    except (LookupError, UnicodeError, TypeError) as err:
-        hint = "examples: utf-8, gbk, gb18030, latin-1, cp1252, shift_jis"
-        raise UsageError(f"no text encoding named {name!r}", hint=hint) from err
-    if not is_ascii_based or found in {"utf-16", "utf-32", "utf-7"}:
-        raise UsageError(
-            f"the encoding {name!r} is not based on ASCII, so rows cannot be told apart",
-            hint="convert the file: iconv -f ENCODING -t UTF-8 FILE > NEW",
+    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
+        columns = self.columns()
+        kinds: Mapping[str, PandasType] | None = None
+        if self.as_pandas:
+            kinds = self._kinds = self._kinds or self._infer(blobs)
+        is_blob = [name in blobs for name in columns]
+        for raw in self._scan(on_problem):
+            values: dict[str, Any] = {}
+            name, cell = "", b""
+            try:
+                for index, (name, cell) in enumerate(zip(columns, raw.cells, strict=True)):
+                    if is_blob[index]:
+                        values[name] = raw.blob(index) if cell else None
+                    else:
+                        values[name] = cell.decode(self.encoding) or None
+            except UnicodeDecodeError:
+                where = name_row(self.path, raw.number, raw.line)
+                on_problem(make_decode_error(where, name, cell, self.encoding))
+                continue
+            if kinds is not None:
+                for name, kind in kinds.items():
+                    values[name] = read_as_pandas(values[name] or "", kind)
+            yield Row(raw.number, raw.line, values)
+
+    @property
+    def _separator(self) -> bytes:
+        return b"\t" if self.format == "tsv" else b","
+
+    def _names(self, header: RawRow) -> tuple[str, ...]:
+        if header.has_nul:
+            raise self._nul(header)
+        if header.spans is None and any(b"\r" in cell for cell in header.cells):
+            old, new = shlex.quote(self.path.name), shlex.quote(f"new-{self.path.name}")
+            hint = f"tr '\\r' '\\n' < {old} > {new}"
+            raise DataError(f"{self.path.name}: lines end with a carriage return only", hint=hint)
+        names = []
+        for index, cell in enumerate(header.cells):
+            try:
+                names.append(cell.decode(self.encoding) or f"Unnamed: {index}")  # pandas' own index column
+            except UnicodeDecodeError as err:
+                raise make_decode_error(
+                    f"{self.path.name}: header", f"#{index + 1}", cell, self.encoding
+                ) from err
+        if len(names) == 1:
+            self._refuse_other_separator(names[0])
+        refuse_repeated_names(names, f"{self.path.name}: the header")
+        return tuple(names)
+
+    def _refuse_other_separator(self, header: str) -> None:
+        """Refuse a header of one cell that contains the separator of another format."""
+        if header.lower().startswith("sep="):
+            hint = "remove the sep= line, which only spreadsheets read, and separate cells by commas or tabs"
+        elif "\t" in header:
+            hint = "its cells are separated by tabs: --format tsv"
+        elif "," in header:
+            hint = "its cells are separated by commas: --format csv"
+        elif ";" in header:
+            new = shlex.quote(f"new-{self.path.name}")
+            hint = f"convert it: {_CONVERT} < {shlex.quote(self.path.name)} > {new}"
+        else:
+            return
+        what = f"read as {self.format}, it has a single column ({header[:60]!r})"
+        raise DataError(f"{self.path.name}: {what}", hint=hint)
+
+    def _scan(self, on_problem: OnProblem) -> Iterator[RawRow]:
+        """Data rows that have the header's number of cells."""
+        n_columns = len(self.columns())
+        with self.path.open("rb", buffering=_BUFFER_BYTES) as file:
+            for raw in scan_rows(file, self._separator, self.path):
+                if raw.number == 0:
+                    continue
+                if raw.has_nul:
+                    on_problem(self._nul(raw))
+                    continue
+                n_cells = len(raw.cells)
+                if not self.as_pandas and not any(raw.cells):
+                    continue  # all cells empty: spreadsheets write such rows below the last one
+                if n_cells == 1 < n_columns and not raw.cells[0].strip():
+                    continue  # a blank line, often the last one
+                if n_cells == n_columns:
+                    yield raw
+                elif n_cells < n_columns and self.as_pandas:
+                    raw.cells.extend([b""] * (n_columns - n_cells))
+                    if raw.spans is not None:
+                        raw.spans.extend([(0, 0)] * (n_columns - n_cells))
+                    yield raw
+                else:
+                    on_problem(self._uneven(raw, n_columns))
+
+    def _nul(self, raw: RawRow) -> DataError:
+        return DataError(
+            f"{name_row(self.path, raw.number, raw.line)}: contains a NUL byte, so it is not text",
+            hint="the file may be damaged, or UTF-16 without a byte order mark; export it again as UTF-8",
         )
-    return found
+
+    def _uneven(self, raw: RawRow, n_columns: int) -> DataError:
+        first = raw.cells[0][:40].decode(self.encoding, "replace")
+        hint = "quote cells that contain a separator or a line break"
+        if len(raw.cells) < n_columns:
+            missing = ", ".join(self.columns()[len(raw.cells) :][:5])
+            hint = f"missing: {missing}; write empty cells too, and quote cells that contain a line break"
+        where = name_row(self.path, raw.number, raw.line)
+        return DataError(
+            f"{where}: {len(raw.cells)} cells, but the header has {n_columns} (the row begins {first!r})",
+            hint=hint,
+        )
+
+    def _infer(self, blobs: Collection[str]) -> Mapping[str, PandasType]:
+        names = [name for name in self.columns() if name not in blobs]
+        at = {name: self.columns().index(name) for name in names}
+        rows = self._scan(lambda problem: None)  # malformed rows are reported by `rows`
+        return infer_kinds(
+            names,
+            ({name: raw.cells[at[name]].decode(self.encoding, "replace") for name in names} for raw in rows),
+        )
 
 
-def make_decode_error(where: str, column: str, cell: bytes, encoding: str) -> DataError:
-    """The error for bytes that are not text in `encoding`, with the encoding they look like."""
-    message = f"{where}, column {column!r}: not {encoding.upper()} text"
-    if encoding == "utf-8":
-        return DataError(message, hint=_likely_encoding(cell))
-    return DataError(message, hint="choose another with --encoding, or convert the file to UTF-8")
-
-
-def _likely_encoding(cell: bytes) -> str:
-    try:
-        cell.decode("gb18030")
-    except UnicodeDecodeError:
-        return "it may be Western text: --encoding cp1252; or convert the file to UTF-8"
-    if _CHINESE_PAIR.search(cell):
-        return "it decodes as Chinese text: --encoding gbk"
-    return "it may be --encoding cp1252 (Western) or --encoding gbk (Chinese)"
-
-
-# -- TSV and CSV at the speed of the disk: cells as bytes, with their place in the file.
+# -- Scanning: cells as bytes, with their offsets
 #
-# Rows without a quoted cell, which are nearly all rows and nearly all bytes, are split by one call; a
-# quoted cell takes the slow road. Quoting is that of Python's csv module and of pandas: a cell is quoted
-# when it begins with a quote, a doubled quote stands for one, and newlines may stand inside. A quote
-# later in a cell is a plain character.
+# Rows without a quoted cell, which are nearly all rows and nearly all bytes, are split by one call; rows with
+# one take a slower path. Quoting is that of Python's csv module and of pandas: a cell is quoted if it begins
+# with a quote, a doubled quote means one, and line breaks are allowed inside. A quote later in a cell is a
+# plain character.
 
 
 class RawRow(msgspec.Struct, frozen=True):
@@ -103,11 +197,10 @@ class RawRow(msgspec.Struct, frozen=True):
     offset: int
     cells: list[bytes]
     has_nul: bool = False
-    spans: list[tuple[int, int]] | None = None  # begin and end of each cell's raw text, if any is quoted
+    spans: list[tuple[int, int]] | None = None  # begin and end of each cell's raw text, if one is quoted
     raw: bytes = b""
 
     def blob(self, index: int) -> Blob:
-        """One cell with its place in the file."""
         data = self.cells[index]
         if self.spans is None:
             before = sum(map(len, self.cells[:index])) + index
@@ -155,12 +248,12 @@ def _endless(path: Path, number: int, line: int, why: str) -> DataError:
     limit_mb = MAX_ROW_BYTES // 1024 // 1024
     return DataError(
         f"{name_row(path, number, line)}: {why} within {limit_mb} MB",
-        hint="is it a text file, and does every quoted cell end with a quote?",
+        hint="is it a text file, and is every quoted cell closed?",
     )
 
 
 class _Quoted:
-    """The slow road: one row with at least one quoted cell, reading on while a quote is open."""
+    """Splits one row with a quoted cell, reading further lines while a quote is open."""
 
     def __init__(self, file: BinaryIO, separator: bytes, line: bytes, where: str) -> None:
         self.file = file
@@ -170,7 +263,7 @@ class _Quoted:
         self.n_more_lines = 0
 
     def split(self) -> tuple[list[bytes], list[tuple[int, int]], bytes]:
-        """Cells, the range of each in the row's bytes, and those bytes."""
+        """The cells, the range of each in the row's bytes, and those bytes."""
         cells: list[bytes] = []
         spans: list[tuple[int, int]] = []
         at = 0
@@ -214,20 +307,20 @@ class _Quoted:
     def _read_on(self) -> None:
         more = self.file.readline(MAX_ROW_BYTES + 1)
         if not more or len(self.buffer) + len(more) > MAX_ROW_BYTES:
-            why = "ends" if not more else f"goes on for {MAX_ROW_BYTES // 1024 // 1024} MB"
+            why = "at the end of the file" if not more else f"within {MAX_ROW_BYTES // 1024 // 1024} MB"
             raise DataError(
-                f"{self.where}: a quoted cell is never closed; the file {why}",
-                hint='close it with a quote; a cell that begins with a quote is written """like this"""',
+                f"{self.where}: a quoted cell is not closed {why}",
+                hint='add the closing quote; a text that begins with a quote is written """like this"""',
             )
         self.buffer += more
         self.n_more_lines += 1
 
 
-# -- Cells as pandas' `read_csv` reads them by default, without pandas: a named parity mode.
+# -- Cells as pandas' `read_csv` reads them by default, without pandas: a named parity mode
 #
-# The other tools read TSVs that way, so `None` is a missing option, `007` is `7`, and a column of whole
-# numbers with one gap shows `3.0` for `3`. Types are inferred over the whole column (pandas does so in
-# chunks of a large file, where a mixed column may keep both forms).
+# Other tools read TSVs that way, so `None` is a missing option, `007` is `7`, and a column of whole numbers
+# with one gap shows `3.0` for `3`. Types are inferred over the whole column (pandas infers them in chunks of
+# a large file, where a mixed column may keep both forms).
 
 PandasType = Literal["int", "float", "bool", "text"]
 
@@ -248,7 +341,7 @@ _UINT64 = range(2**64)
 
 
 class _Column:
-    """What one column can still be."""
+    """Which types are still possible for one column."""
 
     def __init__(self) -> None:
         self.can_int = self.can_float = self.can_bool = True
@@ -299,7 +392,7 @@ def infer_kinds(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> dict
 
 
 def read_as_pandas(text: str, kind: PandasType) -> str | None:
-    """The text that a cell has after a pandas column of that type; None for a missing one.
+    """The text of a cell after pandas read it as that type; None for a missing value.
 
     >>> read_as_pandas("007", "int"), read_as_pandas("3", "float"), read_as_pandas("None", "text")
     ('7', '3.0', None)
@@ -315,156 +408,65 @@ def read_as_pandas(text: str, kind: PandasType) -> str | None:
     return text
 
 
-# -- TSV and CSV files: rows of named cells, pictures left where they lie.
-#
-# A row must have as many cells as the header. A short row is refused although pandas would fill it up:
-# the usual cause is a line break in an unquoted text, which would become two rows that look sound.
+# -- Text encodings
 
-# Semicolons to commas. Pictures are longer than what the csv module takes by itself.
-_CONVERT = (
-    'python -c "import csv, sys; csv.field_size_limit(2**30); '
-    "csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter=';'))\""
+_WIDE = (
+    (codecs.BOM_UTF32_LE, "UTF-32LE"),
+    (codecs.BOM_UTF32_BE, "UTF-32BE"),
+    (codecs.BOM_UTF16_LE, "UTF-16LE"),
+    (codecs.BOM_UTF16_BE, "UTF-16BE"),
 )
 
-_BUFFER_BYTES = 1 << 20  # measured: larger buffers gain nothing, smaller ones cost joins on picture rows
+# Two high bytes in a row, both in the range of common Chinese characters: Latin text has lone ones.
+_CHINESE_PAIR = re.compile(rb"[\xb0-\xf7][\xa1-\xfe]")
 
 
-@dataclass(slots=True)
-class DelimitedReader:
-    """Rows of a TSV or CSV file. `as_pandas` reads cells the way pandas does by default."""
+def refuse_wide_text(path: Path, head: bytes) -> None:
+    """Raise `DataError` for UTF-16 and UTF-32, which spreadsheets write as "Unicode text"."""
+    for mark, name in _WIDE:
+        if head.startswith(mark):
+            old, new = shlex.quote(path.name), shlex.quote(f"utf8-{path.name}")
+            raise DataError(
+                f"{path.name}: the text is {name}; UTF-8 is needed",
+                hint=f"iconv -f {name[:6]} -t UTF-8 {old} > {new}",
+            )
 
-    path: Path
-    format: str
-    encoding: str = "utf-8"
-    as_pandas: bool = False
-    _columns: tuple[str, ...] = ()
-    _kinds: Mapping[str, PandasType] | None = field(default=None, repr=False)
 
-    def columns(self) -> tuple[str, ...]:
-        if not self._columns:
-            with self.path.open("rb") as file:
-                refuse_wide_text(self.path, file.read(4))
-                file.seek(0)
-                header = next(scan_rows(file, self._separator, self.path), None)
-            if header is None:
-                raise DataError(
-                    f"{self.path.name}: the file is empty", hint="the first line names the columns"
-                )
-            self._columns = self._names(header)
-        return self._columns
+def check_encoding(name: str | None) -> str:
+    """The codec's own name; `UsageError` if separators are not single ASCII bytes in it.
 
-    def rows(self, blobs: Collection[str], on_problem: OnProblem = raise_problem) -> Iterator[Row]:
-        columns = self.columns()
-        kinds: Mapping[str, PandasType] | None = None
-        if self.as_pandas:
-            kinds = self._kinds = self._kinds or self._infer(blobs)
-        is_blob = [name in blobs for name in columns]
-        for raw in self._scan(on_problem):
-            values: dict[str, Any] = {}
-            name, cell = "", b""
-            try:
-                for index, (name, cell) in enumerate(zip(columns, raw.cells, strict=True)):
-                    if is_blob[index]:
-                        values[name] = raw.blob(index) if cell else None
-                    else:
-                        values[name] = cell.decode(self.encoding) or None
-            except UnicodeDecodeError:
-                where = name_row(self.path, raw.number, raw.line)
-                on_problem(make_decode_error(where, name, cell, self.encoding))
-                continue
-            if kinds is not None:
-                for name, kind in kinds.items():
-                    values[name] = read_as_pandas(values[name] or "", kind)
-            yield Row(raw.number, raw.line, values)
-
-    @property
-    def _separator(self) -> bytes:
-        return b"\t" if self.format == "tsv" else b","
-
-    def _names(self, header: RawRow) -> tuple[str, ...]:
-        if header.has_nul:
-            raise self._nul(header)
-        if header.spans is None and any(b"\r" in cell for cell in header.cells):
-            old, new = shlex.quote(self.path.name), shlex.quote(f"new-{self.path.name}")
-            hint = f"tr '\\r' '\\n' < {old} > {new}"
-            raise DataError(f"{self.path.name}: lines end with a lone carriage return", hint=hint)
-        names = []
-        for index, cell in enumerate(header.cells):
-            try:
-                names.append(cell.decode(self.encoding) or f"Unnamed: {index}")  # pandas' own index column
-            except UnicodeDecodeError as err:
-                raise make_decode_error(
-                    f"{self.path.name}: header", f"#{index + 1}", cell, self.encoding
-                ) from err
-        if len(names) == 1:
-            self._refuse_other_separator(names[0])
-        refuse_repeated_names(names, f"{self.path.name}: the header")
-        return tuple(names)
-
-    def _refuse_other_separator(self, header: str) -> None:
-        """A header that is one cell and holds what separates cells elsewhere: read so, it has no columns."""
-        if header.lower().startswith("sep="):
-            hint = "the line is for spreadsheets alone: take it out, and separate cells by commas or tabs"
-        elif "\t" in header:
-            hint = "its cells are separated by tabs: --format tsv"
-        elif "," in header:
-            hint = "its cells are separated by commas: --format csv"
-        elif ";" in header:
-            new = shlex.quote(f"new-{self.path.name}")
-            hint = f"convert it: {_CONVERT} < {shlex.quote(self.path.name)} > {new}"
-        else:
-            return
-        what = f"read as {self.format} it has a single column ({header[:60]!r})"
-        raise DataError(f"{self.path.name}: {what}", hint=hint)
-
-    def _scan(self, on_problem: OnProblem) -> Iterator[RawRow]:
-        """Data rows that have the header's number of cells."""
-        n_columns = len(self.columns())
-        with self.path.open("rb", buffering=_BUFFER_BYTES) as file:
-            for raw in scan_rows(file, self._separator, self.path):
-                if raw.number == 0:
-                    continue
-                if raw.has_nul:
-                    on_problem(self._nul(raw))
-                    continue
-                n_cells = len(raw.cells)
-                if not self.as_pandas and not any(raw.cells):
-                    continue  # nothing in any cell: spreadsheets write such rows below the last one
-                if n_cells == 1 < n_columns and not raw.cells[0].strip():
-                    continue  # a line of blanks, often the last one
-                if n_cells == n_columns:
-                    yield raw
-                elif n_cells < n_columns and self.as_pandas:
-                    raw.cells.extend([b""] * (n_columns - n_cells))
-                    if raw.spans is not None:
-                        raw.spans.extend([(0, 0)] * (n_columns - n_cells))
-                    yield raw
-                else:
-                    on_problem(self._uneven(raw, n_columns))
-
-    def _nul(self, raw: RawRow) -> DataError:
-        return DataError(
-            f"{name_row(self.path, raw.number, raw.line)}: holds a NUL byte, so it is not a text row",
-            hint="the file may be damaged or UTF-16 without its mark; export it again as UTF-8",
+    >>> check_encoding(None), check_encoding("GBK"), check_encoding("utf8")
+    ('utf-8', 'gbk', 'utf-8')
+    """
+    if name is None:
+        return "utf-8"
+    try:
+        found = codecs.lookup(name).name.removesuffix("-sig")  # a byte order mark is skipped anyway
+        is_ascii_based = '\t\n\r",{}[]:\\'.encode(found) == b'\t\n\r",{}[]:\\'
+    except (LookupError, UnicodeError, TypeError) as err:
+        hint = "examples: utf-8, gbk, gb18030, latin-1, cp1252, shift_jis"
+        raise UsageError(f"unknown text encoding {name!r}", hint=hint) from err
+    if not is_ascii_based or found in {"utf-16", "utf-32", "utf-7"}:
+        raise UsageError(
+            f"the encoding {name!r} is not based on ASCII, so rows cannot be split",
+            hint="convert the file: iconv -f ENCODING -t UTF-8 FILE > NEW",
         )
+    return found
 
-    def _uneven(self, raw: RawRow, n_columns: int) -> DataError:
-        first = raw.cells[0][:40].decode(self.encoding, "replace")
-        hint = "quote cells that hold a separator or a line break"
-        if len(raw.cells) < n_columns:
-            missing = ", ".join(self.columns()[len(raw.cells) :][:5])
-            hint = f"nothing for {missing}: write empty cells too, and quote cells that hold a line break"
-        where = name_row(self.path, raw.number, raw.line)
-        return DataError(
-            f"{where}: {len(raw.cells)} cells where the header has {n_columns} (the row begins {first!r})",
-            hint=hint,
-        )
 
-    def _infer(self, blobs: Collection[str]) -> Mapping[str, PandasType]:
-        names = [name for name in self.columns() if name not in blobs]
-        at = {name: self.columns().index(name) for name in names}
-        rows = self._scan(lambda problem: None)  # a malformed row is reported by the reading itself
-        return infer_kinds(
-            names,
-            ({name: raw.cells[at[name]].decode(self.encoding, "replace") for name in names} for raw in rows),
-        )
+def make_decode_error(where: str, column: str, cell: bytes, encoding: str) -> DataError:
+    """The error for bytes that are not text in `encoding`, with a guess at the encoding."""
+    message = f"{where}, column {column!r}: not {encoding.upper()} text"
+    if encoding == "utf-8":
+        return DataError(message, hint=_likely_encoding(cell))
+    return DataError(message, hint="try another --encoding, or convert the file to UTF-8")
+
+
+def _likely_encoding(cell: bytes) -> str:
+    try:
+        cell.decode("gb18030")
+    except UnicodeDecodeError:
+        return "it may be Western text: --encoding cp1252; or convert the file to UTF-8"
+    if _CHINESE_PAIR.search(cell):
+        return "it decodes as Chinese text: --encoding gbk"
+    return "it may be --encoding cp1252 (Western) or --encoding gbk (Chinese)"

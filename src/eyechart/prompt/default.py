@@ -1,8 +1,8 @@
-"""The prompt for a user's own file, and variants of any prompt: a system message, no images, images required.
+"""The prompt for a user's file, and variants of any prompt: a system message, no images, images required.
 
-Multiple choice in columns is framed as VLMEvalKit frames it; options that the file holds as one text
-follow the question unchanged, as in InSight-o3's files; an open question is asked as it stands.
-Images stand where the text has placeholders for them (``<image 1>``), else first, in the order of the file.
+Multiple choice in columns is formatted as in VLMEvalKit; options that the file holds as one text follow the
+question unchanged, as in InSight-o3's files; an open question is sent as it is. Images replace placeholders
+such as ``<image 1>``, or else come first, in the order of the file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from eyechart.types import MODELS_TURN, ImageRef, Message, Prompt, Sample
 
 
 def build_custom_prompt(sample: Sample) -> list[Message]:
-    r"""One user turn: the images, then the question; placeholders are filled where they stand.
+    r"""One user turn: the images, then the question; placeholders are replaced by images.
 
     >>> [message] = build_custom_prompt(Sample(id="1", question="Which?", choices={"A": "cat", "B": "dog"}))
     >>> message.text
@@ -25,12 +25,12 @@ def build_custom_prompt(sample: Sample) -> list[Message]:
 
 
 def build_framed_prompt(sample: Sample) -> list[Message]:
-    """The same with all images first and placeholders left as they are."""
+    """The same with all images first and placeholders unchanged."""
     return [Message("user", (*sample.images, _text(sample)))]
 
 
 def fill_placeholders(text: str, images: Sequence[ImageRef]) -> tuple[str | ImageRef, ...]:
-    """The images in their places in the text; in front of it where it has no placeholder."""
+    """The text with images for placeholders; without placeholders, the images come first."""
     placed = place_images(text, len(images)) if images else None
     if placed is None:
         return (*images, text)
@@ -43,7 +43,7 @@ def _text(sample: Sample) -> str:
         return f"{hint}{sample.question}\n{sample.choices_text}"
     if sample.choices:
         options = "".join(f"{letter}. {text}\n" for letter, text in sample.choices.items())
-        # The blank before the last line end is part of the published frame.
+        # The space before the last line end is part of the published format.
         closing = "Please select the correct answer from the options above. \n"
         return f"{hint}Question: {sample.question}\nOptions:\n{options}{closing}"
     return f"{hint}{sample.question}"
@@ -53,7 +53,7 @@ def _text(sample: Sample) -> str:
 
 
 def with_system(prompt: Prompt, text: str) -> Prompt:
-    """The same prompt behind a system message."""
+    """The prompt after a system message."""
 
     def prompted(sample: Sample) -> list[Message]:
         return [Message("system", (text,)), *prompt(sample)]
@@ -62,19 +62,19 @@ def with_system(prompt: Prompt, text: str) -> Prompt:
 
 
 def with_images_only(prompt: Prompt) -> Prompt:
-    """The same prompt for samples with an image: one without fails, and is not asked as text."""
+    """The prompt for samples with an image; a sample without one fails."""
 
     def prompted(sample: Sample) -> list[Message]:
         if not sample.images:
             row = f"row {sample.row}" if sample.row else f"sample {sample.id}"
-            raise DataError(f"{row} has no image", hint="--input any asks such rows as text")
+            raise DataError(f"{row} has no image", hint="--input any asks such rows without images")
         return list(prompt(sample))
 
     return prompted
 
 
 def drop_images(prompt: Prompt) -> Prompt:
-    """The same prompt to a blindfolded model: what do the words alone give away."""
+    """The prompt without its images, to measure what the text alone gives away."""
 
     def prompted(sample: Sample) -> list[Message]:
         turns = [

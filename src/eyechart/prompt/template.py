@@ -1,10 +1,10 @@
-"""A prompt that a user writes: a Jinja template over the sample's fields.
+"""Prompts from Jinja templates over the sample's fields.
 
-Line ends and blanks stand as they are written, except that one line end at the end of the template is
-dropped (Jinja's defaults); ``{%-`` and ``-%}`` take away what is beside a tag. ``{{ image }}`` puts all
-images where it stands, ``{{ image1 }}`` the first one alone; line ends next to an image are dropped. In a
-template that places none, images stand where its text has placeholders (``<image 1>``), else in front. Golds
-cannot be named.
+Whitespace is kept, except for one line end at the end of the template (Jinja's defaults); ``{%-`` and ``-%}``
+strip it beside a tag. ``{{ image }}`` inserts all images, ``{{ image1 }}`` the first one; line ends next to
+an image are dropped. A template without them gets the images in place of placeholders in its text (``<image
+1>``), or else in front. Golds are not available. Templates run in a sandbox without files and randomness, and
+with a length limit.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ MAX_CHARACTERS = 1_000_000  # of a prompt
 _GOLDS = frozenset({"answer", "answers", "gold", "golds"})
 _GLOBALS = frozenset({"range"})
 _IMAGE = re.compile(r"image([1-9][0-9]{0,2})")
-_MARK = "\ue000{}:{}\ue001"  # private characters around a number: what filters do to texts leaves it alone
+_MARK = "\ue000{}:{}\ue001"  # private-use characters around a number: filters leave it unchanged
 _MAX_TEMPLATE_BYTES = 1_000_000
 _FILE_NAME = re.compile(r"[^\s{}%]+\.(j2|jinja|jinja2|txt|md|tmpl)", re.IGNORECASE)
 
 
 def make_template_prompt(template: str, *, columns: Iterable[str] = ()) -> Prompt:
-    """The prompt that a template makes: one user turn.
+    """The prompt of a template: one user turn.
 
     `columns` are further names that samples may have (see `list_known_names`); those that a sample lacks are
     empty. Any other name, and any syntax error, raises `UsageError` right away.
@@ -67,14 +67,14 @@ def make_template_prompt(template: str, *, columns: Iterable[str] = ()) -> Promp
         values = {**blanks, **_values(sample, nonce)}
         try:
             text = _render(compiled, values)
-        except Exception as err:  # a filter given the wrong kind of value raises anything
+        except Exception as err:  # filters can raise anything
             raise _failed(sample, err) from err
         parts: Sequence[str | ImageRef]
         parts = (
             _cut_at_images(text, sample, nonce) if places_images else fill_placeholders(text, sample.images)
         )
         if not any(not isinstance(part, str) or part.strip() for part in parts):
-            raise DataError(f"sample {sample.id}: the template gives nothing for it")
+            raise DataError(f"sample {sample.id}: the template renders an empty prompt")
         return [Message("user", tuple(part for part in parts if part != ""))]
 
     return prompted
@@ -87,7 +87,7 @@ def list_known_names(sample: Sample) -> set[str]:
 
 
 def read_template(text_or_path: str) -> str:
-    """The template in a file of that path, or the text itself.
+    """The template in the file with that path, or the text itself.
 
     >>> read_template("Look: {{ question }}")
     'Look: {{ question }}'
@@ -96,21 +96,21 @@ def read_template(text_or_path: str) -> str:
         path = Path(text_or_path).expanduser()
         if path.is_file():
             return _read(path)
-    except (OSError, ValueError, RuntimeError):  # longer than a name can be, NUL: a text then
+    except (OSError, ValueError, RuntimeError):  # too long for a path, or NUL: a text
         return text_or_path
     if _FILE_NAME.fullmatch(text_or_path):
         raise UsageError(
             f"--prompt-template {shorten(text_or_path)}: no such file",
-            hint="give a path, or the template's own text",
+            hint="use the path of a file, or the text of the template",
         )
     if not text_or_path.strip():
-        raise UsageError("--prompt-template: there is nothing in it", hint="e.g. '{{ question }}'")
+        raise UsageError("--prompt-template is empty", hint="e.g. '{{ question }}'")
     return text_or_path
 
 
 def _read(path: Path) -> str:
     if path.stat().st_size > _MAX_TEMPLATE_BYTES:
-        raise UsageError(f"{path}: too long for a template", hint="is it the right file?")
+        raise UsageError(f"{path}: too large for a template", hint="check the path")
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as err:
@@ -118,13 +118,13 @@ def _read(path: Path) -> str:
 
 
 def _compile(template: str, known: set[str]) -> tuple[Template, set[str]]:
-    """The template, and the names in it; `UsageError` for syntax errors and unknown names."""
+    """The template and the names in it; `UsageError` for syntax errors and unknown names."""
     sandbox = _Sandbox()
     try:
         tree = sandbox.parse(template)
         _refuse_foreign(tree)
         named = meta.find_undeclared_variables(tree)
-        named |= {node.name for node in tree.find_all(nodes.Name) if node.name == "self"}  # Jinja's own
+        named |= {node.name for node in tree.find_all(nodes.Name) if node.name == "self"}  # added by Jinja
         _refuse_unknown(tree, named, known)
         return sandbox.from_string(tree), named
     except TemplateSyntaxError as err:
@@ -132,8 +132,8 @@ def _compile(template: str, known: set[str]) -> tuple[Template, set[str]]:
             f"the template, line {err.lineno}: {shorten(err.message or '')}",
             hint=_suggest_filter(err.message or ""),
         ) from err
-    except (SyntaxError, MemoryError, RecursionError) as err:  # Python takes about 20 loops in each other
-        hint = "a prompt needs no more than a few loops and brackets in each other"
+    except (SyntaxError, MemoryError, RecursionError) as err:  # Python allows about 20 nested loops
+        hint = "use fewer nested loops and brackets"
         raise UsageError(f"the template is nested too deeply: {shorten(str(err))}", hint=hint) from err
     except (ValueError, OverflowError, TemplateError) as err:  # ValueError: a number of 5000 digits
         why = shorten(f"{type(err).__name__}: {err}")
@@ -141,7 +141,7 @@ def _compile(template: str, known: set[str]) -> tuple[Template, set[str]]:
 
 
 def _render(template: Template, values: Mapping[str, Any]) -> str:
-    """The text, up to its longest."""
+    """The text, up to the length limit."""
     pieces: list[str] = []
     length = 0
     for piece in template.generate(values):
@@ -158,16 +158,16 @@ def _refuse_unknown(tree: Any, named: Iterable[str], known: set[str]) -> None:
         lines = [node.lineno for node in tree.find_all(nodes.Name) if node.name == name]
         names = f"known names: {join_names(sorted(known - _GLOBALS), 40)}"
         if name in _GOLDS:
-            names = "the answer is not shown to the model"
+            names = "the answer must not be in the prompt"
         near = suggest_name(name, sorted(known)) if name not in _GOLDS else ""
         raise UsageError(
-            f"the template, line {min(lines, default=1)}: there is no {quote_value(name)}",
+            f"the template, line {min(lines, default=1)}: unknown name {quote_value(name)}",
             hint=f"{near} {names}".strip(),
         )
 
 
 def _suggest_filter(message: str) -> str:
-    """The known filters, when an unknown one was named."""
+    """The known filters, if an unknown one was used."""
     found = re.search(r"[Nn]o filter named '([^']*)'", message)
     if found is None:
         return ""
@@ -179,11 +179,10 @@ def _failed(sample: Sample, err: Exception) -> DataError:
     if isinstance(err, UndefinedError):
         n_images = len(sample.images)
         if (found := re.search(r"'(image[0-9]+)'", str(err))) is not None:
-            hint = (
-                f"it has {n_images} picture{'s' * (n_images != 1)}: {{% if n_images ... %}} around {found[1]}"
-            )
+            many = f"{n_images} image{'s' * (n_images != 1)}"
+            hint = f"it has {many}: put {{% if n_images ... %}} around {found[1]}"
         else:
-            hint = "{% if ... is defined %} asks whether something is there"
+            hint = "test it with {% if ... is defined %}"
     return DataError(
         f"sample {sample.id}: the template: {shorten(str(err)) or type(err).__name__}", hint=hint
     )
@@ -211,7 +210,7 @@ def _values(sample: Sample, nonce: int) -> dict[str, Any]:
 
 
 def _columns(sample: Sample) -> Mapping[str, Any]:
-    """Columns of the file that a template can name as they are called."""
+    """Columns of the file whose names are valid in a template."""
     return {
         name: value
         for name, value in sample.meta.items()
@@ -220,7 +219,7 @@ def _columns(sample: Sample) -> Mapping[str, Any]:
 
 
 def _cut_at_images(text: str, sample: Sample, nonce: int) -> list[str | ImageRef]:
-    """The text cut at its marks, without line ends beside an image and pieces that are only blank."""
+    """The text split at its marks, without line ends beside an image and without blank pieces."""
     pieces = re.split(_MARK.format(nonce, "([0-9]+)"), text)
     parts: list[str | ImageRef] = []
     for index, piece in enumerate(pieces):
@@ -234,7 +233,7 @@ def _cut_at_images(text: str, sample: Sample, nonce: int) -> list[str | ImageRef
     return parts
 
 
-# -- The sandbox: Jinja without files and chance, with limits on ranges, repetition and length
+# -- The sandbox: no files, no randomness, and limits on ranges, repetition and length
 
 _FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join",
@@ -242,9 +241,9 @@ _FILTERS = (
     "round", "select", "selectattr", "sort", "string", "sum", "title", "tojson", "trim", "truncate", "unique",
     "upper", "wordcount",
 )  # fmt: skip
-# Methods of texts with a width: one number can make a text of any length.
+# String methods with a width: one number can make a text of any length.
 _PADDING = frozenset({"center", "expandtabs", "format", "format_map", "ljust", "rjust", "zfill"})
-# Definitions, inclusions and blocks are left out: a prompt is one text.
+# Without definitions, inclusions and blocks: a prompt is one text.
 _NODES = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Assign,
     nodes.Name, nodes.Const, nodes.Tuple, nodes.List, nodes.Dict, nodes.Pair, nodes.Keyword,
@@ -255,7 +254,7 @@ _NODES = (
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    # What is intercepted is not worked out while the template is compiled, either.
+    # Intercepted operators are not evaluated at compile time, either.
     intercepted_binops = frozenset({"*", "%"})
 
     def __init__(self) -> None:
@@ -269,11 +268,11 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().is_safe_attribute(obj, attr, value)
 
     def wrap_str_format(self, value: Any) -> None:
-        """Jinja lets `str.format` through unless this says nothing."""
+        """Without this override, Jinja allows `str.format`."""
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         if operator == "%" and isinstance(left, str):
-            raise SecurityError("texts are put together with ~, not with %")
+            raise SecurityError("use ~ to join texts, not %")
         if operator == "*":
             for some, times in ((left, right), (right, left)):
                 if isinstance(some, str | list | tuple) and isinstance(times, int):
@@ -283,16 +282,16 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 def _limit_length(length: int) -> None:
     if length > MAX_CHARACTERS:
-        raise SecurityError(f"the text grows beyond {MAX_CHARACTERS:,} characters")
+        raise SecurityError(f"the text exceeds {MAX_CHARACTERS:,} characters")
 
 
 def _refuse_foreign(tree: nodes.Template) -> None:
-    """`UsageError` for what no prompt needs, before Jinja works out any constant."""
+    """`UsageError` for constructs that prompts do not need, before Jinja evaluates constants."""
     for node in tree.find_all(nodes.Node):
         is_known = isinstance(node, (*_NODES, nodes.Helper)) and not isinstance(node, nodes.NSRef)
         if not is_known or (isinstance(node, nodes.For) and node.recursive):
-            what = "a loop in itself" if is_known else type(node).__name__
+            what = "a recursive loop" if is_known else type(node).__name__
             raise UsageError(
-                f"the template, line {node.lineno}: {what} is not for prompts",
-                hint="a prompt is one text: values, if, for, set and filters",
+                f"the template, line {node.lineno}: {what} is not supported",
+                hint="supported: values, if, for, set and filters",
             )

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.choices import LETTERS, choices_from_dict, label_choices
+from eyechart.data.choices import LETTERS, read_lettered_choices, label_choices
 from eyechart.data.columns import to_text
 from eyechart.data.formats import find_file, guess_format
 from eyechart.data.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference
@@ -230,7 +230,7 @@ def _choices(value: Any, where: str) -> tuple[dict[str, str], str]:
     if not value:
         return {}, ""
     if isinstance(value, dict):
-        choices = choices_from_dict(value, to_text)
+        choices = read_lettered_choices(value, to_text)
         return choices, "\n".join(f"{letter}) {text}" for letter, text in choices.items())
     if isinstance(value, list) and len(value) <= len(LETTERS):
         texts = [None if item is None else str(item) for item in value]
