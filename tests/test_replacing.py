@@ -38,7 +38,7 @@ def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("missing/out.csv", "does not exist"), (".", "inside it"), ("x" * 300, "room")]
+    ("name", "hint"), [("missing/out.csv", "does not exist"), (".", "inside it"), ("x" * 300, "space")]
 )
 def test_a_place_that_cannot_be_written_to(tmp_path: Path, name: str, hint: str) -> None:
     with pytest.raises(StoreError, match="cannot write") as caught, atomic_write(tmp_path / name) as place:
@@ -76,8 +76,8 @@ def test_a_device_is_never_replaced() -> None:
 
 KILLED = """
 import os, sys
-from eyechart.files import replacing
-with replacing(sys.argv[1]) as place:
+from eyechart.files import atomic_write
+with atomic_write(sys.argv[1]) as place:
     place.write_text("half")
     print("ready", flush=True)
     sys.stdin.readline()

@@ -28,15 +28,15 @@ SLIPS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("slip", SLIPS, ids=str)
 def test_a_slip_in_a_sample_is_named(slip: dict[str, Any]) -> None:
     [name] = slip
-    with pytest.raises(DataError, match=f": {name} is ") as caught:
+    with pytest.raises(DataError, match=f": {name} must be ") as caught:
         check_sample(Sample(**{"id": "1", "question": "?", **slip}), 1)
-    assert caught.value.hint == "mend it where the Sample is made"
+    assert caught.value.hint == "correct it where the Sample is created"
 
 
 def test_what_is_no_sample_is_named_by_its_place() -> None:
     samples = check_samples([Sample(id="1", question="?"), {"id": "2"}])
     assert next(samples).id == "1"
-    with pytest.raises(DataError, match="the source yields dict as number 2, not a Sample"):
+    with pytest.raises(DataError, match="item 2 of the source is not a Sample but dict"):
         next(samples)
 
 

@@ -72,7 +72,7 @@ def make_folder(folder: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Create an empty file for its owner only, unless it exists; SQLite gives its side files the same mode."""
+    """Create an empty file for its owner only, unless it exists; SQLite copies the mode to its side files."""
     with suppress(OSError):  # opening it next will raise
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY))
 

@@ -38,15 +38,15 @@ def test_shapes(values: dict[str, Any], format: str, shape: str) -> None:
 
 def test_reasons_are_for_people() -> None:
     assert detected(MCQ | {"image": "b64"}).reasons == (
-        "columns A and B, column image: multiple choice with pictures, as VLMEvalKit reads it",
-        "samples are named by index",
+        "columns A and B, column image: multiple choice with images, as VLMEvalKit reads it",
+        "sample ids from index",
     )
 
 
 def test_names_in_another_case_are_understood_and_said() -> None:
     found = detected({"Question": "?", "Answer": "x", "Image": "a.jpg"})
     assert found.fields == {"question": ("Question",), "answer": ("Answer",), "image": ("Image",)}
-    assert "column Question is taken for question" in found.reasons
+    assert "column Question is used as question" in found.reasons
 
 
 def test_blanks_around_a_name_do_not_hide_it() -> None:
@@ -78,10 +78,10 @@ def test_overrides_that_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match=r"did you mean question or question_id\?"):
         detected({"question": "?"}, qestion="question")
     with pytest.raises(
-        UsageError, match=r"has no column 'catagory'\n  hint: did you mean category\? It has: question"
+        UsageError, match=r"has no column 'catagory'\n  hint: did you mean category\? columns: question"
     ):
         detected({"question": "?", "category": "x"}, category="catagory")
-    with pytest.raises(UsageError, match=r"has no column 'zzz'\n  hint: it has: question"):
+    with pytest.raises(UsageError, match=r"has no column 'zzz'\n  hint: columns: question"):
         detected({"question": "?"}, category="zzz")
     with pytest.raises(UsageError, match="known: id, question"):
         detected({"question": "?"}, zzz="question")
@@ -99,5 +99,5 @@ def test_no_question() -> None:
 
 
 def test_pandas_own_way_to_write_json_is_told() -> None:
-    with pytest.raises(DataError, match=r"column by column; pandas: df\.to_json\(\.\.\., orient='records'\)"):
+    with pytest.raises(DataError, match=r"by column; in pandas use df\.to_json\(\.\.\., orient='records'\)"):
         detected({"id": "question", "0": "?", "1": "?"}, format="json")

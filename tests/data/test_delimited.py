@@ -36,10 +36,10 @@ def test_rows_and_lines_are_counted_as_people_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"1\tx", "row 1 (line 2): 2 cells where the header has 3 (the row begins '1')"),
-        (b"1\tx\ty\tz", "row 1 (line 2): 4 cells where the header has 3"),
-        (b"1\tx\0y\tz", "row 1 (line 2): holds a NUL byte"),
-        (b'1\t"x\tz', "row 1 (line 2): a quoted cell is never closed"),
+        (b"1\tx", "row 1 (line 2): 2 cells, but the header has 3 (the row begins '1')"),
+        (b"1\tx\ty\tz", "row 1 (line 2): 4 cells, but the header has 3"),
+        (b"1\tx\0y\tz", "row 1 (line 2): contains a NUL byte"),
+        (b'1\t"x\tz', "row 1 (line 2): a quoted cell is not closed"),
         (b"1\tx\xff\tz", "row 1 (line 2), column 'q': not UTF-8 text"),
     ],
 )
@@ -80,12 +80,12 @@ def test_a_row_of_empty_cells_is_no_row_but_is_counted(tmp_path: Path, blank: by
     ("header", "hint"),
     [
         (b"id\tquestion", "by tabs: --format tsv"),
-        (b"sep=;", "take it out"),
+        (b"sep=;", "remove the sep= line"),
         (b"id;question", "convert it: python -c"),
     ],
 )
 def test_a_header_with_another_separator_is_told_apart(tmp_path: Path, header: bytes, hint: str) -> None:
-    with pytest.raises(DataError, match=r"a\.csv: read as csv it has a single column") as caught:
+    with pytest.raises(DataError, match=r"a\.csv: read as csv, it has a single column") as caught:
         reader(tmp_path / "a.csv", header + b"\n1\tq, and more\n").columns()
     assert hint in caught.value.hint
     with pytest.raises(DataError, match="by commas: --format csv"):
@@ -108,9 +108,9 @@ def test_the_hint_for_semicolons_is_a_command_that_works(tmp_path: Path) -> None
     [
         (b"", "the file is empty"),
         (b"id\tq\tid\n", "the header names 'id' more than once"),
-        (b"id\rq\r1\r", "lone carriage return"),
-        (b"id\tq\r1\tq\r", "lone carriage return"),
-        (b"i\0d\tq\n", r"header \(line 1\): holds a NUL byte"),
+        (b"id\rq\r1\r", "carriage return only"),
+        (b"id\tq\r1\tq\r", "carriage return only"),
+        (b"i\0d\tq\n", r"header \(line 1\): contains a NUL byte"),
         ("id\tq\n".encode("utf-16"), "UTF-16LE"),
         ("id\tq\n".encode("utf-32"), "UTF-32LE"),
         (b"id\t\xff\n", "header"),
@@ -149,7 +149,7 @@ def test_a_text_cell_of_ten_megabytes(tmp_path: Path) -> None:
 
 def test_an_open_quote_does_not_swallow_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_ROW_BYTES", 1000)
-    with pytest.raises(DataError, match="never closed"):
+    with pytest.raises(DataError, match="not closed"):
         list(reader(tmp_path / "a.tsv", b'id\tq\n1\t"x\n' + b"2\ty\n" * 1000).rows(()))
     with pytest.raises(DataError, match="no line break"):
         list(reader(tmp_path / "b.tsv", b"id\tq\n" + b"x" * 2000).rows(()))

@@ -77,7 +77,7 @@ def test_crops_are_clipped_and_never_empty() -> None:
     new = reencode(picture(size=(100, 50)), "x", box=(-10, 40, 30, 30))
     assert (new.width, new.height) == (20, 10)
     for box in ((100, 0, 5, 5), (0, 0, 0, 5), (0, 0, -5, 5), (-9, 0, 9, 9)):
-        with pytest.raises(ImageError, match="outside the picture of 100 x 50"):
+        with pytest.raises(ImageError, match="outside the image of 100 x 50"):
             reencode(picture(size=(100, 50)), "x", box=box)
 
 

@@ -21,7 +21,7 @@ def test_others_would_hide_the_separators(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["klingon", "base64", "", "rot13"])
 def test_unknown_names(name: str) -> None:
-    with pytest.raises(UsageError, match="no text encoding"):
+    with pytest.raises(UsageError, match="unknown text encoding"):
         check_encoding(name)
 
 

@@ -49,14 +49,14 @@ def test_options(options: Any, choices: dict[str, str], block: str) -> None:
     "options", [[{"label": "A", "text": "x"}], {"label": ["A", "B"], "text": ["x", "y"]}]
 )
 def test_options_that_are_no_texts_are_refused(options: Any) -> None:
-    with pytest.raises(DataError, match="a: row 1: an option that is no text: ") as caught:
+    with pytest.raises(DataError, match="a: row 1: an option is not text: ") as caught:
         parts({"question": "?", "options": options}, "jsonl")
-    assert "letter to text" in caught.value.hint
+    assert "letters and texts" in caught.value.hint
 
 
 @pytest.mark.parametrize("question", [["a", "b"], {"text": "a"}])
 def test_a_question_that_is_no_text_is_refused(question: Any) -> None:
-    with pytest.raises(DataError, match="a: row 1: a question that is no text: "):
+    with pytest.raises(DataError, match="a: row 1: the question is not text: "):
         parts({"question": question}, "jsonl")
 
 
@@ -127,7 +127,7 @@ def test_overrides() -> None:
 
 
 def test_an_empty_id_is_named() -> None:
-    with pytest.raises(DataError, match="a: row 1: nothing in 'index'"):
+    with pytest.raises(DataError, match="a: row 1: no value in 'index'"):
         parts({"index": None, "question": "?"})
 
 

@@ -35,7 +35,8 @@ def test_formats(tmp_path: Path, name: str, data: bytes, format: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "message"), [(b"", "empty"), (b"hello", "what kind"), (b"\x89PNG\0", "what kind")]
+    ("data", "message"),
+    [(b"", "empty"), (b"hello", "unknown file format"), (b"\x89PNG\0", "unknown file format")],
 )
 def test_unknown_content(tmp_path: Path, data: bytes, message: str) -> None:
     (tmp_path / "a.bin").write_bytes(data)
@@ -47,14 +48,14 @@ def test_unknown_content(tmp_path: Path, data: bytes, message: str) -> None:
     ("name", "data", "told", "hint"),
     [
         ("my data.csv.gz", b"\x1f\x8b\x08\0", "compressed", "gunzip -k 'my data.csv.gz'"),
-        ("a.xlsx", b"PK\x03\x04......[Content_Types].xml", "a workbook", "as CSV"),
-        ("a.csv", b"PK\x03\x04......[Content_Types].xml", "a workbook", "as CSV"),
+        ("a.xlsx", b"PK\x03\x04......[Content_Types].xml", "an Excel file", "as CSV"),
+        ("a.csv", b"PK\x03\x04......[Content_Types].xml", "an Excel file", "as CSV"),
         ("a.zip", b"PK\x03\x04......a.csv", "a zip archive", "unpack"),
-        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old workbook", "as CSV"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel file", "as CSV"),
         ("a.pkl", b"\x80\x05\x95\0", "a pickle", "to_parquet"),
         ("a.tsv", b"\n<!DOCTYPE html><html>", "a web page", "login"),
         ("a.parquet", b"version https://git-lfs.github.com/spec/v1\n", "Git LFS", "git lfs pull"),
-        ("a.png", b"\x89PNG\r\n\x1a\n", "a picture", "column image"),
+        ("a.png", b"\x89PNG\r\n\x1a\n", "an image", "image column"),
     ],
 )
 def test_files_without_rows_are_called_what_they_are(
@@ -82,11 +83,11 @@ def test_what_a_mac_leaves_beside_a_file_is_no_second_one(tmp_path: Path) -> Non
 def test_folders(tmp_path: Path) -> None:
     folder = tmp_path / "bench"
     folder.mkdir()
-    with pytest.raises(DataError, match="it holds: nothing"):
+    with pytest.raises(DataError, match="found: nothing"):
         find_file(folder)
     (folder / "images").mkdir()
     (folder / "notes.md").touch()
-    with pytest.raises(DataError, match=r"it holds: images/, notes.md"):
+    with pytest.raises(DataError, match=r"found: images/, notes.md"):
         find_file(folder)
     (folder / "test.csv").touch()
     assert find_file(folder).path == folder / "test.csv"
@@ -111,7 +112,7 @@ def test_names_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert find_file("MyBench").path == home / "LMUData/MyBench.tsv"
     (lmu / "MyBench.jsonl").touch()
     assert find_file("MyBench").path == lmu / "MyBench.jsonl"
-    with pytest.raises(DataError, match="no file of that name") as caught:
+    with pytest.raises(DataError, match="no such file") as caught:
         find_file("Other")
     assert str(lmu) in caught.value.message
     assert str(home / "LMUData") in caught.value.message
@@ -125,10 +126,10 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     (tmp_path / "data.tsv").touch()
     with pytest.raises(DataError, match=r"no such file\n  hint: did you mean data.tsv"):
         find_file(tmp_path / "dat.tsv")
-    with pytest.raises(DataError, match="there is no folder"):
+    with pytest.raises(DataError, match="does not exist"):
         find_file(tmp_path / "nowhere/a.tsv")
     for address in ("https://example.org/a.tsv", "s3://bucket/a.tsv", "hf:someone/something"):
-        with pytest.raises(DataError, match=f"{address}: not a file on this machine"):
+        with pytest.raises(DataError, match=f"{address}: not a local file"):
             find_file(address)
     with pytest.raises(DataError, match="cannot be opened"):
         find_file("x" * 5000)

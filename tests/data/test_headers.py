@@ -89,7 +89,7 @@ def profile() -> bytes:
 @functools.cache
 def pngs() -> dict[str, bytes]:
     words, packed = PngInfo(), PngInfo()
-    words.add_text("Title", "a picture")
+    words.add_text("Title", "an image")
     packed.add_text("Comment", "long " * 50, zip=True)
     packed.add_itxt("Titel", "ein Bild")
     options: dict[str, dict[str, Any]] = {
@@ -318,7 +318,7 @@ def test_a_small_frame_does_not_hide_a_large_one() -> None:
 )
 def test_text_that_begins_and_ends_like_a_picture_is_refused(data: bytes) -> None:
     assert read_size(data) is None
-    with pytest.raises(ImageError, match="x: a broken"):
+    with pytest.raises(ImageError, match="x: invalid"):
         inspect(data, "x")
 
 

@@ -78,7 +78,7 @@ def test_the_user_names_several_columns(tmp_path: Path) -> None:
     assert places(path, image="left", img="right") == [["a.png", "b.png"], ["c.png"]]
     with pytest.raises(UsageError, match="no column 'middle'"):
         places(path, image="left,middle")
-    with pytest.raises(UsageError, match="two columns are named"):
+    with pytest.raises(UsageError, match="two columns given"):
         places(path, question=("question", "left"))
 
 
@@ -164,7 +164,7 @@ def test_examples_of_cells_are_short() -> None:
     looks.add_row(1, cells)
     start = picture_base64()[:40]
     assert [one.example for one in looks.found()] == [
-        "encoded image", f"a list, '{start}…' first", "an object of bytes, path", f"'{start}…'",
+        "encoded image", f"a list that begins with '{start}…'", "an object with bytes, path", f"'{start}…'",
     ]  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def test_columns_of_objects_and_of_lists(tmp_path: Path) -> None:
         ('{"index": {"0": 7}, "prediction": {"1": "A"}}', r"a\.json: the columns 'index' and 'prediction'"),
         ('{"index": [7, 8], "prediction": ["A"]}', r"a\.json: the columns 'index' and 'prediction'"),
         ('{"index": 7}', r"a\.json: .*Expected `object \| array`"),
-        ('{"index": {', r"a\.json: not JSON"),
+        ('{"index": {', r"a\.json: invalid JSON"),
     ],
 )
 def test_what_is_no_table_is_told(tmp_path: Path, text: str, message: str) -> None:

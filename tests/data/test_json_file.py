@@ -34,7 +34,7 @@ def test_a_file_of_nothing_is_for_who_allows_it(tmp_path: Path, data: bytes) -> 
     ("data", "said"),
     [
         (b"", "f.json: the file is empty"),
-        (b"5", "f.json: not JSON at byte 0"),
+        (b"5", "f.json: invalid JSON at byte 0"),
         ("[]".encode("utf-16"), "f.json: the text is UTF-16"),
     ],
 )
@@ -60,8 +60,8 @@ def test_a_mark_at_the_beginning_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "said"),
     [
-        (b"[1,", Any, "here: not JSON: "),
-        (b"[" * 100_000, Any, "here: not JSON: "),
+        (b"[1,", Any, "here: invalid JSON: "),
+        (b"[" * 100_000, Any, "here: invalid JSON: "),
         (b'"\xc4\xe3"', Any, "here: not UTF-8 text"),
         (b"[1]", list[str], "here: field [0]: Expected `str`, got `int`"),
         (b"1", list[str], "here: Expected `array`, got `int`"),

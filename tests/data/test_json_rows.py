@@ -69,10 +69,10 @@ def test_lists_of_pictures_are_located_where_possible(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"a": ', "row 2 (line 2): not JSON"),
+        ('{"a": ', "row 2 (line 2): invalid JSON"),
         ("[1]", "row 2 (line 2): a row must be an object"),
-        ('{"a": 1} {"b": 2}', "row 2 (line 2): not JSON"),
-        ('{"a": NaN', "row 2 (line 2): not JSON"),
+        ('{"a": 1} {"b": 2}', "row 2 (line 2): invalid JSON"),
+        ('{"a": NaN', "row 2 (line 2): invalid JSON"),
         ('{"a": 1e999}', "row 2 (line 2)"),
         ('{"a": ' + "[" * 100_000 + "}", "row 2 (line 2)"),
     ],
@@ -151,13 +151,13 @@ def test_pictures_in_lists_are_located(tmp_path: Path) -> None:
         ('"text"', "expected a list or an object"),
         ('[{"a": 1}', "expected a comma or ]"),
         ('[{"a": 1} {"b": 2}]', "expected a comma or ]"),
-        ('[{"a": "x', "expected a text that ends"),
-        ('[{"a": 1', "expected a value that ends"),
+        ('[{"a": "x', "expected the end of the string"),
+        ('[{"a": 1', "expected the end of the value"),
         ('[{"a": 1}] x', "expected the end of the file"),
         ("[1, 2]", "row 1: a row must be an object"),
-        ('[{"a": 1}, {"a": }]', "row 2: not JSON"),
-        ('{"a": 1, "b": []}', "one object without rows (found: a, b)"),
-        ("{}", "one object without rows (found: nothing)"),
+        ('[{"a": 1}, {"a": }]', "row 2: invalid JSON"),
+        ('{"a": 1, "b": []}', "an object without rows (keys: a, b)"),
+        ("{}", "an object without rows (keys: nothing)"),
         ('{"a": {"q": 1}', "expected a comma or }"),
         ('{1: {"q": 1}}', "expected a key in quotes"),
         ('{"a" {"q": 1}}', "expected a colon"),
@@ -175,9 +175,9 @@ def test_malformed_files_are_named(tmp_path: Path, text: str, message: str) -> N
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ('[{"a": 1},]', "a comma too many"),
+        ('[{"a": 1},]', "remove the extra comma"),
         ("[[1, 2]]", "orient='records'"),
-        ('[{"a": 1e400}]', "as a text"),
+        ('[{"a": 1e400}]', "as a string"),
     ],
 )
 def test_what_to_do_about_a_malformed_file(tmp_path: Path, text: str, hint: str) -> None:

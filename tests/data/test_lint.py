@@ -28,8 +28,8 @@ def test_a_clean_file(tmp_path: Path) -> None:
     assert report.presence == {"question": 8, "picture": 8, "answer": 8, "options": 8, "category": 8}
     assert report.letters == {"A": 2, "B": 2, "C": 2, "D": 2}
     assert seen == list(range(1, 9))
-    assert report.lines()[0].startswith("a: 8 rows, 8 pictures")
-    assert report.lines()[-1] == "nothing to complain about"
+    assert report.lines()[0].startswith("a: 8 rows, 8 images")
+    assert report.lines()[-1] == "no problems found"
 
 
 def test_everything_that_can_be_wrong(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_everything_that_can_be_wrong(tmp_path: Path) -> None:
     assert by_code["answer-not-an-option"].examples == ["row 8: 'E' (options: A, B, C)"]
     assert report.letters["AC"] == 1
     text = "\n".join(report.lines())
-    assert "error: rows whose id was used before: 1; rows 2 [duplicate-id]" in text
+    assert "error: rows with an id that is already in use: 1; rows 2 [duplicate-id]" in text
 
 
 def test_findings_say_what_to_do_and_name_the_rows_of_the_file(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_columns_that_nobody_named_as_options(tmp_path: Path) -> None:
     path.write_text("question,Option A,Option B,answer\n?,x,y,A\n")
     (finding,) = looked_over(path).findings
     assert (finding.code, finding.examples) == ("unused-options", ["Option A, Option B"])
-    assert finding.hints == ["if they are: --field A='Option A' --field B='Option B'"]
+    assert finding.hints == ["if they are options: --field A='Option A' --field B='Option B'"]
     named = SourceOptions(fields={"A": "Option A", "B": "Option B"})
     assert check_source(open_source(path, named), ImageLoader()).findings == []
 

@@ -76,7 +76,7 @@ def test_bad_files(tmp_path: Path) -> None:
         open_source(tmp_path / "a.parquet")
     path = write(tmp_path / "b.parquet", {"question": ["?"], "image": [b""]})
     ref = next(iter(open_source(path))).images[0]
-    with pytest.raises(ImageError, match="no picture in column 'image'"):
+    with pytest.raises(ImageError, match="no image in column 'image'"):
         ImageLoader().load(ref)
     with pytest.raises(ImageError, match="cannot be read"):
         ImageLoader().load(ImageRef(kind="parquet", location=str(path), offset=9, column="image"))

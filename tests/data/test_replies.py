@@ -34,13 +34,13 @@ def test_a_repeated_id_names_both_rows(tmp_path: Path) -> None:
 
 def test_missing_columns_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("index\tanswer\n1\tB\n")
-    with pytest.raises(DataError, match=r"reply, prediction, response \(found: index, answer"):
+    with pytest.raises(DataError, match=r"reply, prediction or response \(found: index, answer"):
         read_replies(tmp_path / "a.tsv")
 
 
 def test_no_reply_at_all(tmp_path: Path) -> None:
     jsonl(tmp_path / "r.jsonl", [{"id": "x", "reply": None}])
-    with pytest.raises(DataError, match="no reply"):
+    with pytest.raises(DataError, match="no replies"):
         read_replies(tmp_path / "r.jsonl")
 
 
@@ -105,7 +105,7 @@ def test_what_only_looks_like_the_mark_of_a_failure_elsewhere_is_a_reply(tmp_pat
 @pytest.mark.parametrize(("name", "head"), [("m.pkl", b"{}"), ("m.xlsx", b"\x80\x04\x95")])
 def test_nothing_is_unpickled(tmp_path: Path, name: str, head: bytes) -> None:
     (tmp_path / name).write_bytes(head)
-    with pytest.raises(DataError, match=rf"{name}: a pickle is not read") as caught:
+    with pytest.raises(DataError, match=rf"{name}: pickles are not read") as caught:
         read_replies(tmp_path / name)
     assert ".tsv" in caught.value.hint
 
@@ -120,10 +120,10 @@ def test_questions_of_a_prediction_file(tmp_path: Path) -> None:
     assert (sample.id, sample.question, sample.golds) == ("7", "Which?", ("B",))
     assert sample.choices == {"A": "cat", "B": "3"}
     assert sample.meta["category"] == "ocr"
-    with pytest.raises(UsageError, match=r"k\.xlsx does not say which questions"):
+    with pytest.raises(UsageError, match=r"k\.xlsx has replies but no questions"):
         open_questions(kit(tmp_path / "k.xlsx", [(1, "A")]))
     jsonl(tmp_path / "r.jsonl", [{"id": "x", "reply": "A"}])
-    with pytest.raises(UsageError, match=r"r\.jsonl does not say which questions"):
+    with pytest.raises(UsageError, match=r"r\.jsonl has replies but no questions"):
         open_questions(tmp_path / "r.jsonl")
 
 
@@ -143,12 +143,12 @@ def test_a_prediction_file_in_every_way_that_pandas_writes_json(tmp_path: Path, 
     [
         (
             {"columns": ["index", "prediction"], "index": [0], "data": [[1]]},
-            "row 1: 1 cells where there are 2",
+            "row 1: 1 cells, but 2 columns",
         ),
-        ({"columns": ["index", "index"], "index": [0], "data": [[1, 2]]}, "named more than once"),
+        ({"columns": ["index", "index"], "index": [0], "data": [[1, 2]]}, "repeated column name"),
         ({"columns": ["index", 7], "index": [0], "data": [[1, 2]]}, r"field columns\[1\]"),
-        ({"columns": ["index", "answer"], "index": [0], "data": [[1, 2]]}, "none of the columns reply"),
-        ({"columns": ["index", "prediction"], "index": [], "data": []}, "no reply in it"),
+        ({"columns": ["index", "answer"], "index": [0], "data": [[1, 2]]}, "no column reply"),
+        ({"columns": ["index", "prediction"], "index": [], "data": []}, "no replies found"),
     ],
 )
 def test_a_split_table_that_is_none(tmp_path: Path, content: object, message: str) -> None:
@@ -184,8 +184,8 @@ def test_what_was_thought_beside_a_prediction(tmp_path: Path) -> None:
     ("name", "content", "hint"),
     [
         ("m.tsv", "index\tprediction\n1\tcaf\xe9\n".encode("latin-1"), "if it is cp1252: iconv -f cp1252"),
-        ("m.xlsx", b"index\tprediction\n1\tA\n", "name it .xlsx, .tsv"),
-        ("m.json", b'[{"index": 1,', "one object a line is a .jsonl"),
+        ("m.xlsx", b"index\tprediction\n1\tA\n", "rename it according to its format: .xlsx, .tsv"),
+        ("m.json", b'[{"index": 1,', "one object per line .jsonl"),
     ],
 )
 def test_advice_names_no_flag_that_is_about_the_questions(

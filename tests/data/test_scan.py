@@ -32,7 +32,7 @@ def test_what_the_csv_module_writes_is_read_back(
     table: list[list[str]], separator: str, newline: str
 ) -> None:
     out = io.StringIO()
-    # QUOTE_ALL where the writer of this Python would leave a lone carriage return unquoted.
+    # QUOTE_ALL where the writer of this Python would leave a carriage return only unquoted.
     quoting = csv.QUOTE_ALL if newline == "\n" else csv.QUOTE_MINIMAL
     csv.writer(out, delimiter=separator, lineterminator=newline, quoting=quoting).writerows(table)  # type: ignore[arg-type]
     assert cells_of(out.getvalue().encode(), separator.encode()) == table

@@ -44,7 +44,7 @@ def test_reading_stops_at_the_limit() -> None:
         ({"where": {"categry": "map"}}, "did you mean category"),
         ({"where": {"zzzzz": "map"}}, "samples have: category, size"),
         ({"where": {"category": "mpa"}}, "category is one of a, b, chart, map"),
-        ({"ids": []}, "nothing is selected"),
+        ({"ids": []}, "no sample is selected"),
     ],
 )
 def test_selections_that_cannot_be_meant(options: dict[str, object], message: str) -> None:

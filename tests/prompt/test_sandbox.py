@@ -33,7 +33,7 @@ def rendered(template: str) -> str:
 
 
 def test_loops_in_themselves_are_refused() -> None:
-    with pytest.raises(UsageError, match="line 1: a loop in itself is not for prompts"):
+    with pytest.raises(UsageError, match="line 1: a recursive loop is not supported"):
         make_template_prompt("{% for n in [1] recursive %}{{ loop([1]) }}{% endfor %}")
 
 
@@ -97,7 +97,7 @@ def test_numbers_without_end_are_refused_as_they_are_read(number: str) -> None:
     ],
 )
 def test_a_power_is_refused_before_anything_works_it_out(template: str) -> None:
-    with a_moment(), pytest.raises(UsageError, match="line 1: Pow is not for prompts"):
+    with a_moment(), pytest.raises(UsageError, match="line 1: Pow is not supported"):
         make_template_prompt(template)
 
 

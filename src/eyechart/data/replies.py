@@ -258,7 +258,7 @@ def _column(values: dict[str, Any], names: tuple[str, ...], where: str, format: 
         if name in values:
             return name
     raise DataError(
-        f"{where}: no column {' or '.join(names)} (found: {', '.join(values)})",
+        f"{where}: no column {', '.join(names[:-1])} or {names[-1]} (found: {', '.join(values)})",
         hint="every row needs an id and a reply" + (", on the first sheet" if format == "xlsx" else ""),
     )
 

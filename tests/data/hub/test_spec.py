@@ -62,7 +62,7 @@ def test_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse_hub(str(parse_hub("hf:./a:b:test"))) == parse_hub("hf:./a:b:test")
     with pytest.raises(DataError, match="no such folder"):
         parse_hub("hf:./nowhere:test")
-    with pytest.raises(DataError, match="hf: takes a folder"):
+    with pytest.raises(DataError, match="hf: needs a folder"):
         parse_hub("hf:./file.jsonl")
     with pytest.raises(DataError, match="no revisions"):
         parse_hub("hf:./signs@main")
