@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_read(what: str, tmp_path: Path) -> None:
 
 # Only the sample is concerned: it fails, the others are answered.
 CELLS = {
-    "broken base64": "iVBORw0KGgo!!!!" * 10,
+    "invalid base64": "iVBORw0KGgo!!!!" * 10,
     "not an image": "aGVsbG8gd29ybGQsIHRoaXMgaXMgbm90IGFuIGltYWdlIGF0IGFsbCwganVzdCB0ZXh0IHRleHQgdGV4dA==",
     "cut off": picture_base64(size=(300, 200))[:200],
 }
@@ -108,7 +108,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "a class that is not there": (["q.tsv", "-m", "python:nowhere.py:M"], ["nowhere.py"]),
     "a folder of pictures that is not there": (
         ["q.tsv", "-m", "baseline/random", "--image-root", "pictrues"],
-        ["there is no folder pictrues"],
+        ["no such folder: pictrues"],
     ),
     "a parameter inside a number": (
         ["q.tsv", "-m", "openai/m", "--param", "extra_body=1", "--param", "extra_body.skip=1"],

@@ -200,5 +200,5 @@ def test_nothing_of_a_file_that_is_no_image_is_shown(tmp_path: Path, suffix: str
     written = (tmp_path / "r.csv").read_text()
     for text in (done.err, report.out + report.err, check.out, written):
         assert "qwxz" not in text
-    assert "not a picture" in written
+    assert "not a supported image" in written
     assert json.loads(done.out)["outcomes"]["failed"] == 1

@@ -225,7 +225,7 @@ def test_what_was_detected_is_said_whatever_is_asked(
     flags: list[str], questions: Path, tmp_path: Path
 ) -> None:
     done = eyechart("run", "q.tsv", *BASELINE, "-v", *flags, cwd=tmp_path)
-    assert "by the ending .tsv" in done.err
+    assert "by the extension .tsv" in done.err
 
 
 @pytest.mark.parametrize("is_json", [False, True])
@@ -263,7 +263,7 @@ def test_errors_are_broken_between_words_at_the_terminals_width(width: int, tmp_
     lines = said.decode().replace("\r\n", "\n").splitlines()
     assert len(lines) > 2
     words = {word for line in lines for word in line.split()}
-    assert {"directory,", "catalogue"} <= words, "no word is broken"
+    assert {"directory,", "benchmark"} <= words, "no word is broken"
     assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
 
 
@@ -275,7 +275,7 @@ def test_errors_in_a_file_are_not_broken(tmp_path: Path) -> None:
 def test_a_name_that_is_nowhere_is_told_as_such(tmp_path: Path) -> None:
     done = eyechart("run", "mmmu", *BASELINE, cwd=tmp_path)
     assert done.code == 2
-    for part in ("not in the catalogue", "eyechart data list", "hf:"):
+    for part in ("no such benchmark", "eyechart data list", "hf:"):
         assert part in done.err
 
 

@@ -49,14 +49,14 @@ def test_replies_without_questions(tmp_path: Path) -> None:
     jsonl(tmp_path / "r.jsonl", [{"id": "1", "reply": "B"}])
     done = eyechart("score", "--replies", "r.jsonl", cwd=tmp_path)
     assert done.code == 2
-    assert "r.jsonl does not say which questions the replies answer" in done.err
+    assert "r.jsonl has replies but no questions" in done.err
     assert "--benchmark" in done.err
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.pkl", "x", "a.pkl: a pickle is not read"),
+        ("a.pkl", "x", "a.pkl: pickles are not read"),
         ("a.xlsx", "PK\x03\x04rubbish", "a.xlsx: the archive is neither a spreadsheet"),
         ("a.json", '{"version": 2, "status": "success", "eval": {"task": 7}}', "a.json: eval: field task"),
         ("a.json", '{"version": 2, "status": "success", "eval": {}, "samples": [', "a.json: eval"),
@@ -88,7 +88,7 @@ def test_the_literal_command_of_a_prediction_file_without_its_questions(tmp_path
     (tmp_path / "m_MMBench_DEV_EN.json").write_text(json.dumps([{"index": 1, "prediction": "A"}]))
     done = eyechart("score", "--benchmark", "mmbench", "--replies", "m_MMBench_DEV_EN.json", cwd=tmp_path)
     assert done.code == 2
-    assert "does not say which questions" in done.err
+    assert "has replies but no questions" in done.err
 
 
 def test_a_folder_that_cannot_be_made_is_told_with_the_flag_of_this_verb(run: str, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_what_moves_the_number_is_told_with_its_row(tmp_path: Path, server: Serv
     path = table(tmp_path / "q.tsv", "\n".join(lines) + "\n")
     done = run(server, path, "--json")
     assert outcomes(done) == {"correct": 1, "unscored": 2}
-    assert "answers that are none of the options: 1; first: row 2: 'E' (options: A, B)" in done.err
+    assert "answers that are not among the options: 1; first: row 2: 'E' (options: A, B)" in done.err
     assert "first: row 3: 'AB'" in done.err
     official = run(server, path, "--json", "--scorer", "choice-vlmevalkit")
     assert outcomes(official) == {"correct": 1, "wrong": 2}  # as the official code has it
@@ -144,14 +144,14 @@ def test_what_moves_the_number_is_told_with_its_row(tmp_path: Path, server: Serv
 
 TOLD = {
     "question,a,b,c,answer\nQ?,x,y,z,a\n": "columns that look like options; the questions are asked without",
-    "question,A,answer\nQ?,x,A\n": "a single column of options",
-    "question,option_a,answer\nQ?,x,A\n": "a single column of options",
+    "question,A,answer\nQ?,x,A\n": "a single option column",
+    "question,option_a,answer\nQ?,x,A\n": "a single option column",
     "index,g_index,question,A,B,answer\n1,1,Q?,x,y,A\n1000001,1,Q?,y,x,B\n": "rotations of other rows",
     "index,question,A,B,answer\n1,Q?,x,y,A\n1000001,Q?,y,x,B\n": "rotations of other rows",
-    "question,image,answer\n<image> or <image>?,a.png,A\n": "more placeholders for images than images",
-    "question,image_1,image_2,answer\nWhat is <image 1>?,a.png,b.png,A\n": "none of the placeholders means",
-    "image_id,question,answer\n12,What is it?,A\n": "columns named after images",
-    "image_name,question,answer\nsunset,What is it?,A\n": "columns named after images",
+    "question,image,answer\n<image> or <image>?,a.png,A\n": "more image placeholders than images",
+    "question,image_1,image_2,answer\nWhat is <image 1>?,a.png,b.png,A\n": "no placeholder refers to",
+    "image_id,question,answer\n12,What is it?,A\n": "columns named like image columns",
+    "image_name,question,answer\nsunset,What is it?,A\n": "columns named like image columns",
     "question,answer\nLook: ![a](a.png),A\n": "an image in Markdown or HTML",
     "question,answer\nLook: <img width=3 src='a.png'>,A\n": "an image in Markdown or HTML",
     "question,image,A,B,answer\nWhich?,a.png,a.png,b.png,A\n": "options that look like images",

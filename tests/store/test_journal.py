@@ -239,7 +239,7 @@ def test_replacing_is_all_or_nothing(journal: Journal) -> None:
         (Sample(id="q7", question="?", meta={"size": Decimal}), "the sample 'q7': it cannot be kept"),
         (Sample(id="q7", question="?", meta={"size": {1, 2j}}, row=9), "row 9: it cannot be kept"),
         (Sample(id="q7", question="\ud800"), "the sample 'q7': the text is not valid Unicode"),
-        ({"id": "q7"}, "the source yields dict as number 2, not a Sample"),
+        ({"id": "q7"}, "item 2 of the source is not a Sample but dict"),
         (Sample(id="q0", question="?"), "the sample 'q0': the id 'q0' stands twice"),
     ],
 )

@@ -23,6 +23,10 @@ _METADATA = ("metadata.jsonl", "metadata.csv", "metadata.tsv", "metadata.parquet
 _LOOKED_UP = (".tsv", ".jsonl", ".csv", ".json", ".parquet")
 
 
+class UnknownFile(DataError):
+    """A bare name that stands for no file."""
+
+
 class FoundFile(msgspec.Struct, frozen=True):
     """A data file and its name in reports."""
 
@@ -78,7 +82,7 @@ def _by_name(path: Path) -> FoundFile:
     looked = ", ".join(["the current directory", *map(str, list_lmu_roots())])
     near = next(filter(None, (_near_file(root, path.name) for root in (Path(), *roots))), "")
     advice = "use the path of a file, a name from eyechart data list, or a hub data set: hf:ORG/NAME:split"
-    raise DataError(
+    raise UnknownFile(
         f"{path.name}: no such file (looked in: {looked}) and no such benchmark", hint=near or advice
     )
 

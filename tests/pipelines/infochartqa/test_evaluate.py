@@ -148,7 +148,7 @@ def test_output_files_are_checked_before_anything_is_written(tmp_path: Path) -> 
 
 def test_advice_names_no_flag(tmp_path: Path) -> None:
     (tmp_path / "in.json").write_text('{"a": ', encoding="utf-8")
-    with pytest.raises(DataError, match="not JSON") as caught:
+    with pytest.raises(DataError, match="invalid JSON") as caught:
         evaluate(tmp_path / "in.json", tmp_path / "out.json")
     assert "--" not in caught.value.hint
 

@@ -188,7 +188,7 @@ def test_what_is_wrong_with_the_whole(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"sample 2 .*a reply to '1' stands there already: a\.json: sample 1"):
         read_json_log(path)
     path.write_text(path.read_text()[:-200])
-    with pytest.raises(DataError, match=r"a\.json: not JSON at byte"):
+    with pytest.raises(DataError, match=r"a\.json: invalid JSON at byte"):
         read_json_log(path)
     with pytest.raises(DataError, match=r"a\.json: there is no reply in it"):
         read_json_log(log(tmp_path / "a.json"))

@@ -45,8 +45,8 @@ def test_a_list_names_its_questions(tmp_path: Path) -> None:
         ('{"a": {"question_image_number": -1}}', "question 'a': field question_image_number is -1"),
         ("[]", "there is no prediction in it"),
         ('[{"prediction": "A"}]', "row 1 has no question_id"),
-        ('{"a": "A"}', "one object without rows"),
-        ("nonsense", "not JSON"),
+        ('{"a": "A"}', "an object without rows"),
+        ("nonsense", "invalid JSON"),
     ],
 )
 def test_what_is_no_prediction_file(text: str, told: str, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_no_picture_is_decoded_before_it_is_asked_for(tmp_path: Path) -> None:
     data = MMBenchDataset(tsv(tmp_path / "broken.tsv", [row(0), row(1, image="QUJD" * 40)]))
     assert len(data) == 2
     assert data[0]["index"] == 0
-    with pytest.raises(ImageError, match="not a picture"):
+    with pytest.raises(ImageError, match="not a supported image"):
         data[1]
 
 
@@ -556,7 +556,7 @@ def test_the_frame_may_be_changed_by_a_subclass(file: Path) -> None:
 def test_the_class_and_the_module_decode_base64(file: Path) -> None:
     for decode in (decode_base64_to_image, MMBenchDataset.decode_base64_to_image):
         assert decode(picture_base64("blue")).convert("RGB").getpixel((0, 0)) == (0, 0, 255)
-    with pytest.raises(ImageError, match="not a picture"):
+    with pytest.raises(ImageError, match="not a supported image"):
         decode_base64_to_image("QUJD")
     with pytest.raises(ImageError, match="not base64"):
         decode_base64_to_image("A")

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from eyechart.data.choices import LETTERS, read_lettered_choices, label_choices
+from eyechart.data.choices import LETTERS, label_choices, read_lettered_choices
 from eyechart.data.columns import to_text
 from eyechart.data.formats import find_file, guess_format
 from eyechart.data.image_columns import IMAGE_SUFFIXES, ImageCells, RowReference

@@ -45,7 +45,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         cells: Literal["text", "pandas"] | None = None,
     ) -> Benchmark:
         """Return the set; `cells` are read as the official loader reads them unless asked otherwise."""
-        from eyechart.data.formats import resolve_origin
+        from eyechart.data.formats import UnknownFile, resolve_origin
         from eyechart.data.source import LazySource
 
         def opened() -> Source:
@@ -53,8 +53,8 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
                 raise DataError(f"{name} is read from a file of yours", hint="eyechart run FILE --as mmbench")
             try:
                 return open_mmbench(file or published, cells)
-            except DataError as err:
-                if file or "no file of that name" not in err.message:
+            except UnknownFile as err:
+                if file:
                     raise
                 hint = f"put {published}.tsv into $LMUData or ~/LMUData, or name it with --set file=FILE"
                 raise DataError(f"{name}: {err.message}", hint=hint) from err

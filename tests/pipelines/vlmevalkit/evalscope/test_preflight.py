@@ -16,7 +16,7 @@ def test_an_answer_that_is_no_option_is_named_with_its_row(
     lines[3] = lines[3].replace("\tC\t", "\tE\t")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     done = run_task(user.config())
-    assert "answers that are none of the options: 1; first: row 3: 'E'" in capsys.readouterr().err
+    assert "answers that are not among the options: 1; first: row 3: 'E'" in capsys.readouterr().err
     assert [one["Overall"] for one in done.values()] == ["0.875"]  # wrong, as VLMEvalKit counts it
 
 

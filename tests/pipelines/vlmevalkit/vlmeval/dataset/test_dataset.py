@@ -38,7 +38,7 @@ def test_names_that_lead_nowhere(root: Path) -> None:
     write_tsv(root / "mine.tsv", ["index", "text"], [1, "?"])
     with pytest.raises(DataError, match=r"no column 'question' \(found: index, text\)"):
         build_dataset("mine")
-    with pytest.raises(DataError, match="gone: no file of that name"):
+    with pytest.raises(DataError, match="gone: no such file"):
         build_dataset("gone")
     assert DATASET_TYPE("gone") == "MCQ"
     assert DATASET_TYPE("gone", default="VQA") == "VQA"

@@ -107,7 +107,7 @@ def test_rows_without_a_picture_are_left_out_unless_wanted(root: Path) -> None:
 
 def test_what_is_no_picture_is_refused_by_its_row(root: Path) -> None:
     mine = vqa(root, ["index", "question", "image"], [5, "?", "QUJD" * 40])
-    with pytest.raises(ImageError, match="mine: index 5: not a picture"):
+    with pytest.raises(ImageError, match="mine: index 5: not a supported image"):
         mine.dump_image(mine.data.iloc[0])
 
 
