@@ -444,7 +444,7 @@ def test_what_cannot_be_written_is_told_before_a_row_is_taken(tmp_path: Path) ->
 
 def test_a_broken_picture_is_named_by_its_row(tmp_path: Path) -> None:
     data = MMBenchDataset(tsv(tmp_path / "mine.tsv", [row(3), row(7, image="x" * 100)]))
-    with pytest.raises(ImageError, match=r"mine\.tsv: row 2 \(index 7\): .*not a picture"):
+    with pytest.raises(ImageError, match=r"mine\.tsv: row 2 \(index 7\): .*not a supported image"):
         data[1]
     with pytest.raises(IndexError, match="no row 9, there are 2"):
         data.get_image(9)
