@@ -12,9 +12,6 @@ from eyechart.types import Outcome, Result
 from support.extras import extra
 from support.results import export_of, result
 
-inspect_log = extra("inspect_ai.log")
-value_to_float = extra("inspect_ai.scorer").value_to_float
-
 MANIFEST = {
     "benchmark": "zoo",
     "model": "openai/m",
@@ -23,7 +20,13 @@ MANIFEST = {
     "eyechart": "1",
 }
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+# Inspect takes two seconds to import, so it is not imported with this module.
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def inspect_log() -> Any:
+    return extra("inspect_ai.log")
 
 
 def write(folder: Path, results: list[Result], **manifest: Any) -> str:
@@ -33,7 +36,7 @@ def write(folder: Path, results: list[Result], **manifest: Any) -> str:
 
 def score_of(log: Any) -> float:
     """The mean over samples of the mean over epochs, by Inspect's own values."""
-    to_float = value_to_float()
+    to_float = extra("inspect_ai.scorer").value_to_float()
     values: dict[Any, list[float]] = {}
     for sample in log.samples:
         for score in (sample.scores or {}).values():
@@ -46,7 +49,7 @@ ENDS: tuple[Outcome, ...] = (
 )  # fmt: skip
 
 
-def test_its_reader_gives_the_same_samples_and_scores(tmp_path: Path) -> None:
+def test_its_reader_gives_the_same_samples_and_scores(tmp_path: Path, inspect_log: Any) -> None:
     results = [
         result(n, outcome, trial=trial, value=0.3 if outcome == "partial" and trial else None)
         for n, outcome in enumerate(ENDS)
@@ -73,7 +76,7 @@ def test_its_reader_gives_the_same_samples_and_scores(tmp_path: Path) -> None:
     assert log.eval.config.epochs == 2
 
 
-def test_its_other_ways_to_read(tmp_path: Path) -> None:
+def test_its_other_ways_to_read(tmp_path: Path, inspect_log: Any) -> None:
     path = write(tmp_path, [result(n) for n in range(5)])
     header = inspect_log.read_eval_log(path, header_only=True)
     assert header.samples is None
@@ -87,7 +90,9 @@ def test_its_other_ways_to_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["json", "eval"])
-def test_what_inspect_writes_of_it_is_read_back(tmp_path: Path, format: Literal["json", "eval"]) -> None:
+def test_what_inspect_writes_of_it_is_read_back(
+    tmp_path: Path, inspect_log: Any, format: Literal["json", "eval"]
+) -> None:
     results = [result(0, reply="B" * 5000), result(1, "failed"), result(2, "wrong")]
     log = inspect_log.read_eval_log(write(tmp_path, results))
     again = tmp_path / f"again.{format}"
@@ -102,17 +107,17 @@ def test_what_inspect_writes_of_it_is_read_back(tmp_path: Path, format: Literal[
     assert third.sample == results[2].sample
 
 
-def test_samples_that_wait_are_left_out_and_the_log_says_so(tmp_path: Path) -> None:
+def test_samples_that_wait_are_left_out_and_the_log_says_so(tmp_path: Path, inspect_log: Any) -> None:
     log = inspect_log.read_eval_log(write(tmp_path, [result(0), result(1, None)]))
     assert (log.status, len(log.samples), log.results.total_samples) == ("cancelled", 1, 2)
 
 
-def test_nothing_scored_at_all(tmp_path: Path) -> None:
+def test_nothing_scored_at_all(tmp_path: Path, inspect_log: Any) -> None:
     log = inspect_log.read_eval_log(write(tmp_path, [result(0, "failed"), result(1, "unscored")]))
     assert log.results.scores[0].metrics == {}
 
 
-def test_a_circular_headline_and_the_plain_score(tmp_path: Path) -> None:
+def test_a_circular_headline_and_the_plain_score(tmp_path: Path, inspect_log: Any) -> None:
     rows = [result(0, "correct", circle="q0"), result(1, "wrong", circle="q0")]
     log = inspect_log.read_eval_log(write(tmp_path, rows, circular="headline"))
     metrics = log.results.scores[0].metrics
@@ -130,8 +135,7 @@ def test_a_second_export_takes_the_place_of_the_first(tmp_path: Path) -> None:
     assert (tmp_path / "2020-01-01T00-00-00+00-00_other_x.json").exists()
 
 
-@pytest.mark.slow
-def test_twenty_thousand_samples_take_little_memory(tmp_path: Path) -> None:
+def test_twenty_thousand_samples_take_little_memory(tmp_path: Path, inspect_log: Any) -> None:
     import tracemalloc
 
     from eyechart.types import Export

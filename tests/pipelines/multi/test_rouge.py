@@ -62,7 +62,7 @@ HOSTILE = [
 @pytest.mark.parametrize(
     ("kind", "pieces"),
     [
-        ("OP", ["选"]),
+        pytest.param("OP", ["选"], marks=pytest.mark.slow),
         pytest.param("OP", HOSTILE, marks=pytest.mark.slow),
         *[(kind, HOSTILE) for kind in ("SA", "MA", "FB", "other")],
     ],
