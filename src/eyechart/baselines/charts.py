@@ -11,12 +11,19 @@ import numpy as np
 
 from eyechart.baselines import Answer
 from eyechart.baselines.patches import Patch
-from eyechart.baselines.question import Fact, ParsedQuestion, answer_from_facts, measure_mention, read_number
+from eyechart.baselines.question import (
+    Choices,
+    Fact,
+    ParsedQuestion,
+    answer_from_facts,
+    measure_mention,
+    read_number,
+)
 from eyechart.baselines.shapes import name_colour
 from eyechart.baselines.sight import Box, Sight
 
 
-def answer_from_chart(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def answer_from_chart(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """Answer from a chart, if there is one."""
     if not sight.is_drawing:
         return None

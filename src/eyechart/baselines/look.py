@@ -20,14 +20,14 @@ from eyechart.baselines import CANNOT_TELL, Answer, Baseline
 from eyechart.baselines import sight as sight_module
 from eyechart.baselines.charts import answer_from_chart
 from eyechart.baselines.patches import decode
-from eyechart.baselines.question import ParsedQuestion, match_option, read_question
+from eyechart.baselines.question import Choices, ParsedQuestion, match_option, read_question
 from eyechart.baselines.sight import Sight
 from eyechart.baselines.things import answer_about_things
 from eyechart.baselines.writing import answer_from_table, answer_from_writing
 from eyechart.errors import ModelError
 from eyechart.types import Image, Reply, Request
 
-Rule = Callable[[ParsedQuestion, Sight, Mapping[str, str]], Answer | None]
+Rule = Callable[[ParsedQuestion, Sight, Choices], Answer | None]
 _THREADS = 4  # more than cores: questions on one image wait for each other
 REMEMBERED = 8  # measured images in memory: questions on one image mostly follow each other
 
@@ -85,7 +85,7 @@ class Look(Baseline):
         started = time.perf_counter()  # without the wait for a free thread
         return self._reply(self.answer(request), started)
 
-    def _follow_rules(self, question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer:
+    def _follow_rules(self, question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer:
         for rule in self.rules:
             found = rule(question, sight, choices)
             if found is None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from eyechart.baselines import Answer
 from eyechart.baselines.shapes import compare_colours, read_colour, read_shape
 
+Choices = Mapping[str, str]  # letter -> text
+
 # Words that mean "any thing"; a shape or colour word beside them narrows it.
 ANYTHING = frozenset({"shape", "object", "figure", "item", "thing", "form", "one"})
 _MOST = frozenset({
@@ -192,7 +194,7 @@ def read_number(text: str) -> float | None:
     return float(number.replace(",", ""))
 
 
-def match_option(found: str, choices: Mapping[str, str]) -> str | None:
+def match_option(found: str, choices: Choices) -> str | None:
     """The letter of the one option that says what was found."""
     for test in (_same, _same_number, _same_name, _one_in_the_other, _alike):
         letters = [letter for letter, text in choices.items() if test(found, text)]
@@ -232,7 +234,7 @@ def _alike(found: str, option: str) -> bool:
     return len(a) > 3 and not has_digits and fuzz.ratio(a, b) >= FUZZY
 
 
-def _nearest_colour(found: str, choices: Mapping[str, str]) -> str | None:
+def _nearest_colour(found: str, choices: Choices) -> str | None:
     name = read_colour(found)
     if name is None:
         return None
@@ -293,9 +295,7 @@ def measure_mention(label: str, question: ParsedQuestion) -> float:
     return min(1.0, hit / length)
 
 
-def answer_from_facts(
-    question: ParsedQuestion, facts: Sequence[Fact], choices: Mapping[str, str]
-) -> Answer | None:
+def answer_from_facts(question: ParsedQuestion, facts: Sequence[Fact], choices: Choices) -> Answer | None:
     """Answer from labelled values: the largest, the value of one, a difference, a sum, a count."""
     facts = _of_series(question, facts)
     if len({fact.series for fact in facts}) > 1:
@@ -321,7 +321,7 @@ def _evidence(rule: str, facts: Sequence[Fact]) -> dict[str, object]:
     return {"rule": rule, "read as": source, "values": [[f.label, f.series, f.text] for f in facts[:12]]}
 
 
-def _cell(question: ParsedQuestion, facts: Sequence[Fact], choices: Mapping[str, str]) -> Answer | None:
+def _cell(question: ParsedQuestion, facts: Sequence[Fact], choices: Choices) -> Answer | None:
     """Several columns and none named: the row's one cell that can be meant, or the column of a named cell."""
     if question.subject.extreme or (question.asks_count and not choices):
         return None
@@ -350,7 +350,7 @@ def _format(value: float, like: Sequence[Fact]) -> str:
 
 
 def _compare(
-    question: ParsedQuestion, _: Sequence[Fact], named: Sequence[Fact], __: Mapping[str, str]
+    question: ParsedQuestion, _: Sequence[Fact], named: Sequence[Fact], __: Choices
 ) -> Answer | None:
     if not question.is_yes_no or len(_numbers(named)) != 2 or not question.subject.extreme:
         return None
@@ -368,7 +368,7 @@ def _said_at(fact: Fact, question: ParsedQuestion) -> int:
 
 
 def _combine(
-    question: ParsedQuestion, _: Sequence[Fact], named: Sequence[Fact], __: Mapping[str, str]
+    question: ParsedQuestion, _: Sequence[Fact], named: Sequence[Fact], __: Choices
 ) -> Answer | None:
     values = [value for value, fact in _numbers(named) if fact.text]
     if len(values) < 2 or question.is_yes_no:
@@ -381,7 +381,7 @@ def _combine(
 
 
 def _count_beyond(
-    question: ParsedQuestion, facts: Sequence[Fact], _: Sequence[Fact], __: Mapping[str, str]
+    question: ParsedQuestion, facts: Sequence[Fact], _: Sequence[Fact], __: Choices
 ) -> Answer | None:
     match = _BEYOND.search(question.text)
     if not (question.asks_count and match) or not all(fact.text for fact in facts):
@@ -392,7 +392,7 @@ def _count_beyond(
 
 
 def _extreme(
-    question: ParsedQuestion, facts: Sequence[Fact], _: Sequence[Fact], choices: Mapping[str, str]
+    question: ParsedQuestion, facts: Sequence[Fact], _: Sequence[Fact], choices: Choices
 ) -> Answer | None:
     values = _numbers(facts)
     if not question.subject.extreme or len(values) < 2 or question.is_yes_no or question.asks_count:
@@ -417,7 +417,7 @@ def _extreme(
 
 
 def _value(
-    question: ParsedQuestion, facts: Sequence[Fact], named: Sequence[Fact], choices: Mapping[str, str]
+    question: ParsedQuestion, facts: Sequence[Fact], named: Sequence[Fact], choices: Choices
 ) -> Answer | None:
     if (
         question.is_yes_no
@@ -443,7 +443,7 @@ def _value(
     return None
 
 
-def _within_error(fact: Fact, choices: Mapping[str, str]) -> str:
+def _within_error(fact: Fact, choices: Choices) -> str:
     """The one option as near to a measured value as measuring allows, or nothing."""
     if fact.value is None or not fact.error:
         return ""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 
 from eyechart.baselines import Answer
-from eyechart.baselines.question import ANYTHING, ParsedQuestion, Phrase, read_phrase, split_words
+from eyechart.baselines.question import ANYTHING, Choices, ParsedQuestion, Phrase, read_phrase, split_words
 from eyechart.baselines.shapes import SIDES, name_colour
 from eyechart.baselines.sight import Sight, Thing
 
 MAX_THINGS = 120  # more patches are texture, not things to count
 
 
-def answer_about_things(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def answer_about_things(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """Answer from the shapes in the image, if the question is about shapes."""
     if not sight.is_drawing:
         return None
@@ -46,9 +45,7 @@ def _evidence(rule: str, things: Things) -> dict[str, object]:
 # -- The rules: each gives an answer or None
 
 
-def _background(
-    question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]
-) -> Answer | None:
+def _background(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
     # In an empty image, only the background can be meant.
     meant = r"\bbackground\b|\bbackdrop\b" + ("" if things else r"|\b(?:picture|image|canvas|screen)\b")
     if not (question.asks_colour and re.search(meant, question.text)):
@@ -59,7 +56,7 @@ def _background(
     )
 
 
-def _ink(question: ParsedQuestion, sight: Sight, _: Things, __: Mapping[str, str]) -> Answer | None:
+def _ink(question: ParsedQuestion, sight: Sight, _: Things, __: Choices) -> Answer | None:
     if not (question.asks_colour and re.search(r"\b(?:letters?|text|words?|writing|font)\b", question.text)):
         return None
     inks: Counter[str] = Counter()
@@ -75,7 +72,7 @@ def _ink(question: ParsedQuestion, sight: Sight, _: Things, __: Mapping[str, str
     )
 
 
-def _sides(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _sides(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
     if not (question.asks_count and re.search(r"\b(?:corners?|sides?|vertices|edges)\b", question.text)):
         return None
     meant = find_things(question, sight, [t for t in things if t.outline.corners or t.shape])
@@ -88,9 +85,7 @@ def _sides(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[st
     return Answer(str(sides), _evidence("corners of its outline", meant)) if sides else None
 
 
-def _compare_counts(
-    question: ParsedQuestion, _: Sight, things: Things, __: Mapping[str, str]
-) -> Answer | None:
+def _compare_counts(question: ParsedQuestion, _: Sight, things: Things, __: Choices) -> Answer | None:
     match = re.search(r"(more|fewer|less) (.*) than (.*)", question.text)
     if not match:
         return None
@@ -107,7 +102,7 @@ def _compare_counts(
     return Answer("yes" if holds else "no", evidence) if question.is_yes_no else None
 
 
-def _yes_no(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _yes_no(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
     if not question.is_yes_no or not question.subject.is_of_things or not things:
         return None
     if (
@@ -143,7 +138,7 @@ def _say(holds: bool, question: ParsedQuestion) -> str:
     return "yes" if holds != question.is_negated else "no"
 
 
-def _count(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _count(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
     if not question.asks_count:
         return None
     if re.search(r"how many (?:different )?colou?rs", question.text) and things:
@@ -156,9 +151,7 @@ def _count(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[st
     return Answer(str(len(meant)), _evidence(f"counted {noun.text.strip()!r}", meant))
 
 
-def _place(
-    question: ParsedQuestion, sight: Sight, things: Things, choices: Mapping[str, str]
-) -> Answer | None:
+def _place(question: ParsedQuestion, sight: Sight, things: Things, choices: Choices) -> Answer | None:
     if not question.asks_place or not question.subject.is_of_things:
         return None
     meant = select_things(question.subject, things)
@@ -181,9 +174,7 @@ def _place(
     return Answer(best[0], evidence) if len(best) == 1 else None
 
 
-def _shape(
-    question: ParsedQuestion, sight: Sight, things: Things, choices: Mapping[str, str]
-) -> Answer | None:
+def _shape(question: ParsedQuestion, sight: Sight, things: Things, choices: Choices) -> Answer | None:
     names_shapes = choices and all(read_phrase(text).shapes for text in choices.values())
     if not (question.asks_shape or names_shapes) or question.asks_colour or question.is_yes_no:
         return None
@@ -198,7 +189,7 @@ def _shape(
     return Answer(str(meant[0].shape), _evidence("name of its outline", meant))
 
 
-def _colour(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[str, str]) -> Answer | None:
+def _colour(question: ParsedQuestion, sight: Sight, things: Things, _: Choices) -> Answer | None:
     if not question.asks_colour or not question.subject.is_of_things:
         return None
     meant = find_things(question, sight, things)
@@ -210,9 +201,7 @@ def _colour(question: ParsedQuestion, sight: Sight, things: Things, _: Mapping[s
     )
 
 
-def _which(
-    question: ParsedQuestion, sight: Sight, things: Things, choices: Mapping[str, str]
-) -> Answer | None:
+def _which(question: ParsedQuestion, sight: Sight, things: Things, choices: Choices) -> Answer | None:
     """Read "which circle is the largest?", with options that name colours."""
     if not choices or not question.subject.is_of_things or not question.text.startswith(("which", "what")):
         return None

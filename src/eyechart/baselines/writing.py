@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from eyechart.baselines import Answer
 from eyechart.baselines.question import (
+    Choices,
     Fact,
     ParsedQuestion,
     Phrase,
@@ -49,7 +50,7 @@ def parse_value(text: str) -> float | None:
     return read_number(text)
 
 
-def answer_from_table(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def answer_from_table(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """Answer from a table or a receipt, if there is one."""
     if facts := read_receipt(sight.words):
         if question.subject.extreme or "how many" in question.text:
@@ -145,7 +146,7 @@ _WANTS_NUMBER = re.compile(
 )
 
 
-def answer_from_writing(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def answer_from_writing(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """Answer from the text in the image."""
     words = sight.words
     if not words or question.asks_colour:
@@ -161,7 +162,7 @@ def _evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:
     return {"rule": rule, "read": [word.text for word in words[:20]]}
 
 
-def _presence(question: ParsedQuestion, sight: Sight, _: Mapping[str, str]) -> Answer | None:
+def _presence(question: ParsedQuestion, sight: Sight, _: Choices) -> Answer | None:
     """Answer whether a word is there: "is there a saw on the receipt?"."""
     if not question.is_yes_no or question.relation or not _ON_PAPER.search(question.text):
         return None
@@ -182,7 +183,7 @@ def _presence(question: ParsedQuestion, sight: Sight, _: Mapping[str, str]) -> A
     )
 
 
-def _all_text(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def _all_text(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     if not _TEXT.search(question.text) or question.is_yes_no or question.relation or question.asks_count:
         return None
     if question.subject.places and not choices:
@@ -193,7 +194,7 @@ def _all_text(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]
     return Answer(text, _evidence("all text, top to bottom", sight.words))
 
 
-def _placed_word(question: ParsedQuestion, sight: Sight, _: Mapping[str, str]) -> Answer | None:
+def _placed_word(question: ParsedQuestion, sight: Sight, _: Choices) -> Answer | None:
     """Find the letter in the middle, the word below another."""
     if not _WRITTEN_THING.search(question.text) or question.is_yes_no or question.asks_count:
         return None
@@ -233,7 +234,7 @@ def _beside(relation: str, anchor: Phrase, words: Sequence[Word]) -> Answer | No
     return Answer(found.text, _evidence(f"nearest word {relation} of {a.text!r}", [found]))
 
 
-def _name(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def _name(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """A name, a title, a headline: what is written largest."""
     if not re.search(r"\bname\b|\btitle\b|\bheadline\b|\bcalled\b|\blargest (?:text|word)", question.text):
         return None
@@ -246,7 +247,7 @@ def _name(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) ->
     return Answer(largest.text, _evidence("largest writing", [largest]))
 
 
-def _number_beside(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def _number_beside(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """The number after the words the question names: in their line, else just right of or below them."""
     if not _WANTS_NUMBER.search(question.text) or question.is_yes_no or question.relation:
         return None
@@ -283,7 +284,7 @@ def _next_number(word: Word, words: Sequence[Word]) -> str:
     return min(near)[1] if near else ""
 
 
-def _option_read(question: ParsedQuestion, sight: Sight, choices: Mapping[str, str]) -> Answer | None:
+def _option_read(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """The only option that is written in the image, or in the line the question refers to."""
     if not choices or question.subject.extreme or question.asks_count or question.relation:
         return None

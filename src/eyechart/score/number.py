@@ -228,7 +228,8 @@ def parse_number(text: str) -> Number | None:
     if end - start > MAX_CHARS:
         return None
     if re.fullmatch(r"\d{1,3}(?: \d{3})+", plain[start:end]):
-        return _exact(float(plain[start:end].replace(" ", "")), (start, end))
+        value = float(plain[start:end].replace(" ", ""))
+        return Number(value, value, (start, end))
     found = list(find_numbers(plain, start, end))
     if len(found) != 1:
         return parse_chinese_number(plain, start, end) if not found else None
@@ -312,15 +313,15 @@ def parse_chinese_number(text: str, start: int, end: int) -> Number | None:
     """A count in Chinese numerals and nothing else: "三", "十二个", "一共有三只"."""
     found = _CHINESE_COUNT.fullmatch(text, start, end)
     value = _chinese_value(found.group(1)) if found else None
-    return None if found is None or value is None else _exact(float(value), found.span(1))
+    return None if found is None or value is None else Number(value, value, found.span(1))
 
 
-def _chinese_value(numeral: str) -> int | None:
+def _chinese_value(numeral: str) -> float | None:
     """Up to 999: 十二, 二十, 一百零五."""
     hundreds, has_hundreds, rest = numeral.rpartition("百")
     tens, has_tens, units = rest.lstrip("零").rpartition("十")
     parts = ((hundreds, has_hundreds, 100), (tens, has_tens, 10), (units, True, 1))
-    total = 0
+    total = 0.0
     for digits, is_given, weight in parts:
         if len(digits) > 1 or (digits and not is_given):
             return None
@@ -329,10 +330,6 @@ def _chinese_value(numeral: str) -> int | None:
         elif is_given and weight > 1:
             total += weight
     return total
-
-
-def _exact(value: float, span: tuple[int, int]) -> Number:
-    return Number(value, value, span)
 
 
 def add_in_order(values: Iterable[float]) -> float:

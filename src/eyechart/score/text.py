@@ -171,7 +171,7 @@ _CORRECTED = re.compile(
 )
 _MENTION = re.compile(
     r"(?<![^\W_])(yes|no(?=\W{0,3}(?:$|[.,;:!)\n。，])))(?![^\W_])", re.IGNORECASE
-)  # "no" before a noun ("no doubt") is no answer
+)  # "no" before a noun ("no doubt") is not an answer
 
 
 @scorer("yes-no", version="1")
@@ -355,7 +355,7 @@ def _list_literal(cell: str) -> list[object] | None:
     text = cell.strip()
     if not (text.startswith("[") and text.endswith("]") and len(text) <= MAX_CELL_CHARS):
         return None
-    with suppress_warnings():  # a stray backslash in somebody's file is not our news
+    with suppress_warnings():  # of a stray backslash in the file
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -549,14 +549,10 @@ def ocrbench(prediction: str, answers: Answers, category: str = "") -> bool:
     >>> ocrbench("X ^ 2", ["x^2"], "Handwritten Mathematical Expression Recognition")
     False
     """
-    tidy = _without_spaces if category == HANDWRITTEN_MATHS else _without_case
+
+    def tidy(text: str) -> str:
+        text = text.replace("\n", " ")
+        return text.replace(" ", "") if category == HANDWRITTEN_MATHS else text.lower().strip()
+
     text = tidy(str(prediction))
     return any(tidy(answer) in text for answer in list_accepted(answers))
-
-
-def _without_spaces(text: str) -> str:
-    return text.replace("\n", " ").replace(" ", "")
-
-
-def _without_case(text: str) -> str:
-    return text.lower().strip().replace("\n", " ")
