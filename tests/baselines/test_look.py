@@ -1,14 +1,10 @@
-"""baseline/look and baseline/ocr: odd pictures, silence instead of guesses, and the easy-vqa test split."""
+"""baseline/look and baseline/ocr: unusual images, no guesses, and the easy-vqa test split."""
 
 import asyncio
-import base64
-import hashlib
-import io
 import os
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -20,11 +16,11 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from eyechart.baselines import make_baseline, sight
-from eyechart.baselines.look import Look
 from eyechart.baselines.patches import DecodedImage, decode
 from eyechart.baselines.sight import Word
 from eyechart.errors import MissingExtra, ModelError
-from eyechart.types import Image, ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
+from eyechart.types import ImageRef, Message, Model, ModelSettings, Reply, Request, Sample
+from support.looking import ask, encode, wrap
 
 QUESTIONS = (
     "What shape is in the image?",
@@ -40,25 +36,6 @@ QUESTIONS = (
 )
 
 
-def encoded(data: bytes, size: tuple[int, int] = (1, 1)) -> Image:
-    return Image(
-        base64=base64.b64encode(data), mime="image/png", width=size[0], height=size[1],
-        sha256=hashlib.sha256(data).hexdigest(), n_bytes=len(data),
-    )  # fmt: skip
-
-
-def encode(picture: Pillow.Image, kind: str = "PNG") -> Image:
-    buffer = io.BytesIO()
-    picture.save(buffer, kind)
-    return encoded(buffer.getvalue(), picture.size)
-
-
-def ask(model: Model, image: Image | None, question: str, choices: dict[str, str] | None = None) -> Reply:
-    parts = (image, question) if image is not None else (question,)
-    sample = Sample(id="1", question=question, choices=choices or {})
-    return asyncio.run(model.reply(Request(messages=(Message("user", parts),), sample=sample)))
-
-
 def disc(mode: str = "RGB", size: tuple[int, int] = (200, 200), ink: object = (210, 30, 30)) -> Pillow.Image:
     paper: object = {"L": 255, "RGBA": (0, 0, 0, 0)}.get(mode, "white")
     picture = Pillow.new(mode, size, paper)  # type: ignore[arg-type]
@@ -66,21 +43,6 @@ def disc(mode: str = "RGB", size: tuple[int, int] = (200, 200), ink: object = (2
     w, h = size
     pen.ellipse((w * 0.3, h * 0.3, w * 0.3 + w * 0.4, h * 0.3 + w * 0.4), fill=ink)  # type: ignore[arg-type]
     return picture
-
-
-@pytest.fixture(scope="module")
-def look() -> Iterator[Model]:
-    model = make_baseline("look", ModelSettings())
-    yield model
-    asyncio.run(model.close())
-
-
-@pytest.fixture(scope="module")
-def unread() -> Iterator[Model]:
-    """Look, in a world without the reader."""
-    model = Look(reads=False)
-    yield model
-    asyncio.run(model.close())
 
 
 # ---- silence
@@ -131,7 +93,7 @@ def test_a_picture_that_was_not_loaded_is_our_mistake(unread: Model) -> None:
 
 def test_broken_bytes_are_an_error_not_an_answer(unread: Model) -> None:
     with pytest.raises(ModelError, match="decoded"):
-        ask(unread, encoded(b"not a picture"), "What colour is it?")
+        ask(unread, wrap(b"not a picture"), "What colour is it?")
 
 
 # ---- odd pictures
@@ -300,7 +262,7 @@ def test_easy_vqa(unread: Model) -> None:
     paths = easy_vqa.get_test_image_paths()
     n = 600
     hits = sum(
-        ask(unread, encoded(Path(paths[picture]).read_bytes(), (64, 64)), question).text == answer
+        ask(unread, wrap(Path(paths[picture]).read_bytes(), (64, 64)), question).text == answer
         for question, answer, picture in zip(questions[:n], answers[:n], pictures[:n], strict=True)
     )
     assert hits / n > 0.9

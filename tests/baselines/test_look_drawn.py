@@ -1,20 +1,16 @@
-"""baseline/look on pictures of another hand than the demo's: other fonts, palettes, layouts, wordings."""
+"""baseline/look on images unlike the demo's: other fonts, palettes, layouts, wordings."""
 
-import asyncio
-import base64
-import hashlib
-import io
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw, ImageFont
 
-from eyechart.baselines.look import Look
-from eyechart.types import Image, Message, Reply, Request, Sample
+from eyechart.types import Model
+from support.looking import ask, encode
 
 PALETTE = {
     "red": (196, 24, 36), "blue": (40, 90, 214), "green": (20, 140, 60), "yellow": (246, 214, 50),
@@ -38,44 +34,14 @@ class Drawing:
     questions: list[Question]
 
 
-def encode(picture: Pillow.Image, kind: str = "PNG") -> Image:
-    buffer = io.BytesIO()
-    picture.save(buffer, kind)
-    data = buffer.getvalue()
-    return Image(
-        base64=base64.b64encode(data), mime=f"image/{kind.lower()}", n_bytes=len(data),
-        width=picture.width, height=picture.height, sha256=hashlib.sha256(data).hexdigest(),
-    )  # fmt: skip
-
-
-def ask(model: Look, image: Image, question: str, choices: tuple[str, ...] = ()) -> Reply:
-    letters = dict(zip("ABCDEFGH", choices, strict=False))
-    sample = Sample(id="1", question=question, choices=letters)
-    return asyncio.run(model.reply(Request(messages=(Message("user", (image, question)),), sample=sample)))
-
-
-@pytest.fixture(scope="module")
-def look() -> Iterator[Look]:
-    model = Look()
-    yield model
-    asyncio.run(model.close())
-
-
-@pytest.fixture(scope="module")
-def unread() -> Iterator[Look]:
-    """Look, by pixels alone."""
-    model = Look(reads=False)
-    yield model
-    asyncio.run(model.close())
-
-
-def accuracy(look: Look, draw: Callable[[random.Random], Drawing], seeds: range, kind: str = "PNG") -> float:
+def accuracy(look: Model, draw: Callable[[random.Random], Drawing], seeds: range, kind: str = "PNG") -> float:
     hits = []
     for seed in seeds:
         drawing = draw(random.Random(seed))
         image = encode(drawing.picture, kind)
         for question in drawing.questions:
-            reply = ask(look, image, question.text, question.choices)
+            choices = dict(zip("ABCDEFGH", question.choices, strict=False))
+            reply = ask(look, image, question.text, choices)
             assert reply.evidence["rule"]
             gold = "ABCDEFGH"[question.choices.index(question.gold)] if question.choices else question.gold
             hits.append(reply.text.casefold() == gold.casefold())
@@ -156,21 +122,21 @@ def crowd(rng: random.Random) -> Drawing:
 
 
 @pytest.mark.slow
-def test_scattered_shapes(unread: Look) -> None:
+def test_scattered_shapes(unread: Model) -> None:
     assert accuracy(unread, scatter, range(20)) >= 0.85
 
 
 @pytest.mark.slow
-def test_scattered_shapes_as_jpeg(unread: Look) -> None:
+def test_scattered_shapes_as_jpeg(unread: Model) -> None:
     assert accuracy(unread, scatter, range(20), "JPEG") >= 0.75
 
 
 @pytest.mark.slow
-def test_counts(unread: Look) -> None:
+def test_counts(unread: Model) -> None:
     assert accuracy(unread, crowd, range(20)) >= 0.85
 
 
-def test_a_reader_that_does_not_read_says_so(unread: Look) -> None:
+def test_a_reader_that_does_not_read_says_so(unread: Model) -> None:
     reply = ask(unread, encode(scatter(random.Random(1)).picture), "What does the sign say?")
     assert reply.text == "cannot tell"
     assert "not read" in reply.evidence["text"]
@@ -347,6 +313,6 @@ def curve(rng: random.Random) -> Drawing:
     [(columns, 3), (rails, 3), (ledger, 3), (bill, 3), (plate, 3), (wheel, 2), (curve, 2)],
     ids=lambda v: getattr(v, "__name__", v),
 )
-def test_pictures_with_text(look: Look, draw: Callable[[random.Random], Drawing], n: int) -> None:
+def test_pictures_with_text(look: Model, draw: Callable[[random.Random], Drawing], n: int) -> None:
     pytest.importorskip("rapidocr")
     assert accuracy(look, draw, range(n)) >= 0.6  # chance is 0.2 to 0.25 with options, 0 without
