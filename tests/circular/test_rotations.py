@@ -124,10 +124,7 @@ def test_a_text_that_is_no_line_for_each_option_stays(block: str) -> None:
     assert rotate_sample(fixed) == [fixed]
 
 
-@given(
-    texts=st.lists(st.text(min_size=2, max_size=8), min_size=2, max_size=8, unique=True),
-    data=st.data(),
-)
+@given(texts=st.lists(st.text(min_size=2, max_size=8), min_size=2, max_size=8, unique=True), data=st.data())
 def test_every_text_once_in_every_place_and_the_gold_with_its_text(
     texts: list[str], data: st.DataObject
 ) -> None:

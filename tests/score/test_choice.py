@@ -137,11 +137,7 @@ def test_a_judge_is_asked_only_where_the_rules_are_undecided() -> None:
     assert (score.route, score.detail) == ("choice:vlmevalkit:judge", {"judge": "B"})
     [call] = calls
     assert call.stage == "choice"
-    assert call.values == {
-        "question": "Which?",
-        "options": "A. cat\nB. dog\nC. bird\nD. fish",
-        "answer": "b",
-    }
+    assert call.values == {"question": "Which?", "options": "A. cat\nB. dog\nC. bird\nD. fish", "answer": "b"}
     assert render_call(call, {}).count("D. fish") == 1
     assert judged("A", [])[0].outcome == "wrong"
     assert judged("b", [], gold="")[0].outcome == "unscored"

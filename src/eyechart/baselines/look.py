@@ -36,12 +36,7 @@ class Look(Baseline):
     """Answer by colour, shape, count, place and text."""
 
     kind = "look"
-    rules: tuple[Rule, ...] = (
-        answer_from_chart,
-        answer_about_things,
-        answer_from_table,
-        answer_from_writing,
-    )
+    rules: tuple[Rule, ...] = (answer_from_chart, answer_about_things, answer_from_table, answer_from_writing)
     measures = True
 
     def __init__(self, seed: int = 0, *, reads: bool = True) -> None:

@@ -75,11 +75,7 @@ def _ask_option(reply: Reply, sample: Sample, choices: Mapping[str, str], by_rul
 
 
 def _ask_verdict(reply: Reply, sample: Sample, by_rule: Score) -> Judging[Score]:
-    values = {
-        "question": sample.question,
-        "gold": " | ".join(sample.golds),
-        "answer": _shown(reply.text),
-    }
+    values = {"question": sample.question, "gold": " | ".join(sample.golds), "answer": _shown(reply.text)}
     said = yield JudgeCall(stage="verdict", values=values)
     word = read_verdict(said)
     score = Score(outcome=_without_answer(by_rule), value=0.0, route="judge:verdict", detail={"judge": said})

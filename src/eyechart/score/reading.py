@@ -72,13 +72,7 @@ def score_reading(reply: Reply, sample: Sample, reading: Reading, value: float) 
 
 
 def score_official(
-    reply: Reply,
-    sample: Sample,
-    *,
-    value: float,
-    read: str | None,
-    route: str,
-    is_whole: bool = False,
+    reply: Reply, sample: Sample, *, value: float, read: str | None, route: str, is_whole: bool = False
 ) -> Score:
     """The score of a parity scorer: the official value stands; the outcome only names why it is 0.
 

@@ -19,11 +19,7 @@ from eyechart.score.number import (
     read_number,
     unwrap_number_span,
 )
-from eyechart.score.reading import (
-    Reading,
-    find_answer_start,
-    is_abstention,
-)
+from eyechart.score.reading import Reading, find_answer_start, is_abstention
 
 _WORDS = {
     "hundred": 1e2, "thousand": 1e3, "lakh": 1e5, "lac": 1e5, "million": 1e6, "mio": 1e6, "crore": 1e7,
@@ -271,10 +267,7 @@ def select_relevant(
     if asks_year:
         tests += [lambda one: one.is_year]
     else:
-        tests += [
-            lambda one: one.value not in asked,
-            lambda one: not (one.is_year and _says_when(text, one)),
-        ]
+        tests += [lambda one: one.value not in asked, lambda one: not (one.is_year and _says_when(text, one))]
     if _PERCENT_ASKED.search(question):
         tests.append(lambda one: one.scale == 0.01)
     elif _COUNT_ASKED.search(question):
