@@ -80,11 +80,11 @@ def test_noise_is_not_read(look: Model) -> None:
             assert ask(look, encode(picture), question, choices).text == "cannot tell"
 
 
-def test_no_picture(unread: Model) -> None:
+def test_no_image(unread: Model) -> None:
     assert ask(unread, None, "What colour is it?").text == "cannot tell"
 
 
-def test_a_picture_that_was_not_loaded_is_our_mistake(unread: Model) -> None:
+def test_an_image_that_was_not_loaded_is_our_mistake(unread: Model) -> None:
     ref = ImageRef(kind="file", location="x.png")
     request = Request(messages=(Message("user", (ref, "?")),), sample=Sample(id="1", question="?"))
     with pytest.raises(ModelError):
@@ -115,7 +115,7 @@ def test_any_mode_is_seen(unread: Model, picture: Pillow.Image) -> None:
     assert ask(unread, image, "What shape is in the image?").text == "circle"
 
 
-def test_grey_pictures(unread: Model) -> None:
+def test_grey_images(unread: Model) -> None:
     for kind in (np.uint8, np.uint16):
         most = int(np.iinfo(kind).max)
         pixels = np.full((200, 200), most, dtype=kind)
@@ -126,13 +126,13 @@ def test_grey_pictures(unread: Model) -> None:
 
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 300), (3, 3), (8, 8)])
-def test_tiny_pictures(unread: Model, size: tuple[int, int]) -> None:
+def test_tiny_images(unread: Model, size: tuple[int, int]) -> None:
     for question in QUESTIONS:
         assert ask(unread, encode(Pillow.new("RGB", size, "red")), question).text == "cannot tell"
 
 
 @pytest.mark.slow
-def test_a_huge_picture_takes_seconds_at_most(unread: Model) -> None:
+def test_a_huge_image_takes_seconds_at_most(unread: Model) -> None:
     image = encode(disc(size=(4000, 3000)), "JPEG")
     started = time.perf_counter()
     assert ask(unread, image, "What shape is in the image?").text == "circle"
@@ -206,7 +206,7 @@ def test_one_reading_serves_all_questions(look: Model, monkeypatch: pytest.Monke
     asyncio.run(text_only.close())
 
 
-def test_a_picture_is_read_once_however_many_ask_for_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_is_read_once_however_many_ask_for_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
     readings: list[DecodedImage] = []
 
@@ -240,7 +240,7 @@ def test_readers_are_made_once_however_many_begin_at_once(monkeypatch: pytest.Mo
     assert len(made) == min(2, os.cpu_count() or 1)
 
 
-def test_a_picture_that_could_not_be_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_could_not_be_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     page = decode(encode(Pillow.new("RGB", (90, 60), "white")).data())
     monkeypatch.setattr(sight, "_read", OrderedDict())
 
@@ -268,7 +268,7 @@ def test_easy_vqa(unread: Model) -> None:
     assert hits / n > 0.9
 
 
-def test_a_plain_picture_has_a_colour(unread: Model) -> None:
+def test_a_plain_image_has_a_colour(unread: Model) -> None:
     plain = encode(Pillow.new("RGB", (120, 80), (30, 60, 220)))
     assert ask(unread, plain, "What colour is this picture?").text == "blue"
     assert ask(unread, plain, "What color is the circle?").text == "cannot tell"

@@ -313,6 +313,6 @@ def curve(rng: random.Random) -> Drawing:
     [(columns, 3), (rails, 3), (ledger, 3), (bill, 3), (plate, 3), (wheel, 2), (curve, 2)],
     ids=lambda v: getattr(v, "__name__", v),
 )
-def test_pictures_with_text(look: Model, draw: Callable[[random.Random], Drawing], n: int) -> None:
+def test_images_with_text(look: Model, draw: Callable[[random.Random], Drawing], n: int) -> None:
     pytest.importorskip("rapidocr")
     assert accuracy(look, draw, range(n)) >= 0.6  # chance is 0.2 to 0.25 with options, 0 without

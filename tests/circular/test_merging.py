@@ -86,7 +86,7 @@ def test_trials_are_circles_of_their_own() -> None:
     assert [(one.trial, one.outcome) for one in merge_rotations(rows)] == [(0, "correct"), (1, "wrong")]
 
 
-def test_pictures_and_replies_are_let_go() -> None:
+def test_images_and_replies_are_let_go() -> None:
     picture = ImageRef(kind="data", location="A" * 1000)
     [one] = merge_rotations(circle(["correct", "correct"], images=(picture,), attempts=2))
     assert (one.sample.images, one.reply, one.attempts) == ((), None, 4)

@@ -45,9 +45,7 @@ def test_a_users_wording_takes_the_place_of_ours(tmp_path: Path) -> None:
         ("mcqa: '{gold} {answer}'\n", "mcqa does not fill in {gold}", "{question}"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused(
-    content: str, message: str, hint: str, tmp_path: Path
-) -> None:
+def test_a_malformed_file_is_refused(content: str, message: str, hint: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         read(tmp_path, content)
     assert message in refused.value.message

@@ -63,7 +63,7 @@ def _named(gold: str, choices: Mapping[str, str]) -> set[frozenset[str]]:
     """The sets of options that meet a gold: an option by its letter or its text, or several letters."""
     if letter := find_gold_letter(gold, choices):
         return {frozenset((letter,))}
-    if same := prepare_options(choices).all_named(gold):  # a text that several options share
+    if same := prepare_options(choices).find_all_by_text(gold):  # a text that several options share
         return {frozenset((letter,)) for letter in same}
     letters = re.findall("[A-Z]", gold) if _LETTERS.fullmatch(gold.strip()) else []
     is_sound = len(letters) == len(set(letters)) > 1 and set(letters) <= set(choices)

@@ -66,9 +66,9 @@ def find_gold_letter(gold: str, choices: Mapping[str, str]) -> str | None:
     """
     options = prepare_options(choices)
     return (
-        options.label(gold.strip())
-        or options.named(gold)
-        or options.label(unwrap(normalise_characters(gold)))
+        options.find_by_letter(gold.strip())
+        or options.find_by_text(gold)
+        or options.find_by_letter(unwrap(normalise_characters(gold)))
     )
 
 
@@ -128,15 +128,15 @@ def _reading(letter: str | None, rule: str, span: tuple[int, int], *, is_whole: 
 
 def _empty(text: str, begin: int, options: ChoiceOptions) -> Reading:
     """Nothing but marks: an answer only when an option is written so ("+", "?")."""
-    letter = options.named(text[begin:])
+    letter = options.find_by_text(text[begin:])
     return Reading(letter, "choice:option-text" if letter else "choice:empty")
 
 
 def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
     """The reply is a letter, or an option's own words, and nothing else."""
     words, span = text[start:end], (start, end)
-    named = options.named(words) if len(words) <= options.n_chars + 8 else None
-    if label := options.label(words):
+    named = options.find_by_text(words) if len(words) <= options.n_chars + 8 else None
+    if label := options.find_by_letter(words):
         is_text_too = named not in (None, label) and words not in options.labels
         return (
             _reading(None, "ambiguous", span)
@@ -147,7 +147,7 @@ def _by_whole(text: str, start: int, end: int, options: ChoiceOptions) -> Readin
         return _reading(named, "option-text", span)
     if len(words) > 40 or not (found := _BARE.fullmatch(words)):
         return None
-    if label := options.label(found.group(1)):
+    if label := options.find_by_letter(found.group(1)):
         at = (start + found.start(1), start + found.end(1))
         return _reading(label, "bare-letter", at, is_whole=True)
     return _reading(None, "not-an-option", span)
@@ -204,14 +204,14 @@ def _option_in(text: str, place: StatedAnswer, options: ChoiceOptions) -> Readin
         return None
     if text[place.end - 1 : place.end] in ("?", "？"):
         return None
-    mentions = options.mentions(text, place.start, place.end)
+    mentions = options.find_mentions(text, place.start, place.end)
     if not mentions:
         return None
     if len({(mention.letter, mention.letters) for mention in mentions}) > 1:
         return _reading(None, "ambiguous", mentions[0].span)
     named = mentions[0]
     beside = _LETTER_BESIDE.match(text, mentions[-1].span[1])
-    lettered = options.label(beside.group(1)) if beside else None
+    lettered = options.find_by_letter(beside.group(1)) if beside else None
     if beside and lettered and lettered not in named.letters:
         return _reading(None, "contradiction", (named.span[0], beside.end()))
     letter = lettered or named.letter
@@ -267,7 +267,7 @@ def _by_implication(text: str, start: int, options: ChoiceOptions) -> Reading | 
 def _by_mention(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
     if end - start > MAX_MENTION_CHARS + options.n_chars:
         return None
-    mentions = options.mentions(text, start, end)
+    mentions = options.find_mentions(text, start, end)
     if is_abstention(text[start:end]):  # "I cannot tell if it is a dog" names a dog; it does not choose one
         mentions = [mention for mention in mentions if is_abstention(text[slice(*mention.span)])]
     if not mentions:
@@ -304,7 +304,7 @@ def _by_lead(text: str, start: int, options: ChoiceOptions) -> Reading | None:
     letters follow, it repeats the options and chooses none.
     """
     lead = _LEAD.match(text, start)
-    letter = options.label(lead.group(1)) if lead else None
+    letter = options.find_by_letter(lead.group(1)) if lead else None
     if lead is None:
         return _letter_then_words(text, start, options)
     span = lead.span(1)
@@ -323,14 +323,14 @@ def _by_lead(text: str, start: int, options: ChoiceOptions) -> Reading | None:
     if letter not in named.letters:
         return _reading(None, "contradiction", (span[0], end))
     after = _NEXT_LETTER.match(text, end)
-    if after and options.label(after.group(1)) not in (None, letter):
+    if after and options.find_by_letter(after.group(1)) not in (None, letter):
         return _reading(None, "ambiguous", span)
     return _reading(letter, "lettered", (span[0], end))
 
 
 def _letter_then_words(text: str, start: int, options: ChoiceOptions) -> Reading | None:
     """A letter and its option's own words with nothing between ("B dog"). An A before words is an article."""
-    letter = options.label(text[start : start + 1])
+    letter = options.find_by_letter(text[start : start + 1])
     if letter and has_second_letter(text, start + 1, letter, options):
         return _reading(None, "ambiguous", (start, start + 1))
     if letter is None or text[start] in "AaIi" or not text[start + 1 : start + 2].isspace():
@@ -349,7 +349,7 @@ def _named_at(text: str, position: int, options: ChoiceOptions) -> Mention | Non
     article = ARTICLE.match(text, begin)
     begins = {begin, article.end() if article else begin}
     stop = min(len(text), begin + options.n_chars + 40)
-    for mention in options.mentions(text, begin, stop)[:1]:
+    for mention in options.find_mentions(text, begin, stop)[:1]:
         if mention.span[0] in begins:
             return mention
     return None
@@ -357,18 +357,18 @@ def _named_at(text: str, position: int, options: ChoiceOptions) -> Mention | Non
 
 def _lists_options(text: str, lead: re.Match[str], letter: str, options: ChoiceOptions) -> bool:
     """Whether the reply only repeats the options: as lines in order, or as keys ({"A": 0.1, "B": 0.9})."""
-    keys = (options.label(found.group(1)) for found in _KEY_LETTER.finditer(text, lead.end()))
+    keys = (options.find_by_letter(found.group(1)) for found in _KEY_LETTER.finditer(text, lead.end()))
     if any(key not in (None, letter) for key in keys):
         return True
     labels = list(options.labels.values())
     following = labels[labels.index(letter) + 1 :][:1]
     if not lead.group().startswith(lead.group(1)) and _OPTION_WORD.match(text, lead.start()):
         others = (found.group(1) or found.group(2) for found in _OPTION_WORD.finditer(text, lead.end()))
-        if any(options.label(other) not in (None, letter) for other in others):
+        if any(options.find_by_letter(other) not in (None, letter) for other in others):
             return True
     line = _LINE_LETTER.search(text, lead.end())
     is_alone = "\n" in lead.group(2)  # a letter on a line of its own is an answer, whatever follows
-    return line is not None and not is_alone and [options.label(line.group(1))] == following
+    return line is not None and not is_alone and [options.find_by_letter(line.group(1))] == following
 
 
 def _by_lettered_last_line(text: str, start: int, end: int, options: ChoiceOptions) -> Reading | None:
@@ -387,13 +387,13 @@ def _by_lettered_last_line(text: str, start: int, end: int, options: ChoiceOptio
     marks = _MARKS.match(text, newline, end)
     first, last = unwrap_span(text, marks.end() if marks else newline, end)
     lead = _LEAD.match(text, first, last)
-    letter = options.label(lead.group(1)) if lead else None
+    letter = options.find_by_letter(lead.group(1)) if lead else None
     named = _named_at(text, lead.end(), options) if lead and letter else None
     if letter is None or named is None or letter not in named.letters or named.span[1] < last:
         return None
     if not _NEW_SENTENCE.search(text, max(start, newline - 100), newline + 1):
         return None
-    others = (options.label(found.group(1)) for found in _LINE_LETTER.finditer(text, start, newline))
+    others = (options.find_by_letter(found.group(1)) for found in _LINE_LETTER.finditer(text, start, newline))
     if any(other not in (None, letter) for other in others):
         return None
     return _reading(letter, "last-line", (first, last))

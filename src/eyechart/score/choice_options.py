@@ -53,31 +53,31 @@ class ChoiceOptions(msgspec.Struct, frozen=True):
     findable: tuple[str, ...]  # texts that can be found inside a sentence
     n_chars: int
 
-    def label(self, text: str) -> str | None:
+    def find_by_letter(self, text: str) -> str | None:
         """The option whose letter this is, in either case."""
         return self.labels.get(text.upper())
 
-    def named(self, text: str) -> str | None:
+    def find_by_text(self, text: str) -> str | None:
         """The option with this text, ignoring wrapping and a leading article.
 
-        >>> prepare_options({"A": "red", "B": "dark red"}).named("**Dark red.**")
+        >>> prepare_options({"A": "red", "B": "dark red"}).find_by_text("**Dark red.**")
         'B'
         """
         return self._letter_of(_words(normalise_characters(text)))
 
-    def all_named(self, text: str) -> tuple[str, ...]:
+    def find_all_by_text(self, text: str) -> tuple[str, ...]:
         """All options with this text, in any case.
 
-        >>> prepare_options({"A": "red", "B": "white", "C": "Red"}).all_named("red")
+        >>> prepare_options({"A": "red", "B": "white", "C": "Red"}).find_all_by_text("red")
         ('A', 'C')
         """
         return self.by_text.get(_words(normalise_characters(text)).lower(), ())
 
-    def mentions(self, text: str, start: int = 0, end: int | None = None) -> list[Mention]:
+    def find_mentions(self, text: str, start: int = 0, end: int | None = None) -> list[Mention]:
         """Where a text of plain characters names options: whole words, the longest first, not negated.
 
         >>> options = prepare_options({"A": "red", "B": "dark red"})
-        >>> [mention.letter for mention in options.mentions("not red, it is dark red")]
+        >>> [mention.letter for mention in options.find_mentions("not red, it is dark red")]
         ['B']
         """
         end = len(text) if end is None else end
@@ -352,12 +352,12 @@ def find_stated_letters(text: str, start: int, options: ChoiceOptions) -> Iterat
         if found := read_letter_after(text, cue.end(), len(text), options, may_be_subject=False):
             yield found
     for cue in _find_cues(text, start, _PREDICATE, _PREDICATE_CHINESE):
-        at, letter = cue.start(1), options.label(cue.group(1))
+        at, letter = cue.start(1), options.find_by_letter(cue.group(1))
         is_denied = is_negated(text, at) or is_hypothetical(text, at)
         if letter is None or is_denied or text[cue.end() : cue.end() + 1] in ("?", "？", "吗"):
             continue
         before = _PAIRED_BEFORE.search(text[max(start, at - 30) : at])
-        is_paired = before is not None and options.label(before.group(1)) not in (None, letter)
+        is_paired = before is not None and options.find_by_letter(before.group(1)) not in (None, letter)
         yield (
             FoundLetter("ambiguous", None, cue.span(1))
             if is_paired
@@ -399,7 +399,7 @@ def read_letter_after(
     tail = text[found.end() : found.end() + 80]
     if _DOUBTED.match(tail) or _REJECTED.match(tail) or (not may_be_subject and _SUBJECT.match(tail)):
         return None
-    letter = options.label(found.group(1))
+    letter = options.find_by_letter(found.group(1))
     if letter is None:
         is_meant = found.group(1).isupper() and _CLOSED.match(tail)
         return FoundLetter("not-an-option", None, found.span(1)) if is_meant else None
@@ -411,7 +411,7 @@ def read_letter_after(
 def has_second_letter(text: str, position: int, letter: str, options: ChoiceOptions) -> bool:
     """Whether a second option is offered beside the one that ends at `position`: "A or B", "A, C"."""
     pair = _PAIRED.match(text[position : position + 60])
-    if pair is None or options.label(pair.group(1)) in (None, letter):
+    if pair is None or options.find_by_letter(pair.group(1)) in (None, letter):
         return False
     tail = text[position + pair.end() : position + pair.end() + 80]
     return not (_SUBJECT.match(tail) or _is_article(pair.group(1), tail))
@@ -423,7 +423,7 @@ def _is_a_letter(text: str, found: re.Match[str], options: ChoiceOptions) -> boo
         return False
     return not any(
         mention.span[0] == found.start() and mention.span[1] > found.end()
-        for mention in options.mentions(text, found.start(), found.start() + 80)
+        for mention in options.find_mentions(text, found.start(), found.start() + 80)
     )
 
 

@@ -133,7 +133,7 @@ def test_every_format_gives_the_same_samples(tmp_path: Path, ending: str) -> Non
     assert samples[0].meta["question_type_id"] == 72
 
 
-def test_pictures_of_a_parquet_file_stay_in_it(tmp_path: Path) -> None:
+def test_images_of_a_parquet_file_stay_in_it(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     import pyarrow
     import pyarrow.parquet

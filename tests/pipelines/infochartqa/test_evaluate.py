@@ -1,4 +1,4 @@
-"""InfoChartQA's front door: whole files, to the byte as the authors' evaluate writes them."""
+"""InfoChartQA's evaluate: whole files, byte for byte as the authors write them."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_where_the_authors_code_stops_this_goes_on(
     assert "stops with an exception at 1 entry, e.g. 1: counted as wrong here" in capsys.readouterr().out
 
 
-def test_entries_without_a_reply_are_spoken_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_entries_without_a_reply_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     entry = {"qtype": 72, "answer": "12", "question_id": 1, "response": "12"}
     silent = [{**entry, "question_id": number, "response": "Error!"} for number in (2, 3)]
     (tmp_path / "in.json").write_text(json.dumps([entry, *silent]), encoding="utf-8")

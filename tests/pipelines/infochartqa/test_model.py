@@ -112,7 +112,7 @@ def test_what_its_client_gave_up_on_is_asked_again(folder: Path) -> None:
     assert sum(kind["total"] for kind in report["qtype_accuracy"].values()) == 3
 
 
-def test_pictures_come_as_a_list_of_paths(folder: Path) -> None:
+def test_images_come_as_a_list_of_paths(folder: Path) -> None:
     eyechart(*RUN, cwd=folder)
     by_text = {str(one["text"]): one for one in asked(folder)}
     assert by_text["How many?\nAnswer with a number."]["images"] == [str(folder / "cups.png")]

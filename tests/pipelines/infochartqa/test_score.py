@@ -51,7 +51,7 @@ def test_where_the_official_code_gives_no_verdict_it_is_wrong_and_flagged() -> N
     flags = {"raises:TypeError": "aborts", "random": "random", "skipped": ""}
     for line in vectors("infochartqa_special", COMMIT):
         found = compute_verdict(line["answer"], line["response"], line["qtype"])
-        assert not found.correct
+        assert not found.is_correct
         assert found.oddity == flags[line["outcome"]], line
 
 

@@ -64,7 +64,7 @@ class ChartAmount:
     face: float
     scale: float | None
     span: tuple[int, int]
-    falls: bool = False  # "a decrease of 10": it is 10, and may be meant as -10
+    is_decrease: bool = False  # "a decrease of 10": it is 10, and may be meant as -10
 
     @property
     def value(self) -> float:
@@ -110,7 +110,7 @@ def read_amount(text: str, question: str) -> tuple[Reading, ChartAmount | None]:
 
 def _signed(text: str, amount: ChartAmount) -> ChartAmount:
     first = amount.span[0]
-    return replace(amount, falls=_FALLS.search(text[max(0, first - 32) : first]) is not None)
+    return replace(amount, is_decrease=_FALLS.search(text[max(0, first - 32) : first]) is not None)
 
 
 def is_equal_amount(gold: ChartAmount, said: ChartAmount, tolerance: float) -> bool:
@@ -130,7 +130,7 @@ def is_equal_amount(gold: ChartAmount, said: ChartAmount, tolerance: float) -> b
         pairs.append((gold.face, said.face))
     if gold.face.is_integer() and gold.scale in (None, 0.01) and tolerance < 0.01:
         tolerance = 1e-9
-    if said.falls and gold.face < 0 < said.face:
+    if said.is_decrease and gold.face < 0 < said.face:
         pairs = [(g, -r) for g, r in pairs]
     return any(abs(g - r) <= tolerance * abs(g) for g, r in pairs)
 

@@ -34,7 +34,7 @@ class OfficialVerdict:
     """The verdict of the authors' checker; `oddity` where it would abort or draw a random number."""
 
     method: Method
-    correct: bool
+    is_correct: bool
     oddity: Oddity = ""
 
 
@@ -45,14 +45,14 @@ def check(answer: object, response: object, qtype: object) -> tuple[Method, bool
     (('Exact Numeric', True), ('Exact String', True), ('Vague String', True))
     """
     found = compute_verdict(answer, response, qtype)
-    return found.method, found.correct
+    return found.method, found.is_correct
 
 
 def compute_verdict(answer: object, response: object, qtype: object) -> OfficialVerdict:
     """Like `check`, and whether the authors' code would abort or draw a random number.
 
     >>> compute_verdict("10-15", "12", 72)
-    OfficialVerdict(method='Exact Numeric', correct=False, oddity='aborts')
+    OfficialVerdict(method='Exact Numeric', is_correct=False, oddity='aborts')
     """
     gold, reply = to_official_text(answer), to_reply_text(response)
     rule = RULES[qtype] if is_known_type(qtype) else _exact_value
@@ -97,14 +97,14 @@ def score_infochartqa(reply: Reply, sample: Sample) -> Score:
         detail = {"official": "left out"}
         return Score(outcome="unscored", value=0.0, route="infochartqa:left-out", detail=detail)
     qtype = get_question_type(sample.meta)
-    found = OfficialVerdict("Exact Numeric", correct=False)
+    found = OfficialVerdict("Exact Numeric", is_correct=False)
     for gold in sample.golds:
         found = compute_verdict(gold, reply.text, qtype)
-        if found.correct:
+        if found.is_correct:
             break
     read = _show_read(to_reply_text(reply.text), sample.golds, found.method, qtype)
     route = "infochartqa:" + found.method.lower().replace(" ", "-")
-    score = score_official(reply, sample, value=float(found.correct), read=read, route=route)
+    score = score_official(reply, sample, value=float(found.is_correct), read=read, route=route)
     detail = {"official": found.oddity} if found.oddity else {}
     if not is_known_type(qtype):
         detail["type"] = f"{str(qtype)[:40]} is unknown: scored as an exact value"
@@ -144,7 +144,7 @@ def _value(method: Method, gold: str, reply: str, tolerance: float) -> OfficialV
     try:
         return OfficialVerdict(method, is_same_amount(gold, reply, tolerance))
     except OfficialCrash:
-        return OfficialVerdict(method, correct=False, oddity="aborts")
+        return OfficialVerdict(method, is_correct=False, oddity="aborts")
 
 
 def _value_or_string(gold: str, reply: str) -> OfficialVerdict:
@@ -153,7 +153,7 @@ def _value_or_string(gold: str, reply: str) -> OfficialVerdict:
 
 def _contained(gold: str, reply: str) -> OfficialVerdict:
     if gold.lower() in reply.lower():
-        return OfficialVerdict("Exact String", correct=True)
+        return OfficialVerdict("Exact String", is_correct=True)
     return _value("Exact String", gold, reply, EXACT)
 
 
@@ -178,7 +178,7 @@ def _choice(gold: str, reply: str) -> OfficialVerdict:
     is_same = wanted.letters == said.letters
     # Unread on both sides: two random tokens out of 256, which are the same one time in 256.
     if is_same and wanted.is_partly_unread and said.is_partly_unread:
-        return OfficialVerdict("Exact String", correct=False, oddity="random")
+        return OfficialVerdict("Exact String", is_correct=False, oddity="random")
     return OfficialVerdict(
         "Exact String", is_same and not wanted.is_partly_unread and not said.is_partly_unread
     )

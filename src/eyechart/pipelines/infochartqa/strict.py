@@ -358,8 +358,8 @@ def _named(text: str, options: ChoiceOptions) -> frozenset[str]:
 def _letter(part: str, options: ChoiceOptions) -> str | None:
     if found := _LABELLED.fullmatch(part):
         letter = found[1].upper()
-        return letter if not unwrap(found[2]) or letter in options.all_named(found[2]) else None
-    return part.upper() if part.upper() in tuple(LETTERS) else options.named(part)
+        return letter if not unwrap(found[2]) or letter in options.find_all_by_text(found[2]) else None
+    return part.upper() if part.upper() in tuple(LETTERS) else options.find_by_text(part)
 
 
 # -- Lists: split as people write them, compared element by element
