@@ -1,4 +1,7 @@
-"""What commands share: declaring a verb, reading its flags, and printing text, JSON and tables."""
+"""What commands share: adding a command, finding a run folder, and printing runs, estimates and JSON.
+
+Results go to stdout; everything else goes to stderr.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
     from eyechart.run.run import Run
 
 
-Verbs = Any  # argparse keeps the type of its sub-parsers to itself
+JSON_HELP = "print one JSON object on stdout and nothing else"
+RUN_HELP = "a run folder; of a folder with several runs, the newest"
+
+Verbs = Any  # the type of argparse's sub-parsers is private
 
 
 def add_verb(
@@ -35,7 +41,7 @@ def add_verb(
     examples: str = "",
     aliases: Sequence[str] = (),
 ) -> argparse.ArgumentParser:
-    """A sub-command with a description that teaches and examples that run."""
+    """Add a sub-command with its description and examples."""
     parser: argparse.ArgumentParser = verbs.add_parser(
         name,
         help=help,
@@ -50,9 +56,9 @@ def add_verb(
 
 
 def find_run(given: str, *, is_changed: bool = False) -> Path:
-    """The run folder that a user means: itself, its journal, or the newest run below it, which is said.
+    """The run folder that a user means: the folder itself, that of a journal, or the newest run below it.
 
-    A run that is going to be changed must be named where there are several.
+    A run that will be changed must be named if there are several.
     """
     from eyechart.store.journal import FILE_NAME
 
@@ -66,30 +72,28 @@ def find_run(given: str, *, is_changed: bool = False) -> Path:
     if is_changed and len(below) > 1:
         listed = "\n    ".join(str(one) for one in below[:10])
         raise UsageError(
-            f"{given} holds {len(below)} runs", hint=f"name one of them, the newest first:\n    {listed}"
+            f"{given} holds {len(below)} runs", hint=f"name one of them (newest first):\n    {listed}"
         )
     if len(below) > 1:
-        note(f"{given} holds {len(below)} runs; this is the newest: {below[0]}")
+        note(f"{given} holds {len(below)} runs; using the newest: {below[0]}")
     if below:
         return below[0]
-    raise UsageError(f"there is no run in {given}", hint=f"give the folder that holds {FILE_NAME}")
+    raise UsageError(f"no run in {given}", hint=f"give the folder that holds {FILE_NAME}")
 
 
 def load_dotenv() -> None:
-    """Read a .env file of the current folder, and say so; what the environment says already stays."""
+    """Read a .env file of the current folder and print which names it sets; the environment wins."""
     from eyechart.model.environment import load_dotenv as load
 
     if said := load():
         print_note(said)
 
 
-# -- Text and JSON on stdout; everything else on stderr.
-
-n_printed = 0  # JSON values on stdout, of which there may be one
+n_printed = 0  # JSON values on stdout; at most one is allowed
 
 
 def print_json(value: Any) -> None:
-    """One JSON value, nothing else."""
+    """Print one JSON value."""
     global n_printed
     n_printed += 1
     import json
@@ -102,41 +106,40 @@ def print_json(value: Any) -> None:
 
 @contextlib.contextmanager
 def reserve_stdout(*, is_json: bool) -> Iterator[None]:
-    """What a user's own model or configuration prints meanwhile goes to stderr when stdout is for JSON."""
+    """If stdout is for JSON, what a user's model or configuration prints goes to stderr."""
     with contextlib.redirect_stdout(sys.stderr) if is_json else contextlib.nullcontext():
         yield
 
 
 def print_rich(*renderables: RenderableType) -> None:
-    """Tables and panels, as wide as the terminal."""
+    """Print tables and text, as wide as the terminal."""
     from rich.console import Console
     from rich.segment import Segment
 
     class Tables(Console):
         def on_broken_pipe(self) -> NoReturn:
-            """Rich would end the program with code 1, which means failed samples here."""
-            raise BrokenPipeError
+            raise BrokenPipeError  # rich would exit with code 1, which here means failed samples
 
         def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
-            """What a cell holds is shown and never obeyed, even where a table forgot to see to it."""
             for part in super().render(renderable, options):
+                # A second defence, in case a table did not escape its cells.
                 yield part if part.control else Segment(escape_controls(part.text), part.style)
 
     if not _speaks_unicode() and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a dash that cannot be shown is no reason to fail
-    # Into a file or a pipe: wide enough for any table of ours, no colours.
+        sys.stdout.reconfigure(errors="replace")  # a dash that cannot be encoded must not fail the command
+    # In a file or a pipe: wide enough for every table, no colours.
     console = Tables(width=None if sys.stdout.isatty() else 120)
     for renderable in renderables:
         console.print(renderable)
 
 
 def note(text: str) -> None:
-    """A remark for people, on stderr."""
+    """Print a note on stderr."""
     print_note(text)
 
 
 def print_runs(runs: Sequence[Run], *, as_json: bool) -> None:
-    """Print the numbers, then what went wrong and what to do next."""
+    """Print the numbers, then for each run what went wrong and what to do next."""
     if as_json:
         summaries = [done.summary.to_json() for done in runs]
         print_json(summaries[0] if len(summaries) == 1 else {"runs": summaries})
@@ -147,31 +150,31 @@ def print_runs(runs: Sequence[Run], *, as_json: bool) -> None:
 
 
 def print_remarks(done: Run, *, as_json: bool) -> None:
-    """What went wrong with a run, what to do next, and what lies where; on stderr."""
+    """Print on stderr what went wrong with a run, what to do next, and where its files are."""
     from eyechart.registry import has_submission
     from eyechart.run.run import OFFICIAL
 
     if done.trouble is not None:
         note(f"the run was stopped: {done.trouble}")
     if done.is_interrupted:
-        note(f"interrupted; start the same command again to go on ({done.folder})")
+        note(f"interrupted; run the same command again to resume ({done.folder})")
     elif n_failed := done.n_failed:
         note("\n  ".join([f"{n_failed} sample{'s' * (n_failed != 1)} failed", *_failures(done)]))
     elif done.n_asked == 0 and done.trouble is None:
-        note(
-            "nothing was asked: every sample has its reply already (requests, tokens and cost are the run's)"
-        )
+        note("no requests sent: all samples have replies (requests, tokens and cost are the whole run's)")
     if n_unjudged := done.n_unjudged:
-        what = "1 reply waits" if n_unjudged == 1 else f"{n_unjudged} replies wait"
-        note(f"{what} for the judge, which gave no answer; start the same command again to ask it")
+        what = "1 reply has" if n_unjudged == 1 else f"{n_unjudged} replies have"
+        note(f"{what} no score, because the judge did not answer; run the same command again to ask it")
     if done.cache_trouble:
         note(f"the response cache was not used: {done.cache_trouble}")
     if done.files_trouble:
         note(f"the result files could not be written: {done.files_trouble}")
     if done.summary.score is None and not done.n_failed and not _has_golds(done):
         is_submission = done.files and has_submission(str(done.manifest["files"]))
-        where = f"; the file to hand in: {done.files[0]}" if is_submission else ": nothing can be scored"
-        note(f"no {'answer is public' if is_submission else 'question has an answer'}{where}")
+        if is_submission:
+            note(f"the answers are not public; submit this file for scoring: {done.files[0]}")
+        else:
+            note("no sample has a gold answer, so nothing can be scored")
     if not as_json:
         if done.files:
             folder = done.folder / OFFICIAL
@@ -183,7 +186,7 @@ def print_remarks(done: Run, *, as_json: bool) -> None:
 def build_changes_table(
     changes: Sequence[Change], *, heading: str, columns: tuple[str, str]
 ) -> RenderableType:
-    """Samples that have two verdicts, the first ones by name."""
+    """A table of samples with two scores; the first 20 by id."""
     from rich.console import Group as Stack
     from rich.table import Table
     from rich.text import Text
@@ -215,7 +218,7 @@ def _has_golds(done: Run) -> bool:
 
 
 def _failures(done: Run, at_most: int = 1000) -> Iterator[str]:
-    """An example of each kind of failure, and what to do about it."""
+    """An example and a hint for each kind of failure."""
     from itertools import islice
 
     failed = (result for result in done.samples() if result.outcome == "failed" and result.failure)
@@ -225,12 +228,12 @@ def _failures(done: Run, at_most: int = 1000) -> Iterator[str]:
         kinds.setdefault(result.failure.remedy, []).append(f"{result.sample.id}: {result.failure.reason}")
     for remedy, examples in kinds.items():
         yield f"e.g. {examples[0]}" if len(kinds) == 1 else f"{len(examples):,}, e.g. {examples[0]}"
-        if "replies" not in done.manifest:  # scored from a file: there is nobody to ask
+        if "replies" not in done.manifest:  # scored from a file: no model to ask again
             yield f"hint: {remedy}"
 
 
 def make_counter(what: str) -> Callable[[int], None] | None:
-    """Something to call with a growing count: shown on a terminal, at a readable pace."""
+    """A function that shows a growing count on a terminal, a few times per second."""
     if not sys.stderr.isatty():
         return None
     shown_at_s = 0.0
@@ -248,11 +251,8 @@ def _speaks_unicode() -> bool:
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
-# -- Estimates for people and scripts: what a run would ask for, and about what it would cost.
-
-
 def print_estimates(estimates: Sequence[Estimate], *, as_json: bool) -> None:
-    """Print what each run would be; as one JSON object, or for several a list of them under `estimates`."""
+    """Print what each run would take; as JSON one object, or a list of several under `estimates`."""
     if as_json:
         found = [estimate.to_json() for estimate in estimates]
         print_json(found[0] if len(found) == 1 else {"estimates": found})
@@ -285,7 +285,7 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     trials = f", {estimate.trials} trials each" if estimate.trials > 1 else ""
     yield "samples", f"{estimate.n:,}{trials}"
     if estimate.answered:
-        yield "answered before", f"{estimate.answered:,}, not asked again ({estimate.run})"
+        yield "already answered", f"{estimate.answered:,}, not asked again ({estimate.run})"
     if estimate.failing:
         yield "cannot be asked", f"{estimate.failing:,}"
         for reason in estimate.reasons:
@@ -297,12 +297,12 @@ def _rows(estimate: Estimate) -> Iterator[tuple[str, str]]:
     if estimate.judge_requests[1]:
         yield "to the judge", f"{_span(*estimate.judge_requests)}, {_span(*estimate.judge_tokens)} tokens"
     if estimate.images:
-        yield "pictures", f"{estimate.images:,}, about {estimate.image_tokens:,} tokens"
+        yield "images", f"{estimate.images:,}, about {estimate.image_tokens:,} tokens"
     if estimate.prompt_tokens:
         yield "tokens in", f"about {estimate.prompt_tokens:,}"
         yield "tokens out", _span(*estimate.completion_tokens)
     if estimate.cost is None:
-        yield "cost", "not known"
+        yield "cost", "unknown"
     else:
         yield "cost", " to ".join(dict.fromkeys(map(format_usd, estimate.cost))) + " USD"
 

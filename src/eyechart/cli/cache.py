@@ -1,4 +1,4 @@
-"""``eyechart cache``: what is kept between runs, and how to be rid of it."""
+"""``eyechart cache``: replies and images that are kept between runs, and how to remove them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import add_verb, note, print_json, print_rich
+from eyechart.console import JSON_HELP, add_verb, note, print_json, print_rich
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
 from eyechart.terminal import print_note, print_text
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
     from eyechart.store.cache import CachedAmount, CacheInfo
 
 DESCRIPTION = """\
-Replies are kept between runs and found again when exactly the same is asked: the same model, endpoint,
-parameters, words, pictures and trial. Pictures from web addresses are kept beside them. Runs keep their own
-replies in their folders: nothing of a run is lost with the cache.
+The cache keeps replies between runs. A reply is used again for exactly the same request: the same model,
+endpoint, parameters, messages, images and trial. Images fetched from URLs are cached, too. Runs keep their
+own replies in their folders, so clearing the cache loses nothing of a run.
 """
 
-_MOST_DAYS = 100_000  # before there were computers
+_MOST_DAYS = 100_000
 
 
-@command("cache", "replies and pictures kept between runs", description=DESCRIPTION)
+@command("cache", "replies and images kept between runs", description=DESCRIPTION)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the actions of the verb."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    info = add_verb(actions, "info", execute_info, help="where it lies, how much is in it, of which models")
-    info.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    info = add_verb(actions, "info", execute_info, help="path, size and models of the cache")
+    info.add_argument("--json", action="store_true", help=JSON_HELP)
     clear = add_verb(
         actions,
         "clear",
         execute_clear,
-        help="remove replies, and pictures too if asked",
-        description="Removes all replies, or those that the flags choose. Asks first, on a terminal.",
+        help="remove replies, and with --images fetched images",
+        description="Removes all replies, or those that the flags select. Asks for confirmation.",
         examples="  eyechart cache clear --older-than 30 --yes\n  eyechart cache clear --model openai/mine\n",
     )
     clear.add_argument("--model", metavar="NAME", help="only replies of this model, as `info` names it")
     clear.add_argument(
-        "--older-than", metavar="DAYS", type=int, help="only what has not been used for so many days"
+        "--older-than", metavar="DAYS", type=int, help="only what has not been used for this many days"
     )
-    clear.add_argument("--images", action="store_true", help="fetched pictures, too")
-    clear.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    clear.add_argument("--images", action="store_true", help="remove fetched images, too")
+    clear.add_argument("-y", "--yes", action="store_true", help="do not ask for confirmation")
     return execute_info
 
 
 def execute_info(args: argparse.Namespace) -> int:
-    """Print what there is."""
+    """Print where the cache is and what it holds."""
     from eyechart.store.cache import count_images, find_images_folder, inspect_cache, read_size_limit
 
     limit = read_size_limit()
@@ -74,13 +74,13 @@ def execute_info(args: argparse.Namespace) -> int:
 
 
 def execute_clear(args: argparse.Namespace) -> int:
-    """Remove what was asked for, once that is sure."""
+    """Remove what the flags select, after confirmation."""
     from eyechart.store.cache import clear_cache, clear_images, format_size
 
     if args.older_than is not None and args.older_than < 0:
-        raise UsageError(f"--older-than {args.older_than}: days are counted from 0")
+        raise UsageError(f"--older-than {args.older_than} must be 0 or more")
     if args.older_than is not None and args.older_than > _MOST_DAYS:
-        raise UsageError(f"--older-than {args.older_than}: nothing can be that old")
+        raise UsageError(f"--older-than {args.older_than} must be at most {_MOST_DAYS:,}")
     _check_model(args.model)
     if not args.yes and not _is_sure(args):
         note("nothing was removed")
@@ -89,14 +89,12 @@ def execute_clear(args: argparse.Namespace) -> int:
     print_text(f"removed {_counted(freed.count, 'reply', 'replies')}: {format_size(freed.bytes)} freed")
     if args.images:
         freed = clear_images(older_days=args.older_than)
-        print_text(
-            f"removed {_counted(freed.count, 'picture', 'pictures')}: {format_size(freed.bytes)} freed"
-        )
+        print_text(f"removed {_counted(freed.count, 'image', 'images')}: {format_size(freed.bytes)} freed")
     return 0
 
 
 def _check_model(name: str | None) -> None:
-    """A model that the cache does not know is a slip, and removing nothing would hide it."""
+    """Refuse a model that the cache does not know: probably a typo, and removing nothing would hide it."""
     from eyechart.registry import suggest_name
     from eyechart.store.cache import inspect_cache
 
@@ -109,12 +107,12 @@ def _check_model(name: str | None) -> None:
 
 def _is_sure(args: argparse.Namespace) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("cache clear asks before it removes, and nobody is there to ask", hint="add --yes")
+        raise UsageError("cache clear asks for confirmation, and stdin is not a terminal", hint="add --yes")
     chosen = [
         f" of {args.model}" if args.model else "",
         f" not used for {args.older_than} days" if args.older_than is not None else "",
     ]
-    what = f"{'' if any(chosen) else 'all '}replies{''.join(chosen)}{' and fetched pictures' * args.images}"
+    what = f"{'' if any(chosen) else 'all '}replies{''.join(chosen)}{' and fetched images' * args.images}"
     print_note(f"remove {what} from the cache? [y/N] ", end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -128,14 +126,14 @@ def _facts(info: CacheInfo, limit: int, images: CachedAmount) -> RenderableType:
 
     facts = {
         "replies": str(info.path),
-        "kept": f"{info.entries:,}",
+        "cached": f"{info.entries:,}",
         "on disk": f"{format_size(info.bytes_on_disk)} of {format_size(limit)}"
         if limit
-        else f"{format_size(info.bytes_on_disk)}; the cache is off",
+        else f"{format_size(info.bytes_on_disk)}; the cache is disabled",
         "oldest": _moment(info.oldest) or "",
         "newest": _moment(info.newest) or "",
-        "trouble": info.trouble,
-        "pictures": str(find_images_folder()),
+        "problem": info.trouble,
+        "images": str(find_images_folder()),
         "fetched": f"{images.count:,}, {format_size(images.bytes)}",
     }
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -168,7 +166,7 @@ def _amount_json(amount: CachedAmount) -> dict[str, Any]:
 
 
 def _moment(seconds: float | None) -> str | None:
-    """A time for people and programs alike, in UTC; the clock that wrote it may have been anything."""
+    """A time in UTC; None where the clock that wrote it was far off."""
     from datetime import UTC, datetime
 
     try:

@@ -1,4 +1,8 @@
-"""Runs from a file: ``eyechart run config.yaml`` (also .json, and .py with a dict)."""
+"""Configuration files: ``eyechart run config.yaml`` (also .json, and .py with a dict).
+
+`find_config` recognises one among the sources; `read_config` checks it. Another tool's configuration is
+recognised by its keys and read by its own reader (entry points ``eyechart.configurations``).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eyechart.console import JSON_HELP
 from eyechart.errors import UsageError
 from eyechart.model.specs import refuse_unknown
 from eyechart.option import list_file_keys, list_options, option
@@ -15,27 +20,29 @@ from eyechart.registry import ConfigReader, configurations
 from eyechart.run.models import ModelChoice, read_model
 from eyechart.run.options import COST, RUN, SUFFIXES, Options, load_config_file
 
-_HINT = "a configuration has the keys source and model, and options by the names in: eyechart run --help"
+_HINT = "a configuration has the keys source and model, and options named as in: eyechart run --help"
 _SOURCES = ("source", "sources", "data")
 _MODELS = ("model", "models")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Switches:
-    """What the command can be told besides the options of a run, by flag or in a configuration."""
+    """Options of the command rather than of a run, by flag or in a configuration."""
 
     dry_run: bool = option(
         False,
         group=COST,
-        help="say how many requests, bytes, tokens and dollars it would take, and send nothing",
+        help="estimate requests, bytes, tokens and cost, and send nothing",
     )
-    json: bool = option(False, group=RUN, help="one JSON object on stdout, nothing else there")
-    verbose: bool = option(False, "-v", "--verbose", group=RUN, help="say which parts were chosen, and why")
+    json: bool = option(False, group=RUN, help=JSON_HELP)
+    verbose: bool = option(
+        False, "-v", "--verbose", group=RUN, help="print what was detected and chosen, and why"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What a file asks for."""
+    """What a configuration file holds."""
 
     sources: tuple[str, ...]
     models: tuple[ModelChoice, ...]
@@ -43,9 +50,9 @@ class Config:
     switches: Mapping[str, bool]
 
     def under(self, flags: Mapping[str, Any]) -> tuple[list[ModelChoice], dict[str, Any]]:
-        """The file's models and options, with those of the command line in their places.
+        """The file's models and options, overridden by those of the command line.
 
-        Of options that are mappings, such as `params`, each name counts for itself.
+        Options that are mappings, such as `params`, are merged name by name.
         """
         options = dict(self.options)
         for name, value in flags.items():
@@ -66,13 +73,13 @@ class Config:
 
 @dataclass(frozen=True)
 class LoadedConfig:
-    """A configuration as it stands in its file."""
+    """A configuration as it is written in its file."""
 
     path: str
     content: Any
 
     def reader(self) -> ConfigReader | None:
-        """Who reads it, where it is another tool's: known by one of the keys that readers announce."""
+        """The reader of another tool's configuration, found by the keys that readers announce."""
         parts = self.content if isinstance(self.content, list) else [self.content]
         keys = {key for one in parts if isinstance(one, Mapping) for key in one if isinstance(key, str)}
         readers = (configurations.get(key) for key in configurations.names() if key in keys)
@@ -80,23 +87,25 @@ class LoadedConfig:
 
 
 def find_config(sources: Sequence[str]) -> LoadedConfig | None:
-    """The configuration among the sources, which must be alone there; read once, since a .py is run."""
+    """The configuration among the sources, which must be the only source; read once, since a .py is run."""
     configs = [source for source in sources if is_config(source)]
     if not configs:
         return None
     if len(sources) > 1:
-        raise UsageError("a configuration is run alone", hint=f"eyechart run {configs[0]}")
+        raise UsageError(
+            "a configuration must be the only source", hint=f"run it alone: eyechart run {configs[0]}"
+        )
     return LoadedConfig(configs[0], load_config_file(Path(configs[0])))
 
 
 def is_config(path: str) -> bool:
-    """Whether a source is a configuration rather than data: by its ending, and a .json by its keys.
+    """Whether a source is a configuration rather than data: by its suffix, and a .json by its keys.
 
     Another tool's may be a list.
     """
     file = Path(path)
     if file.suffix in (".yaml", ".yml") and not file.exists():
-        raise UsageError(f"{path}: no such file", hint="is the path right?")  # data has other endings
+        raise UsageError(f"{path}: no such file", hint="check the path")  # data has other suffixes
     if file.suffix not in SUFFIXES or not file.is_file():
         return False
     if file.suffix != ".json":
@@ -105,7 +114,7 @@ def is_config(path: str) -> bool:
         begin = opened.read(1 << 16).lstrip()
     foreign = configurations.names()
     is_list = begin[:1] == b"[" and any(f'"{key}"'.encode() in begin for key in foreign)
-    if not is_list and begin[:1] != b"{":  # any other is data, and perhaps too much to be read
+    if not is_list and begin[:1] != b"{":  # data, and perhaps too large to read here
         return False
     content = load_config_file(file)
     if is_list:
@@ -114,7 +123,7 @@ def is_config(path: str) -> bool:
 
 
 def read_config(loaded: LoadedConfig) -> Config:
-    """Read a configuration. Names that no option has are refused here; one without a model when it is run."""
+    """Read a configuration and refuse unknown names; a missing model is refused when it is run."""
     with _named_errors(loaded.path, _HINT):
         config = _read(loaded)
     with _named_errors(loaded.path, f"correct it in {loaded.path}"):
@@ -124,7 +133,7 @@ def read_config(loaded: LoadedConfig) -> Config:
 
 @contextmanager
 def _named_errors(path: str, hint: str) -> Iterator[None]:
-    """Whatever is wrong with a configuration is said with the file's name and what to do."""
+    """Errors about a configuration name its file and carry a hint."""
     try:
         yield
     except UsageError as err:
@@ -135,10 +144,10 @@ def _named_errors(path: str, hint: str) -> Iterator[None]:
 def _read(loaded: LoadedConfig) -> Config:
     path, content = loaded.path, loaded.content
     if not isinstance(content, Mapping):
-        raise UsageError(f"{path} does not hold a mapping of names to values")
-    if isinstance(command := content.get("command"), str):  # as `eyechart vlmeval` writes it down
+        raise UsageError(f"{path} is not a mapping of names to values")
+    if isinstance(command := content.get("command"), str):  # as `eyechart vlmeval` records it
         raise UsageError(
-            f"{path} keeps the command of a run, and is no configuration", hint=f"run: {command}"
+            f"{path} records the command of a run; it is not a configuration", hint=f"run: {command}"
         )
     keys = list_file_keys(Options)
     options: dict[str, Any] = {}
@@ -157,7 +166,7 @@ def _read(loaded: LoadedConfig) -> Config:
     said = {name: _truth(options.pop(name), name, path) for name in switches if name in options}
     sources = _listed(options, _SOURCES, path)
     if not all(isinstance(source, str) for source in sources):
-        raise UsageError(f"{path}: {_SOURCES[0]} must be a text or a list of texts")
+        raise UsageError(f"{path}: {_SOURCES[0]} must be text or a list of texts")
     models = _listed(options, _MODELS, path) if options.keys() & set(_MODELS) else []
     _refuse_keys({**options, "models": models}, path)
     return Config(
@@ -177,7 +186,7 @@ def _truth(value: Any, name: str, path: str) -> bool:
 def _model(given: Any, path: str) -> ModelChoice:
     if not isinstance(given, str | Mapping):
         raise UsageError(
-            f"{path}: {_MODELS[0]} must be a text, a mapping with a name, or a list of these",
+            f"{path}: {_MODELS[0]} must be text, a mapping with a name, or a list of these",
         )
     try:
         return read_model(given)
@@ -192,14 +201,14 @@ def _refuse_keys(options: Mapping[str, Any], path: str) -> None:
     for place in places:
         if isinstance(place, Mapping) and place.keys() & {"api_key", "api-key", "judge_api_key"}:
             raise UsageError(
-                f"{path} holds a key",
-                hint="keys do not belong into files that are shared: set OPENAI_API_KEY, or name another "
-                "environment variable with api_key_env",
+                f"{path} holds an API key",
+                hint="keep keys out of files: set OPENAI_API_KEY, or name another environment variable with "
+                "api_key_env",
             )
 
 
 def _listed(options: dict[str, Any], known: tuple[str, ...], path: str) -> list[Any]:
-    """Take the one of `known` that is there: one value or a list of them."""
+    """Pop the one key of `known` that is given, as a list of values."""
     found = [options.pop(name) for name in known if name in options]
     if len(found) != 1:
         raise UsageError(f"{path} must hold exactly one of: {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""``eyechart data``: the catalogue, a look at a source, a check of a file."""
+"""``eyechart data``: list the catalogue, show a source, check a file, convert a data set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.console import add_verb, make_counter, note, print_json, print_rich
+from eyechart.console import JSON_HELP, add_verb, make_counter, note, print_json, print_rich
 from eyechart.errors import EyechartError, UsageError
 from eyechart.option import add_option, add_options, read_given_options
 from eyechart.registry import Execute, command, converters
@@ -25,50 +25,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the actions of the verb."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     add_verb(actions, "list", execute_list, help="the catalogue of benchmarks").add_argument(
-        "--json", action="store_true", help="one JSON object on stdout"
+        "--json", action="store_true", help=JSON_HELP
     )
     show = add_verb(
         actions,
         "show",
         execute_show,
-        help="what a source was detected as, and its first sample",
+        help="how a source was detected, its options, and its first sample",
         examples="  eyechart data show demo\n  eyechart data show mine.tsv --sample 17 --prompt\n",
     )
     show.add_argument("source", metavar="NAME", help="a file, a folder or a name from the catalogue")
-    show.add_argument("--sample", metavar="ID", help="this one instead of the first")
-    show.add_argument("--prompt", action="store_true", help="the exact messages that would be sent")
+    show.add_argument("--sample", metavar="ID", help="show this sample instead of the first")
+    show.add_argument("--prompt", action="store_true", help="show the exact messages that would be sent")
     add_options(show, Options, PROMPT, BENCHMARK, DATA)
     check = add_verb(
         actions,
         "check",
         execute_check,
-        help="what a file was detected as and why, and what is wrong with it",
-        description="Reads the whole file and looks at every picture. Exit code 1 when there are errors.",
+        help="how a file was detected, and what is wrong with it",
+        description="Reads the whole file and opens every image. Exit code 1 if there are errors.",
         examples="  eyechart data check mine.tsv\n  eyechart data check mine.tsv --field question=ask\n",
     )
     check.add_argument("source", metavar="FILE", help="a file, a folder or a name from the catalogue")
-    check.add_argument("--no-images", action="store_true", help="do not look at the pictures")
+    check.add_argument("--no-images", action="store_true", help="do not open the images")
     add_option(
         check,
         Options,
         "input",
-        help="as in a run: any, if rows without an image are meant; none, if no images are to be sent",
+        help="as in a run: any allows rows without an image; none: no images are sent",
     )
-    check.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    check.add_argument("--json", action="store_true", help=JSON_HELP)
     add_options(check, Options, BENCHMARK, DATA)
     converting = add_verb(
         actions,
         "convert",
         execute_convert,
-        help="an original data set to the annotation file and pictures that its benchmark reads",
-        description=f"Converts, by name: {', '.join(converters.names())}.",
+        help="convert an original data set to the annotation file and images that its benchmark reads",
+        description="Convert an original data set to the files that its benchmark reads.\n"
+        f"Data sets: {', '.join(converters.names())}.",
         examples="  eyechart data convert vstar vstar_bench/ --out data\n"
         "  eyechart data convert treebench hf:HaochenWang/TreeBench:train --out data\n",
     )
-    converting.add_argument("name", metavar="NAME", help="which data set it is")
+    converting.add_argument("name", metavar="NAME", help="the data set")
     converting.add_argument("source", metavar="SOURCE", help="its file, its folder, or hf:ORG/NAME")
-    converting.add_argument("--out", metavar="DIR", required=True, help="the data folder to write below")
-    converting.add_argument("--force", action="store_true", help="write over what is there")
+    converting.add_argument("--out", metavar="DIR", required=True, help="the data folder to write to")
+    converting.add_argument("--force", action="store_true", help="overwrite existing files")
     return execute_list
 
 
@@ -81,7 +82,7 @@ def execute_list(args: argparse.Namespace) -> int:
     for name in benchmarks.names():
         try:
             known[name] = make_benchmark(name, {}).about
-        except EyechartError as err:  # somebody's plug-in: the others are there all the same
+        except EyechartError as err:  # a broken plug-in does not hide the others
             note(f"eyechart: {err}")
     if args.json:
         print_json(known)
@@ -91,18 +92,20 @@ def execute_list(args: argparse.Namespace) -> int:
 
 
 def execute_show(args: argparse.Namespace) -> int:
-    """Describe a source by what it was detected as and by one sample."""
+    """Print how a source was detected, and one sample."""
     from eyechart.run.plan import choose_benchmark, choose_prompt
 
     benchmark, options = choose_benchmark(args.source, Options.of(read_given_options(Options, args)))
     about = _about(benchmark) | ({"scorer": options.scorer} if options.scorer else {})
-    args.prompt = args.prompt or any((args.input, args.system, args.prompt_template))  # they shape it alone
+    args.prompt = args.prompt or any(
+        (args.input, args.system, args.prompt_template)
+    )  # nothing else shows them
     try:
         sample = next((one for one in benchmark.source if args.sample in (None, one.id)), None)
     except EyechartError as err:
-        print_rich(_two_columns(about.items()))  # worth knowing, although its files are not here
+        print_rich(_two_columns(about.items()))  # useful even if its files are missing
         if isinstance(err, UsageError) and not (args.settings or args.sample or args.prompt):
-            note(str(err))  # its options were asked for; that it needs a file besides is no error yet
+            note(str(err))  # to list its options, the benchmark needs no file
             return 0
         raise
     if sample is None:
@@ -111,7 +114,7 @@ def execute_show(args: argparse.Namespace) -> int:
     if args.prompt:
         prompt = choose_prompt(benchmark, options)
         turns = [(turn.role, "\n".join(map(str, turn.parts))) for turn in prompt(sample.without_golds())]
-        print_rich(_two_columns((role, text or "(here the model speaks)") for role, text in turns))
+        print_rich(_two_columns((role, text or "(the model's reply)") for role, text in turns))
     else:
         print_rich(_two_columns([*about.items(), *_why(benchmark), *_facts(sample).items()]))
     return 0
@@ -130,7 +133,7 @@ def _about(benchmark: Benchmark) -> dict[str, str]:
 
 
 def _why(benchmark: Benchmark) -> list[tuple[str, str]]:
-    """Why the source was taken for what it is."""
+    """How the source was detected."""
     from eyechart.data.source import get_reasons
 
     return [(f"why ({n})", reason) for n, reason in enumerate(get_reasons(benchmark.source), start=1)]
@@ -142,7 +145,7 @@ def _facts(sample: Sample) -> dict[str, str]:
         "question": sample.question,
         **{f"option {letter}": text for letter, text in sample.choices.items()},
         "gold": " | ".join(sample.golds) or "(not public)",
-        "pictures": "\n".join(str(image) for image in sample.images) or "(none)",
+        "images": "\n".join(str(image) for image in sample.images) or "(none)",
         **{str(name): str(value) for name, value in sample.meta.items()},
     }
 
@@ -154,7 +157,7 @@ def execute_check(args: argparse.Namespace) -> int:
     from eyechart.run.sources import find_benchmark, list_excused, make_lint
 
     if args.parity:
-        raise UsageError("--parity has no effect: nothing is asked or scored here", hint="leave it out")
+        raise UsageError("--parity has no effect: data check asks and scores nothing", hint="leave it out")
     options = Options.of(read_given_options(Options, args))
     lint = make_lint(find_benchmark(args.source, options), options)
     report = check_source(
@@ -186,13 +189,10 @@ def _two_columns(facts: Iterable[tuple[str, str]]) -> RenderableType:
     return table
 
 
-# -- ``eyechart data convert``: a data set's original to the files that its benchmark reads.
-
-
 def execute_convert(args: argparse.Namespace) -> int:
-    """Convert, and say what to do with the result."""
+    """Convert a data set, and print how to run it."""
     convert = converters.get(args.name)
     done = convert(args.source, Path(args.out), force=args.force, progress=make_counter("rows converted"))
-    print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} pictures")
+    print_text(f"{done.annotations}: {done.n_rows:,} rows, {done.n_images:,} images")
     note(f"run it with: eyechart run {args.name} --set root={args.out} -m MODEL")
     return 0

@@ -7,17 +7,17 @@ import shutil
 import sys
 from pathlib import Path
 
-from eyechart.cli.run import evaluate_all, worst
-from eyechart.console import note, print_rich, print_runs
+from eyechart.cli.run import evaluate_all
+from eyechart.console import JSON_HELP, note, print_rich, print_runs
 from eyechart.errors import UsageError
 from eyechart.registry import Execute, command
 from eyechart.terminal import print_text
 
 DESCRIPTION = """\
-Run the benchmark that comes with eyechart: questions on drawn charts, tables, signs, receipts, shapes.
-Three baselines answer it side by side: baseline/random guesses, baseline/majority is blind (it knows how
-often which answer is right), baseline/look reads text and measures colours, shapes and positions. None
-of them is a vision-language model; they show what a score means before you spend anything on one.
+Run the benchmark that comes with eyechart: questions on drawn charts, tables, signs, receipts and shapes.
+Three baselines answer it: baseline/random guesses, baseline/majority sees no image and picks the most
+frequent answer, baseline/look reads text and measures colours, shapes and positions. None of them is a
+vision-language model; they show what a score means before you spend anything on one.
 """
 
 BASELINES = ("baseline/random", "baseline/majority", "baseline/look")
@@ -25,15 +25,15 @@ BASELINES = ("baseline/random", "baseline/majority", "baseline/look")
 NEXT = """
 What to try next:
   {eyechart} show {folder} {sample}
-      one sample in full: what was asked, what was seen, why this score
+      one sample in full: prompt, images, reply, score
   {eyechart} report {folder} --xlsx demo.xlsx
       the same as a spreadsheet
   {eyechart} run demo -m openai/NAME --base-url http://localhost:8000/v1
       your own model against these baselines
   {eyechart} demo --files examples
-      small files of questions to start your own from
+      small example files to start your own from
   {eyechart} data check YOUR_FILE.tsv
-      your own questions"""
+      check your own questions"""
 
 # The questions of the quickstart, by their ids in the demo and in the file.
 OPEN = {"charts-cups-3": "cups", "charts-rain-4": "rain", "signs-stop-1": "stop", "shapes-pair-2": "pair"}
@@ -47,16 +47,16 @@ CHOICES = (
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
     parser.add_argument(
-        "--out", default="runs", metavar="DIR", help="where run folders are kept (default: runs)"
+        "--out", default="runs", metavar="DIR", help="parent of the run folders (default: runs)"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
     parser.add_argument(
         "--files",
         metavar="DIR",
-        help="run nothing; write the files that the quickstart uses: mine.jsonl, mine.tsv and their images",
+        help="run nothing; write the quickstart's files: mine.jsonl, mine.tsv and their images",
     )
     parser.add_argument("--fresh", action="store_true", help="start over instead of resuming")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     return execute
 
@@ -73,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
     runs = list(evaluate_all(["demo"], models, said))
     print_runs(runs, as_json=args.json)
     if models != BASELINES:
-        note("baseline/look, which looks at the images, was left out: pip install 'eyechart[ocr]'")
+        note("baseline/look, which reads the images, was left out: pip install 'eyechart[ocr]'")
     if not args.json and runs:
         from rich.text import Text
 
@@ -81,11 +81,11 @@ def execute(args: argparse.Namespace) -> int:
         read = [result.sample.id for result in last.samples() if result.outcome in ("wrong", "correct")]
         sample = read[0] if read else "'#1'"
         print_rich(Text(NEXT.format(eyechart=_command(), folder=last.folder, sample=sample)))
-    return worst([done.exit_code for done in runs])
+    return max((done.exit_code for done in runs), default=0)
 
 
 def _command() -> str:
-    """How the command is called here: by its name where the shell finds it, else by its path."""
+    """How to call the command here: by name if the shell finds it, else by path."""
     called = Path(sys.argv[0])
     if called.name != "eyechart":
         return f"{sys.executable} -m eyechart"
@@ -94,7 +94,7 @@ def _command() -> str:
 
 
 def _write_files(folder: Path) -> int:
-    """A small file of open questions and one of multiple choice, as people have them."""
+    """Write a small file of open questions and one of multiple choice, with their images."""
     import json
 
     from eyechart.catalogue.demo import QUESTIONS
@@ -124,7 +124,7 @@ def _write_files(folder: Path) -> int:
         path = folder / name
         if path.exists() and path.read_bytes() != content:
             raise UsageError(
-                f"{path} is there already, and is not ours", hint="name another folder: --files DIR"
+                f"{path} exists and differs from the example", hint="name another folder: --files DIR"
             )
     for name, content in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The command. Builds the parser, calls one verb, turns errors into one message and an exit code."""
+"""The command line: builds the parser, executes one command, turns errors into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from eyechart.registry import Command, EntryPoint, commands, summarise_command
 from eyechart.terminal import escape_controls, print_error, shorten_message
 
 ABOUT = """\
-An eye exam for vision-language models: point it at a benchmark file and a model, get a number you can
-defend. A run is a folder; the same command again resumes it and asks only for what is missing.
+Evaluate vision-language models: point it at a benchmark file and a model, get a number you can defend.
+A run is a folder; the same command again resumes it and asks only for what is missing.
 """
 
 EXAMPLES = """\
@@ -28,10 +28,10 @@ examples:
   eyechart demo                                              a first run: no key, no GPU, no download
   eyechart run mine.tsv -m openai/my-model --base-url http://localhost:8000/v1
   eyechart run mine.jsonl -m python:my_model.py:MyModel --limit 20
-  eyechart data check mine.tsv                               what is it, and what is wrong with it
+  eyechart data check mine.tsv                               how it is read, and what is wrong with it
   eyechart report runs/mine/openai-my-model-1a2b3c4d --xlsx results.xlsx
 
-exit codes: 0 all is well, 1 some samples failed, 2 wrong usage or bad input, 130 interrupted (resumable)
+exit codes: 0 success, 1 some samples failed, 2 wrong usage or bad input, 130 interrupted (resumable)
 """
 
 # The commands of the core, in the order of the help, each a module here; those of pipelines and plug-ins
@@ -41,19 +41,15 @@ ALIASES = {"eval": "run"}
 
 
 def list_commands() -> list[str]:
-    """The commands there are, in the order of the help."""
+    """All commands, in the order of the help."""
     return [*CORE, *(name for name in commands.names() if name not in CORE)]
 
 
 def find_command(name: str) -> Command:
-    """A command, whose module is imported now and not before."""
+    """A command; its module is imported now."""
     if name in CORE:
-        import_module(_module(name))
+        import_module(f"eyechart.cli.{name}")
     return commands.get(name)
-
-
-def _module(name: str) -> str:
-    return f"eyechart.cli.{name}"
 
 
 def _aliases(name: str) -> list[str]:
@@ -61,22 +57,21 @@ def _aliases(name: str) -> list[str]:
 
 
 def _summary(name: str) -> str:
-    return summarise_command(name, EntryPoint(name, _module(name)).read_source() if name in CORE else "")
+    source = EntryPoint(name, f"eyechart.cli.{name}").read_source() if name in CORE else ""
+    return summarise_command(name, source)
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line and a hint; of dozens of flags, usage would show all before that."""
+    """Reports an error as one line and a hint; argparse would print dozens of flags before it."""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Leave, with a message that repeats what was typed and may hold anything."""
         super().exit(status, None if message is None else escape_controls(shorten_message(message)))
 
     def error(self, message: str) -> NoReturn:
-        """Refuse, as any other mistake in a call is refused."""
         raise UsageError(message, hint=f"see: {self.prog} --help")
 
     def unrecognized(self, unknown: Sequence[str]) -> NoReturn:
-        """Refuse what nobody understands, with the nearest flag that exists."""
+        """Refuse unknown arguments and suggest the nearest flag."""
         from eyechart.registry import suggest_name
 
         flags = sorted(set(re.findall(r"--[a-z][a-z_-]*", self.format_help())))
@@ -87,7 +82,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(verb: str | None = None) -> argparse.ArgumentParser:
-    """The whole command line; or as much of it as one verb needs; or, for "", the list of verbs alone."""
+    """The parser of all commands; of one command alone; or, for "", the list of commands without flags."""
     parser = Parser(
         prog="eyechart",
         description=ABOUT,
@@ -127,22 +122,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             args.parser.unrecognized(unknown)
         return int(args.execute(args))
     except EyechartError as err:
-        return _ended(err, err.exit_code, words)
+        return _end(err, err.exit_code, words)
     except KeyboardInterrupt:
-        return _ended(EyechartError("interrupted"), 130, words)
+        return _end(EyechartError("interrupted"), 130, words)
     except BrokenPipeError:
         return _leave_quietly()
     except OSError as err:
-        return _ended(EyechartError(f"{err.filename or 'the system'}: {err.strerror or err}"), 2, words)
+        return _end(EyechartError(f"{err.filename or 'the system'}: {err.strerror or err}"), 2, words)
     except Exception as err:
         if os.environ.get("EYECHART_TRACEBACK"):
             raise
-        hint = "EYECHART_TRACEBACK=1 shows where; please report it"
-        return _ended(EyechartError(f"a mistake of ours: {type(err).__name__}: {err}", hint=hint), 2, words)
+        hint = "EYECHART_TRACEBACK=1 shows the traceback; please report it"
+        return _end(EyechartError(f"internal error: {type(err).__name__}: {err}", hint=hint), 2, words)
 
 
 def _verb(word: str) -> str:
-    """The command that the first word means; "" for a flag, which is one of the whole command's."""
+    """The command that the first word names; "" for a flag such as --version."""
     verb = ALIASES.get(word, word)
     if verb in CORE or verb in commands.names():
         return verb
@@ -151,14 +146,14 @@ def _verb(word: str) -> str:
     from eyechart.registry import suggest_name
 
     names = [one for name in list_commands() for one in (name, *_aliases(name))]
-    hint = suggest_name(word, names, otherwise=f"there are: {', '.join(names)}", see="eyechart --help")
+    hint = suggest_name(word, names, otherwise=f"commands: {', '.join(names)}", see="eyechart --help")
     if Path(word).exists():
         hint = f"to evaluate a model on it: eyechart run {word} -m MODEL"
     raise UsageError(f"unknown command {word!r}", hint=hint)
 
 
-def _ended(err: EyechartError, code: int, words: Sequence[str]) -> int:
-    """Say why, if anybody listens; the exit code says it anyhow."""
+def _end(err: EyechartError, code: int, words: Sequence[str]) -> int:
+    """Print why the command failed; with --json also as JSON, unless a value was printed."""
     print_error(f"eyechart: {err}")
     if _wants_json(words) and not console.n_printed:
         with contextlib.suppress(OSError, ValueError):
@@ -175,14 +170,14 @@ def _wants_json(words: Sequence[str]) -> bool:
 
 
 def _open_closed_streams() -> None:
-    """Started with stdout or stderr closed (``>&-``, some schedulers) Python has none: write nowhere."""
+    """Replace a closed stdout or stderr (``>&-``, some schedulers), which Python sets to None."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (open to the end)
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  (open until exit)
             setattr(sys, name, nowhere)
 
 
 def _leave_quietly() -> int:
-    """The reader of our output has gone (`| head`): keep Python from complaining at exit."""
+    """The reader of stdout is gone (`| head`): avoid Python's complaint at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

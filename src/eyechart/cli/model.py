@@ -1,4 +1,4 @@
-"""``eyechart model check``: what a model can do, and what it cannot."""
+"""``eyechart model check``: ask a model easy questions of every kind, and print which ones it can answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eyechart.console import add_verb, load_dotenv, print_json, print_rich, reserve_stdout
+from eyechart.console import JSON_HELP, add_verb, load_dotenv, print_json, print_rich, reserve_stdout
 from eyechart.errors import UsageError
 from eyechart.option import add_options, read_given_options
 from eyechart.registry import Execute, checkups, command
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from eyechart.types import Model
 
 DESCRIPTION = """\
-Ask a model six easy questions with one right answer each: text only, one picture, multiple choice,
-several pictures, a conversation of several rounds, a picture of 108 megapixels. Says what works.
+Check a model before a long run: six easy questions with one right answer each (text only, one image,
+multiple choice, several images, a conversation of several rounds, an image of 108 megapixels).
 Costs six small requests.
 
-An evaluator class (generate_answer), or any model with --multi, is also put the kinds of MULTI's
-questions, through its real prompts: every type, in words and with pictures, captions, several pictures
-at once and in rounds, in Chinese and in English. Each answer is shown beside the expected one.
-The arguments of MULTI's own model_tester.py are taken by their names (--model NAME --model_dir DIR ...).
+An evaluator class (generate_answer), or any model with --multi, is also asked every kind of MULTI
+question with MULTI's own prompts: each type, with text and with images, captions, several images at
+once and in rounds, in Chinese and in English. Each answer is shown beside the expected one.
+The arguments of MULTI's model_tester.py work unchanged (--model NAME --model_dir DIR ...).
 """
 
 
-@command("model", "check what a model can do")
+@command("model", "check what kinds of input a model takes")
 def add_arguments(group: argparse.ArgumentParser) -> Execute:
     """Declare the actions of the verb."""
     actions = group.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -39,7 +39,7 @@ def add_arguments(group: argparse.ArgumentParser) -> Execute:
         actions,
         "check",
         execute,
-        help="does it answer every kind of question?",
+        help="ask easy questions of every kind, and print which ones it can answer",
         description=DESCRIPTION,
         examples="  eyechart model check openai/my-model --base-url http://localhost:8000/v1\n"
         "  eyechart model check python:mine.py:XEvaluator --param model_dir=weights --param device_map=cpu\n"
@@ -49,12 +49,12 @@ def add_arguments(group: argparse.ArgumentParser) -> Execute:
     add_options(parser, Options, MODEL)
     for name in checkups.names():
         checkups.get(name).add_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
     return execute
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Put the cases; 0 when every one was answered rightly, 1 otherwise."""
+    """Ask every case; 0 if all answers are right, 1 otherwise."""
     import asyncio  # a third of what the command would take to start
 
     from eyechart.model.checkup import list_cases
@@ -89,22 +89,17 @@ async def _check(model: Model, asked: Sequence[CheckCase], timeout_s: float) -> 
     from eyechart.model.checkup import check_model
 
     try:
-        return [finding async for finding in check_model(model, timeout_s, _shown(asked))]
+        return [finding async for finding in check_model(model, timeout_s, _show_each(asked))]
     finally:
-        _show("")
+        show_status("")
         await model.close()
 
 
-def _shown(asked: Sequence[CheckCase]) -> Iterator[CheckCase]:
-    """The cases, each named when its turn comes: slow models take minutes."""
+def _show_each(asked: Sequence[CheckCase]) -> Iterator[CheckCase]:
+    """Show which case is being asked: slow models take minutes."""
     for number, case in enumerate(asked, start=1):
-        _show(f"{number} of {len(asked)}: {case.ability}")
+        show_status(f"{number} of {len(asked)}: {_in_print(case.ability)}")
         yield case
-
-
-def _show(text: str) -> None:
-    """On a terminal only, in one line that goes again."""
-    show_status(text)
 
 
 def _as_json(name: str, findings: Sequence[CheckResult]) -> dict[str, Any]:
@@ -125,13 +120,13 @@ def _table(name: str, findings: Sequence[CheckResult]) -> RenderableType:
     from rich.text import Text
 
     table = Table(title=Text(name), title_justify="left", box=None, pad_edge=False)
-    for heading in ("can it take", "", "what it said", "expected"):
+    for heading in ("input", "works", "answer", "expected"):
         table.add_column(heading)
     styles = {"yes": "green", "unsure": "yellow", "no": "red"}
     for finding in findings:
         said = finding.said if len(finding.said) <= 70 else finding.said[:70] + "…"
         table.add_row(
-            Text(finding.ability),
+            Text(_in_print(finding.ability)),
             Text(finding.verdict, styles[finding.verdict]),
             Text(said),
             Text(finding.expected),
@@ -147,11 +142,16 @@ def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:
     by = {
         verdict: [f.ability for f in findings if f.verdict == verdict] for verdict in ("yes", "unsure", "no")
     }
-    words = {"yes": "answers", "unsure": "not clear (wrong answer, or none this time)", "no": "does not take"}
-    lines = [f"{words[verdict]}: {', '.join(names)}" for verdict, names in by.items() if names]
+    words = {"yes": "works", "unsure": "unclear (wrong answer, or none this time)", "no": "does not work"}
+    lines = [f"{words[verdict]}: {_in_print(', '.join(names))}" for verdict, names in by.items() if names]
     n_answered = sum(one.is_answered for one in findings)
-    lines.append(f"answered: {n_answered} of {len(findings)}, rightly {len(by['yes'])}")
+    lines.append(f"answered: {n_answered} of {len(findings)}, {len(by['yes'])} correctly")
     if is_constant(findings):
-        lines.append("every answer is the same, so that those which are right show nothing")
-    lines += [f"{skill}: {conclusion}" for skill, conclusion in draw_conclusions(findings).items()]
+        lines.append("all answers are the same, so the correct ones show nothing")
+    lines += [f"{_in_print(skill)}: {conclusion}" for skill, conclusion in draw_conclusions(findings).items()]
     return Text("\n".join(lines))
+
+
+def _in_print(name: str) -> str:
+    """An ability or a skill as it is printed; the keys of ``--json`` keep the word "picture"."""
+    return name.replace("picture", "image")

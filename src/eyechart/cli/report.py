@@ -1,4 +1,4 @@
-"""``eyechart report``: a run's numbers again, on screen and as files."""
+"""``eyechart report``: print a run's numbers, and write them and its samples to files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyechart.console import build_changes_table, find_run, note, print_json, print_rich
+from eyechart.console import RUN_HELP, build_changes_table, find_run, note, print_json, print_rich
 from eyechart.errors import StoreError, UsageError
 from eyechart.registry import Execute, command
 
@@ -18,13 +18,13 @@ FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
 @command(
     "report",
-    "a run's table, and its samples as XLSX, CSV, JSONL, Parquet or JSON",
+    "print a run's table, export its samples as XLSX, CSV, JSONL, Parquet or JSON",
     examples="  eyechart report runs/demo/baseline-look-1a2b3c4d --xlsx results.xlsx --csv results.csv\n"
     "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
-    parser.add_argument("run", metavar="RUN", help="a run folder; of a folder with several runs the newest")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")
     parser.add_argument(
@@ -37,25 +37,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     parser.add_argument(
         "--files",
         metavar="NAME",
-        help="with --official: another tool's files: inspect, lm-eval, evalscope-report, vlmevalkit, ...",
+        help="write another tool's files instead: inspect, lm-eval, evalscope-report, vlmevalkit, ...",
     )
     parser.add_argument(
         "--differences",
         metavar="SCORER",
-        help="the samples on which this further scorer of the run disagrees with its own",
+        help="list the samples on which this --also-scorer of the run disagrees with its scorer",
     )
     parser.add_argument(
         "--json",
         nargs="?",
         const="-",
         metavar="FILE",
-        help="the numbers as JSON on stdout; with FILE, numbers and samples into it",
+        help="print the numbers as JSON on stdout; with FILE, write numbers and samples to it",
     )
     return execute
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print the table, write what was asked for."""
+    """Print the table, write the files that the flags name."""
     from eyechart.report.table import make_run_table
     from eyechart.run.run import Run
 
@@ -83,7 +83,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _check_files(args: argparse.Namespace) -> None:
-    """Refuse what cannot be written before the first file is."""
+    """Refuse files that cannot be written before the first one is written."""
     if args.parquet:
         from eyechart.report.export import require_parquet
 
@@ -92,16 +92,16 @@ def _check_files(args: argparse.Namespace) -> None:
     for path in (Path(one) for one in named if one and one != "-"):
         if not path.parent.is_dir():
             raise StoreError(
-                f"{path}: there is no folder {path.parent}", hint=f"make it: mkdir -p {path.parent}"
+                f"{path}: no such folder: {path.parent}", hint=f"create it: mkdir -p {path.parent}"
             )
         if path.is_dir():
-            raise StoreError(f"{path} is a folder", hint="name a file")
+            raise StoreError(f"{path} is a folder", hint="give a file name")
 
 
 def _write_files(done: Run, folder: str | None, name: str | None) -> list[Path]:
     try:
         return done.write_files(folder, name)
-    except StoreError as err:  # which advises by the flags of a run
+    except StoreError as err:  # its hint names the flags of a run
         raise StoreError(err.message, hint=err.hint.replace("with --out", "with --official DIR")) from err
 
 
@@ -112,7 +112,7 @@ def _differences(done: Run, scorer: str, *, as_json: bool) -> int:
     if scorer not in known:
         raise UsageError(
             f"{scorer} has not scored this run",
-            hint=f"add its verdicts with: eyechart score {done.folder} --also-scorer {scorer}",
+            hint=f"add its scores: eyechart score {done.folder} --also-scorer {scorer}",
         )
     own = str(done.manifest.get("scorer"))
     found = compare_scorers(done, scorer)

@@ -1,4 +1,4 @@
-"""``eyechart run``: infer, score, report."""
+"""``eyechart run``: ask every model every question of every source, score the replies, print the table."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ DESCRIPTION = """\
 Ask a model every question of a source, score the replies, print the table.
 
 SOURCE is a file (TSV, CSV, JSONL, JSON, Parquet), a folder with metadata.jsonl, a name from
-`eyechart data list`, a name in $LMUData or ~/LMUData, or a configuration (.yaml, .json, .py): ours, or
-one of EvalScope's for its VLMEvalKit backend (beside that: flags of selection, pace, cost and the run).
-MODEL is provider/name: openai/gpt-4o; openai/any-served-name with --base-url; python:file.py:Class;
-baseline/random, baseline/majority, baseline/ocr, baseline/look. A model can carry its own address,
-options and parameters: openai/served-name@http://host:8000/v1,api_key_env=MY_KEY,temperature=0.
+`eyechart data list`, a name in $LMUData or ~/LMUData, or a configuration (.yaml, .json, .py): one of
+eyechart, or one of EvalScope for its VLMEvalKit backend (which takes the options for questions, requests,
+cost and run). MODEL is provider/name: openai/gpt-4o; openai/any-served-name with --base-url;
+python:file.py:Class; baseline/random, baseline/majority, baseline/ocr, baseline/look. A model can carry
+its own URL, options and parameters: openai/name@http://host:8000/v1,api_key_env=MY_KEY,temperature=0.
 
 The same command again resumes: it asks only for what is missing. Ctrl-C stops cleanly.
 """
@@ -41,10 +41,12 @@ EXAMPLES = """\
 """
 
 
-@command("run", "ask, score, report: sources times models", description=DESCRIPTION, examples=EXAMPLES)
+@command("run", "evaluate models on benchmarks or files", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
-    parser.add_argument("sources", nargs="*", metavar="SOURCE", help="what to ask; several are run in turn")
+    parser.add_argument(
+        "sources", nargs="*", metavar="SOURCE", help="questions to ask; several are run one after another"
+    )
     parser.add_argument(
         "--data", action="extend", nargs="+", default=[], metavar="SOURCE", help="the same as SOURCE"
     )
@@ -69,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 
 class ModelsAction(argparse.Action):
-    """Takes one model or several; a source behind them (``-m MODEL file.tsv``) goes to the sources."""
+    """Takes one model or several; a source after them (``-m MODEL file.tsv``) is moved to the sources."""
 
     def __call__(
         self,
@@ -78,7 +80,6 @@ class ModelsAction(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        """Sort what stands behind one ``-m``; the first is always a model."""
         first, *others = [str(value) for value in values or ()]
         sources = [text for text in others if _is_source(text)]
         models = [first, *(text for text in others if text not in sources)]
@@ -87,7 +88,7 @@ class ModelsAction(argparse.Action):
 
 
 def _is_source(text: str) -> bool:
-    """Whether it can be no model: those are written provider/name or python:file.py:Class.
+    """Whether a text cannot be a model, which is written provider/name or python:file.py:Class.
 
     >>> [_is_source(text) for text in ("mine.tsv", "demo", "data/mine.tsv", "openai/m2", "python:m.py:Model")]
     [True, True, True, False, False]
@@ -117,34 +118,30 @@ def execute(args: argparse.Namespace) -> int:
         return _estimate(args, config)
     try:
         with reserve_stdout(is_json=args.json):
-            runs.extend(_evaluate(args, config))
+            runs.extend(evaluate_all(*_read_request(args, config), is_verbose=args.verbose))
     except (EyechartError, KeyboardInterrupt):
         if runs and not args.json:
-            print_runs(runs, as_json=False)  # they are done, whatever stopped the next one
+            print_runs(runs, as_json=False)  # those that finished before the error
         raise
     print_runs(runs, as_json=args.json)
-    return worst([done.exit_code for done in runs])
+    return max((done.exit_code for done in runs), default=0)  # interrupted before failed before success
 
 
 def _estimate(args: argparse.Namespace, config: Config | None) -> int:
-    """Say what the runs would take, and start none."""
+    """Print what the runs would take, and start none."""
     from eyechart.console import print_estimates
-    from eyechart.run.estimate import drop_keys, estimate
+    from eyechart.run.estimate import estimate
     from eyechart.run.models import choose_models
 
     with reserve_stdout(is_json=args.json):
-        sources, models, options = _asked(args, config)
-        chosen = [(model, drop_keys(one)) for model, one in choose_models(models, options)]
-        estimates = [estimate(plan) for plan in _plans(sources, chosen)]
+        sources, models, options = _read_request(args, config)
+        chosen = [(model, without_key(one)) for model, one in choose_models(models, options)]
+        estimates = [estimate(plan) for plan in _make_plans(sources, chosen)]
     print_estimates(estimates, as_json=args.json)
     return 0
 
 
-def _evaluate(args: argparse.Namespace, config: Config | None) -> Iterator[Run]:
-    yield from evaluate_all(*_asked(args, config), is_verbose=args.verbose)
-
-
-def _asked(
+def _read_request(
     args: argparse.Namespace, config: Config | None
 ) -> tuple[list[str], list[str | ModelChoice], dict[str, Any]]:
     """Sources, models and options, from the flags and a configuration."""
@@ -156,13 +153,13 @@ def _asked(
         sources, models = list(config.sources), models or [*of_file]
     if not sources or not models:
         missing = (
-            "no source given: name a file or a benchmark" if not sources else "no model given: add -m MODEL"
+            "no source given: add a file or a benchmark" if not sources else "no model given: add -m MODEL"
         )
         raise UsageError(missing, hint="eyechart run --help shows examples")
     return sources, models, options
 
 
-def _plans(sources: Sequence[str], models: Sequence[tuple[str | object, Options]]) -> list[Plan]:
+def _make_plans(sources: Sequence[str], models: Sequence[tuple[str | object, Options]]) -> list[Plan]:
     from eyechart.run.plan import make_plan
 
     plans = [make_plan(source, model, options) for source in sources for model, options in models]
@@ -171,15 +168,15 @@ def _plans(sources: Sequence[str], models: Sequence[tuple[str | object, Options]
         other = by_folder.setdefault(plan.folder, plan)
         if other.options.base_url != plan.options.base_url:
             raise UsageError(
-                f"{plan.model.name} is given twice, at different addresses that have one endpoint name",
-                hint="one endpoint name stands for one model, wherever it is served: "
-                "give the addresses to one model, joined by @, or different names",
+                f"{plan.model.name} is given twice: different URLs, but the same endpoint name",
+                hint="an endpoint name stands for one model wherever it is served: "
+                "give all URLs to one model, joined by @, or use different names",
             )
     return plans
 
 
-def _places(plans: Sequence[Plan]) -> str:
-    """Which model is asked where; nothing where all are asked at the same place."""
+def _list_urls(plans: Sequence[Plan]) -> str:
+    """Which model is asked at which URL; empty if it is the same for all."""
     asked = dict.fromkeys((plan.model.name, plan.options.base_url) for plan in plans)
     if len({address for _, address in asked}) < 2:
         return ""
@@ -194,14 +191,13 @@ def evaluate_all(
     *,
     is_verbose: bool = False,
 ) -> Iterator[Run]:
-    """All combinations in turn, until one is interrupted. All are planned before the first one starts."""
+    """Run all combinations, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import get_reasons
     from eyechart.run import evaluate
-    from eyechart.run.cost import find_unpriced
     from eyechart.run.models import choose_models
 
-    plans = _plans(sources, choose_models(models, options))
-    if places := _places(plans):
+    plans = _make_plans(sources, choose_models(models, options))
+    if places := _list_urls(plans):
         note(places)
     told: set[str] = set()
     for plan in plans:
@@ -211,14 +207,9 @@ def evaluate_all(
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
         if remark := getattr(plan.model, "remark", ""):
             note(remark)
-        for who in find_unpriced(plan):
-            note(f"--prices says nothing of {who}: the cost will not be known")
+        for who in unpriced(plan):
+            note(f"--prices has no entry for {who}: the cost will be unknown")
         done = evaluate(plan, told=told)
         yield done
         if done.is_interrupted:
             return
-
-
-def worst(codes: Sequence[int]) -> int:
-    """The exit code of several runs: interrupted before failed before fine."""
-    return max(codes, default=0)

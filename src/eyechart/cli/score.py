@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eyechart.console import (
+    JSON_HELP,
     build_changes_table,
     find_run,
     load_dotenv,
@@ -28,20 +29,18 @@ if TYPE_CHECKING:
     from eyechart.run.rescore import Change
 
 DESCRIPTION = """\
-Score the replies of a run again, with its own scorer or another one, and tell which verdicts moved.
-Asks no model, unless --judge names one for what rules cannot read; the options on requests and cost
-apply to the judge. Or score a file of replies that another tool collected: one row per reply, with an id (id,
-index or question_id) and a text (reply, prediction or response), such as VLMEvalKit's prediction
-files (.xlsx, .tsv, .json); a log of Inspect (.json, .eval), the samples of lm-eval or lmms-eval
-(.jsonl), predictions, reviews or a report of EvalScope; or the benchmark's own file, such as
-InfoChartQA's model_response.json. A file that brings its questions and answers along needs no
---benchmark.
+Score the replies of a run again, with its own scorer or another one, and list the scores that changed.
+Asks no model, unless --judge names one; the options for requests and cost apply to the judge.
+
+Or score a file of replies that another tool collected: one reply per row, with an id (id, index or
+question_id) and a text (reply, prediction or response), such as VLMEvalKit's prediction files (.xlsx,
+.tsv, .json); a log of Inspect (.json, .eval), the samples of lm-eval or lmms-eval (.jsonl), predictions,
+reviews or a report of EvalScope; or the benchmark's own format, such as InfoChartQA's
+model_response.json. A file that holds questions and answers needs no --benchmark.
 """
 
-_RATES = ("rpm", "tpm")  # which are not the judge's
-_HOW_A_JUDGE_IS_ASKED = tuple(
-    name for name in list_option_names(Options, REQUESTS, COST) if name not in _RATES
-)
+_RATES = ("rpm", "tpm")  # do not apply to a judge
+_JUDGE_OPTIONS = tuple(name for name in list_option_names(Options, REQUESTS, COST) if name not in _RATES)
 
 
 @command(
@@ -57,15 +56,15 @@ _HOW_A_JUDGE_IS_ASKED = tuple(
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder")
-    parser.add_argument("--list", action="store_true", help="the scorers there are")
+    parser.add_argument("--list", action="store_true", help="list the scorers")
     parser.add_argument(
         "--benchmark", metavar="NAME", help="what the replies answer: a file or a catalogue name"
     )
     parser.add_argument(
         "--replies", metavar="FILE", help="JSONL, JSON, CSV, TSV, XLSX, or another tool's log"
     )
-    parser.add_argument("--out", metavar="DIR", help="where run folders are kept (default: runs)")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
+    parser.add_argument("--out", metavar="DIR", help="parent of the run folders (default: runs)")
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
     add_option(parser, Options, "circular", help="the replies answer every rotation of the options")
     add_options(parser, Options, SCORING, REQUESTS, COST, BENCHMARK, DATA, without=_RATES)
     return execute
@@ -83,10 +82,10 @@ def execute(args: argparse.Namespace) -> int:
 
     load_dotenv()
     said = read_given_options(Options, args)
-    if stray := sorted(set(said) - {*SCORING_OPTIONS, *_HOW_A_JUDGE_IS_ASKED}):
+    if stray := sorted(set(said) - {*SCORING_OPTIONS, *_JUDGE_OPTIONS}):
         raise UsageError(
-            f"{', '.join(stray)}: a run that is scored again has its questions already",
-            hint="only the flags on scoring, requests and cost apply here",
+            f"{', '.join(stray)}: no effect, because the run already holds its questions",
+            hint="scoring a run takes the options for scoring, requests and cost only",
         )
     _refuse_without_effect(said, is_file=False)
     done, changes = rescore(find_run(args.run, is_changed=True), Options.of(said))
@@ -95,16 +94,16 @@ def execute(args: argparse.Namespace) -> int:
         print_remarks(done, as_json=True)
     else:
         print_runs([done], as_json=False)
-        print_rich(_what_moved(changes))
+        print_rich(_render_changes(changes))
     return done.exit_code
 
 
 def _refuse_without_effect(said: Mapping[str, Any], *, is_file: bool) -> None:
-    """Refuse what is said of requests where none is sent, and of images, which nobody is shown here."""
-    of_judge = [name for name in _HOW_A_JUDGE_IS_ASKED if name in said and "judge" not in said]
+    """Refuse options about requests where none is sent, and about images, which scoring does not need."""
+    of_judge = [name for name in _JUDGE_OPTIONS if name in said and "judge" not in said]
     if of_judge:
         raise UsageError(
-            f"{', '.join(of_judge)}: no effect, because nobody is asked",
+            f"{', '.join(of_judge)}: no effect, because no model is asked",
             hint="name a judge with --judge MODEL, or leave it out",
         )
     of_images = [name for name in ("allow_urls", "allow_private_urls") if is_file and name in said]
@@ -117,12 +116,12 @@ def _score_file(args: argparse.Namespace) -> int:
 
     if not args.replies:
         raise UsageError(
-            f"--benchmark {args.benchmark} says what was asked, and nothing was answered",
-            hint="--replies FILE names the replies; eyechart run asks a model",
+            f"--benchmark {args.benchmark} is given, but no replies",
+            hint="add --replies FILE; to ask a model, use eyechart run",
         )
     if args.run is not None:
         hint = f"if it holds the questions: --benchmark {args.run}" if not args.benchmark else "leave one out"
-        raise UsageError(f"either a run ({args.run}) or a file of replies is scored", hint=hint)
+        raise UsageError(f"both a run ({args.run}) and a file of replies are given", hint=hint)
     load_dotenv()
     said = read_given_options(Options, args)
     _refuse_without_effect(said, is_file=True)
@@ -138,7 +137,7 @@ def _list(*, as_json: bool) -> int:
     for name in scorers.names():
         try:
             known.append(scorers.get(name))
-        except EyechartError as err:  # somebody's plug-in: the others are there all the same
+        except EyechartError as err:  # a broken plug-in does not hide the others
             note(f"eyechart: {err}")
     if as_json:
         print_json({scorer.name: scorer.version for scorer in known})
@@ -150,8 +149,8 @@ def _list(*, as_json: bool) -> int:
     return 0
 
 
-def _what_moved(changes: Sequence[Change]) -> RenderableType:
+def _render_changes(changes: Sequence[Change]) -> RenderableType:
     if not changes:
-        return "no verdict moved"
-    heading = f"{len(changes)} verdict{'s' * (len(changes) != 1)} moved"
+        return "no score changed"
+    heading = f"{len(changes)} score{'s' * (len(changes) != 1)} changed"
     return build_changes_table(changes, heading=heading, columns=("before", "after"))

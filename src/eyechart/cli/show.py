@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import argparse
 
-from eyechart.console import find_run, print_json, print_rich
+from eyechart.console import JSON_HELP, RUN_HELP, find_run, print_json, print_rich
 from eyechart.registry import Execute, command
 
 
 @command(
     "show",
-    "one sample in full: prompt, pictures, reply, why this score",
+    "one sample in full: prompt, images, reply, why this score",
     examples="  eyechart show runs/demo/baseline-look-1a2b3c4d charts-cups-1\n"
-    "  eyechart show runs/demo/baseline-look-1a2b3c4d '#3'      the third one\n",
+    "  eyechart show runs/demo/baseline-look-1a2b3c4d '#3'      the third sample\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
-    parser.add_argument("run", metavar="RUN", help="a run folder; of a folder with several runs the newest")
-    parser.add_argument("sample", metavar="SAMPLE", help="its id, or #N for the N-th")
+    parser.add_argument("run", metavar="RUN", help=RUN_HELP)
+    parser.add_argument("sample", metavar="SAMPLE", help="the sample's id, or #N for the N-th")
     parser.add_argument("--trial", type=int, default=0, metavar="K", help="which trial, counted from 0")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--json", action="store_true", help=JSON_HELP)
     return execute
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Show it."""
+    """Print one sample."""
     from eyechart.report.show import show_json, show_sample
     from eyechart.run.cost import read_judge_prices
     from eyechart.run.run import Run
