@@ -75,7 +75,7 @@ def test_info_for_people(home: Path) -> None:
     assert "\x1b" not in done.out
     assert "␛[31mred" in done.out
     assert "1, 500 bytes" in done.out
-    assert "the cache is off" in cache(home, "info", EYECHART_CACHE_SIZE="0").out
+    assert "the cache is disabled" in cache(home, "info", EYECHART_CACHE_SIZE="0").out
 
 
 def test_info_of_nothing_makes_nothing(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_clear_of_what_is_old(home: Path) -> None:
     assert cache(home, "clear", "--older-than", 11, "--yes").out.startswith("removed 0 replies")
     done = cache(home, "clear", "--older-than", 10, "--images", "--yes")
     assert done.out.splitlines()[0].startswith("removed 2 replies")
-    assert done.out.splitlines()[1] == "removed 1 picture: 500 bytes freed"
+    assert done.out.splitlines()[1] == "removed 1 image: 500 bytes freed"
     assert not old.exists()
     assert entries(home) == 4
     assert cache(home, "clear", "--older-than", 0, "-y").out.startswith("removed 4 replies")
@@ -148,7 +148,7 @@ def test_clear_of_pictures_touches_nothing_that_is_not_ours(home: Path) -> None:
     left = home / "images" / "public" / "12" / ".part-x7_ab"
     left.touch()
     done = cache(home, "clear", "--images", "--yes")
-    assert done.out.splitlines()[1] == "removed 2 pictures: 500 bytes freed"
+    assert done.out.splitlines()[1] == "removed 2 images: 500 bytes freed"
     assert all(path.exists() for path in others)
     assert not left.exists()
 
@@ -188,5 +188,5 @@ def test_on_a_terminal_it_asks(home: Path, said: str, left: int) -> None:
 def test_days_beyond_all_times_are_refused(home: Path) -> None:
     done = eyechart("cache", "clear", "--older-than", 10**20, "--yes", cwd=home, EYECHART_CACHE=str(home))
     assert done.code == 2
-    assert "nothing can be that old" in done.err
+    assert "must be at most 100,000" in done.err
     assert entries(home) == 6

@@ -1,4 +1,4 @@
-"""Damaged files and odd addresses: each has its message, and none is called a mistake of ours."""
+"""Damaged files and odd addresses: each has its message, and none is an internal error."""
 
 from __future__ import annotations
 

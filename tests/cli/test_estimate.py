@@ -23,7 +23,7 @@ def test_people_read_what_would_be_asked(questions: Path, capsys: pytest.Capture
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == "q · openai/gpt-4o (nothing was sent)"
     assert "samples 6, 2 trials each" in lines
-    assert "pictures 6, about 1,530 tokens" in lines
+    assert "images 6, about 1,530 tokens" in lines
     assert "tokens out 120 to 12,000" in lines
     assert any(line.startswith("cost 0.0") and line.endswith("USD") for line in lines)
     assert any("openai.com/api/pricing" in line for line in lines)

@@ -79,7 +79,7 @@ def test_help_of_a_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("word", "hint"),
-    [("reprot", "did you mean report?"), ("sho", "did you mean show?"), ("xyzzy", "there are: run, eval")],
+    [("reprot", "did you mean report?"), ("sho", "did you mean show?"), ("xyzzy", "commands: run, eval")],
 )
 def test_an_unknown_command_is_answered_with_the_nearest(word: str, hint: str, tmp_path: Path) -> None:
     done = eyechart(word, cwd=tmp_path)
@@ -210,7 +210,7 @@ def test_of_several_runs_the_newest_is_shown_and_none_is_changed(questions: Path
     report = eyechart("report", "runs/q", "--json", cwd=tmp_path)
     assert report.code == 0
     assert report.json["n"] == 4
-    assert f"runs/q holds 3 runs; this is the newest: {folders[1]}" in report.err
+    assert f"runs/q holds 3 runs; using the newest: {folders[1]}" in report.err
     assert eyechart("show", "runs", "3", cwd=tmp_path).code == 0
     score = eyechart("score", "runs/q", cwd=tmp_path)
     assert score.code == 2
@@ -287,7 +287,7 @@ def test_the_same_command_again_says_that_nothing_was_asked(questions: Path, tmp
         flags = ["-m", "openai/m", "--base-url", server.base_url, "-q"]
         first, second = (eyechart("run", "q.tsv", *flags, cwd=tmp_path) for _ in range(2))
     assert "nothing was asked" not in first.err
-    assert "nothing was asked: every sample has its reply already" in second.err
+    assert "no requests sent: all samples have replies" in second.err
     assert len(server.asked) == 8
 
 
@@ -403,5 +403,5 @@ def test_the_files_of_the_quickstart_are_written_by_a_command(tmp_path: Path) ->
     (tmp_path / "mine/mine.tsv").write_text("my own\n")
     again = eyechart("demo", "--files", "mine", cwd=tmp_path)
     assert again.code == 2
-    assert "mine.tsv is there already" in again.err
+    assert "mine.tsv exists and differs" in again.err
     assert (tmp_path / "mine/mine.tsv").read_text() == "my own\n"

@@ -68,10 +68,10 @@ def test_an_evaluator_class_is_asked_everything(tmp_path: Path) -> None:
     assert "yes" in rows["single choice in words (zh)"]
     assert "yes" in rows["single choice in words (en)"]
     assert "it takes no pictures" in rows["blank on a picture (en)"]
-    assert rows["two pictures in rounds (zh)"].split()[-2:] == ["B", "C"]  # what it said, what is right
-    assert "answered: 14 of 28, rightly 2" in done.out
-    assert "sees pictures: no" in done.out
-    assert "does not take: one picture," in done.out
+    assert rows["two images in rounds (zh)"].split()[-2:] == ["B", "C"]  # what it said, what is right
+    assert "answered: 14 of 28, 2 correctly" in done.out
+    assert "sees images: no" in done.out
+    assert "does not work: one image," in done.out
 
 
 @pytest.mark.parametrize("said", [["--lang", "zh"], ["--lang", "fr"]])
@@ -98,7 +98,7 @@ def test_a_terminal_shows_what_is_asked_and_is_left_clean(monkeypatch: pytest.Mo
     with pytest.raises(ModelError, match="no such key"):
         asyncio.run(_check(ScriptedModel(dies), list_cases(), 9.0))
     clear = "\r\x1b[K"
-    assert shown.getvalue() == f"{clear}1 of 6: text only\r{clear}2 of 6: one picture\r{clear}\r"
+    assert shown.getvalue() == f"{clear}1 of 6: text only\r{clear}2 of 6: one image\r{clear}\r"
 
 
 TESTED = """

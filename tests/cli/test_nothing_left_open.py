@@ -61,7 +61,7 @@ def test_a_command_closes_what_it_opened(
     before = opened_below(tmp_path)  # what pytest itself holds there
     main([finished if word == "RUN" else word for word in words])
     assert opened_below(tmp_path) == before
-    assert "a mistake of ours" not in capfd.readouterr().err
+    assert "internal error" not in capfd.readouterr().err
 
 
 def test_a_damaged_journal_is_let_go(finished: str, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_dead_judge_is_given_up_as_told(run: str, server: Server, tmp_path: Pa
 def test_what_concerns_the_questions_is_refused(run: str, server: Server, tmp_path: Path) -> None:
     done = score(run, server, tmp_path, "--encoding", "gbk")
     assert done.code == 2
-    assert "encoding: a run that is scored again has its questions already" in done.err
+    assert "encoding: no effect, because the run already holds its questions" in done.err
     unknown = score(run, server, tmp_path, "--dry-run")
     assert unknown.code == 2
     assert json.loads((tmp_path / run / "summary.json").read_text())["n"] == N

@@ -97,7 +97,7 @@ def test_the_demo_without_numpy_leaves_out_the_baseline_that_looks(
     assert done.code == 0
     assert "baseline/majority" in done.out
     assert "baseline/look" not in done.out
-    assert "baseline/look, which looks at the images, was left out: pip install 'eyechart[ocr]'" in done.err
+    assert "baseline/look, which reads the images, was left out: pip install 'eyechart[ocr]'" in done.err
 
 
 @pytest.mark.parametrize("returned", ["results.txt", None])

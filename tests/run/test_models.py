@@ -235,7 +235,7 @@ def test_keys_in_a_file_are_refused_wherever_they_stand(tmp_path: Path) -> None:
         (tmp_path / "c.yaml").write_text(json.dumps({"source": "q.tsv", **config}))
         done = eyechart("run", "c.yaml", cwd=tmp_path)
         assert done.code == 2
-        assert "c.yaml holds a key" in done.err
+        assert "c.yaml holds an API key" in done.err
         assert "api_key_env" in done.err
 
 
@@ -291,7 +291,7 @@ def test_one_endpoint_name_is_not_two_models(tmp_path: Path) -> None:
         "run", "q.tsv", "-m", f"openai/m@{A}", "-m", f"openai/m@{B}", "--endpoint-name", "lab", cwd=tmp_path
     )
     assert done.code == 2
-    assert "at different addresses that have one endpoint name" in done.err
+    assert "different URLs, but the same endpoint name" in done.err
 
 
 @pytest.mark.parametrize("how", ["text", "mapping"])

@@ -58,10 +58,10 @@ SCORE = ("score", "--benchmark", "q.tsv", "--replies", "replies.jsonl")
             "--set root=. has no effect",
             ("--set", "root=."),
         ),
-        ((*SCORE, "--concurrency", "3"), "nobody is asked", ("--concurrency", "3")),
-        ((*SCORE, "--max-cost", "3"), "nobody is asked", ("--max-cost", "3")),
+        ((*SCORE, "--concurrency", "3"), "no model is asked", ("--concurrency", "3")),
+        ((*SCORE, "--max-cost", "3"), "no model is asked", ("--max-cost", "3")),
         ((*SCORE, "--allow-private-urls"), "no image is fetched", ("--allow-private-urls",)),
-        (("data", "check", "q.tsv", "--parity"), "nothing is asked", ("--parity",)),
+        (("data", "check", "q.tsv", "--parity"), "data check asks and scores nothing", ("--parity",)),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else "",
 )

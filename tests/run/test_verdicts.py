@@ -60,7 +60,7 @@ def test_a_judge_decides_what_rules_cannot_and_a_failed_one_nothing(
     assert done.json["outcomes"]["unscored"] == 1
     assert done.json["requests"]["judge"] == 2
     assert done.json["tokens"]["judge_prompt"] == 20
-    assert "1 reply waits for the judge" in done.err
+    assert "1 reply has no score, because the judge did not answer" in done.err
     calls = judge_calls(server)
     again = eyechart("run", questions, *judged(server), "--json", cwd=tmp_path)
     assert judge_calls(server) == calls + 1, "only the one that failed is asked again"

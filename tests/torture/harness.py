@@ -165,7 +165,7 @@ class Disturbed:
             out, err = process.communicate()
             raise AssertionError(f"it did not end within {self.longest_s:g} s: {err}") from None
         assert "Traceback" not in err, err
-        assert "a mistake of ours" not in err, err
+        assert "internal error" not in err, err
         self.check()
         return Outcome(process.returncode, out, err)
 

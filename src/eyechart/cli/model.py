@@ -154,4 +154,4 @@ def _conclusion(findings: Sequence[CheckResult]) -> RenderableType:
 
 def _in_print(name: str) -> str:
     """An ability or a skill as it is printed; the keys of ``--json`` keep the word "picture"."""
-    return name.replace("picture", "image")
+    return name.replace("a picture", "an image").replace("picture", "image")

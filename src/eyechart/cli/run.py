@@ -135,7 +135,7 @@ def _estimate(args: argparse.Namespace, config: Config | None) -> int:
 
     with reserve_stdout(is_json=args.json):
         sources, models, options = _read_request(args, config)
-        chosen = [(model, without_key(one)) for model, one in choose_models(models, options)]
+        chosen = [(model, drop_keys(one)) for model, one in choose_models(models, options)]
         estimates = [estimate(plan) for plan in _make_plans(sources, chosen)]
     print_estimates(estimates, as_json=args.json)
     return 0
@@ -207,7 +207,7 @@ def evaluate_all(
             note(f"scorer: {plan.scorer.name} {plan.scorer.version}; run folder: {plan.folder}")
         if remark := getattr(plan.model, "remark", ""):
             note(remark)
-        for who in unpriced(plan):
+        for who in find_unpriced(plan):
             note(f"--prices has no entry for {who}: the cost will be unknown")
         done = evaluate(plan, told=told)
         yield done

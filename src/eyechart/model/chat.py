@@ -1,9 +1,9 @@
 """Models behind an HTTP API: the base class of providers.
 
-`ChatEndpoint` sends a request over kept-alive connections, reads the reply and classifies the error. A
-provider is a subclass that says how its API differs: address, headers, how messages are written
-(`build_body`), how an answer is read (`read_replies`), and what an error means where the usual rules do not
-fit. Retries, rates and budgets are the engine's business.
+`ChatEndpoint` sends a request over kept-alive connections, reads the reply and classifies errors. A provider
+is a subclass that states how its API differs: URL, headers, how messages are encoded (`build_body`), how an
+answer is read (`read_replies`), and what an error means where the usual rules do not fit. Retries, rate
+limits and budgets are the engine's.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from eyechart.model.http import ProxiedHttp
 
 _encode = msgspec.json.Encoder().encode
-_MARK = b"\0"  # occurs in no JSON: in a text it would be escaped
+_MARK = b"\0"  # never occurs in JSON: in a string it is escaped
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _FATAL = frozenset({401, 403, 404}) | _MOVED
-_NOT_IMPLEMENTED = frozenset({501, 505})  # said of the request itself: it will not be answered later
+_NOT_IMPLEMENTED = frozenset({501, 505})  # about the request itself: a retry would fail, too
 
 # An unknown model is HTTP 404 at most servers; LiteLLM, OpenRouter, DeepSeek and Mistral say 400.
 _UNKNOWN_MODEL = re.compile(
@@ -54,17 +54,17 @@ _UNSUPPORTED = re.compile(r"\b(?:is|are) not supported\b|\bdoes not support\b|\b
 class Attachments:
     """The images of one request body.
 
-    Base64 text needs no JSON escaping, so it never passes through an encoder: each image stands in the body
-    as a mark, the encoded body is cut at the marks, and images go from memory to the socket as they are.
+    Base64 text needs no JSON escaping, so it never passes through an encoder: the body is encoded with a mark
+    in place of each image, split at the marks, and the images go from memory to the socket as they are.
     """
 
     __slots__ = ("slots",)
 
     def __init__(self) -> None:
-        self.slots: list[tuple[bytes, bytes]] = []  # what stands before the base64 text, and that text
+        self.slots: list[tuple[bytes, bytes]] = []  # the text before an image, and its base64
 
     def url(self, image: Image | ImageRef) -> str | msgspec.Raw:
-        """A ``data:`` URL, or the URL itself of an image that is handed over by it."""
+        """A ``data:`` URL; the URL itself of an image that is passed by URL."""
         if isinstance(image, Image):
             self.slots.append((b'"data:%s;base64,' % image.mime.encode(), image.base64))
             return msgspec.Raw(_MARK)
@@ -73,26 +73,26 @@ class Attachments:
 
     def base64(self, image: Image | ImageRef) -> msgspec.Raw:
         """The base64 text alone, for APIs that take no URLs."""
-        assert isinstance(image, Image), "URLs are handed only to a model that states takes_urls"
+        assert isinstance(image, Image), "only a model that states takes_urls is given URLs"
         self.slots.append((b'"', image.base64))
         return msgspec.Raw(_MARK)
 
 
 class ChatEndpoint(ABC):
-    """One served model at one address. A provider sets the attributes and the first group of methods."""
+    """One served model at one URL. A provider sets the attributes and the first group of methods."""
 
     provider: ClassVar[str]  # as in provider/name
-    vendor: ClassVar[str]  # in messages
-    official_url: ClassVar[str]  # where no address is given; needs a key
+    vendor: ClassVar[str]  # for messages
+    official_url: ClassVar[str]  # used if no URL is given; needs a key
     path: ClassVar[str]  # below the base URL; {model} stands for the model's name
     key_variable: ClassVar[str]
     url_variables: ClassVar[tuple[str, ...]] = ()
-    parameters: ClassVar[frozenset[str]]  # that are sent as they are; `extra_body` carries anything else
+    parameters: ClassVar[frozenset[str]]  # sent as they are; anything else goes into `extra_body`
     server: ClassVar[str] = "a server of this API"
     out_of_credit: ClassVar[re.Pattern[str]] = re.compile("insufficient_quota")
     capabilities = Capabilities(is_endpoint=True, takes_urls=True)
 
-    # -- what a provider says ----------------------------------------------------------------------
+    # -- what a provider defines
 
     @abstractmethod
     def build_body(self, messages: Sequence[Message], attachments: Attachments) -> dict[str, Any]:
@@ -100,14 +100,14 @@ class ChatEndpoint(ABC):
 
     @abstractmethod
     def read_replies(self, content: bytes, latency_s: float) -> list[Reply]:
-        """The replies in an answer with status 200.
+        """The replies in a response with status 200.
 
-        What is not JSON of the right form may raise what it likes (`DecodeError`, `KeyError`); an answer
-        that is an error in disguise raises `self.no_reply(...)`.
+        Malformed content may raise `DecodeError`, `KeyError` and the like; a response without a usable reply
+        raises `self.no_reply(...)`.
         """
 
     def build_headers(self, api_key: str | None) -> dict[str, str]:
-        """The headers with the key, and others that the API asks for."""
+        """The header with the key, and others that the API requires."""
         return {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
     def build_fields(self, parameters: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class ChatEndpoint(ABC):
         return {"model": self.model, **parameters, **extra}
 
     def read_error(self, content: bytes) -> str:
-        """What an error body says, whatever its shape, on one line."""
+        """The message in an error body of any shape, on one line."""
         try:
             decoded = msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -134,14 +134,14 @@ class ChatEndpoint(ABC):
         return (status in _RETRYABLE or status >= 500) and not is_permanent
 
     def is_unknown_model(self, status: int, said: str) -> bool:
-        """Whether there is no such model, so that no request can succeed."""
+        """Whether the error means that the endpoint does not serve this model."""
         return status in (400, 422) and _UNKNOWN_MODEL.search(said) is not None
 
     def retry_after_s(self, response: Response) -> float | None:
-        """How long the server asks to wait."""
+        """How long the server asks to wait, if it does."""
         return read_retry_after_s(response.headers.get("retry-after", ""))
 
-    # -- making one --------------------------------------------------------------------------------
+    # -- construction
 
     def __init__(self, name: str, settings: ModelSettings) -> None:
         self.model = name
@@ -154,8 +154,8 @@ class ChatEndpoint(ABC):
             environment.refuse_foreign_key(api_key, self.url_variables)
         if api_key is None and self.is_official:
             raise UsageError(
-                f"no key for {self.vendor}'s endpoint",
-                hint=f"set {self.key_variable} (a .env file will do), "
+                f"no API key for {self.vendor}'s endpoint",
+                hint=f"set {self.key_variable} (in the environment or a .env file), "
                 "or name your own server with --base-url",
             )
         parameters = dict(settings.parameters)
@@ -167,13 +167,13 @@ class ChatEndpoint(ABC):
         )
         extra = parameters.pop("extra_body", None) or {}
         if not isinstance(extra, Mapping):
-            raise UsageError("extra_body holds names and values", hint="write --param extra_body.NAME=VALUE")
+            raise UsageError("extra_body must be a mapping", hint="write --param extra_body.NAME=VALUE")
         self._fields = self.build_fields(parameters, extra)
         self._encoded = {name: msgspec.Raw(_encode(value)) for name, value in self._fields.items()}
         self._url = self.base_url + self.path.format(model=quote(name, safe="/:@"))
         self._headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "eyechart"}
         self._headers |= self.build_headers(api_key)
-        check_headers(self._headers)  # a key that cannot be sent is refused before anything is begun
+        check_headers(self._headers)  # refuse a key that cannot be sent before anything starts
         self._key_forms = list_written_forms(api_key) if api_key else ()
         self._is_key_in_no_answer = api_key is not None and is_unlike_answers(api_key)
         self._proxy = find_proxy(self.base_url)
@@ -181,16 +181,15 @@ class ChatEndpoint(ABC):
 
     @classmethod
     def normalise_url(cls, url: str) -> str:
-        """The base of an endpoint, however people write it: with or without the path of the requests."""
+        """The base URL of an endpoint, written with or without the path of the requests."""
         parts = split_address(url.strip())
         if parts is None:
             shown = url.strip().rpartition("@")[2].partition("?")[0]  # neither a password nor a query
-            raise UsageError(f"the endpoint's address {shown!r} is not a URL", hint=f"write {_as_url(shown)}")
+            raise UsageError(f"the endpoint {shown!r} is not a URL", hint=f"write {_as_url(shown)}")
         if parts.username is not None or parts.query or parts.fragment:
             raise UsageError(
-                "the endpoint's address holds a password or a query",
-                hint=f"addresses are kept in the run folder: give the key as {cls.key_variable} "
-                "or --api-key instead",
+                "the endpoint's URL holds a password or a query",
+                hint=f"URLs are stored in the run folder: give the key as {cls.key_variable} or --api-key",
             )
         path = parts.path.rstrip("/").removesuffix(cls.path).rstrip("/")
         return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
@@ -200,14 +199,13 @@ class ChatEndpoint(ABC):
         """Endpoint, model and parameters; the key is not among them."""
         return {"endpoint": self.base_url, "model": self.model, **redact_parameters(self._fields)}
 
-    # -- asking ------------------------------------------------------------------------------------
+    # -- requests
 
     async def reply(self, request: Request) -> Reply:
-        """Ask once."""
         return (await self.ask(request))[0]
 
     async def ask(self, request: Request, more: Mapping[str, Any] = _NOTHING) -> list[Reply]:
-        """Send one request, `more` being fields of its body alone; the replies, at least one."""
+        """Send one request, with `more` fields in its body; returns at least one reply."""
         pieces = self.encode_body(request.messages, more)
         start = time.perf_counter()
         if self._http is None:
@@ -219,20 +217,20 @@ class ChatEndpoint(ABC):
             is_ours = os.strerror(errno.EMFILE) in why
             raise ModelError(
                 f"cannot connect to {self.base_url}: {why}",
-                hint="allow more with ulimit -n, or ask fewer at once with --concurrency"
+                hint="raise the limit with ulimit -n, or lower --concurrency"
                 if is_ours
-                else "is the server running? --base-url names another address",
+                else "is the server running? --base-url names another one",
                 is_retryable=True,
                 is_unreachable=True,
             ) from err
         except Broken as err:
-            raise ModelError(f"no answer from {self.base_url}: {_reason(err)}", is_retryable=True) from err
+            raise ModelError(f"no response from {self.base_url}: {_reason(err)}", is_retryable=True) from err
         if response.status != 200:
             raise self._refusal(response)
         return self._read(response.content, time.perf_counter() - start)
 
     def encode_body(self, messages: Sequence[Message], more: Mapping[str, Any] = _NOTHING) -> list[bytes]:
-        """The body in pieces; the messages are the run's own, whatever an `extra_body` says."""
+        """The body in pieces. Its messages win over those of an `extra_body`."""
         attachments = Attachments()
         body = self.build_body(messages, attachments)
         words = _encode({**self._encoded, **more, **body}).split(_MARK)
@@ -242,7 +240,6 @@ class ChatEndpoint(ABC):
         return pieces
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._http is not None:
             await self._http.close()
             self._http = None
@@ -254,7 +251,7 @@ class ChatEndpoint(ABC):
 
         return ProxiedHttp(self._url, self._headers, self._proxy)
 
-    # -- reading -----------------------------------------------------------------------------------
+    # -- responses
 
     def _read(self, content: bytes, latency_s: float) -> list[Reply]:
         try:
@@ -262,31 +259,31 @@ class ChatEndpoint(ABC):
         except (msgspec.DecodeError, ValueError, LookupError, TypeError, RecursionError) as err:
             said = _shorten(self._explain(content))
             raise ModelError(
-                f"{self.base_url} answered with something that is not a chat completion ({err}): {said}",
-                hint=f"does the address point at {self.server}?",
+                f"the response from {self.base_url} is not a chat completion ({err}): {said}",
+                hint=f"does the URL point to {self.server}?",
                 is_retryable=True,
             ) from err
         return [self._redact(reply) for reply in replies] if self._is_key_in_no_answer else replies
 
     def no_reply(self, why: str) -> ModelError:
-        """The error for an answer with status 200 and no reply in it."""
+        """The error for a response with status 200 and no reply in it."""
         return ModelError(f"{self.base_url} answered {self._without_key(why)}", is_retryable=True)
 
     def _explain(self, content: bytes) -> str:
         try:
             said = self.read_error(content)
-        except Exception:  # a proxy on the way has errors of its own shape
+        except Exception:  # a proxy may answer in another shape
             said = ChatEndpoint.read_error(self, content)
         return self._without_key(said)
 
     def _without_key(self, text: str) -> str:
-        """What a server said, in case it repeats the key to us."""
+        """What a server said, without the key, which some servers repeat."""
         for form in self._key_forms:
             text = text.replace(form, "[key]")
         return text
 
     def _redact(self, reply: Reply) -> Reply:
-        """The same for a reply; hardly any needs it."""
+        """The reply without the key; nearly all replies are returned as they are."""
         said = (reply.text, reply.thinking, reply.model, reply.finish_reason)
         if not any(form in one for form in self._key_forms for one in said):
             return reply
@@ -304,13 +301,14 @@ class ChatEndpoint(ABC):
             404: self._hint_for_404(),
         }.get(status, "")
         if is_unknown:
-            hint = f"check the model's name: {self.base_url}/models lists those that are served"
+            hint = f"check the model's name: {self.base_url}/models lists the served models"
         if is_out_of_credit:
             hint = "the account has no credit left"
         retry_after_s, is_retryable = self.retry_after_s(response), self.is_retryable(status, said)
         if status in _MOVED:
-            said = f"moved to {self._without_key(response.headers.get('location', 'nowhere'))}"
-            hint = "give the new address with --base-url: keys are not carried from one place to another"
+            location = response.headers.get("location", "(no location given)")
+            said = f"redirected to {self._without_key(location)}"
+            hint = "redirects are not followed, to keep the key safe; give the new URL with --base-url"
         return ModelError(
             f"HTTP {status} from {self.base_url}: {_shorten(said)}",
             hint=hint,
@@ -321,7 +319,7 @@ class ChatEndpoint(ABC):
         )
 
     def _hint_for_404(self) -> str:
-        hint = f"check the model's name and the address: requests go to {self._url}"
+        hint = f"check the model's name and the URL: requests go to {self._url}"
         if not urlsplit(self.base_url).path and (version := urlsplit(self.official_url).path):
             return f"{hint}. Is {version} missing? Try --base-url {self.base_url}{version}"
         return hint
@@ -340,13 +338,13 @@ def read_retry_after_s(said: str) -> float | None:
         until = parsedate_to_datetime(said)
     except (ValueError, OverflowError):
         return None
-    if until.tzinfo is None:  # the date's own way of saying UTC
+    if until.tzinfo is None:  # "-0000" means UTC
         until = until.replace(tzinfo=UTC)
     return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
 def _shorten(text: str) -> str:
-    """As much of what a server said as a message can hold."""
+    """The first 300 characters of what a server said."""
     return (text[:300] + " …" if len(text) > 300 else text) or "(no explanation)"
 
 
@@ -355,7 +353,7 @@ def _reason(err: BaseException) -> str:
 
 
 def _as_url(text: str) -> str:
-    """What was probably meant by an address without a scheme; an example where nothing can be guessed.
+    """The URL that was probably meant by an address without a scheme; else an example.
 
     >>> _as_url("localhost:8000"), _as_url("localhost:8000/v1"), _as_url("ftp://host/v1")
     ('http://localhost:8000/v1', 'http://localhost:8000/v1', 'it like http://localhost:8000/v1')

@@ -40,7 +40,7 @@ def load_dotenv(path: Path = Path(".env")) -> str:
     known = {name: value for name, value in values.items() if name in _PLAIN or _KEYS.fullmatch(name)}
     for name, value in known.items():
         if "${" in value:
-            raise UsageError(f"{path}: {name} refers to another variable", hint="write the value itself")
+            raise UsageError(f"{path}: {name} refers to another variable", hint="write out the value")
         is_there = any(map(os.environ.get, ADDRESSES)) if name in ADDRESSES else os.environ.get(name)
         if value and not is_there:
             _from_file[name] = value
@@ -71,10 +71,10 @@ def refuse_foreign_key(key: str | None, names: Sequence[str] = ADDRESSES) -> Non
     if is_address_of_file == is_key_of_file:
         return
     where = place.strip().rpartition("@")[2].partition("?")[0]
-    one, other = ("the address", "the key") if is_address_of_file else ("the key", "the address")
+    one, other = ("the URL", "the key") if is_address_of_file else ("the key", "the URL")
     raise UsageError(
         f"{one} comes from .env and {other} does not, so the key is not sent to {shorten(where)} ({name})",
-        hint="if that server may have it, name it yourself with --base-url, or keep both in the same place",
+        hint="if that server may have the key, name it with --base-url, or set both in the same place",
     )
 
 
@@ -86,7 +86,7 @@ def _read(path: Path) -> dict[str, str]:
     from dotenv import dotenv_values
 
     if path.stat().st_size > _MAX_BYTES:
-        raise UsageError(f"{path}: too long for a file of settings", hint="is it meant? rename it")
+        raise UsageError(f"{path}: larger than {_MAX_BYTES:,} bytes", hint="if it is not yours, rename it")
     try:
         found = dotenv_values(path, interpolate=False, encoding="utf-8-sig")
     except UnicodeDecodeError as err:
@@ -99,8 +99,8 @@ def _announcement(path: Path, ignored: Sequence[str]) -> str:
         f"{path}: sets {', '.join(map(_shown, sorted(_from_file.keys() - _withheld.keys()))) or 'nothing'}"
     ]
     for name in _withheld:
-        other = "address" if name == KEY else "key"
-        parts.append(f"{_shown(name)} is withheld, because the environment has another {other}")
+        other = "URL" if name == KEY else "key"
+        parts.append(f"{_shown(name)} is not used, because the environment has another {other}")
     return "; ".join([*parts, *([f"ignored: {join_names(ignored, 6)}"] if ignored else ())])
 
 

@@ -149,8 +149,8 @@ def check_headers(headers: Mapping[str, str]) -> None:
         if not (value.isascii() and value.isprintable()):
             what = "API key" if is_secret(name) else f"header {name}"
             raise ModelError(
-                f"the {what} cannot be sent: it holds a line break or another letter that is not plain ASCII",
-                hint="was it copied with quotation marks, or with what stood below it?",
+                f"the {what} cannot be sent: it holds a line break or a character that is not plain ASCII",
+                hint="was it copied with quotation marks, or with the line below it?",
                 is_fatal=True,
             )
 
@@ -173,8 +173,8 @@ def _encode_host(name: str) -> str:
         return name.encode("idna").decode("ascii")
     except UnicodeError:
         raise ModelError(
-            f"no host can be called {name!r}",
-            hint="write the address like http://localhost:8000/v1",
+            f"{name!r} is not a host name",
+            hint="write the URL like http://localhost:8000/v1",
             is_fatal=True,
         ) from None
 
@@ -286,10 +286,10 @@ class Connection(asyncio.BufferedProtocol):
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
-            self.fail("it wants to speak another protocol")
+            self.fail("the server switched to another protocol")
         except HttpParserError as err:
             is_tls = bytes(data).startswith(_FIRST_OF_TLS)
-            self.fail("it speaks TLS: try https://" if is_tls else f"the answer is no HTTP ({err})")
+            self.fail("the server uses TLS: try https://" if is_tls else f"the response is not HTTP ({err})")
         if self._n_bytes > MAX_HEAD_BYTES:
             self._check_size()
 
@@ -345,9 +345,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def _check_size(self) -> None:
         if not self._is_head_read:
-            self.fail("an answer that does not come to its point: its head is too long")
+            self.fail(f"the response's headers exceed {MAX_HEAD_BYTES // 1024} KB")
         elif self._n_bytes > MAX_ANSWER_BYTES:
-            self.fail(f"an answer of more than {MAX_ANSWER_BYTES // 2**20} MB")
+            self.fail(f"the response exceeds {MAX_ANSWER_BYTES // 2**20} MB")
         elif self._n_bytes > self._n_allowed and self._answer is not None:
             self._ask_for_room()
 
@@ -427,23 +427,23 @@ def unpack(content: bytes, encoding: str) -> bytes:
     try:
         text = unpacker.decompress(content, MAX_ANSWER_BYTES + 1)
     except zlib.error as err:
-        raise Broken(f"the answer cannot be unpacked ({err})") from None
+        raise Broken(f"the response cannot be decompressed ({err})") from None
     if len(text) > MAX_ANSWER_BYTES:
-        raise Broken(f"the answer cannot be unpacked: more than {MAX_ANSWER_BYTES // 2**20} MB")
+        raise Broken(f"the response cannot be decompressed: more than {MAX_ANSWER_BYTES // 2**20} MB")
     if not unpacker.eof or unpacker.unused_data:
-        raise Broken("the answer cannot be unpacked: it does not end where it should")
+        raise Broken("the response cannot be decompressed: it is truncated or has trailing data")
     return text
 
 
 def describe_os_error(err: OSError) -> str:
-    """The reason as the system words it: asyncio's own words do not say that a connection was refused."""
+    """The operating system's reason; asyncio's text does not say that a connection was refused."""
     if isinstance(err, ssl.SSLCertVerificationError):
-        return f"its certificate cannot be trusted: {err.verify_message}"
+        return f"its certificate is not trusted: {err.verify_message}"
     if isinstance(err, ssl.SSLError):
         said = (err.reason or "no reason given").lower().replace("_", " ")
-        return f"no TLS could be spoken with it ({said}); is it an http:// address?"
+        return f"the TLS handshake failed ({said}); is it an http:// URL?"
     if isinstance(err, socket.gaierror):
-        return f"the host is not known ({err.strerror})"
+        return f"unknown host ({err.strerror})"
     numbers = [err.errno] if err.errno else map(int, re.findall(r"\[Errno (\d+)\]", str(err)))
     reasons = dict.fromkeys(os.strerror(number) for number in numbers)  # of a host with several addresses
     return ", ".join(reasons) or str(err) or "the server closed the connection"
@@ -517,7 +517,7 @@ async def _whole(response: aiohttp.ClientResponse, claim: Claim) -> bytes:
         parts.append(part)
         n_bytes += len(part)
         if n_bytes > MAX_ANSWER_BYTES:
-            raise Broken(f"an answer of more than {MAX_ANSWER_BYTES // 2**20} MB")
+            raise Broken(f"the response exceeds {MAX_ANSWER_BYTES // 2**20} MB")
         if n_bytes > n_allowed:
             n_allowed = MAX_ANSWER_BYTES
             await claim.acquire_async(COPIES * (response.content_length or n_allowed))

@@ -157,7 +157,7 @@ def format_usd(amount: float) -> str:
 VARIABLE = "EYECHART_PRICES"
 
 _TABLE_FIELDS = frozenset({"about", "source", "as_of", "hosts", "prices"})
-_HINT = "write it like input=2.5,output=10 (USD a million tokens), or name a file"
+_HINT = "write it like input=2.5,output=10 (USD per million tokens), or name a file"
 
 
 def read_prices(override: str | None = None) -> Price | tuple[PriceEntry, ...]:
@@ -178,7 +178,7 @@ def read_price_file(path: str | Path) -> tuple[PriceEntry, ...]:
     from eyechart.files import read_yaml
 
     if not _is_file(path):
-        raise UsageError(f"prices: there is no file {str(path)!r}", hint=_HINT)
+        raise UsageError(f"prices: no such file: {str(path)!r}", hint=_HINT)
     return read_tables(read_yaml(path), str(path))
 
 
@@ -190,29 +190,29 @@ def read_tables(content: Any, where: str) -> tuple[PriceEntry, ...]:
         )
     tables = content.get("tables", [content])
     if not isinstance(tables, list):
-        raise UsageError(f"{where}: 'tables' is a list of tables")
+        raise UsageError(f"{where}: 'tables' must be a list of tables")
     return tuple(entry for table in tables for entry in _read_entries(table, where))
 
 
 def _read_entries(table: Any, where: str) -> Iterator[PriceEntry]:
     if not isinstance(table, Mapping) or not isinstance(table.get("prices"), Mapping):
         raise UsageError(
-            f"{where}: a table maps 'prices' to models",
+            f"{where}: a table must map 'prices' to models",
             hint="write it as: prices: {my-model: {input: 2.5, output: 10}}",
         )
     if strange := {str(name) for name in table} - _TABLE_FIELDS:
         raise UsageError(
-            f"{where}: no field is called {sorted(strange)[0]!r}",
+            f"{where}: unknown field {sorted(strange)[0]!r}",
             hint=f"a table has: {', '.join(sorted(_TABLE_FIELDS))}",
         )
     hosts = table.get("hosts") or []
     if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
-        raise UsageError(f"{where}: 'hosts' is a list of names such as api.openai.com")
+        raise UsageError(f"{where}: 'hosts' must be a list of names such as api.openai.com")
     words = {"as_of": str(table.get("as_of") or ""), "source": str(table.get("source") or where)}
     for pattern, amounts in table["prices"].items():
         if not str(pattern).rstrip("*").strip():
             raise UsageError(
-                f"{where}: {str(pattern)!r} names no model", hint="a name, or how names begin: gpt-4o*"
+                f"{where}: {str(pattern)!r} names no model", hint="write a name, or a prefix such as gpt-4o*"
             )
         yield PriceEntry(
             pattern=str(pattern).strip(),
@@ -233,7 +233,7 @@ def _read_inline(text: str) -> Price:
     for part in text.split(","):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not equals or name in amounts:
-            what = f"{name!r} stands twice" if equals else f"{part.strip()!r} is no name=value"
+            what = f"{name!r} is given twice" if equals else f"{part.strip()!r} is not NAME=VALUE"
             raise UsageError(f"prices {text!r}: {what}", hint=_HINT)
         try:
             amounts[name] = float(value)
@@ -243,12 +243,12 @@ def _read_inline(text: str) -> Price:
 
 
 def _read_price(amounts: Any, where: str, words: Mapping[str, str]) -> Price:
-    hint = "USD a million tokens: input, output, and cached where cached input is cheaper"
+    hint = "USD per million tokens: input, output, and cached if cached input is cheaper"
     if not isinstance(amounts, Mapping):
-        raise UsageError(f"{where}: {amounts!r} is no price", hint=hint)
+        raise UsageError(f"{where}: {amounts!r} is not a price", hint=hint)
     for name in amounts:
         if name not in AMOUNTS:
-            raise UsageError(f"{where}: no field is called {name!r}", hint=hint)
+            raise UsageError(f"{where}: unknown field {name!r}", hint=hint)
     for name in ("input", "output"):
         if amounts.get(name) is None:
             raise UsageError(f"{where}: {name!r} is missing", hint=hint)
@@ -419,7 +419,7 @@ def count_qwen_tokens(
 
 def _tiled(base: int, tile: int) -> ImageRule:
     return ImageRule(
-        f"OpenAI tiles ({base} + {tile} a tile)", partial(count_tiles, base=base, tile=tile), low=base
+        f"OpenAI tiles ({base} + {tile} per tile)", partial(count_tiles, base=base, tile=tile), low=base
     )
 
 
@@ -431,7 +431,7 @@ _QWEN2 = ImageRule("Qwen2-VL patches (28 x 28)", count_qwen_tokens)
 _QWEN3 = ImageRule(
     "Qwen3-VL patches (32 x 32)", partial(count_qwen_tokens, side=32, least=256 * 256, most=4096 * 4096)
 )
-_UNKNOWN = ImageRule("as Qwen2-VL, since the model's own rule is not known", count_qwen_tokens)
+_UNKNOWN = ImageRule("as Qwen2-VL, since the model's own rule is unknown", count_qwen_tokens)
 
 # Beginnings of names; the first that fits counts. OpenAI's numbers are those of its guide; it lists 1.62 and
 # 2.46 for gpt-5-mini and -nano, though people were billed for fewer: an estimate is better too high.
@@ -445,7 +445,7 @@ _FAMILIES: tuple[tuple[str, ImageRule], ...] = (
     (r"o[13]", _tiled(75, 150)),
     (r"(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-4-)", _tiled(85, 170)),
     (r"claude", ImageRule("Anthropic, pixels / 750", count_claude_tokens)),
-    (r"gemini-3", ImageRule("Gemini 3, 1,120 a picture", lambda width, height: 1120)),
+    (r"gemini-3", ImageRule("Gemini 3, 1,120 per image", lambda width, height: 1120)),
     (r"gemini", ImageRule("Gemini tiles (258 each)", count_gemini_tokens)),
     (r"qwen3", _QWEN3),
     (r"(qwen|qvq)", _QWEN2),

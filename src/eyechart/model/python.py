@@ -81,7 +81,7 @@ def load_object(name: str) -> Any:
     """What ``file.py:Name`` or ``package.module:Name`` names: a class, a function, an object."""
     place, colon, attribute = name.rpartition(":")
     if not colon:
-        raise UsageError(f"python:{name} does not say which class", hint="write python:file.py:Class")
+        raise UsageError(f"python:{name} names no class", hint="write python:file.py:Class")
     module = _load_module(place)
     found = getattr(module, attribute, None)
     if found is None:
@@ -101,12 +101,14 @@ def _load_module(place: str) -> ModuleType:
         try:
             return importlib.import_module(place)
         except ImportError as err:
-            raise UsageError(f"cannot import {place!r}: {err}", hint="for a file, write its .py too") from err
+            raise UsageError(
+                f"cannot import {place!r}: {err}", hint="for a file, add its suffix .py"
+            ) from err
         except (Exception, SystemExit) as err:
             raise UsageError(f"{place} cannot be loaded: {type(err).__name__}: {err}") from err
     path = Path(place).resolve()
     if not path.is_file():
-        raise UsageError(f"there is no file {place}", hint="write python:path/to/file.py:Class")
+        raise UsageError(f"no such file: {place}", hint="write python:path/to/file.py:Class")
     place_sha = hashlib.sha256(str(path).encode()).hexdigest()[:8]  # two folders may hold a model.py each
     spec = importlib.util.spec_from_file_location(f"eyechart_user_{path.stem}_{place_sha}", path)
     assert spec is not None, "a .py file always has a loader"
@@ -138,10 +140,10 @@ def _make_instance(found: Any, parameters: Mapping[str, Any], *, who: str) -> An
     except (Exception, SystemExit) as err:
         hint = "give its arguments with --param NAME=VALUE"
         if any(word in str(err).casefold() for word in ("cuda", "gpu")):
-            hint = "it found no GPU that it can use; if it takes a device: --param device_map=cpu"
+            hint = "it found no usable GPU; if it takes a device: --param device_map=cpu"
         if inspect.isfunction(found):
             hint += "; a function that answers itself takes (text, images) or (messages)"
-        raise UsageError(f"{who} could not be made: {type(err).__name__}: {err}", hint=hint) from err
+        raise UsageError(f"{who} could not be created: {type(err).__name__}: {err}", hint=hint) from err
 
 
 def list_parameters(maker: Callable[..., Any]) -> list[str] | None:
@@ -200,7 +202,7 @@ def adapt(
     settings = settings or ModelSettings()
     if inspect.isclass(thing):
         raise UsageError(
-            f"{thing.__name__} is a class, not a model", hint=f"make one of it: {thing.__name__}(...)"
+            f"{thing.__name__} is a class, not a model", hint=f"pass an instance: {thing.__name__}(...)"
         )
     said = (settings.parameters, keys or {}, {"api_key": settings.api_key})
     secrets = Secrets(*said, find_secrets(thing), find_environment_keys())
@@ -274,7 +276,7 @@ class _Adapter:
         try:  # a reply of their own making, if the journal can hold it
             said = msgspec.json.decode(msgspec.json.encode(said), type=Reply)
         except (TypeError, ValueError) as err:  # an object among the evidence, half a surrogate pair
-            raise ModelError(f"{self.name} returned a reply that cannot be kept: {err}") from err
+            raise ModelError(f"{self.name} returned a reply that cannot be stored: {err}") from err
         return said if said.latency_s else replace(said, latency_s=latency_s)
 
     async def _call(self, request: Request) -> Any:
@@ -321,7 +323,7 @@ def _concurrency_of(name: str, stated: Any) -> int:
         return max(1, int(stated))
     except (TypeError, ValueError, OverflowError) as err:
         raise UsageError(
-            f"{name}: max_concurrency is {stated!r}", hint="it is how many calls it bears at once, such as 4"
+            f"{name}: max_concurrency is {stated!r}, not a number", hint="it limits parallel calls: 4, say"
         ) from err
 
 
@@ -350,14 +352,14 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 # Beside `generate`: a method's name to its shape, announced by entry points of the group "eyechart.shapes".
-shapes: Registry[Shape] = Registry("shape", see="docs/models.md")
+shapes: Registry[Shape] = Registry("shape", see="eyechart model check --help")
 
 
 def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
     """The method that answers, and how it is called."""
     called = next((one for one in (*shapes.names(), "generate") if callable(getattr(thing, one, None))), "")
     if not called and not _is_function(thing):
-        raise UsageError(f"{name} is not a model", hint=f"it needs a method {SHAPES}, or is such a function")
+        raise UsageError(f"{name} is not a model", hint=f"it needs a method or must be a function: {SHAPES}")
     method = getattr(thing, called) if called else thing
     try:
         signature = inspect.signature(method)
@@ -382,7 +384,7 @@ def _find_shape(thing: Any, name: str) -> tuple[Callable[..., Any], Shape]:
         takes = ", ".join(signature.parameters)
         raise UsageError(
             f"{name}: {called or name_of(thing)}({takes}) cannot be called: {err}",
-            hint=f"give it the form {SHAPES}",
+            hint=f"supported signatures: {SHAPES}",
         ) from err
     return method, shape
 
@@ -455,15 +457,15 @@ def _text_and_images(form: _ImageForm, request: Request, folder: Path) -> tuple[
         return text, paths
     if len(paths) > 1:
         raise ModelError(
-            f"this question has {len(paths)} images, and the class takes one path; "
-            "call its parameter image_paths to be given a list"
+            f"this question has {len(paths)} images, but the class takes one path; "
+            "rename its parameter to image_paths to get a list"
         )
     return text, paths[0] if paths else None
 
 
 def _unless_failed(returned: Any) -> Any:
     if returned == _FAILED:
-        raise ModelError(f"the model's own client gave up: it returned {_FAILED!r}")
+        raise ModelError(f"the model's own client failed: it returned {_FAILED!r}")
     return returned
 
 

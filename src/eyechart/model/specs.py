@@ -51,7 +51,7 @@ class Fleet:
         self._turns = itertools.cycle(self.members)
         self.addresses = sorted(str(member.identity.get("endpoint", "")) for member in self.members)
         if twice := {one for one in self.addresses if self.addresses.count(one) > 1}:
-            raise UsageError(f"an address is given twice: {min(twice)}", hint="give every --base-url once")
+            raise UsageError(f"a URL is given twice: {min(twice)}", hint="give every --base-url once")
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -86,10 +86,10 @@ def split_spec(spec: str) -> tuple[str, str]:
         return "python", spec.removeprefix("python:")
     provider, slash, name = spec.partition("/")
     if provider and slash and not name:
-        raise UsageError(f"{spec!r} does not say which model", hint=f"write it as {provider}/NAME")
+        raise UsageError(f"{spec!r} has no model name", hint=f"write it as {provider}/NAME")
     if not slash or not provider:
         raise UsageError(
-            f"{spec!r} does not say who provides the model",
+            f"the model {spec!r} has no provider",
             hint=f"write it as provider/name, e.g. openai/{spec or 'gpt-4o'}; "
             f"providers: {', '.join(models.names())}",
         )
@@ -120,12 +120,12 @@ def refuse_unknown_provider(provider: str, name: str) -> None:
     near = suggest_name(provider, known)
     address = _ELSEWHERE.get(provider.lower())
     if address is not None and not near:
-        near = f"serve it (vllm serve {name}), then " if not address else f"{provider} speaks OpenAI's API: "
+        near = f"serve it (vllm serve {name}), then " if not address else f"{provider} has an OpenAI API: "
         near += f"-m openai/{name} --base-url {address or 'http://localhost:8000/v1'}"
         near += " --api-key KEY" if address.startswith("https") else ""
     elif not near:
-        near = "a server that speaks OpenAI's API is -m openai/NAME --base-url URL"
-    raise UnknownName(f"no provider {provider!r} (there are: {', '.join(known)})", hint=near)
+        near = "for an OpenAI-compatible server: -m openai/NAME --base-url URL"
+    raise UnknownName(f"unknown provider {provider!r} (known: {', '.join(known)})", hint=near)
 
 
 def _check_model(made: Model, provider: str) -> Model:
@@ -134,7 +134,7 @@ def _check_model(made: Model, provider: str) -> Model:
     if missing:
         raise UsageError(
             f"the provider {provider!r} returned {type(made).__name__}, which lacks {', '.join(missing)}",
-            hint="it must return a model: eyechart.Model says what one has",
+            hint="it must return an eyechart.Model",
         )
     return made
 
@@ -161,7 +161,7 @@ def parse_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
         for step in path:
             place = place.setdefault(step, {})
             if not isinstance(place, dict):
-                raise UsageError(f"{who} {name}=...: {step} has a value already, which holds no names")
+                raise UsageError(f"{who} {name}=...: {step} already has a value that is not a mapping")
         place[last] = value
     return found
 
@@ -169,7 +169,7 @@ def parse_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
 def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = "") -> None:
     """Refuse parameters that `who` does not know, naming the nearest known one."""
     for name in sorted(given - known):
-        takes = f"it takes: {', '.join(sorted(known)) or 'none'}{'.' * bool(hint)}"
+        takes = f"parameters: {', '.join(sorted(known)) or 'none'}{'.' * bool(hint)}"
         advice = suggest_name(name, sorted(known), otherwise=takes, at_most=1)
         raise UsageError(f"{who} has no parameter {name!r}", hint=f"{advice} {hint}".strip())
 
@@ -208,7 +208,7 @@ def find_proxy(url: str) -> str | None:
     proxy = said if "://" in said else f"http://{said}"
     if split_address(proxy) is None:
         raise UsageError(
-            f"the proxy that {target.scheme}_proxy names cannot be used",
+            f"the proxy in {target.scheme}_proxy is not a URL",
             hint="write it like http://proxy:3128, or exempt the endpoint with no_proxy",
         )
     return proxy

@@ -188,7 +188,7 @@ def test_bad_configurations(user: User) -> None:
 def test_it_is_run_alone(user: User) -> None:
     done = run(user, written(user, "task.yaml", user.config()), "demo")
     assert done.code == 2
-    assert "a configuration is run alone" in done.err
+    assert "a configuration must be the only source" in done.err
 
 
 @pytest.mark.parametrize("name", ["tasks.yaml", "tasks.json", "tasks.py"])
