@@ -34,6 +34,10 @@ def test_nothing_heavy_is_imported(code: str) -> None:
     assert not modules_after(code) & HEAVY
 
 
+def test_an_endpoint_without_a_proxy_needs_no_aiohttp() -> None:
+    assert "aiohttp" not in modules_after("import eyechart.model.openai")
+
+
 def test_scoring_alone_needs_little() -> None:
     light = modules_after("import eyechart.score.choice, eyechart.score.text, eyechart.score.number")
     assert not light & (HEAVY - {"msgspec"})

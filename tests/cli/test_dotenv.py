@@ -44,7 +44,7 @@ def test_a_key_of_the_environment_does_not_go_to_an_address_of_the_file(
     done = run(tmp_path, server, f"{own}{name}=HERE\n", OPENAI_API_KEY=KEY)
     assert done.code == 2
     assert not server.asked
-    assert "the address comes from .env and the key does not" in done.err
+    assert "the URL comes from .env and the key does not" in done.err
     assert "--base-url" in done.err
     assert KEY not in done.err
 
@@ -62,7 +62,7 @@ def test_a_key_of_the_file_does_not_go_to_an_address_of_the_environment(
 ) -> None:
     done = run(tmp_path, server, f"OPENAI_API_KEY={OTHER}\n", OPENAI_BASE_URL="HERE")
     assert (done.code, server.asked) == (2, [])
-    assert "the key comes from .env and the address does not" in done.err
+    assert "the key comes from .env and the URL does not" in done.err
 
 
 def test_the_address_of_the_environment_wins_under_either_name(tmp_path: Path, server: Server) -> None:
@@ -143,7 +143,7 @@ def test_a_class_of_the_users_own_does_not_find_half_a_pair(tmp_path: Path, serv
     flags = ("-m", "python:mine.py:Mine", "--out", "runs", "--json")
     done = eyechart("run", "q.tsv", *flags, cwd=tmp_path, OPENAI_API_KEY=KEY)
     assert "OPENAI_BASE_URL" in done.err
-    assert "is withheld" in done.err
+    assert "is not used" in done.err
     shown = eyechart("show", done.json["run"], "0", cwd=tmp_path)
     assert "none" in shown.out
     assert server.base_url not in shown.out

@@ -135,7 +135,7 @@ def test_an_unknown_provider_is_answered_with_those_there_are(
 ) -> None:
     done = eyechart("run", "q.tsv", "-m", model, "-q", cwd=tmp_path)
     assert done.code == 2
-    assert "(there are: baseline, openai, python)" in done.err
+    assert "(known: baseline, openai, python)" in done.err
     assert says in done.err
 
 

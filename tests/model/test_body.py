@@ -182,7 +182,7 @@ def test_an_endpoint_that_has_moved_is_not_followed_but_named(status: int) -> No
             finally:
                 await model.close()
 
-    with pytest.raises(ModelError, match="moved to http://elsewhere/v1") as caught:
+    with pytest.raises(ModelError, match="redirected to http://elsewhere/v1") as caught:
         asyncio.run(drive())
     assert caught.value.is_fatal
     assert "--base-url" in caught.value.hint

@@ -122,7 +122,7 @@ def test_what_is_no_answer_is_retried() -> None:
     for said in (answer({"fault": {"why": "none"}}), answer([]), Answer(status=200, body=b"<html>")):
         error = error_of(said)
         assert error.is_retryable
-        assert "answered with something that is not a chat completion" in error.message
+        assert "is not a chat completion" in error.message
 
 
 def test_several_addresses_are_a_fleet() -> None:
@@ -135,7 +135,7 @@ def test_several_addresses_are_a_fleet() -> None:
 
 def test_a_key_and_known_parameters_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ACME_API_KEY", raising=False)
-    with pytest.raises(UsageError, match="no key for Acme's endpoint"):
+    with pytest.raises(UsageError, match="no API key for Acme's endpoint"):
         make_model("acme/m")
     monkeypatch.setenv("ACME_API_KEY", KEY)
     assert make_model("acme/m").identity == {"endpoint": "https://api.acme.example/v2", "model": "m"}

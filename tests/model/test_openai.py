@@ -242,7 +242,7 @@ def test_what_is_given_goes_before_the_environment(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_missing_key_is_refused_for_openai_and_no_matter_for_your_own_server() -> None:
-    with pytest.raises(UsageError, match="no key") as caught:
+    with pytest.raises(UsageError, match="no API key") as caught:
         make(api_key=None)
     assert "OPENAI_API_KEY" in caught.value.hint
     with Server() as server:

@@ -129,15 +129,15 @@ GOOD = {"input": 1, "output": 2}
     [
         ([], "holds no prices"),
         ({"models": {}}, "holds no prices"),
-        ({"tables": {}}, "'tables' is a list"),
-        ({"tables": [5]}, "maps 'prices' to models"),
-        ({"prices": [1]}, "maps 'prices' to models"),
-        ({"prices": {"m": GOOD}, "host": ["x"]}, "no field is called 'host'"),
-        ({"prices": {"m": GOOD}, "hosts": "api.openai.com"}, "'hosts' is a list"),
+        ({"tables": {}}, "'tables' must be a list"),
+        ({"tables": [5]}, "must map 'prices' to models"),
+        ({"prices": [1]}, "must map 'prices' to models"),
+        ({"prices": {"m": GOOD}, "host": ["x"]}, "unknown field 'host'"),
+        ({"prices": {"m": GOOD}, "hosts": "api.openai.com"}, "'hosts' must be a list"),
         ({"prices": {"*": GOOD}}, "'\\*' names no model"),
-        ({"prices": {"m": 5}}, "m: 5 is no price"),
+        ({"prices": {"m": 5}}, "m: 5 is not a price"),
         ({"prices": {"m": {"input": 1}}}, "m: 'output' is missing"),
-        ({"prices": {"m": {**GOOD, "reasoning": 1}}}, "m: no field is called 'reasoning'"),
+        ({"prices": {"m": {**GOOD, "reasoning": 1}}}, "m: unknown field 'reasoning'"),
         ({"prices": {"m": {**GOOD, "cached": "free"}}}, "m: 'cached' is 'free'"),
         ({"prices": {"m": {"input": -1, "output": 2}}}, "m: 'input' is -1"),
         ({"prices": {"m": {"input": True, "output": 2}}}, "m: 'input' is True"),
@@ -155,13 +155,13 @@ def test_a_wrong_file_is_refused_by_name_and_field(content: Any, message: str, t
     ("text", "message"),
     [
         ("input=2.5", "'output' is missing"),
-        ("input=2.5,output", "'output' is no name=value"),
+        ("input=2.5,output", "'output' is not NAME=VALUE"),
         ("input=a,output=1", "'input' is 'a'"),
         ("input=nan,output=1", "'input' is nan"),
-        ("input=1,input=2,output=1", "'input' stands twice"),
-        ("in=1,output=1", "no field is called 'in'"),
-        ("nowhere.json", "there is no file 'nowhere.json'"),
-        ("x" * 5000, "there is no file"),
+        ("input=1,input=2,output=1", "'input' is given twice"),
+        ("in=1,output=1", "unknown field 'in'"),
+        ("nowhere.json", "no such file: 'nowhere.json'"),
+        ("x" * 5000, "no such file"),
     ],
 )
 def test_a_wrong_text_is_refused(text: str, message: str) -> None:
@@ -173,7 +173,7 @@ def test_a_broken_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("prices: {")
     with pytest.raises(UsageError, match=r"broken.yaml cannot be read"):
         read_price_file(tmp_path / "broken.yaml")
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match="no such file"):
         read_price_file(tmp_path)
 
 

@@ -296,7 +296,7 @@ def test_half_a_character_is_marked_and_the_answer_kept() -> None:
 
 def test_a_reply_that_cannot_be_kept_is_a_failure() -> None:
     error = error_of(returning(Reply(text="B", evidence={"what": object()})))
-    assert "cannot be kept" in error.message
+    assert "cannot be stored" in error.message
 
 
 def test_any_exception_is_that_samples_failure_told_in_full() -> None:
@@ -534,10 +534,10 @@ def test_a_file_that_cannot_be_loaded_is_a_usage_error(
 
 
 def test_a_missing_file_or_class_name_is_told_with_the_form(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file") as caught:
+    with pytest.raises(UsageError, match="no such file") as caught:
         made(f"python:{tmp_path / 'none.py'}:Mine")
     assert "python:path/to/file.py:Class" in caught.value.hint
-    with pytest.raises(UsageError, match="does not say which class"):
+    with pytest.raises(UsageError, match="names no class"):
         made("python:mine.py")
 
 
@@ -791,7 +791,7 @@ def test_a_parameter_of_a_function_that_answers_is_given_with_the_question(write
 
 @pytest.mark.parametrize("source", ["def f(weights): ...\n", "def f(weights, device): ...\n"])
 def test_a_function_that_makes_a_model_is_not_taken_for_one(source: str, write: Callable[..., str]) -> None:
-    with pytest.raises(UsageError, match="could not be made") as caught:
+    with pytest.raises(UsageError, match="could not be created") as caught:
         made(write(source, "f"))
     assert "a function that answers itself takes (text, images)" in caught.value.hint
 

@@ -143,7 +143,7 @@ def test_other_errors_keep_their_cause() -> None:
 
 
 def test_a_class_that_cannot_be_made_does_not_say_its_key(file: Path) -> None:
-    with pytest.raises(UsageError, match=r"could not be made: ValueError: \[secret\] is wrong") as caught:
+    with pytest.raises(UsageError, match=r"could not be created: ValueError: \[secret\] is wrong") as caught:
         made(file, "Never")
     assert KEY not in told(caught.value)
 

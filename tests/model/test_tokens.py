@@ -34,13 +34,13 @@ RULES: list[Callable[[int, int], int]] = [
 ]
 
 NAMES = [
-    ("openai/gpt-4o", "OpenAI tiles (85 + 170 a tile)"),
-    ("openai/chatgpt-4o-latest", "OpenAI tiles (85 + 170 a tile)"),
-    ("openai/gpt-4.1-2025-04-14", "OpenAI tiles (85 + 170 a tile)"),
-    ("openai/gpt-4o-mini", "OpenAI tiles (2833 + 5667 a tile)"),
-    ("openai/gpt-5", "OpenAI tiles (70 + 140 a tile)"),
-    ("openai/o3", "OpenAI tiles (75 + 150 a tile)"),
-    ("openai/o1-2024-12-17", "OpenAI tiles (75 + 150 a tile)"),
+    ("openai/gpt-4o", "OpenAI tiles (85 + 170 per tile)"),
+    ("openai/chatgpt-4o-latest", "OpenAI tiles (85 + 170 per tile)"),
+    ("openai/gpt-4.1-2025-04-14", "OpenAI tiles (85 + 170 per tile)"),
+    ("openai/gpt-4o-mini", "OpenAI tiles (2833 + 5667 per tile)"),
+    ("openai/gpt-5", "OpenAI tiles (70 + 140 per tile)"),
+    ("openai/o3", "OpenAI tiles (75 + 150 per tile)"),
+    ("openai/o1-2024-12-17", "OpenAI tiles (75 + 150 per tile)"),
     ("openai/gpt-4.1-mini", "OpenAI patches (x 1.62)"),
     ("openai/gpt-5-nano", "OpenAI patches (x 2.46)"),
     ("openai/o4-mini", "OpenAI patches (x 1.72)"),
@@ -48,7 +48,7 @@ NAMES = [
     ("openai/gemini-2.5-flash", "Gemini tiles (258 each)"),
     ("openai/Qwen/Qwen2.5-VL-7B-Instruct", "Qwen2-VL patches (28 x 28)"),
     ("openai/Qwen/Qwen3-VL-8B", "Qwen3-VL patches (32 x 32)"),
-    ("openai/served", "as Qwen2-VL, since the model's own rule is not known"),
+    ("openai/served", "as Qwen2-VL, since the model's own rule is unknown"),
 ]
 
 

@@ -148,7 +148,7 @@ def test_true_sizes_and_the_models_rule_decide(tmp_path: Path) -> None:
     assert look(source, "openai/gpt-4o", input="none").image_tokens == 0
     unknown = look(source)
     assert unknown.image_tokens == 37 * 37 + 2
-    assert "not known" in unknown.image_rule
+    assert "unknown" in unknown.image_rule
 
 
 def test_cost_is_that_of_the_tokens(questions: Path) -> None:

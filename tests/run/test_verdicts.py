@@ -122,7 +122,7 @@ def test_a_later_scorer_beside_is_kept_for_the_next_time(tmp_path: Path, questio
         (Options(scorer="insight-o3"), "the scorer insight-o3 needs a judge"),
         (Options(judge="baseline/random", scorer="exact"), "the scorer exact asks no judge"),
         (Options(judge_params={"temperature": 0}), "judge_params is given, but no judge"),
-        (Options(judge="nobody"), "does not say who provides the model"),
+        (Options(judge="nobody"), "has no provider"),
     ],
 )
 def test_scorers_and_judges_that_do_not_fit_are_refused(
@@ -272,5 +272,5 @@ def test_a_judge_that_fails_is_left_alone_until_the_next_start(
 def test_a_judge_without_a_key_is_named_with_its_own_flags(questions: Path, tmp_path: Path) -> None:
     done = eyechart("run", questions, "-m", "baseline/random", "--judge", "openai/gpt-5-nano", cwd=tmp_path)
     assert done.code == 2
-    assert "the judge: no key for OpenAI's endpoint" in done.err
+    assert "the judge: no API key for OpenAI's endpoint" in done.err
     assert "--judge-base-url" in done.err

@@ -30,7 +30,7 @@ from eyechart.model.specs import find_proxy, refuse_unknown, split_address, stri
 from eyechart.types import Capabilities, Image, ImageRef, Message, ModelSettings, Reply, Request
 
 if TYPE_CHECKING:
-    from eyechart.model.http import ProxiedHttp
+    from eyechart.model.proxy import ProxiedHttp
 
 _encode = msgspec.json.Encoder().encode
 _MARK = b"\0"  # never occurs in JSON: in a string it is escaped
@@ -247,7 +247,7 @@ class ChatEndpoint(ABC):
     def _connect(self) -> Http | ProxiedHttp:
         if self._proxy is None:
             return Http(self._url, self._headers)
-        from eyechart.model.http import ProxiedHttp
+        from eyechart.model.proxy import ProxiedHttp
 
         return ProxiedHttp(self._url, self._headers, self._proxy)
 

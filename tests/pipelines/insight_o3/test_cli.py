@@ -444,7 +444,7 @@ def test_advice_names_the_flags_of_this_command(small: Path) -> None:
         (small / "mine.py").write_text("class Mine:\n    def __init__(self, size): ...\n", encoding="utf-8")
         unmade = insight(small, server, "--model", "python:mine.py:Mine")
     assert "gone.png: no such file\n  hint: paths start from --img_dir" in missing.err
-    assert "there is no file mine.py" in refusing.err
+    assert "no such file: mine.py" in refusing.err
     assert "--chat_completion_kwargs '{\"NAME\": VALUE}'" in unmade.err
     assert "--api_key has no effect: python:mine.py:Mine runs locally" in unmade.err
 

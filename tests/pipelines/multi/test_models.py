@@ -193,7 +193,7 @@ def test_with_weights_a_version_only_names_the_run() -> None:
         ({"model": "python:mine.py:Device", "model_dir": "w"}, "--model_dir cannot be handed"),
         ({"model": "python:mine.py:Device", "model_version": "v"}, "--model_version cannot be handed"),
         ({"model": "python:mine.py:None_"}, "has no 'None_'"),
-        ({"model": "python:gone.py:X"}, "there is no file gone.py"),
+        ({"model": "python:gone.py:X"}, "no such file: gone.py"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_by_name(said: dict[str, Any], words: str) -> None:

@@ -77,7 +77,7 @@ def test_many_threads_may_ask() -> None:
 def test_a_judge_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(UsageError, match="no key for OpenAI's endpoint"):
+    with pytest.raises(UsageError, match="no API key for OpenAI's endpoint"):
         build_judge("gpt-4o-mini")
     with pytest.raises(UsageError, match="has no parameter 'temprature'"):
         build_judge("j", api_base="http://localhost:1/v1", temprature=1)

@@ -10,7 +10,8 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.model import http as room
-from eyechart.model.http import Broken, Pieces, ProxiedHttp, Response, Unreachable
+from eyechart.model.http import Broken, Response, Unreachable
+from eyechart.model.proxy import Pieces, ProxiedHttp
 from support.raw import LOOPS, Served, Talk, Wire, answer, make_certificate, run, saying, serving, tls_server
 
 on_both_loops = pytest.mark.parametrize("loop", LOOPS)
@@ -208,7 +209,7 @@ def test_tls_goes_through_a_tunnel_and_certificates_count(
     if is_trusted:
         assert run(loop, work()).content == b"hi"
     else:
-        with pytest.raises(Unreachable, match=r"its certificate cannot be trusted: .*127\.0\.0\.1"):
+        with pytest.raises(Unreachable, match=r"its certificate is not trusted: .*127\.0\.0\.1"):
             run(loop, work())
     assert heads[0].startswith(b"CONNECT ")
 
