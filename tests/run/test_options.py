@@ -42,9 +42,9 @@ def test_a_number_that_no_machine_bears_is_refused(name: str) -> None:
         ({"max_cost": "abc"}, "max_cost is 'abc', but must be a number"),
         ({"concurrency": 2.5}, "concurrency is 2.5, but must be a whole number"),
         ({"cache": "maybe"}, "cache is 'maybe', but must be true or false"),
-        ({"prices": {"m": 1}}, "prices is {'m': 1}, but must be text"),
-        ({"base_url": 5}, "base_url is 5, but must be text or a list"),
-        ({"system": ["x" * 100]}, f"system is ['{'x' * 58}…, but must be text"),
+        ({"prices": {"m": 1}}, "prices is {'m': 1}, but must be a text"),
+        ({"base_url": 5}, "base_url is 5, but must be a text or a list"),
+        ({"system": ["x" * 100]}, f"system is ['{'x' * 58}…, but must be a text"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_told_with_what_it_should_be(given: dict[str, Any], said: str) -> None:

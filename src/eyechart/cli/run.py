@@ -130,7 +130,7 @@ def execute(args: argparse.Namespace) -> int:
 def _estimate(args: argparse.Namespace, config: Config | None) -> int:
     """Print what the runs would take, and start none."""
     from eyechart.console import print_estimates
-    from eyechart.run.estimate import estimate
+    from eyechart.run.estimate import drop_keys, estimate
     from eyechart.run.models import choose_models
 
     with reserve_stdout(is_json=args.json):
@@ -194,6 +194,7 @@ def evaluate_all(
     """Run all combinations, until one is interrupted. All are planned before the first one starts."""
     from eyechart.data.source import get_reasons
     from eyechart.run import evaluate
+    from eyechart.run.cost import find_unpriced
     from eyechart.run.models import choose_models
 
     plans = _make_plans(sources, choose_models(models, options))
