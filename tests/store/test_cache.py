@@ -435,50 +435,16 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
     assert not aside(tmp_path).exists()
 
 
-VERSION_1 = """
-    PRAGMA auto_vacuum = INCREMENTAL;
-    CREATE TABLE entries (id INTEGER PRIMARY KEY, short INTEGER NOT NULL, key BLOB NOT NULL,
-      model TEXT NOT NULL, bytes INTEGER NOT NULL, crc INTEGER NOT NULL, made REAL NOT NULL,
-      used INTEGER NOT NULL);
-    CREATE INDEX by_key ON entries (short);
-    CREATE INDEX by_use ON entries (used);
-    CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
-    INSERT INTO entries SELECT id, 0, key, model, bytes, crc, made, used FROM replies;
-    INSERT INTO bodies SELECT id, body FROM replies;
-    DROP TABLE replies;
-    PRAGMA user_version = 1;
-"""
-
-
-def make_version_1(folder: Path, names: range) -> None:
-    """A file as eyechart wrote it before the table `replies`."""
-    fill(folder, names)
-    with contextlib.closing(sqlite3.connect(folder / FILE_NAME)) as db:
-        db.executescript(VERSION_1)
-
-
-def test_a_file_of_format_1_is_converted_with_all_its_replies(tmp_path: Path) -> None:
-    make_version_1(tmp_path, range(5))
-    assert inspect_cache(tmp_path).entries == 5
-    assert rows(tmp_path, "PRAGMA user_version") == [(1,)], "looking changes nothing"
-    assert found(tmp_path, range(7)) == list(range(5))
-    assert rows(tmp_path, "PRAGMA user_version") == [(2,)]
-    assert rows(tmp_path, "SELECT name FROM sqlite_master WHERE type = 'table'") == [("replies",)]
-    assert inspect_cache(tmp_path).by_model[MODEL].count == 5
+def test_a_file_of_an_older_format_is_set_aside_and_a_new_one_begun(tmp_path: Path) -> None:
+    fill(tmp_path, range(5))
+    rows(tmp_path, "PRAGMA user_version = 1")
+    assert "older eyechart" in inspect_cache(tmp_path).trouble
+    assert not aside(tmp_path).exists(), "looking changes nothing"
+    assert found(tmp_path, range(5)) == []
+    assert aside(tmp_path).exists()
     fill(tmp_path, range(5, 7))
-    assert found(tmp_path, range(7)) == list(range(7))
-
-
-def test_a_conversion_that_fails_leaves_the_file_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_version_1(tmp_path, range(5))
-    steps = (*cache_module._FROM_VERSION_1, "ALTER TABLE nowhere ADD COLUMN a")
-    with monkeypatch.context() as patched:
-        patched.setattr(cache_module, "_FROM_VERSION_1", steps)
-        assert is_out_of_use(ResponseCache.open(tmp_path), "nowhere")
-    assert rows(tmp_path, "SELECT count(*) FROM entries JOIN bodies USING (id)") == [(5,)]
-    assert found(tmp_path, range(7)) == list(range(5))
+    assert found(tmp_path, range(7)) == [5, 6]
+    assert rows(tmp_path, "PRAGMA user_version") == [(2,)]
 
 
 @pytest.mark.usefixtures("_in_haste")

@@ -49,7 +49,7 @@ _decode = msgspec.json.Decoder(Reply).decode
 
 
 class ResponseCache:
-    """The replies of earlier runs, by the sha256 of the request.
+    """The replies of earlier runs, by the SHA-256 of the request.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -80,7 +80,7 @@ class ResponseCache:
 
     @classmethod
     def open(cls, folder: Path | None = None, *, max_bytes: int | None = None) -> ResponseCache:
-        """The cache in `folder`, by default the user's; with 0 bytes it keeps nothing. Never raises."""
+        """Open the cache in `folder`, by default the user's; 0 bytes turn it off. Never raises."""
         cache = cls(_file_in(folder))
         try:
             cache._max_bytes = read_size_limit() if max_bytes is None else max_bytes
@@ -93,12 +93,12 @@ class ResponseCache:
                     target=cache._write_groups, args=(db,), name="eyechart-cache", daemon=True
                 )
                 cache._thread.start()  # closes `db` in the end
-        except Exception as err:  # no problem with a disk is worth a run
+        except Exception as err:  # a problem with the cache must not stop the run
             cache._give_up(err)
         return cache
 
     def find(self, key: str) -> Reply | None:
-        """The reply that was put under `key`, by this run or an earlier one. For any thread."""
+        """The reply stored under `key` by this run or an earlier one. Thread-safe."""
         if not self.is_on:
             return None
         # In this order: a group moves from the one to the other, then to the file.
@@ -111,7 +111,7 @@ class ResponseCache:
             return None
 
     def put(self, key: str, model: str, reply: Reply) -> None:
-        """Keep an answer, written some time soon. What only looks like an answer is not kept."""
+        """Queue an answer for writing. Replies that ended in an error or without content are not stored."""
         if not self.is_on or reply.finish_reason == "error" or reply.evidence.get("null_content"):
             return
         with self._lock:
@@ -155,7 +155,7 @@ class ResponseCache:
             return None
 
     def _write_groups(self, db: sqlite3.Connection) -> None:
-        """What the writing thread does until the cache is closed."""
+        """The writer thread: write a group at a time until the cache is closed."""
         try:
             is_last = False
             while not is_last:
@@ -174,7 +174,7 @@ class ResponseCache:
             db.close()
 
     def _write_group(self, db: sqlite3.Connection) -> bool:
-        """Write replies and days of use in one transaction; whether there were replies."""
+        """Write replies and days of use in one transaction. Returns whether there were replies."""
         with self._lock:
             self._being_written, self._waiting, self._waiting_bytes = self._waiting, {}, 0
             used, self._used = self._used, set()
@@ -192,7 +192,7 @@ class ResponseCache:
         return bool(rows)
 
     def _give_up(self, err: Exception) -> None:
-        """Go on without the cache; the first reason is the one reported."""
+        """Continue without the cache; the first reason is reported."""
         with self._lock:
             self.is_on = False
             if self.trouble:
@@ -203,17 +203,17 @@ class ResponseCache:
 
 
 def _encode_exactly(reply: Reply) -> bytes | None:
-    """A reply as JSON, if it can be read back as it is now."""
+    """A reply as JSON, or None if it would not be read back equal."""
     try:
         body = _encode(reply)
         # All but the evidence is of types that come back unchanged.
         return body if not reply.evidence or _decode(body) == reply else None
-    except Exception:  # an unpaired surrogate, or whatever a user's own model calls evidence
+    except Exception:  # a lone surrogate, or evidence of a user's own model that JSON cannot hold
         return None
 
 
 def _checksum(key: bytes, body: bytes) -> int:
-    """Ties a body to its key, so that a damaged file never returns another request's answer."""
+    """Binds a body to its key, so that a damaged file never returns the answer to another request."""
     return zlib.crc32(body, zlib.crc32(key))
 
 
@@ -251,24 +251,16 @@ _TABLE = (
     "CREATE INDEX replies_by_use ON replies (used)",
     "CREATE INDEX replies_by_model ON replies (model, made, bytes)",  # all that `cache info` reads
 )
-_FROM_VERSION_1 = (  # which kept the bodies in a table of their own
-    *_TABLE,
-    f"""INSERT OR IGNORE INTO replies ({_COLUMNS})
-        SELECT {_COLUMNS} FROM entries JOIN bodies USING (id) ORDER BY id""",  # noqa: S608
-    "DROP TABLE entries",
-    "DROP TABLE bodies",
-)
-
 _WAL_BYTES = 16 * 2**20  # what the write-ahead log may keep of the disk after a checkpoint
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class DamagedCache(Exception):
-    """The file is ours, and cannot be trusted."""
+    """The file is a cache that cannot be used: damaged, or of an older format."""
 
 
 def _open_to_write(path: Path) -> sqlite3.Connection:
-    """A connection to the cache, which is created where there is none; a damaged one is replaced."""
+    """A connection to the cache, created if missing; a damaged or old file is set aside for a new one."""
     make_folder(path.parent)
     before = _identify(path)
     try:
@@ -289,8 +281,8 @@ def _open_and_prepare(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has an effect on a file without tables only
         _use_wal(db)
         with _transaction(db):  # two runs may create the file at the same moment
-            if _is_empty(db) or _pragma(db, "user_version") < VERSION:
-                for statement in _TABLE if _is_empty(db) else _FROM_VERSION_1:
+            if _is_empty(db):
+                for statement in _TABLE:
                     db.execute(statement)
                 db.execute(f"PRAGMA application_id = {APPLICATION}")
                 db.execute(f"PRAGMA user_version = {VERSION}")
@@ -311,19 +303,20 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
     if _is_empty(db):
         return
     if _pragma(db, "application_id") != APPLICATION:
-        raise StoreError(f"{path} is not a cache of eyechart", hint="move it away: its name is taken")
+        raise StoreError(f"{path} is not a cache of eyechart", hint="move or rename it")
     if (found := _pragma(db, "user_version")) > VERSION:
         raise StoreError(
             f"{path} was written by a newer eyechart (format {found}, this one reads {VERSION})",
             hint="upgrade eyechart, or name another folder in EYECHART_CACHE",
         )
-    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not ({"replies"} if found == VERSION else {"entries", "bodies"}) <= tables:
-        raise DamagedCache(f"{path} lacks its tables")
+    if found < VERSION:
+        raise DamagedCache(f"{path} has the format of an older eyechart")
+    if db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'replies'").fetchone() is None:
+        raise DamagedCache(f"{path} lacks its table")
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    """Let readers and a writer work at once. SQLite does not wait by itself while another does the same."""
+    """Switch to WAL, so that reads and writes do not block. SQLite does not retry this when it is locked."""
     deadline = time.monotonic() + OPEN_S
     while True:
         try:
@@ -357,13 +350,13 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _is_damage(err: BaseException) -> bool:
-    """Whether the file itself is at fault, not the disk or a process that holds a lock."""
+    """Whether the file itself is the problem, not the disk or another process's lock."""
     code = getattr(err, "sqlite_errorcode", 0) or 0
     return isinstance(err, DamagedCache) or code & 0xFF in _DAMAGE
 
 
 def _identify(path: Path) -> tuple[int, int] | None:
-    """Which file lies at `path` now; None when there is none."""
+    """Device and inode of the file at `path`; None if it does not exist."""
     with contextlib.suppress(OSError):
         found = path.stat()
         return found.st_dev, found.st_ino
@@ -371,7 +364,7 @@ def _identify(path: Path) -> tuple[int, int] | None:
 
 
 def _set_aside(path: Path, damaged: tuple[int, int] | None) -> bool:
-    """Move a damaged file out of the way, unless another process has replaced it already."""
+    """Move a damaged file out of the way, unless another process has already replaced it."""
     if damaged is None:
         return False
     if _identify(path) != damaged:
@@ -400,7 +393,7 @@ def _file_in(folder: Path | None) -> Path:
 
 
 def _make_room(db: sqlite3.Connection, max_bytes: int) -> None:
-    """Once the limit is passed, delete the least recently used, and give back what the file has too much."""
+    """Once the limit is passed, delete the least recently used replies, and shrink the file to the limit."""
     page_bytes = _pragma(db, "page_size")
     target = max_bytes
     while (over := page_bytes * (_pragma(db, "page_count") - _pragma(db, "freelist_count")) - target) > 0:
@@ -413,7 +406,7 @@ def _make_room(db: sqlite3.Connection, max_bytes: int) -> None:
         before = itertools.accumulate((n_bytes for _, n_bytes in oldest), initial=0)
         _delete(db, [row for (row, _), taken in zip(oldest, before, strict=False) if taken < over / 2])
     # Free pages below the limit stay in the file: the next replies need them.
-    _give_back(db, _pragma(db, "page_count") - max_bytes // page_bytes)
+    _shrink(db, _pragma(db, "page_count") - max_bytes // page_bytes)
 
 
 def _delete(db: sqlite3.Connection, ids: list[int]) -> None:
@@ -421,8 +414,8 @@ def _delete(db: sqlite3.Connection, ids: list[int]) -> None:
         db.executemany("DELETE FROM replies WHERE id = ?", [(one,) for one in ids])
 
 
-def _give_back(db: sqlite3.Connection, n_pages: int) -> None:
-    """Shrink the file by so many pages, as far as that many are free."""
+def _shrink(db: sqlite3.Connection, n_pages: int) -> None:
+    """Shrink the file by up to `n_pages` free pages."""
     while n_pages > 0 and _pragma(db, "freelist_count") > 0:
         # As a script: `execute` stops at each row, and this has one per page, of no columns.
         db.executescript(f"PRAGMA incremental_vacuum({min(n_pages, _BATCH)})")
@@ -437,7 +430,7 @@ _SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*([a-z]{0,3})\s*", re.AS
 
 
 def read_size_limit() -> int:
-    """The limit that the environment sets, or the default; 0 turns the cache off."""
+    """The size limit from the environment, or the default; 0 turns the cache off."""
     text = os.environ.get(SIZE_VARIABLE, "").strip()
     return parse_size(text, where=f"${SIZE_VARIABLE}") if text else DEFAULT_BYTES
 
@@ -470,7 +463,7 @@ def format_size(n_bytes: int) -> str:
     return f"{round(size, 1):g} TB"
 
 
-# -- What `eyechart cache` shows and removes
+# -- For `eyechart cache`: inspect and clear
 
 _IMAGE = re.compile(
     r"(public|private)/([0-9a-f]{2})/(\2[0-9a-f]{62}|\.part-\w+)"
@@ -479,7 +472,7 @@ _IMAGE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedAmount:
-    """So many things of so many bytes."""
+    """A number of cached items and their size."""
 
     count: int = 0
     bytes: int = 0
@@ -501,20 +494,19 @@ class CacheInfo:
 
 
 def inspect_cache(folder: Path | None = None) -> CacheInfo:
-    """Count the replies, changing nothing."""
+    """Count the replies without changing the file."""
     path = _file_in(folder)
     on_disk = _measure_files(path)
     if not path.exists():
         return CacheInfo(path=path, bytes_on_disk=on_disk)
-    sql = """SELECT model, count(*), total(bytes), min(made), max(made) FROM {}
+    sql = """SELECT model, count(*), total(bytes), min(made), max(made) FROM replies
              GROUP BY model ORDER BY total(bytes) DESC, model"""
     try:
         with contextlib.closing(connect_to_read(path)) as db:
             _check(db, path)
-            table = {0: "", 1: "entries"}.get(_pragma(db, "user_version"), "replies")
-            rows = db.execute(sql.format(table)).fetchall() if table else []
+            rows = [] if _is_empty(db) else db.execute(sql).fetchall()
         if not all(isinstance(row[0], str) and isinstance(row[3] + row[4], int | float) for row in rows):
-            raise DamagedCache("what is written there is not what a cache holds")
+            raise DamagedCache("a value has the wrong type")
     except TypeError:
         return CacheInfo(path=path, bytes_on_disk=on_disk, trouble="the file is damaged")
     except (sqlite3.Error, DamagedCache, StoreError) as err:
@@ -532,9 +524,9 @@ def inspect_cache(folder: Path | None = None) -> CacheInfo:
 def clear_cache(
     folder: Path | None = None, *, model: str | None = None, unused_days: int | None = None
 ) -> CachedAmount:
-    """Remove replies: all, those of one model, those not used for some days. Returns what was freed on disk.
+    """Remove all replies, those of one model, or those not used for some days. Returns the space freed.
 
-    Runs that use the cache meanwhile go on; what they put later is kept.
+    Safe while runs use the cache: they continue, and their later replies are stored.
     """
     path = _file_in(folder)
     is_all = model is None and unused_days is None
@@ -565,13 +557,13 @@ def _delete_chosen(path: Path, model: str | None, unused_days: int | None) -> in
         while ids := [one for (one,) in db.execute(sql, (model, latest, _BATCH)).fetchall()]:
             _delete(db, ids)
             count += len(ids)
-        _give_back(db, _pragma(db, "freelist_count"))
+        _shrink(db, _pragma(db, "freelist_count"))
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the file shrinks at the checkpoint
     return count
 
 
 def _measure_files(path: Path) -> int:
-    """Bytes on disk, of the cache with its logs and of a damaged one."""
+    """Bytes on disk of the cache, its logs, and a damaged file set aside."""
     total = 0
     for file in (path, *_log_files(path), _aside(path)):
         with contextlib.suppress(OSError):
@@ -580,13 +572,13 @@ def _measure_files(path: Path) -> int:
 
 
 def count_images(folder: Path | None = None) -> CachedAmount:
-    """Count the images that were fetched from the web."""
+    """Count the images downloaded from URLs."""
     sizes = [size for _, size, _ in _list_images(folder)]
     return CachedAmount(count=len(sizes), bytes=sum(sizes))
 
 
 def clear_images(folder: Path | None = None, *, older_days: int | None = None) -> CachedAmount:
-    """Remove fetched images: all, or those fetched so many days ago or earlier."""
+    """Remove downloaded images: all, or those at least so many days old."""
     count = n_bytes = 0
     for path, size, fetched in _list_images(folder):
         if older_days is None or fetched <= time.time() - older_days * _DAY_S:
@@ -597,12 +589,12 @@ def clear_images(folder: Path | None = None, *, older_days: int | None = None) -
 
 
 def find_images_folder(folder: Path | None = None) -> Path:
-    """Where images from the web are kept."""
+    """The folder of images downloaded from URLs."""
     return (find_cache_folder() if folder is None else folder) / "images"
 
 
 def _list_images(folder: Path | None) -> Iterator[tuple[Path, int, float]]:
-    """Path, bytes and time of every file with a name of ours: users may keep others in such a folder."""
+    """Path, bytes and time of every image of the cache; other files in the folder are left alone."""
     for path in find_images_folder(folder).glob("*/*/*"):
         if _IMAGE.fullmatch("/".join(path.parts[-3:])):
             with contextlib.suppress(OSError):  # another process may remove it first
