@@ -1,4 +1,25 @@
-"""What guessing gets: the floor to read a score by."""
+"""The numbers of a run: the headline with its interval, and the same for every group.
+
+What counts as what, for a group and for the whole run alike:
+
+- **n** counts samples, however many trials each had. **outcomes** counts sample-trials.
+- **score** is the mean over samples of the mean over a sample's scored trials. `correct`, `wrong` and
+  `partial` count their value; `unparsed`, `refused` and `truncated` count 0. Samples that `failed` (no
+  reply), are `unscored` (no public answer) or pending (not asked yet) are excluded. Weighted samples count
+  by their weight.
+- **ci95** is the interval of that mean; `statistics.Moments.interval` says by which rule.
+- **coverage** is the share of sample-trials that the score rests on.
+- **bounds** are the worst and best possible score: every `failed`, `unparsed` and `truncated` sample counted
+  as wrong, then as right. Unscored and pending ones stay excluded.
+- **chance** is the mean of what guessing scores, over the samples that have a score (over all, if none has):
+  for multiple choice 1 / options (times the accepted ones, if several), for a gold of several letters
+  1 / sets of options, for open questions whose golds are all yes/no or true/false 1/2, otherwise 0; for
+  CircularEval the product over all rotations.
+- **cost** is in USD: the tokens of the replies that the numbers rest on and of all judge calls, at the prices
+  of the run's last start; null if a price is not known. A cached reply counts what it originally cost.
+- **also** holds other readings of the same replies: the plain score over all rotations of a circular run, and
+  the scores of further scorers.
+"""
 
 from __future__ import annotations
 
@@ -22,105 +43,82 @@ from eyechart.score.number import add_in_order
 from eyechart.score.text import read_polarity
 from eyechart.types import OUTCOMES, Export, Outcome, Result, Sample, Usage
 
+NO_VALUE = "(none)"  # the group of samples that lack the key
+OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
+MAX_VALUES = 200  # per key: a column of identifiers makes no table
+
+SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
+_CREDITED = frozenset({"correct", "partial", "wrong"})
+UNKNOWN = frozenset({"failed", "unparsed", "truncated"})  # they could have been right: see bounds
 _FIRST_OPTION = re.compile(r"(?<![A-Za-z0-9])[(（\[]?A[).:、．）：\]]")
 _LETTERS = re.compile(r"[A-Z](?:(?:\s|[,，、;；/&+])*(?:\band\b|和)?\s*[A-Z])+")
 
 
-def compute_chance(sample: Sample) -> float:
-    """What guessing gets on one sample, by the kinds of questions that the default reader knows.
+def summarise(
+    results: Iterable[Result],
+    *,
+    benchmark: str,
+    model: str,
+    group_by: Sequence[str] = (),
+    in_order: bool = False,
+    run: str = "",
+    requests: Mapping[str, int] | None = None,
+    price: Price | None = None,
+    seconds: float | None = None,
+    scorer: str = "",
+    parity: str = "",
+    version: str = "",
+) -> Summary:
+    """Count the results in one pass, in any order.
 
-    A gold of several letters is met by one of all the sets of options that a reply can name.
+    `in_order`: the results are in the benchmark's order, all trials of a sample together, so that a sample
+    can be forgotten when the next one begins.
+    `requests` (sent, retried, cached) are the engine's counts; without them, sent and retried are summed over
+    the results' attempts. `price` is the price of the replies' tokens.
 
-    >>> compute_chance(Sample(id="1", question="Which?", golds=("B",), choices={"A": "cat", "B": "dog"}))
-    0.5
-    >>> compute_chance(Sample(id="2", question="True or false?", golds=("true",)))
-    0.5
-    >>> compute_chance(Sample(id="3", question="Which two? A. cat B. dog C. cow", golds=("A, C",))) == 1 / 7
-    True
+    >>> from eyechart.types import Sample, Score
+    >>> def result(position, outcome):
+    ...     sample = Sample(id=str(position), question="Is it red?", golds=("yes",), meta={"kind": "colour"})
+    ...     value = 1.0 if outcome == "correct" else 0.0
+    ...     return Result(sample=sample, position=position, score=Score(outcome=outcome, value=value))
+    >>> results = [result(0, "correct"), result(1, "correct"), result(2, "wrong"), result(3, "unparsed")]
+    >>> summary = summarise(results, benchmark="demo", model="baseline/random", group_by=["kind", "split"])
+    >>> summary.score, summary.overall.bounds, summary.overall.chance, list(summary.by)
+    (0.5, (0.5, 0.75), 0.5, ['kind'])
     """
-    choices = sample.choices or _written(sample)
-    if not choices:
-        return 0.5 if sample.golds and all(map(read_polarity, sample.golds)) else 0.0
-    accepted = {letters for gold in sample.golds for letters in _named(gold, choices)}
-    if any(len(letters) > 1 for letters in accepted):
-        return len(accepted) / ((1 << len(choices)) - 1)
-    return max(1, len(accepted)) / len(choices)
+    counted = ResultCounter(group_by, in_order=in_order)
+    for result in results:
+        counted.add(result)
+    counted.close()
+    return Summary(
+        benchmark=benchmark,
+        model=model,
+        overall=counted.overall.group(),
+        by=counted.groups(),
+        run=run,
+        requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
+        tokens=counted.tokens(),
+        cost=price.cost(counted.usage()) if price and counted.is_counted else None,
+        seconds=seconds,
+        trials=counted.trials(),
+        scorer=scorer,
+        parity=parity,
+        version=version,
+    )
 
 
-def _written(sample: Sample) -> Mapping[str, str]:
-    """The options that stand in the text itself, one per line or all in one, where every gold is of them."""
-    text = sample.choices_text or sample.question
-    first = _FIRST_OPTION.search(text)
-    if not sample.golds or first is None:
-        return {}
-    tail = text[first.start() :]
-    blocks = (text, tail, tail.partition("\n")[0])
-    found = find_written_choices(sample) or max(map(parse_choices, blocks), key=len)
-    return found if len(found) > 1 and all(_named(gold, found) for gold in sample.golds) else {}
-
-
-def _named(gold: str, choices: Mapping[str, str]) -> set[frozenset[str]]:
-    """The sets of options that meet a gold: an option by its letter or its text, or several letters."""
-    if letter := find_gold_letter(gold, choices):
-        return {frozenset((letter,))}
-    if same := prepare_options(choices).find_all_by_text(gold):  # a text that several options share
-        return {frozenset((letter,)) for letter in same}
-    letters = re.findall("[A-Z]", gold) if _LETTERS.fullmatch(gold.strip()) else []
-    is_sound = len(letters) == len(set(letters)) > 1 and set(letters) <= set(choices)
-    return {frozenset(letters)} if is_sound else set()
-
-
-# -- Which outcomes are part of a score, and what each adds to it.
-
-SCORED = frozenset({"correct", "partial", "wrong", "unparsed", "refused", "truncated"})
-_CREDITED = frozenset({"correct", "partial", "wrong"})
-UNKNOWN = frozenset({"failed", "unparsed", "truncated"})  # they could have been right: the bounds say so
-
-
-def compute_credit(result: Result) -> float | None:
-    """What one result adds to the score; None where it is no part of it.
-
-    >>> from eyechart.types import Sample
-    >>> compute_credit(Result(sample=Sample(id="1", question="?"), position=0)) is None
-    True
-    """
-    if result.score is None or result.score.outcome not in SCORED:
-        return None
-    return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
-
-
-# -- The numbers of a run: the headline with its interval, and the same for every group.
-#
-# What counts as what, for a group and for the whole run alike:
-#
-# - **n** counts samples, however many trials each had. **outcomes** counts sample-trials.
-# - **score** is the mean over samples of the mean over a sample's scored trials. `correct`, `wrong` and
-#   `partial` count their value; `unparsed`, `refused` and `truncated` count 0. A sample that `failed` (no
-#   reply), is `unscored` (no public answer) or pending (not asked yet) is no part of the score. Where
-#   samples are worth points, each counts by its weight.
-# - **ci95** is the interval of that mean; `statistics.Moments.interval` says by which rule.
-# - **coverage** is the share of sample-trials that the score rests on.
-# - **bounds** are the worst and best score that the samples asked could have had: every `failed`,
-#   `unparsed` and `truncated` one counted wrong, then right. Unscored and pending ones stay outside.
-# - **chance** is what guessing gets on average, over the samples that have a score (over all, where none
-#   has): for multiple choice 1 / options (times the accepted ones, where there are several), 1 / sets of
-#   options
-#   for a gold of several letters, 1/2 for an open question whose golds are all yes or no, true or false, 0
-#   for any other; of a circle, that for all its rotations.
-#
-# **cost** is in USD: the tokens of the replies that the numbers rest on and of all calls to the judge, at the
-# prices that the run was last started with; none where a price is not known. A reply taken from the cache
-# counts what it cost when it was asked for.
-#
-# **also** holds other readings of the same replies: in a circular run the plain score over all rotations,
-# and the verdicts of further scorers.
-#
-# summarise.py counts them.
+def count_results(results: Iterable[Result]) -> Group:
+    """The numbers of all results together, without groups."""
+    counted = ResultCounter(())
+    for result in results:
+        counted.add(result)
+    counted.close()
+    return counted.overall.group()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The numbers of some samples. The module's first lines define each."""
+    """The numbers of some samples. The module's docstring defines each."""
 
     n: int
     score: float | None
@@ -133,7 +131,7 @@ class Group:
 
     @property
     def is_bounded_apart(self) -> bool:
-        """The worst and best score differ from the score, so they are worth showing."""
+        """Whether the worst or best score differs from the score, so that they are worth showing."""
         if self.bounds is None:
             return False
         worst, best = self.bounds
@@ -174,8 +172,8 @@ class Summary:
     run: str = ""
     requests: Mapping[str, int] = field(default_factory=dict)
     tokens: Mapping[str, int] = field(default_factory=dict)
-    cost: float | None = None  # in USD, of all replies, whoever paid for them
-    paid: float | None = None  # of it by this run: the rest was found in the cache
+    cost: float | None = None  # in USD, of all replies, cached ones included
+    paid: float | None = None  # the part that this run paid: the rest came from the cache
     seconds: float | None = None
     trials: Trials | None = None
     scorer: str = ""
@@ -202,7 +200,7 @@ class Summary:
         return self.overall.outcomes
 
     def to_json(self) -> dict[str, Any]:
-        """The contract's object: people script against these names."""
+        """The object of the contract: scripts rely on these names."""
         trials = self.trials
         return {
             "run": self.run,
@@ -226,25 +224,120 @@ class Summary:
         }
 
 
-# -- One pass over results: counters for the whole run, for every group, and for every trial.
-
-NO_VALUE = "(none)"  # the group of samples that lack the key
-OTHER_VALUES = "(other)"  # the group of values beyond the first MAX_VALUES
-MAX_VALUES = 200  # per key: a column of identifiers makes no table
+# -- Counting
 
 
-class _Asked(msgspec.Struct):
-    """One sample's trials so far, and the tallies it belongs to."""
+class ResultCounter:
+    """All counters of a run: one set per group, and a few numbers per sample until it is closed.
 
-    tallies: list[_Tally]
-    chance: float
-    weight: float
-    total: float = 0.0
-    scored: int = 0
-    unknown: int = 0  # failed, unparsed, truncated
-    failed: int = 0
-    has_reply: bool = False
-    has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
+    Trials of a sample may come in any order, unless they are `in_order`.
+    """
+
+    def __init__(self, group_by: Sequence[str], *, in_order: bool = False) -> None:
+        self.overall = _Tally()
+        self._is_in_order = in_order
+        self.sent = 0
+        self.retried = 0
+        self._n_usages = 0
+        self._n_uncounted = 0  # samples whose replies came without their tokens
+        self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
+        self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
+        self._asked: dict[tuple[int, str], _Asked] = {}
+        self._by_trial: dict[int, Moments] = {}
+
+    def add(self, result: Result) -> None:
+        """Count one trial of one sample."""
+        key = (result.position, result.sample.id)
+        asked = self._asked.get(key)
+        if asked is None:
+            if self._is_in_order:
+                self.close()
+            sample = result.sample
+            tallies = list(self._tallies(sample))
+            chance = compute_chance(sample) ** result.n_rows  # every rotation would have to be guessed
+            asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight)
+            self._asked[key] = asked
+        self._add_costs(result, asked)
+        outcome = result.outcome
+        if outcome is None:
+            for tally in asked.tallies:
+                tally.pending += 1
+            return
+        for tally in asked.tallies:
+            tally.counts[outcome] += 1
+        asked.unknown += outcome in UNKNOWN
+        asked.failed += outcome == "failed"
+        value = compute_credit(result)
+        if value is not None:
+            asked.scored += 1
+            asked.total += value
+            self._by_trial.setdefault(result.trial, Moments()).add(value, result.sample.weight)
+
+    def groups(self) -> dict[str, dict[str, Group]]:
+        """The groups of every key that some sample has: numbers first, then texts, catch-alls last."""
+        return {
+            key: {value: tallies[value].group() for value in sorted(tallies, key=_order_of_group)}
+            for key, tallies in self._by.items()
+            if tallies.keys() - {NO_VALUE}
+        }
+
+    def close(self) -> None:
+        """After the last result: average each sample's trials into one value.
+
+        Summed in the benchmark's order, so that a resumed run gives the same last digit.
+        """
+        for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
+            self._n_uncounted += asked.has_reply and not asked.has_usage
+            for tally in asked.tallies:
+                tally.close_sample(asked)
+        self._asked.clear()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the tokens of every sample with a reply are known: only then is there a cost."""
+        return self._n_usages > 0 and not self._n_uncounted
+
+    def usage(self) -> Usage:
+        return Usage(**self._used)
+
+    def tokens(self) -> dict[str, int]:
+        """Token counts by short names; those from the endpoint's cache if there were any."""
+        named = {name.removesuffix("_tokens"): n for name, n in self._used.items()}
+        return {name: n for name, n in named.items() if n or name != "cached"}
+
+    def trials(self) -> Trials | None:
+        """How the score varied over trials; None for a single trial."""
+        over = compute_spread(
+            mean for moments in self._by_trial.values() if (mean := moments.mean) is not None
+        )
+        if over is None or len(self._by_trial) < 2:
+            return None
+        return Trials(k=len(self._by_trial), mean=over[0], std=over[1])
+
+    def _add_costs(self, result: Result, asked: _Asked) -> None:
+        self.sent += result.attempts
+        self.retried += max(0, result.attempts - 1)
+        if result.reply is None:
+            return
+        asked.has_reply = True
+        if usage := result.reply.usage:
+            asked.has_usage = True
+            self._n_usages += 1
+            self._used["prompt_tokens"] += usage.prompt_tokens
+            self._used["completion_tokens"] += usage.completion_tokens
+            self._used["reasoning_tokens"] += usage.reasoning_tokens
+            self._used["cached_tokens"] += usage.cached_tokens
+
+    def _tallies(self, sample: Sample) -> Iterator[_Tally]:
+        yield self.overall
+        for key, tallies in self._by.items():
+            value = _as_text(sample.meta.get(key))
+            if value not in tallies and len(tallies) >= MAX_VALUES and value != NO_VALUE:
+                value = OTHER_VALUES
+            tally = tallies.get(value)
+            if tally is None:
+                tally = tallies[value] = _Tally()
+            yield tally
 
 
 class _Tally:
@@ -290,130 +383,31 @@ class _Tally:
         )
 
 
-class ResultCounter:
-    """All counters of a run: those of each group, and a few numbers per sample until it is closed.
+class _Asked(msgspec.Struct):
+    """One sample's trials so far, and the tallies it belongs to."""
 
-    The numbers per sample are needed because its trials may come in any order, unless they are `in_order`.
-    """
-
-    def __init__(self, group_by: Sequence[str], *, in_order: bool = False) -> None:
-        self.overall = _Tally()
-        self._is_in_order = in_order
-        self.sent = 0
-        self.retried = 0
-        self._n_usages = 0
-        self._n_uncounted = 0  # samples whose replies came without their tokens
-        self._used = dict.fromkeys(Usage.__dataclass_fields__, 0)
-        self._by: dict[str, dict[str, _Tally]] = {key: {} for key in group_by}
-        self._asked: dict[tuple[int, str], _Asked] = {}
-        self._by_trial: dict[int, Moments] = {}
-
-    def add(self, result: Result) -> None:
-        """Count one trial of one sample."""
-        key = (result.position, result.sample.id)
-        asked = self._asked.get(key)
-        if asked is None:
-            if self._is_in_order:
-                self.close()
-            sample = result.sample
-            tallies = list(self._tallies(sample))
-            chance = compute_chance(sample) ** result.n_rows  # every rotation would have to be guessed
-            asked = _Asked(tallies=tallies, chance=chance, weight=sample.weight)
-            self._asked[key] = asked
-        self._add_costs(result, asked)
-        outcome = result.outcome
-        if outcome is None:
-            for tally in asked.tallies:
-                tally.pending += 1
-            return
-        for tally in asked.tallies:
-            tally.counts[outcome] += 1
-        asked.unknown += outcome in UNKNOWN
-        asked.failed += outcome == "failed"
-        value = compute_credit(result)
-        if value is not None:
-            asked.scored += 1
-            asked.total += value
-            self._by_trial.setdefault(result.trial, Moments()).add(value, result.sample.weight)
-
-    def groups(self) -> dict[str, dict[str, Group]]:
-        """The groups of every key that some sample has: numbers by size, then texts, catch-alls last."""
-        return {
-            key: {value: tallies[value].group() for value in sorted(tallies, key=_place)}
-            for key, tallies in self._by.items()
-            if tallies.keys() - {NO_VALUE}
-        }
-
-    def close(self) -> None:
-        """All results are in: each sample's trials become its one value.
-
-        Added up in the benchmark's order, so that a resumed run gives the same last digit.
-        """
-        for _, asked in sorted(self._asked.items(), key=lambda item: item[0]):
-            self._n_uncounted += asked.has_reply and not asked.has_usage
-            for tally in asked.tallies:
-                tally.close_sample(asked)
-        self._asked.clear()
-
-    @property
-    def is_counted(self) -> bool:
-        """The tokens of every sample that has a reply are known: only then do they add up to a cost."""
-        return self._n_usages > 0 and not self._n_uncounted
-
-    def usage(self) -> Usage:
-        return Usage(**self._used)
-
-    def tokens(self) -> dict[str, int]:
-        """The same for people; those from the endpoint's cache where there were any."""
-        named = {name.removesuffix("_tokens"): n for name, n in self._used.items()}
-        return {name: n for name, n in named.items() if n or name != "cached"}
-
-    def trials(self) -> Trials | None:
-        """Over trials, when there were several."""
-        over = compute_spread(
-            mean for moments in self._by_trial.values() if (mean := moments.mean) is not None
-        )
-        if over is None or len(self._by_trial) < 2:
-            return None
-        return Trials(k=len(self._by_trial), mean=over[0], std=over[1])
-
-    def _add_costs(self, result: Result, asked: _Asked) -> None:
-        self.sent += result.attempts
-        self.retried += max(0, result.attempts - 1)
-        if result.reply is None:
-            return
-        asked.has_reply = True
-        if usage := result.reply.usage:
-            asked.has_usage = True
-            self._n_usages += 1
-            self._used["prompt_tokens"] += usage.prompt_tokens
-            self._used["completion_tokens"] += usage.completion_tokens
-            self._used["reasoning_tokens"] += usage.reasoning_tokens
-            self._used["cached_tokens"] += usage.cached_tokens
-
-    def _tallies(self, sample: Sample) -> Iterator[_Tally]:
-        yield self.overall
-        for key, tallies in self._by.items():
-            value = _as_text(sample.meta.get(key))
-            if value not in tallies and len(tallies) >= MAX_VALUES and value != NO_VALUE:
-                value = OTHER_VALUES
-            tally = tallies.get(value)
-            if tally is None:
-                tally = tallies[value] = _Tally()
-            yield tally
+    tallies: list[_Tally]
+    chance: float
+    weight: float
+    total: float = 0.0
+    scored: int = 0
+    unknown: int = 0  # failed, unparsed, truncated
+    failed: int = 0
+    has_reply: bool = False
+    has_usage: bool = False  # one of its trials has: an endpoint counts all replies to a request together
 
 
 def _as_text(value: Any) -> str:
-    """A group's name. A cell that holds nothing (empty, or a number that is none) lacks the key."""
+    """A group's name; an empty cell or NaN counts as a missing key."""
     if value is None or value != value:
         return NO_VALUE
     return str(value).strip() or NO_VALUE
 
 
-def _place(value: str) -> tuple[bool, bool, float, str]:
-    """Where a group stands among the others.
+def _order_of_group(value: str) -> tuple[bool, bool, float, str]:
+    """The sort key of a group.
 
-    >>> sorted(["10", "(none)", "b", "9", "a"], key=_place)
+    >>> sorted(["10", "(none)", "b", "9", "a"], key=_order_of_group)
     ['9', '10', 'a', 'b', '(none)']
     """
     try:
@@ -424,88 +418,79 @@ def _place(value: str) -> tuple[bool, bool, float, str]:
     return value in {NO_VALUE, OTHER_VALUES}, not is_number, number if is_number else 0.0, value
 
 
-# -- Results to numbers, in one pass. summary.py says what each number means.
+def compute_credit(result: Result) -> float | None:
+    """What one result adds to the score; None if it is excluded from it.
 
-
-def summarise(
-    results: Iterable[Result],
-    *,
-    benchmark: str,
-    model: str,
-    group_by: Sequence[str] = (),
-    in_order: bool = False,
-    run: str = "",
-    requests: Mapping[str, int] | None = None,
-    price: Price | None = None,
-    seconds: float | None = None,
-    scorer: str = "",
-    parity: str = "",
-    version: str = "",
-) -> Summary:
-    """Read the results once, in any order, and count.
-
-    `in_order`: they stand in the benchmark's order, all trials of a sample together, so that nothing needs
-    to be kept of a sample once the next one begins.
-    `requests` (sent, retried, cached) is what the engine counted; without it, sent and retried are added
-    up from the results' attempts. `price` is what the replies' tokens cost when they were asked for.
-
-    >>> from eyechart.types import Sample, Score
-    >>> def result(position, outcome):
-    ...     sample = Sample(id=str(position), question="Is it red?", golds=("yes",), meta={"kind": "colour"})
-    ...     value = 1.0 if outcome == "correct" else 0.0
-    ...     return Result(sample=sample, position=position, score=Score(outcome=outcome, value=value))
-    >>> results = [result(0, "correct"), result(1, "correct"), result(2, "wrong"), result(3, "unparsed")]
-    >>> summary = summarise(results, benchmark="demo", model="baseline/random", group_by=["kind", "split"])
-    >>> summary.score, summary.overall.bounds, summary.overall.chance, list(summary.by)
-    (0.5, (0.5, 0.75), 0.5, ['kind'])
+    >>> from eyechart.types import Sample
+    >>> compute_credit(Result(sample=Sample(id="1", question="?"), position=0)) is None
+    True
     """
-    counted = ResultCounter(group_by, in_order=in_order)
-    for result in results:
-        counted.add(result)
-    counted.close()
-    return Summary(
-        benchmark=benchmark,
-        model=model,
-        overall=counted.overall.group(),
-        by=counted.groups(),
-        run=run,
-        requests={"sent": counted.sent, "retried": counted.retried, "cached": 0, **(requests or {})},
-        tokens=counted.tokens(),
-        cost=price.cost(counted.usage()) if price and counted.is_counted else None,
-        seconds=seconds,
-        trials=counted.trials(),
-        scorer=scorer,
-        parity=parity,
-        version=version,
-    )
+    if result.score is None or result.score.outcome not in SCORED:
+        return None
+    return float(result.score.value) if result.score.outcome in _CREDITED else 0.0
 
 
-def count_results(results: Iterable[Result]) -> Group:
-    """The numbers of all results together."""
-    counted = ResultCounter(())
-    for result in results:
-        counted.add(result)
-    counted.close()
-    return counted.overall.group()
+def compute_chance(sample: Sample) -> float:
+    """What guessing scores on one sample, for the kinds of questions that the default reader knows.
+
+    A gold of several letters is one of all the sets of options that a reply can name.
+
+    >>> compute_chance(Sample(id="1", question="Which?", golds=("B",), choices={"A": "cat", "B": "dog"}))
+    0.5
+    >>> compute_chance(Sample(id="2", question="True or false?", golds=("true",)))
+    0.5
+    >>> compute_chance(Sample(id="3", question="Which two? A. cat B. dog C. cow", golds=("A, C",))) == 1 / 7
+    True
+    """
+    choices = sample.choices or _find_written_options(sample)
+    if not choices:
+        return 0.5 if sample.golds and all(map(read_polarity, sample.golds)) else 0.0
+    accepted = {letters for gold in sample.golds for letters in _match_gold(gold, choices)}
+    if any(len(letters) > 1 for letters in accepted):
+        return len(accepted) / ((1 << len(choices)) - 1)
+    return max(1, len(accepted)) / len(choices)
 
 
-# -- The numbers that files for other tools begin with: the headline as the run counts it, and its error.
+def _find_written_options(sample: Sample) -> Mapping[str, str]:
+    """Options written in the question itself, on one line or several, if every gold is one of them."""
+    text = sample.choices_text or sample.question
+    first = _FIRST_OPTION.search(text)
+    if not sample.golds or first is None:
+        return {}
+    tail = text[first.start() :]
+    blocks = (text, tail, tail.partition("\n")[0])
+    found = find_written_choices(sample) or max(map(parse_choices, blocks), key=len)
+    return found if len(found) > 1 and all(_match_gold(gold, found) for gold in sample.golds) else {}
+
+
+def _match_gold(gold: str, choices: Mapping[str, str]) -> set[frozenset[str]]:
+    """The sets of options that match a gold: one option by its letter or text, or several letters."""
+    if letter := find_gold_letter(gold, choices):
+        return {frozenset((letter,))}
+    if same := prepare_options(choices).find_all_by_text(gold):  # a text that several options share
+        return {frozenset((letter,)) for letter in same}
+    letters = re.findall("[A-Z]", gold) if _LETTERS.fullmatch(gold.strip()) else []
+    is_valid = len(letters) == len(set(letters)) > 1 and set(letters) <= set(choices)
+    return {frozenset(letters)} if is_valid else set()
+
+
+# -- For the files of other tools
 
 
 def group_trials(results: Iterable[Result]) -> Iterator[list[Result]]:
-    """The trials of each sample together, as runs keep them."""
+    """The trials of each sample together; the results are in the run's order."""
     for _, trials in itertools.groupby(results, key=lambda result: (result.position, result.sample.id)):
         yield list(trials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """The headline, as the run counts it, and the tokens of all replies."""
+    """The headline score of a run and its standard error, for the files of other tools."""
 
     summary: Summary
-    plain: Summary  # every row for itself, where rotations of one question count as one
-    stderr: float | None  # of the headline; None where samples are worth points, or there are too few
-    n_scored: int  # samples that the headline rests on
+    plain: Summary  # over all rows, if the headline counts the rotations of a question as one
+    stderr: float | None  # of the headline; None for weighted samples or fewer than two
+    n_scored: int  # samples in the headline
 
     @property
     def score(self) -> float | None:
@@ -513,19 +498,19 @@ class Headline:
 
 
 def compute_headline(export: Export) -> Headline:
-    """Count, in one pass over the results or two."""
+    """Compute the headline in one pass over the results, or two for CircularEval."""
     group_by: Sequence[str] = export.manifest.get("group_by") or ()
     spread = _Spread()
-    folds = export.manifest.get("circular") == "headline"
-    counted = merge_rotations(export.results()) if folds else export.results()
+    is_circular = export.manifest.get("circular") == "headline"
+    counted = merge_rotations(export.results()) if is_circular else export.results()
     names: dict[str, Any] = {"benchmark": "", "model": "", "group_by": group_by}
     summary = summarise(spread.seen(counted), in_order=True, **names)
-    plain = summarise(export.results(), in_order=True, **names) if folds else summary
+    plain = summarise(export.results(), in_order=True, **names) if is_circular else summary
     return Headline(summary=summary, plain=plain, stderr=spread.stderr, n_scored=spread.values.n)
 
 
 class _Spread:
-    """The standard error of the mean over samples, taken on the way."""
+    """Computes the standard error of the mean over samples while they pass through."""
 
     def __init__(self) -> None:
         self.values = Moments()
