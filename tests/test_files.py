@@ -28,11 +28,11 @@ def test_yaml_and_json(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said", "hint"),
     [
-        (b"", "does not map names to texts", "the names are: role, ending"),
-        (b"- ending", "does not map names to texts", "the names are: role, ending"),
-        (b"endin: x", "no piece is called 'endin'", "did you mean ending?"),
-        (b"5: x", "no piece is called 5", "the names are: role, ending"),
-        (b"ending: 5", "'ending' is int, not text", "the names are: role, ending"),
+        (b"", "does not map names to texts", "known names: role, ending"),
+        (b"- ending", "does not map names to texts", "known names: role, ending"),
+        (b"endin: x", "unknown piece 'endin'", "did you mean ending?"),
+        (b"5: x", "unknown piece 5", "known names: role, ending"),
+        (b"ending: 5", "'ending' is int, not text", "known names: role, ending"),
         (b"ending: [", "cannot be read", ""),
         (b"ending: \xff", "cannot be read", ""),
         (b"ending: 2020-13-45", "cannot be read", ""),

@@ -109,7 +109,7 @@ def test_a_plug_in_that_cannot_be_loaded_is_named_with_its_place(
     with pytest.raises(EyechartError, match=r"'theirs' could not be loaded from their\.module") as caught:
         parts.get("theirs")
     assert type(error).__name__ in caught.value.message
-    assert "install what it needs" in caught.value.hint
+    assert "install its dependencies" in caught.value.hint
 
 
 def test_a_plug_in_that_does_not_keep_its_word_is_told_so(parts: Registry[str], announced: Announced) -> None:

@@ -1,7 +1,8 @@
-"""What installed packages announce to us: entry points, read from the very files that hold them.
+"""Registries: benchmarks, scorers, models and other parts by name.
 
-`importlib.metadata` finds the same, but to import it and to have it look through every package takes as long
-as a hundred requests, at every command. Where a place on the path is no folder (an archive), it is asked.
+Built-ins and plug-ins are registered the same way: an entry point (groups ``eyechart.benchmarks``,
+``eyechart.scorers``, ``eyechart.models``, ``eyechart.exporters``, ``eyechart.commands`` and so on) names a
+module, and a decorator in that module records the part. A module is imported when its part is first used.
 """
 
 from __future__ import annotations
@@ -37,122 +38,16 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-_FILE = "entry_points.txt"
-_OURS = "eyechart."
-
-
-class EntryPoint(NamedTuple):
-    """A name, and the module to import for it."""
-
-    name: str
-    value: str
-
-    @property
-    def module(self) -> str:
-        """What is imported, without the attribute or the extras that may stand behind it."""
-        return re.split(r"[:\[]", self.value)[0].strip()
-
-    def load(self) -> None:
-        """Import the module, whose decorators record what was announced."""
-        import_module(self.module)
-
-    def read_source(self) -> str:
-        """The text of the module, without importing it; empty where it is no file in a folder of the path."""
-        path = self.module.replace(".", "/")
-        for place in sys.path:
-            for file in (f"{place or '.'}/{path}.py", f"{place or '.'}/{path}/__init__.py"):
-                try:
-                    with open(file, encoding="utf-8") as opened:  # noqa: PTH123 - as below
-                        return opened.read()
-                except (OSError, UnicodeDecodeError):
-                    continue
-        return ""
-
-
-@lru_cache(maxsize=1)
-def read_entry_points(path: tuple[str, ...]) -> Mapping[str, Mapping[str, EntryPoint]]:
-    """All that is announced to us by packages on `path` (as in `sys.path`): by group, then by name."""
-    found: dict[str, dict[str, EntryPoint]] = {}
-    for text in _texts(path):
-        for group, one in parse_entry_points(text):
-            found.setdefault(group, {})[one.name] = one
-    return found
-
-
-def parse_entry_points(text: str) -> Iterator[tuple[str, EntryPoint]]:
-    r"""Each announcement to us in an entry_points.txt, with its group.
-
-    >>> list(parse_entry_points("[console_scripts]\nx = y:z\n\n[eyechart.models]\nmine = my.models\n"))
-    [('eyechart.models', EntryPoint(name='mine', value='my.models'))]
-    """
-    group = ""
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("[") and line.endswith("]"):
-            group = line[1:-1]
-        elif group.startswith(_OURS) and "=" in line and not line.startswith("#"):
-            name, _, value = line.partition("=")
-            yield group, EntryPoint(name.strip(), value.strip())
-
-
-def _texts(path: tuple[str, ...]) -> Iterator[str]:
-    """The files that mention us. Of a package that lies in two places, the first counts, as in an import."""
-    seen: set[str] = set()
-    for place in path:
-        for package, folder in _packages(place or "."):
-            if package in seen:
-                continue
-            seen.add(package)
-            try:
-                with open(f"{folder}/{_FILE}", "rb") as file:  # noqa: PTH123 - hundreds of them
-                    data = file.read()
-            except OSError:  # most packages announce nothing
-                continue
-            if _OURS.encode() in data:
-                yield data.decode("utf-8", "replace")
-        if os.path.isfile(place):  # noqa: PTH113 - the same
-            yield from _texts_in_archive(place)
-
-
-def _packages(place: str) -> Iterator[tuple[str, str]]:
-    """Name and folder of the metadata of each package in a folder of the path."""
-    try:
-        names = os.listdir(place)  # noqa: PTH208 - the same
-    except OSError:
-        return
-    for name in names:
-        if name.endswith((".dist-info", ".egg-info")):
-            package = re.sub(r"[-_.]+", "-", name.rpartition(".")[0].partition("-")[0]).lower()
-            yield package, f"{place}/{name}"
-
-
-def _texts_in_archive(place: str) -> Iterator[str]:
-    from importlib.metadata import distributions
-
-    for package in distributions(path=[place]):
-        if text := package.read_text(_FILE):
-            yield text
-
-
-# -- Names to parts: @benchmark, @scorer, @model, @exporter, @command, and plug-ins that load on first use.
-#
-# A decorator only records. Built-ins and plug-ins are announced the same way, by entry points
-# (`eyechart.models`, `eyechart.scorers`, `eyechart.benchmarks`, `eyechart.exporters`, `eyechart.commands`,
-# `eyechart.configurations`, `eyechart.checkups`), whose value is the module to import.
-
 T = TypeVar("T")
-
-_NEAR = 70.0  # of 100: a letter or two of a name are wrong, missing or too many
-_BEGINNING = 85.0  # for a name that is the beginning of the other
-_TELLING = 3  # letters, fewer of which begin too many names
-
 ModelFactory = Callable[[str, ModelSettings], Model]
 BenchmarkFactory = Callable[..., Benchmark]
 ScoreFunction = Callable[[Reply, Sample], Score]
 JudgingFunction = Callable[[Reply, Sample], Judging[Score]]
+Execute = Callable[["Namespace"], int]  # runs a command, returns its exit code
 
 
 class Registry(Generic[T]):
-    """One kind of part, by name."""
+    """Parts of one kind, by name. `see` is the command that lists them."""
 
     def __init__(self, kind: str, *, see: str) -> None:
         self.kind = kind
@@ -160,12 +55,12 @@ class Registry(Generic[T]):
         self._parts: dict[str, T] = {}
 
     def record(self, name: str, part: T) -> T:
-        """Remember `part`; a later one of the same name replaces it, so that a user can override ours."""
+        """Record `part`. A later part of the same name replaces it, so that users can override built-ins."""
         self._parts[name] = part
         return part
 
     def get(self, name: str) -> T:
-        """The part of that name, importing the module that announces it if need be."""
+        """The part of that name; its module is imported if necessary."""
         if name not in self._parts and (entry := self._announced().get(name)) is not None:
             self._load(entry)
         if name not in self._parts:
@@ -175,18 +70,17 @@ class Registry(Generic[T]):
         return self._parts[name]
 
     def names(self) -> list[str]:
-        """All names, recorded or announced."""
         return sorted({*self._parts, *self._announced()})
 
     def source_of(self, name: str) -> str:
-        """The text of the module that announces the name, which is not imported."""
+        """The source text of the module that announces the name, without importing it."""
         entry = self._announced().get(name)
         return entry.read_source() if entry else ""
 
     def _load(self, entry: EntryPoint) -> None:
         before = dict(self._parts)
         load_entry(entry, self.kind)
-        self._parts |= before  # a neighbour in that module must not undo what a user has put in its place
+        self._parts |= before  # other parts in that module must not undo a user's overrides
         if entry.name not in self._parts:
             raise EyechartError(
                 f"{entry.value} announces the {self.kind} {entry.name!r} but does not record it",
@@ -198,110 +92,19 @@ class Registry(Generic[T]):
 
 
 def load_entry(entry: EntryPoint, kind: str) -> None:
-    """Import the module of an entry point; whatever goes wrong in it becomes one clear error."""
+    """Import the module of an entry point; any exception in it becomes one error."""
     try:
         entry.load()
-    except Exception as err:  # a plug-in's module: anything may go wrong in it
+    except Exception as err:  # a plug-in may raise anything
         raise EyechartError(
             f"the {kind} {entry.name!r} could not be loaded from {entry.value}: {type(err).__name__}: {err}",
-            hint="install what it needs, or remove the package that announces it",
+            hint="install its dependencies, or uninstall the package that provides it",
         ) from err
-
-
-def find_near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
-    """Known names that `name` is a slip or the beginning of.
-
-    >>> find_near_names("mmbnch-dev-en", ["mmbench-dev-en", "o3-bench"])
-    ['mmbench-dev-en']
-    >>> find_near_names("--lim", ["--image-root", "--limit"])
-    ['--limit']
-    """
-    from rapidfuzz import fuzz
-
-    def folded(text: str) -> str:
-        return text.strip("-").replace("_", "-").lower()
-
-    def likeness(other: str) -> float:
-        if "." in other and "." not in name:  # a file whose ending was left out
-            other = other.rpartition(".")[0]
-        longer, shorter = sorted((folded(name), folded(other)), key=len, reverse=True)
-        starts = len(shorter) >= _TELLING and longer.startswith(shorter)
-        return max(_BEGINNING if starts else 0.0, fuzz.ratio(longer, shorter))
-
-    if len(folded(name)) < _TELLING - 1:
-        return []
-    scored = sorted(((likeness(one), -at) for at, one in enumerate(known)), reverse=True)
-    return [known[-at] for score, at in scored[:at_most] if score >= _NEAR]
-
-
-def suggest_name(name: str, known: list[str], *, otherwise: str = "", see: str = "", at_most: int = 2) -> str:
-    """The hint for a name that is not known: those that look like it, or else what to do instead.
-
-    >>> suggest_name("mmbnch", ["mmbench", "o3-bench"], see="eyechart data list")
-    'did you mean mmbench? See: eyechart data list'
-    >>> suggest_name("pope", ["mmbench"], otherwise="known: mmbench")
-    'known: mmbench'
-    """
-    near = find_near_names(name, known, at_most=at_most)
-    if not near:
-        return otherwise or (f"see: {see}" if see else "")
-    return f"did you mean {' or '.join(near)}?" + (f" See: {see}" if see else "")
-
-
-def check_texts(content: Any, path: str | Path, names: Iterable[str], *, what: str) -> dict[str, str]:
-    """Texts by name, if `content` is that and every name is one of `names`; `what` says what they name.
-
-    >>> check_texts({"ending": "Go."}, "words.yaml", ["ending"], what="piece")
-    {'ending': 'Go.'}
-    """
-    known = list(names)
-    listed = f"the names are: {', '.join(known)}"
-    if not isinstance(content, dict):
-        raise UsageError(f"{path} does not map names to texts", hint=listed)
-    for name, text in content.items():
-        if name not in known:
-            hint = suggest_name(str(name), known, otherwise=listed)
-            raise UsageError(f"{path}: no {what} is called {name!r}", hint=hint)
-        if not isinstance(text, str):
-            raise UsageError(f"{path}: {name!r} is {type(text).__name__}, not text", hint=listed)
-    return content
-
-
-@dataclass(frozen=True, slots=True)
-class _NamedScorer:
-    name: str
-    version: str
-    parity: str
-    function: ScoreFunction
-
-    def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return check_score(self.function(reply, sample))
-
-
-@dataclass(frozen=True, slots=True)
-class _NamedJudgedScorer:
-    name: str
-    version: str
-    parity: str
-    function: JudgingFunction
-    needs_judge: bool
-
-    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
-        judging = self.function(reply, sample)
-        if not isinstance(judging, Generator):
-            raise TypeError(f"a judged scorer is a generator that returns a score; it gave {judging!r}")
-        return check_score((yield from judging))
-
-    def __call__(self, reply: Reply, sample: Sample) -> Score:
-        return answer_calls(self.steps(reply, sample))
-
-
-Execute = Callable[["Namespace"], int]  # runs a command, returns its exit code
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A verb of the command line; `add_arguments` declares its flags and returns what executes it."""
+    """A command of the command line; `add_arguments` declares its flags and returns what executes it."""
 
     name: str
     summary: str
@@ -312,10 +115,10 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class ConfigReader:
-    """Another tool's configuration, as a source of `eyechart run`."""
+    """Reads another tool's configuration, given as the source of `eyechart run`."""
 
-    is_mine: Callable[[Any], bool]  # the content of a file that has the key
-    run: Callable[[str, Any, Namespace], int]  # path, content, the flags beside it; returns the exit code
+    is_mine: Callable[[Any], bool]  # takes the content of a file that has the key
+    run: Callable[[str, Any, Namespace], int]  # path, content and flags; returns the exit code
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,92 +143,7 @@ commands: Registry[Command] = Registry("command", see="eyechart --help")
 configurations: Registry[ConfigReader] = Registry("configuration", see="eyechart run --help")
 checkups: Registry[Checkup] = Registry("checkup", see="eyechart model check --help")
 
-
-_published: dict[str, str] = {}  # a data set of the hub or the stem of a file, to the benchmark that reads it
-_columns: dict[str, tuple[frozenset[str], ...]] = {}  # a benchmark to columns that its files alone have
-_rules: dict[str, PublishedRule] = {}
-_layouts: dict[str, tuple[str, ...]] = {}  # a benchmark to the last parts of its file's path
-
-
-def benchmark(
-    name: str, *, hub: str = "", file: str = "", columns: Sequence[Collection[str]] = (), layout: str = ""
-) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
-    """Declare a benchmark: the function returns its `Benchmark`, and its parameters are its own options.
-
-    `hub` is the data set (``ORG/NAME``) and `file` the published file (without its suffix) that the benchmark
-    reads. `layout` is the path of its file below a data folder (``Signs/test/metadata.jsonl``). A file that
-    has all of one entry of `columns` is recognised as one of its files, and refused as a plain file.
-
-    A package announces these names beside the benchmark, so that it is imported only for its own files:
-    entry points of the group ``eyechart.published`` named ``hub:ORG/NAME``, ``file:STEM``, ``layout:PATH`` or
-    ``columns:NAME+NAME``, whose value is the module.
-    """
-    for published in filter(None, (hub, file)):
-        _published[published.lower()] = name
-    _columns[name] = tuple(frozenset(one) for one in columns)
-    if layout:
-        _layouts[name] = tuple(layout.split("/"))
-    return lambda factory: benchmarks.record(name, factory)
-
-
-def find_published_benchmark(published: str, path: Path | None = None) -> str | None:
-    """The benchmark that reads a data set of the hub, or a file of that name, as its own.
-
-    `path` is that of the file, or of a folder, which may be part of a benchmark's layout.
-    """
-    wanted = published.lower()
-    _load_announced("hub", lambda name: name.lower() == wanted)
-    _load_announced("file", lambda name: name.lower() == wanted)
-    found = _published.get(wanted)
-    if found or path is None:
-        return found
-    whole = path.absolute()
-    _load_announced("layout", lambda name: _leads_to(whole, tuple(name.split("/"))))
-    laid_out = [name for name, parts in _layouts.items() if _leads_to(whole, parts)]
-    return laid_out[0] if len(laid_out) == 1 else None  # a folder may hold the files of several
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedRule:
-    """How another tool asks and scores a published file that is no benchmark here."""
-
-    tool: str
-    scorer: str
-    closing: str = ""  # a line behind the question
-
-
-def record_published_rule(stem: str, rule: PublishedRule) -> None:
-    """Remember how a tool treats the published file of that name."""
-    _rules[stem] = rule
-
-
-def find_published_rule(stem: str) -> PublishedRule | None:
-    """The rule for a published file; its module is announced as ``file:STEM``, as a benchmark's is."""
-    _load_announced("file", lambda name: name == stem)
-    return _rules.get(stem)
-
-
-def _leads_to(path: Path, parts: tuple[str, ...]) -> bool:
-    """Whether a path is that of the file, or of a folder from which the rest of the parts lead to it."""
-    return any(
-        path.parts[-n:] == parts[:n] and path.joinpath(*parts[n:]).is_file() for n in range(1, len(parts) + 1)
-    )
-
-
-def find_benchmark_by_columns(columns: Collection[str]) -> tuple[str, frozenset[str]] | None:
-    """The benchmark whose files have such columns, and the columns that identify it."""
-    _load_announced("columns", lambda name: frozenset(name.split("+")).issubset(columns))
-    return next(
-        ((name, one) for name, several in _columns.items() for one in several if one.issubset(columns)), None
-    )
-
-
-def _load_announced(kind: str, is_wanted: Callable[[str], bool]) -> None:
-    """Import the modules that announce something published which is wanted, and no others."""
-    for name, entry in read_entry_points(tuple(sys.path)).get("eyechart.published", {}).items():
-        found, _, rest = name.partition(":")
-        if found == kind and is_wanted(rest):
-            load_entry(entry, "benchmark")
+# -- decorators
 
 
 def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
@@ -436,49 +154,68 @@ def model(provider: str) -> Callable[[ModelFactory], ModelFactory]:
     return lambda factory: models.record(provider, factory)
 
 
-def log_format(name: str) -> Callable[[LogFormat], LogFormat]:
-    """Declare a format of log files that ``score --replies`` reads.
+def scorer(name: str, *, version: str, parity: str = "") -> Callable[[ScoreFunction], ScoreFunction]:
+    """Declare a scorer: a pure function of a `Reply` and a `Sample` that returns a `Score`.
 
-    The function looks at a `FileSigns` and returns the reader for such a file, or None.
-    """
-    return lambda function: log_formats.record(name, function)
-
-
-def command(
-    name: str, summary: str, *, description: str = "", examples: str = ""
-) -> Callable[[Callable[[ArgumentParser], Execute]], Callable[[ArgumentParser], Execute]]:
-    """Declare a verb: the function adds arguments to its parser, and returns what executes it.
-
-    Write name and summary as two texts in double quotes: `eyechart --help` reads them from the module's file,
-    because importing every pipeline for a list would take longer than the list.
+    `version` is stored with each score and must change whenever a score could change; `parity` is
+    ``"official"`` if the scores equal those of the benchmark's own code. The function stays callable.
     """
 
-    def record(add_arguments: Callable[[ArgumentParser], Execute]) -> Callable[[ArgumentParser], Execute]:
-        commands.record(name, Command(name, summary, description or summary, examples, add_arguments))
-        return add_arguments
+    def record(function: ScoreFunction) -> ScoreFunction:
+        scorers.record(name, _NamedScorer(name, version, parity, function))
+        return function
 
     return record
 
 
-def summarise_command(name: str, source: str = "") -> str:
-    r"""The line of `eyechart --help` about a command, from the text of its module where it stands there.
+@dataclass(frozen=True, slots=True)
+class _NamedScorer:
+    name: str
+    version: str
+    parity: str
+    function: ScoreFunction
 
-    >>> summarise_command("hello", '@command("hello", "greet a model")\ndef add_arguments(parser): ...')
-    'greet a model'
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        return check_score(self.function(reply, sample))
+
+
+def judged_scorer(
+    name: str, *, version: str, parity: str = "", needs_judge: bool = False
+) -> Callable[[JudgingFunction], JudgingFunction]:
+    """Declare a scorer that can ask a judge: a generator that yields `JudgeCall`s and returns a `Score`.
+
+    It is sent the judge's reply at each `yield`; if the judge fails, `JudgeFailed` is raised there. With
+    `needs_judge`, a run without a judge is refused.
+    `version` and `parity` are as in `scorer`.
     """
-    told = rf'@command\(\s*"{re.escape(name)}",\s*"([^"\\]+)"'
-    if found := re.search(told, source or commands.source_of(name)):
-        return found[1]
-    try:
-        return commands.get(name).summary
-    except EyechartError:  # somebody's plug-in: the others are there all the same
-        return "(cannot be loaded)"
+
+    def record(steps: JudgingFunction) -> JudgingFunction:
+        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, needs_judge))
+        return steps
+
+    return record
 
 
-_for_own_runs: set[str] = set()  # exporters whose files mean nothing for runs of other benchmarks
+@dataclass(frozen=True, slots=True)
+class _NamedJudgedScorer:
+    name: str
+    version: str
+    parity: str
+    function: JudgingFunction
+    needs_judge: bool
+
+    def steps(self, reply: Reply, sample: Sample) -> Judging[Score]:
+        judging = self.function(reply, sample)
+        if not isinstance(judging, Generator):
+            raise TypeError(f"a judged scorer is a generator that returns a score; it gave {judging!r}")
+        return check_score((yield from judging))
+
+    def __call__(self, reply: Reply, sample: Sample) -> Score:
+        return answer_calls(self.steps(reply, sample))
 
 
-_submissions: set[str] = set()  # exporters whose first file is what an evaluation server takes
+_for_own_runs: set[str] = set()  # exporters that apply only to benchmarks that name them
+_submissions: set[str] = set()  # exporters whose first file is submitted to an evaluation server
 
 
 def exporter(
@@ -486,8 +223,8 @@ def exporter(
 ) -> Callable[[Exporter], Exporter]:
     """Declare a writer of a pipeline's own result files: a function of an `Export` that returns their paths.
 
-    `only_own`: they can be made of runs of a benchmark that names this exporter, and of no other.
-    `is_submission`: where answers are not public, the first of them is the file to submit for scoring.
+    `only_own`: only for runs of a benchmark that names this exporter.
+    `is_submission`: if the answers are not public, the first file is the one to submit for scoring.
     """
     if only_own:
         _for_own_runs.add(name)
@@ -508,32 +245,299 @@ def is_for_any_run(name: str) -> bool:
     return name not in _for_own_runs
 
 
-def scorer(name: str, *, version: str, parity: str = "") -> Callable[[ScoreFunction], ScoreFunction]:
-    """Declare a scorer: a function of a `Reply` and a `Sample` that returns a `Score`, and nothing else.
+def log_format(name: str) -> Callable[[LogFormat], LogFormat]:
+    """Declare a format of log files that ``score --replies`` reads.
 
-    `version` is kept beside each score and must move whenever a score could; `parity` is ``"official"`` where
-    the verdicts are those of a benchmark's own code. The function itself stays callable as it is.
+    The function looks at a `FileSigns` and returns the reader for such a file, or None.
+    """
+    return lambda function: log_formats.record(name, function)
+
+
+def command(
+    name: str, summary: str, *, description: str = "", examples: str = ""
+) -> Callable[[Callable[[ArgumentParser], Execute]], Callable[[ArgumentParser], Execute]]:
+    """Declare a command: the function adds arguments to its parser, and returns what executes it.
+
+    Write name and summary as two string literals in double quotes: `eyechart --help` reads them from the
+    module's file, because importing every pipeline would be slow.
     """
 
-    def record(function: ScoreFunction) -> ScoreFunction:
-        scorers.record(name, _NamedScorer(name, version, parity, function))
-        return function
+    def record(add_arguments: Callable[[ArgumentParser], Execute]) -> Callable[[ArgumentParser], Execute]:
+        commands.record(name, Command(name, summary, description or summary, examples, add_arguments))
+        return add_arguments
 
     return record
 
 
-def judged_scorer(
-    name: str, *, version: str, parity: str = "", needs_judge: bool = False
-) -> Callable[[JudgingFunction], JudgingFunction]:
-    """Declare a scorer that can ask a judge: a generator that yields `JudgeCall`s and returns a `Score`.
+def summarise_command(name: str, source: str = "") -> str:
+    r"""The summary of a command in `eyechart --help`, read from the text of its module if possible.
 
-    It is sent the judge's reply at each `yield`; where there is none, `JudgeFailed` is raised there. With
-    `needs_judge`, no run without a judge starts, because its numbers would mean nothing.
-    `version` and `parity` are as in `scorer`.
+    >>> summarise_command("hello", '@command("hello", "greet a model")\ndef add_arguments(parser): ...')
+    'greet a model'
     """
+    told = rf'@command\(\s*"{re.escape(name)}",\s*"([^"\\]+)"'
+    if found := re.search(told, source or commands.source_of(name)):
+        return found[1]
+    try:
+        return commands.get(name).summary
+    except EyechartError:  # a broken plug-in does not hide the others
+        return "(cannot be loaded)"
 
-    def record(steps: JudgingFunction) -> JudgingFunction:
-        scorers.record(name, _NamedJudgedScorer(name, version, parity, steps, needs_judge))
-        return steps
 
-    return record
+# -- benchmarks and the files they are published as
+
+
+_published: dict[str, str] = {}  # a hub data set or the stem of a file, to its benchmark
+_columns: dict[str, tuple[frozenset[str], ...]] = {}  # a benchmark to columns that only its files have
+_rules: dict[str, PublishedRule] = {}
+_layouts: dict[str, tuple[str, ...]] = {}  # a benchmark to the last parts of its file's path
+
+
+def benchmark(
+    name: str, *, hub: str = "", file: str = "", columns: Sequence[Collection[str]] = (), layout: str = ""
+) -> Callable[[BenchmarkFactory], BenchmarkFactory]:
+    """Declare a benchmark: the function returns a `Benchmark`; its parameters are the benchmark's options.
+
+    `hub` is the data set (``ORG/NAME``) and `file` the published file (without its suffix) that the benchmark
+    reads. `layout` is the path of its file below a data folder (``Signs/test/metadata.jsonl``). A file that
+    has all of one entry of `columns` is recognised as one of its files, and refused as a plain file.
+
+    A package also announces these as entry points of the group ``eyechart.published``, so that it is imported
+    only for its own files: ``hub:ORG/NAME``, ``file:STEM``, ``layout:PATH`` or ``columns:NAME+NAME``, whose
+    value is the module.
+    """
+    for published in filter(None, (hub, file)):
+        _published[published.lower()] = name
+    _columns[name] = tuple(frozenset(one) for one in columns)
+    if layout:
+        _layouts[name] = tuple(layout.split("/"))
+    return lambda factory: benchmarks.record(name, factory)
+
+
+def find_published_benchmark(published: str, path: Path | None = None) -> str | None:
+    """The benchmark that published a hub data set or a file of that name.
+
+    `path` is the file, or a folder that may be part of a benchmark's layout.
+    """
+    wanted = published.lower()
+    _load_announced("hub", lambda name: name.lower() == wanted)
+    _load_announced("file", lambda name: name.lower() == wanted)
+    found = _published.get(wanted)
+    if found or path is None:
+        return found
+    whole = path.absolute()
+    _load_announced("layout", lambda name: _leads_to(whole, tuple(name.split("/"))))
+    laid_out = [name for name, parts in _layouts.items() if _leads_to(whole, parts)]
+    return laid_out[0] if len(laid_out) == 1 else None  # a folder may hold the files of several
+
+
+def _leads_to(path: Path, parts: tuple[str, ...]) -> bool:
+    """Whether a path is the file itself, or a folder from which the remaining parts lead to it."""
+    return any(
+        path.parts[-n:] == parts[:n] and path.joinpath(*parts[n:]).is_file() for n in range(1, len(parts) + 1)
+    )
+
+
+def find_benchmark_by_columns(columns: Collection[str]) -> tuple[str, frozenset[str]] | None:
+    """The benchmark whose files have such columns, and the columns that identify it."""
+    _load_announced("columns", lambda name: frozenset(name.split("+")).issubset(columns))
+    return next(
+        ((name, one) for name, several in _columns.items() for one in several if one.issubset(columns)), None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRule:
+    """How another tool asks and scores a published file that is not a benchmark here."""
+
+    tool: str
+    scorer: str
+    closing: str = ""  # a line after the question
+
+
+def record_published_rule(stem: str, rule: PublishedRule) -> None:
+    """Record how a tool treats the published file of that name."""
+    _rules[stem] = rule
+
+
+def find_published_rule(stem: str) -> PublishedRule | None:
+    """The rule for a published file; its module is announced as ``file:STEM``, as a benchmark's is."""
+    _load_announced("file", lambda name: name == stem)
+    return _rules.get(stem)
+
+
+def _load_announced(kind: str, is_wanted: Callable[[str], bool]) -> None:
+    """Import the modules that announce a wanted name of that kind, and no others."""
+    for name, entry in read_entry_points(tuple(sys.path)).get("eyechart.published", {}).items():
+        found, _, rest = name.partition(":")
+        if found == kind and is_wanted(rest):
+            load_entry(entry, "benchmark")
+
+
+# -- hints for unknown names
+
+
+_NEAR = 70.0  # similarity of 100: one or two letters are wrong, missing or too many
+_BEGINNING = 85.0  # if one name is the beginning of the other
+_TELLING = 3  # letters; fewer begin too many names
+
+
+def suggest_name(name: str, known: list[str], *, otherwise: str = "", see: str = "", at_most: int = 2) -> str:
+    """The hint for an unknown name: similar names, else `otherwise`, else `see`.
+
+    >>> suggest_name("mmbnch", ["mmbench", "o3-bench"], see="eyechart data list")
+    'did you mean mmbench? See: eyechart data list'
+    >>> suggest_name("pope", ["mmbench"], otherwise="known: mmbench")
+    'known: mmbench'
+    """
+    near = find_near_names(name, known, at_most=at_most)
+    if not near:
+        return otherwise or (f"see: {see}" if see else "")
+    return f"did you mean {' or '.join(near)}?" + (f" See: {see}" if see else "")
+
+
+def find_near_names(name: str, known: list[str], *, at_most: int = 2) -> list[str]:
+    """Known names that `name` may be a misspelling or the beginning of.
+
+    >>> find_near_names("mmbnch-dev-en", ["mmbench-dev-en", "o3-bench"])
+    ['mmbench-dev-en']
+    >>> find_near_names("--lim", ["--image-root", "--limit"])
+    ['--limit']
+    """
+    from rapidfuzz import fuzz
+
+    def normalise(text: str) -> str:
+        return text.strip("-").replace("_", "-").lower()
+
+    def compare(other: str) -> float:
+        if "." in other and "." not in name:  # a file name without its suffix
+            other = other.rpartition(".")[0]
+        longer, shorter = sorted((normalise(name), normalise(other)), key=len, reverse=True)
+        starts = len(shorter) >= _TELLING and longer.startswith(shorter)
+        return max(_BEGINNING if starts else 0.0, fuzz.ratio(longer, shorter))
+
+    if len(normalise(name)) < _TELLING - 1:
+        return []
+    scored = sorted(((compare(one), -at) for at, one in enumerate(known)), reverse=True)
+    return [known[-at] for score, at in scored[:at_most] if score >= _NEAR]
+
+
+def check_texts(content: Any, path: str | Path, names: Iterable[str], *, what: str) -> dict[str, str]:
+    """Check that `content` maps some of `names` to texts, and return it; `what` says what a name stands for.
+
+    >>> check_texts({"ending": "Go."}, "words.yaml", ["ending"], what="piece")
+    {'ending': 'Go.'}
+    """
+    known = list(names)
+    listed = f"known names: {', '.join(known)}"
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} does not map names to texts", hint=listed)
+    for name, text in content.items():
+        if name not in known:
+            hint = suggest_name(str(name), known, otherwise=listed)
+            raise UsageError(f"{path}: unknown {what} {name!r}", hint=hint)
+        if not isinstance(text, str):
+            raise UsageError(f"{path}: {name!r} is {type(text).__name__}, not text", hint=listed)
+    return content
+
+
+# -- entry points
+#
+# Read from the files of installed packages. `importlib.metadata` finds the same, but importing it and
+# scanning every package takes as long as a hundred requests, at every command. It reads archives only.
+
+
+_FILE = "entry_points.txt"
+_OURS = "eyechart."
+
+
+class EntryPoint(NamedTuple):
+    """The name of a part, and the module to import for it."""
+
+    name: str
+    value: str
+
+    @property
+    def module(self) -> str:
+        """The module to import, without an attribute or extras after it."""
+        return re.split(r"[:\[]", self.value)[0].strip()
+
+    def load(self) -> None:
+        """Import the module; its decorators record the parts."""
+        import_module(self.module)
+
+    def read_source(self) -> str:
+        """The text of the module, without importing it; empty if it is not a file in a folder of the path."""
+        path = self.module.replace(".", "/")
+        for place in sys.path:
+            for file in (f"{place or '.'}/{path}.py", f"{place or '.'}/{path}/__init__.py"):
+                try:
+                    with open(file, encoding="utf-8") as opened:  # noqa: PTH123 - as below
+                        return opened.read()
+                except (OSError, UnicodeDecodeError):
+                    continue
+        return ""
+
+
+@lru_cache(maxsize=1)
+def read_entry_points(path: tuple[str, ...]) -> Mapping[str, Mapping[str, EntryPoint]]:
+    """The entry points for eyechart of all packages on `path` (as in `sys.path`): by group, then by name."""
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for text in _texts(path):
+        for group, one in parse_entry_points(text):
+            found.setdefault(group, {})[one.name] = one
+    return found
+
+
+def parse_entry_points(text: str) -> Iterator[tuple[str, EntryPoint]]:
+    r"""The entry points for eyechart in an entry_points.txt, each with its group.
+
+    >>> list(parse_entry_points("[console_scripts]\nx = y:z\n\n[eyechart.models]\nmine = my.models\n"))
+    [('eyechart.models', EntryPoint(name='mine', value='my.models'))]
+    """
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1]
+        elif group.startswith(_OURS) and "=" in line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            yield group, EntryPoint(name.strip(), value.strip())
+
+
+def _texts(path: tuple[str, ...]) -> Iterator[str]:
+    """Files that mention eyechart. Of a package in two places, the first counts, as in an import."""
+    seen: set[str] = set()
+    for place in path:
+        for package, folder in _packages(place or "."):
+            if package in seen:
+                continue
+            seen.add(package)
+            try:
+                with open(f"{folder}/{_FILE}", "rb") as file:  # noqa: PTH123 - hundreds of them
+                    data = file.read()
+            except OSError:  # most packages have no entry points
+                continue
+            if _OURS.encode() in data:
+                yield data.decode("utf-8", "replace")
+        if os.path.isfile(place):  # noqa: PTH113 - the same
+            yield from _texts_in_archive(place)
+
+
+def _packages(place: str) -> Iterator[tuple[str, str]]:
+    """Name and metadata folder of each package in a folder of the path."""
+    try:
+        names = os.listdir(place)  # noqa: PTH208 - the same
+    except OSError:
+        return
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")):
+            package = re.sub(r"[-_.]+", "-", name.rpartition(".")[0].partition("-")[0]).lower()
+            yield package, f"{place}/{name}"
+
+
+def _texts_in_archive(place: str) -> Iterator[str]:
+    from importlib.metadata import distributions
+
+    for package in distributions(path=[place]):
+        if text := package.read_text(_FILE):
+            yield text

@@ -39,7 +39,7 @@ def test_a_users_wording_takes_the_place_of_ours(tmp_path: Path) -> None:
         ("- a\n- b\n", "does not map names to texts", "mcqa, openqa"),
         ("mcqa: [1]\n", "'mcqa' is list, not text", "mcqa, openqa"),
         ("mcqa: [1", "cannot be read", "a YAML or JSON file"),
-        ("mcqb: '{answer}'\n", "no stage of judging is called 'mcqb'", "mcqa"),
+        ("mcqb: '{answer}'\n", "unknown stage of judging 'mcqb'", "mcqa"),
         ("mcqa: 'Which letter?'\n", "the prompt of mcqa lacks {answer}", "{answer}"),
         ("mcqa: '{question} {anwser}'\n", "mcqa does not fill in {anwser}", "{options}, {answer}"),
         ("mcqa: '{gold} {answer}'\n", "mcqa does not fill in {gold}", "{question}"),

@@ -57,7 +57,7 @@ def test_a_file_may_hold_both_languages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("endng: x", "no piece of MULTI's prompt is called 'endng'"),
+        ("endng: x", "unknown piece of MULTI's prompt 'endng'"),
         ("ending: 7", "'ending' is int, not text"),
         ("- ending", "does not map names"),
         ("zh: [a]", "does not map names"),
