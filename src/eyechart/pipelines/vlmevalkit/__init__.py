@@ -1,6 +1,22 @@
-"""VLMEvalKit's system: MMBench, data sets of one's own, and the doors of EvalScope and VLMEvalKit.
+"""VLMEvalKit's system: MMBench, custom datasets, and the scripts and commands of VLMEvalKit and EvalScope.
 
-`benchmark`, `score` and `report` are MMBench as eyechart runs it; `mmbench_dataset` and `submission` serve
-scripts written after MMBench's own note. `evalscope` runs a task configuration of EvalScope; `vlmeval` holds
-the classes and helpers that scripts import from VLMEvalKit, and its run.py.
+==========================  =========================================================================
+benchmark.py                MMBench and CCBench, their prompts; published sets with their own rules
+score.py                    ``choice-vlmevalkit`` and its two earlier forms, with the judge
+report.py                   VLMEvalKit's result files: predictions, verdicts, accuracies
+mmbench_note.py             `MMBenchDataset` and `dump_submission`, as MMBench's note uses them
+cli.py                      ``eyechart vlmeval``; ``eyechart run FILE`` with a task of EvalScope
+evalscope/config.py         a task in every form; API keys; checked values
+evalscope/eval_config.py    the keys of `eval_config`: models, data, judge
+evalscope/job.py            `run_task`: every model on every dataset; `Summarizer`
+evalscope/evaluation.py     one model on one dataset: planned, asked, scored
+evalscope/folders.py        folders of tasks, ``status.json``
+evalscope/output.py         printed tables, files of predictions
+evalscope/report.py         the exporter ``evalscope-report``, for EvalScope's dashboard
+vlmeval/command.py          VLMEvalKit's run.py: flags, ``--config``
+vlmeval/dataset.py          the dataset classes that scripts change or inherit from
+vlmeval/bridge.py           a changed class as a benchmark; the judge of a script's `evaluate`
+vlmeval/scoring.py          `evaluate` of an unchanged class; files of accuracies
+vlmeval/smp.py              `load`, `dump`, tables, base64, small helpers, the logger
+==========================  =========================================================================
 """

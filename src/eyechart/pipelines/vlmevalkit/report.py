@@ -1,17 +1,17 @@
-"""VLMEvalKit's result files of a multiple-choice run, for MMBench and for files of one's own.
+"""VLMEvalKit's result files of a multiple-choice run, for MMBench and for custom files.
 
 ==============================================  ======================================================
-``<model>_<set>.xlsx``                          the rows as they were asked, with `prediction`: what
-                                                MMBench's server takes for splits without answers;
-                                                of a run of MMBench, `l2_category` beside `l2-category`
+``<model>_<set>.xlsx``                          the rows with `prediction`: the file that MMBench's
+                                                server accepts for splits without answers; for MMBench
+                                                with `l2_category` beside `l2-category`
 ``<model>_<set>_acc.csv``                       accuracies by split and category, as fractions
 ``<model>_<set>_<judge>_result.xlsx``           the questions with `hit` and `log`; the judge is
-                                                ``exact_matching`` where there was none
+                                                ``exact_matching`` without one
 ==============================================  ======================================================
 
-Without public answers only the first is written. A reply that never came has the text by which VLMEvalKit
-knows that it must ask again; unlike there, it is no wrong answer: its `hit` stays empty and it is in no
-accuracy. Of several trials, the second's files end in ``_trial2``, and so on.
+Without public answers only the first is written. A failed request has the text that makes VLMEvalKit repeat
+it; unlike there, it does not count as wrong: its `hit` is empty and it is in no accuracy. With several
+trials, the files of the second end in ``_trial2``, and so on.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from eyechart.types import Export, Result
 
 @exporter("mmbench", only_own=True, is_submission=True)
 def write_mmbench(export: Export) -> Sequence[Path]:
-    """Write the files of every trial; the first of each is the one to upload."""
+    """Write the files of every trial; the first one of each is uploaded."""
     return [path for trial in write_trials(export, as_noted=True) for path in trial.paths]
 
 
 @exporter("vlmevalkit")
 def write_vlmevalkit(export: Export) -> Sequence[Path]:
-    """Write the same files for a source of one's own, with the columns of that source alone."""
+    """Write the same files for a custom source, with its own columns only."""
     return [path for trial in write_trials(export) for path in trial.paths]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialFiles:
-    """The files of one trial, once written, and the accuracies in them."""
+    """The written files of one trial, and its accuracies."""
 
-    stem: str  # how their names begin
+    stem: str  # the beginning of their names
     paths: tuple[Path, ...]
     accuracies: list[Line]
 
 
 def write_trials(export: Export, *, as_noted: bool = False) -> list[TrialFiles]:
-    """Write VLMEvalKit's files, trial by trial; `as_noted`: with every column that MMBench's note names."""
+    """Write VLMEvalKit's files per trial; `as_noted`: with every column that MMBench's note names."""
     n_trials = int(export.manifest.get("trials") or 1)
     written = [_write_trial(export, trial, as_noted) for trial in range(n_trials)]
     _drop_trials(export, n_trials)
@@ -72,12 +72,12 @@ def _write_trial(export: Export, trial: int, as_noted: bool) -> TrialFiles:
         write_accuracy_csv(found.accuracies, table)
         paths.insert(1, table)
     else:
-        table.unlink(missing_ok=True)  # of an earlier time; it would no longer be true
+        table.unlink(missing_ok=True)  # an earlier one is no longer valid
     return TrialFiles(stem=stem, paths=tuple(paths), accuracies=found.accuracies)
 
 
 def _write_rows(export: Export, trial: int, stem: str, found: Survey) -> list[Path]:
-    """The file of the predictions and, where there are answers, that of the verdicts, in one pass."""
+    """The file of predictions and, if there are answers, that of verdicts, in one pass."""
     columns, verdicts = found.columns, found.verdicts
     heading = (*columns.names, "prediction")
     paths = [export.folder / f"{stem}.xlsx"]
@@ -88,7 +88,7 @@ def _write_rows(export: Export, trial: int, stem: str, found: Survey) -> list[Pa
             paths.append(export.folder / f"{stem}_{format_judge_name(export.manifest)}_result.xlsx")
             add_verdict = stack.enter_context(open_sheet((*heading, "hit", "log"), paths[1]))
         for result in _results(export, trial):
-            cells = columns.predicted(result)
+            cells = columns.make_cells(result)
             add(cells)
             if add_verdict and verdicts.has(result):
                 add_verdict([*cells, *verdicts.of(result)])
@@ -96,7 +96,7 @@ def _write_rows(export: Export, trial: int, stem: str, found: Survey) -> list[Pa
 
 
 def _results(export: Export, trial: int) -> Iterator[Result]:
-    """The results of one trial; where each row counts for itself, without their circles."""
+    """The results of one trial, without circles if each row counts separately."""
     is_plain = export.manifest.get("circular") == "beside"
     for result in export.results(trial):
         is_cut = is_plain and result.sample.circle
@@ -104,7 +104,7 @@ def _results(export: Export, trial: int) -> Iterator[Result]:
 
 
 def _drop_trials(export: Export, trial: int) -> None:
-    """Files of trials from an earlier time, when there were more of them; EvalScope's table goes along."""
+    """Remove files of further trials of an earlier run, with EvalScope's table."""
     folder = export.folder
     while (folder / f"{(stem := make_trial_stem(export.manifest, trial))}.xlsx").exists():
         judged = [path.name for path in folder.glob(f"{stem}_*_result.xlsx")]
@@ -112,17 +112,16 @@ def _drop_trials(export: Export, trial: int) -> None:
         trial += 1
 
 
-# -- The table of accuracies: one row per split, one column overall and for every category
+# -- The table of accuracies: one row per split, one column overall and per category
 #
 # Source of the rule: open-compass/VLMEvalKit, commit e8e78f05. Golden vectors: tests/golden/report_acc.jsonl.
-# Numbers are fractions. Where the official code fails (a category that only some rows have), rows without
-# one count in no category.
+# Numbers are fractions. Rows without a category count in none (the official code fails on them).
 
 GROUPS = ("l2-category", "category")
 NO_SPLIT = "none"
-_FIRST = ("split", "Overall")  # how every line begins
+_FIRST = ("split", "Overall")  # the first columns of every line
 
-# As published: the six abilities of MMBench go by these.
+# As published: the short names of MMBench's six abilities.
 SHORT_NAMES: Mapping[str, str] = {
     "coarse_perception": "CP",
     "finegrained_perception (instance-level)": "FP-S",
@@ -138,9 +137,9 @@ Line: TypeAlias = dict[str, str | float]
 def compute_accuracies(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
     """One line per split, sorted: `split`, `Overall`, the values of `l2-category`, then those of `category`.
 
-    A row has a `hit` (0 to 1) and may have the three columns. A group that a split has nothing of is NaN.
-    As published, a name that both columns have is that of `category`. Unlike there, no group replaces another
-    number of its line: one that is called ``Overall`` or ``split`` is ``Overall (category)`` here.
+    A row has a `hit` (0 to 1) and may have the three columns. A group without rows in a split is NaN. As
+    published, a name in both columns is that of `category`. Unlike there, a group never replaces another
+    column: a category ``Overall`` becomes ``Overall (category)``.
 
     >>> compute_accuracies([{"hit": 1, "category": "ocr"}, {"hit": 0, "category": "scene"}])
     [{'split': 'none', 'Overall': 0.5, 'ocr': 1.0, 'scene': 0.0}]
@@ -166,7 +165,7 @@ def compute_accuracies(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
 
 
 def _names(values: Iterable[str], column: str) -> dict[str, str]:
-    """What the groups of a column are called in the table, sorted by their values; no two by one name.
+    """Value to column name of the groups of a column, sorted by value, without duplicate names.
 
     >>> _names({"ocr", "Overall", "coarse_perception"}, "category")
     {'Overall': 'Overall (category)', 'coarse_perception': 'CP', 'ocr': 'ocr'}
@@ -181,7 +180,7 @@ def _names(values: Iterable[str], column: str) -> dict[str, str]:
 
 
 def compute_run_accuracies(questions: Iterable[Result]) -> list[Line]:
-    """The table of a run, circles folded already: what has no score does not count."""
+    """The table of a run whose rotations are merged; questions without a score do not count."""
     return compute_accuracies(
         {**{name: question.sample.meta.get(name) for name in ("split", *GROUPS)}, "hit": value}
         for question in questions
@@ -190,7 +189,7 @@ def compute_run_accuracies(questions: Iterable[Result]) -> list[Line]:
 
 
 def write_accuracy_csv(lines: Sequence[Line], path: str | Path) -> None:
-    """The table as CSV: every cell in quotes, nothing between them for NaN."""
+    """Write the table as CSV: every cell in quotes, empty for NaN."""
     with open_text_file(path) as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
         writer.writerow([guard_formula(name) for name in lines[0]])
@@ -208,17 +207,17 @@ def _mean(total: Sequence[float] | None) -> float:
 
 
 def _text(value: Any) -> str:
-    """A group's name; an empty cell, which may come as NaN, is none."""
+    """The name of a group; empty for an empty cell, which may be NaN."""
     return "" if value is None or value != value else str(value).strip()
 
 
-# -- The names of the files: after the model, the data set, the trial and the judge
+# -- File names: after the model, the dataset, the trial and the judge
 
 NO_JUDGE = "exact_matching"
 
 
 def make_trial_stem(manifest: Mapping[str, Any], trial: int) -> str:
-    """How the names of a trial's files begin.
+    """The beginning of the file names of a trial.
 
     >>> manifest = {"model": "openai/m", "origin": "mine.tsv"}
     >>> make_trial_stem(manifest, 0), make_trial_stem(manifest, 1)
@@ -229,7 +228,7 @@ def make_trial_stem(manifest: Mapping[str, Any], trial: int) -> str:
 
 
 def format_model_name(model: str) -> str:
-    """A model as EvalScope names its files: the last part, with ``:`` and ``.`` written otherwise.
+    """A model in EvalScope's file names: the last part, with ``:`` and ``.`` replaced.
 
     >>> format_model_name("openai/Qwen/Qwen2.5-VL:7b"), format_model_name("python:mine.py:Model")
     ('Qwen2_5-VL-7b', 'python-mine_py-Model')
@@ -238,7 +237,7 @@ def format_model_name(model: str) -> str:
 
 
 def format_set_name(manifest: Mapping[str, Any]) -> str:
-    """The name of the file that the questions came from, else that of the benchmark.
+    """The name of the file of questions, else of the benchmark.
 
     >>> format_set_name({"origin": "data/MMBench_DEV_EN.tsv"}), format_set_name({"benchmark": "demo"})
     ('MMBench_DEV_EN', 'demo')
@@ -248,7 +247,7 @@ def format_set_name(manifest: Mapping[str, Any]) -> str:
 
 
 def format_judge_name(manifest: Mapping[str, Any]) -> str:
-    """The judge's name as the files have it."""
+    """The judge in file names."""
     judge = manifest.get("judge")
     name = judge.get("model") if isinstance(judge, Mapping) else judge
     return format_model_name(str(name)) if name else NO_JUDGE
@@ -258,18 +257,18 @@ def _for_a_file(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".")
 
 
-# -- The rows of the files: a question as it was asked, its `prediction`, its `hit` and its `log`
+# -- The rows of the files: a question, its `prediction`, its `hit` and its `log`
 #
-# Two passes make them: the first finds the columns and what became of the circles, the second writes.
+# Written in two passes: the first finds the columns and the verdicts of circles, the second writes.
 
-_OUR_OWN = frozenset({"rotation"})  # what we put into a sample's meta ourselves
-NOTED = "l2_category"  # as MMBench's note calls the column `l2-category` of its files
+_OUR_OWN = frozenset({"rotation"})  # set by eyechart in a sample's meta
+NOTED = "l2_category"  # the note's name of the column `l2-category`
 _SAME = {NOTED: "l2-category"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What the first pass found."""
+    """The result of the first pass."""
 
     columns: Columns
     verdicts: CircleVerdicts
@@ -277,7 +276,7 @@ class Survey:
 
 
 def survey_results(results: Iterable[Result], *, as_noted: bool = False) -> Survey:
-    """Look over the results of one trial; `as_noted`: with every column that MMBench's note names."""
+    """The first pass over one trial; `as_noted`: with every column that MMBench's note names."""
     finder, verdicts = _Finder(), CircleVerdicts()
 
     def seen() -> Iterator[Result]:
@@ -297,7 +296,7 @@ def survey_results(results: Iterable[Result], *, as_noted: bool = False) -> Surv
 
 @dataclass(slots=True)
 class _Finder:
-    """The columns, while rows that may have further ones come in."""
+    """Collects the columns."""
 
     letters: dict[str, None] = field(default_factory=dict)
     meta: dict[str, None] = field(default_factory=dict)
@@ -326,7 +325,7 @@ class _Finder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """The columns of a file: those of the source without its images."""
+    """The columns of a file: those of the source without images."""
 
     letters: tuple[str, ...]
     meta: tuple[str, ...]
@@ -335,12 +334,12 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The heading, but for what came of the questions."""
+        """The heading before `prediction`."""
         hint = ("hint",) if self.has_hints else ()
         answer = ("answer",) if self.has_answers else ()
         return ("index", "question", *hint, *self.letters, *answer, *self.meta)
 
-    def predicted(self, result: Result) -> list[Cell]:
+    def make_cells(self, result: Result) -> list[Cell]:
         sample = result.sample
         golds = sample.golds
         gold = golds[0] if len(golds) == 1 else to_json_text(golds) if golds else None
@@ -357,7 +356,7 @@ class Columns:
 
 @dataclass(slots=True)
 class CircleVerdicts:
-    """What became of every circle: whether it was hit, and how each of its rows was read."""
+    """The verdict on every circle, and how each of its rows was read."""
 
     hits: dict[str, float | None] = field(default_factory=dict)  # by the id of the question
     logs: dict[str, list[str]] = field(default_factory=dict)  # by circle
@@ -372,7 +371,7 @@ class CircleVerdicts:
             self.hits[question.sample.id] = compute_credit(question)
 
     def has(self, result: Result) -> bool:
-        """Whether the row is a question of its own, and not the rotation of another."""
+        """Whether the row is a question, not the rotation of another."""
         sample = result.sample
         return sample.id in self.hits if sample.circle else bool(sample.weight)
 
@@ -385,7 +384,6 @@ class CircleVerdicts:
 
 
 def _line(result: Result) -> str:
-    """One row's verdict in words."""
     if result.score is None:
         return result.failure.reason if result.failure else "not asked yet"
     score, wanted = result.score, ", ".join(result.sample.golds) or "unknown"
@@ -393,7 +391,7 @@ def _line(result: Result) -> str:
 
 
 def _number(value: float | None) -> Cell:
-    """1 rather than 1.0, as a hit is counted."""
+    """1 instead of 1.0."""
     return int(value) if value is not None and value == int(value) else value
 
 
@@ -406,5 +404,5 @@ def _sheet_cell(value: Any) -> Cell:
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):
-        return None  # no cell holds it
+        return None  # not possible in a cell
     return value if value is None or isinstance(value, str | int | float) else to_json_text(value)

@@ -1,4 +1,4 @@
-"""What a task prints, and the files of predictions that it writes and reads.
+"""The printed output of a task, and its files of predictions.
 
 The table of accuracies is also an exporter, ``evalscope``.
 """
@@ -29,18 +29,18 @@ COLUMNS = (
     "skip_reason", "eval_error",
 )  # fmt: skip
 
-_WIDEST = 120  # the error that is raised says it in full
+_WIDEST = 120  # the raised error shows all of it
 
 
 def print_done(model: str, data: str, result: Any) -> None:
-    """Say that an evaluation is done, and show its result."""
+    """Print the result of an evaluation."""
     print_text(f"The evaluation of model {model} x dataset {data} has finished!")
     if text := format_result(result):
         print_text(f"Evaluation Results:\n{text}")
 
 
 def format_result(result: Any) -> str:
-    """The results as EvalScope shows them: a table on its side, a dict as JSON.
+    """A result as EvalScope prints it: a transposed table, or a dict as JSON.
 
     >>> print(format_result({"Overall": 0.5}))
     {
@@ -60,17 +60,17 @@ def format_result(result: Any) -> str:
 
 
 def _for_json(value: Any) -> Any:
-    """What JSON has no word for: numpy's values as plain ones, anything else as its text."""
+    """Values without a JSON form: numpy's as plain ones, others as text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a DataFrame, told without pandas."""
+    """Whether a value is a DataFrame, without importing pandas."""
     return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 
 def read_frame(frame: Any) -> list[Line]:
-    """The rows of a DataFrame, by their columns, with plain numbers and texts in them."""
+    """The rows of a DataFrame as dicts of plain numbers and texts."""
     rows = frame.to_dict(orient="records")
     return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
 
@@ -81,7 +81,7 @@ def _plain(value: Any) -> str | float:
 
 
 def format_summary(rows: Sequence[Mapping[str, str]]) -> str:
-    """The report at the end of a model: a line for each of its data sets."""
+    """The summary of a model: one line per dataset."""
 
     def cell(text: str) -> str:
         line = to_one_line(text) or "-"
@@ -98,7 +98,7 @@ def format_summary(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def format_rate(part: int, whole: int) -> str:
-    """A share as the summary writes it.
+    """A rate as the summary shows it.
 
     >>> format_rate(0, 10), format_rate(1, 3), format_rate(0, 0)
     ('0.00% (0/10)', '33.33% (1/3)', '0.00% (0/0)')
@@ -106,16 +106,15 @@ def format_rate(part: int, whole: int) -> str:
     return f"{100 * part / whole if whole else 0:.2f}% ({part}/{whole})"
 
 
-# -- Accuracies as EvalScope prints them: names down the side, one column per split, between two dashed lines
+# -- Accuracies as EvalScope prints them: one row per name, one column per split, between two dashed lines
 #
-# A table with more columns than rows is printed on its side and without a heading. One that has not (the
-# single number of a custom VQA class) is printed as it stands, with its row numbers in front. As a file it is
-# ``<model>_<set>_acc.txt``, beside those of VLMEvalKit.
+# A table with more columns than rows is transposed and has no heading. Any other (the single number of a
+# custom VQA class) is printed with row numbers. The file is ``<model>_<data>_acc.txt``.
 
 
 @exporter("evalscope")
 def write_evalscope(export: Export) -> Sequence[Path]:
-    """Write VLMEvalKit's files and, for every trial, the table that EvalScope prints."""
+    """Write VLMEvalKit's files and, per trial, the table that EvalScope prints."""
     trials = write_trials(export)
     paths = [path for trial in trials for path in trial.paths]
     for trial in trials:
@@ -158,7 +157,7 @@ def format_table(lines: Sequence[Line]) -> str:
 
 
 def _column(values: Sequence[str | float]) -> list[str]:
-    """Cells of one width. A column of nothing but numbers is shortened to six digits, points aligned."""
+    """Cells of one width. Numbers in a column of numbers have six digits and aligned points."""
     if all(map(_is_number, values)):
         cells = [f"{float(value):g}" for value in values]
         decimals = [_decimals(cell) for cell in cells]
@@ -179,7 +178,7 @@ def _is_number(value: str | float) -> bool:
 
 
 def _decimals(number: str) -> int:
-    """Characters behind the point, or behind the e of a power; -1 for a whole number.
+    """Characters after the point, or after the e of an exponent; -1 for a whole number.
 
     >>> _decimals("0.25"), _decimals("1e-09"), _decimals("12"), _decimals("nan")
     (2, 3, -1, -1)
@@ -194,17 +193,17 @@ def _width(text: str) -> int:
     return cell_len(text)
 
 
-# -- Files of predictions: written in the format that the environment asks for, and read back to be scored
+# -- Files of predictions
 
-# What to do about questions that a file of predictions has no answer to. Others' files are never replaced.
-HOW_TO_FILL = "mode: all asks for them, in a work_dir of its own if eyechart did not make the file"
+# The hint for questions without a prediction. Files of other programs are never replaced.
+HOW_TO_FILL = "mode: all requests them; use another work_dir if eyechart did not write the file"
 
-_CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as report/workbook.py writes it
+_CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as `eyechart.report.export.fit` writes it
 _Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]
 
 
 def choose_prediction_format() -> str:
-    """The ending of prediction files: ``PRED_FORMAT``, else xlsx."""
+    """The format of prediction files: ``PRED_FORMAT``, else xlsx."""
     said = os.environ.get("PRED_FORMAT") or "xlsx"
     if said not in FORMATS:
         raise UsageError(
@@ -214,12 +213,12 @@ def choose_prediction_format() -> str:
 
 
 def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file: Path | None) -> None:
-    """Write the questions with what was answered, in the format of the path's ending.
+    """Write the questions with their replies, in the format of the path's ending.
 
-    The columns are those of the `file` of questions, in its order and without its images; where there is
-    none, those that the questions themselves have.
+    The columns are those of the `file` of questions without its images; without a file, those of the
+    questions.
     """
-    heading, rows = _as_in(file, results) if file is not None else _as_asked(results)
+    heading, rows = _table_by_file(file, results) if file is not None else _table_by_samples(results)
     if path.suffix == ".xlsx":
         _write_sheet(heading, rows, path)
     elif path.suffix == ".tsv":
@@ -233,7 +232,7 @@ def write_predictions(results: Callable[[], Iterable[Result]], path: Path, file:
 
 
 def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: Path) -> None:
-    """As a workbook, whose cells hold only so much: what was cut is said."""
+    """Write a workbook; a note says how many texts did not fit into a cell."""
     from eyechart.report.export import MAX_CHARACTERS, fit, open_sheet
 
     n_cut = 0
@@ -243,12 +242,12 @@ def _write_sheet(heading: Sequence[str], rows: Iterable[Sequence[Cell]], path: P
             add(row)
     if n_cut:
         what = "1 text was" if n_cut == 1 else f"{n_cut:,} texts were"
-        print_note(f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a cell holds")
-        print_note("  hint: PRED_FORMAT=tsv keeps them whole")
+        print_note(f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the limit of a cell")
+        print_note("  hint: PRED_FORMAT=tsv keeps the whole text")
 
 
 def is_cut(prediction: str) -> bool:
-    """Whether a prediction is only the beginning of one, by the mark that we leave at such an end.
+    """Whether a prediction was cut, by the mark at its end.
 
     >>> is_cut("A long tale… [cut: 40,000 characters]"), is_cut("A")
     (True, False)
@@ -257,25 +256,25 @@ def is_cut(prediction: str) -> bool:
 
 
 def make_cut_error(path: Path, name: str) -> DataError:
-    """The error for a file with such a prediction: its answer may have stood further down."""
+    """The error for a file with a cut prediction: the missing part may hold the answer."""
     return DataError(
-        f"{path.name}: the prediction of {name} was cut, because a cell of a sheet holds no more",
-        hint="PRED_FORMAT=tsv with mode: all and reuse: true writes it whole, and asks nothing again",
+        f"{path.name}: the prediction of {name} was cut at the limit of a cell",
+        hint="PRED_FORMAT=tsv with mode: all and reuse: true writes the whole text, without new requests",
     )
 
 
 def get_prediction(result: Result) -> str:
-    """What was answered, without blanks around it; or the words by which a failure is known."""
+    """The reply without surrounding blanks, or the text that marks a failure."""
     return result.reply.text.strip() if result.reply else NO_ANSWER
 
 
-def _as_asked(results: Callable[[], Iterable[Result]]) -> _Table:
+def _table_by_samples(results: Callable[[], Iterable[Result]]) -> _Table:
     columns = survey_results(results()).columns
-    rows = ([*columns.predicted(result)[:-1], get_prediction(result)] for result in results())
+    rows = ([*columns.make_cells(result)[:-1], get_prediction(result)] for result in results())
     return (*columns.names, "prediction"), rows
 
 
-def _as_in(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
+def _table_by_file(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
     from eyechart.data.image_columns import is_path_column
     from eyechart.data.source import open_source
 
@@ -294,7 +293,7 @@ def _as_in(file: Path, results: Callable[[], Iterable[Result]]) -> _Table:
 
 
 def _cell(column: str, value: Any) -> Cell:
-    """A cell as it stands in the file; an index that is a number is one, as other tools look it up."""
+    """A cell as in the file; a numeric index becomes a number, as other tools expect."""
     if isinstance(value, Blob):
         value = value.data.decode(errors="replace")
     if value is None or value == "":
@@ -306,16 +305,16 @@ def _cell(column: str, value: Any) -> Cell:
 
 
 def drop_other_formats(path: Path) -> None:
-    """Remove the same predictions in other formats, of an earlier time: a scorer must find one file."""
+    """Remove earlier files of the same predictions in other formats: there must be one file."""
     for ending in FORMATS:
         if path.suffix != f".{ending}":
             path.with_name(f"{path.stem}.{ending}").unlink(missing_ok=True)
 
 
 def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Path:
-    """A file with the replies among the predictions in `path`, as far as they are asked for.
+    """Write the replies among the predictions in `path` to the file `kept`.
 
-    A prediction that says that there was no answer is none, and one beyond the limit is not meant.
+    Failed predictions and those beyond the limit are left out.
     """
     from eyechart.data.replies import read_replies
 
@@ -328,7 +327,7 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
     if cut := next((name for name, text in said.items() if is_cut(text)), None):
         raise make_cut_error(path, cut)
     if not said:
-        raise DataError(f"{path.name} holds no answer", hint=HOW_TO_FILL)
+        raise DataError(f"{path.name} holds no reply", hint=HOW_TO_FILL)
     make_folder(kept.parent)
     with open_text_file(kept) as file:
         for name, text in said.items():
@@ -337,12 +336,12 @@ def extract_replies(path: Path, source: Any, options: Options, kept: Path) -> Pa
 
 
 def is_failure(prediction: str) -> bool:
-    """Whether a prediction says that there was none."""
+    """Whether a prediction marks a failed request."""
     return API_FAILURE in prediction
 
 
 def _beyond(source: Any, options: Options) -> set[str]:
-    """The samples that are there but not asked for."""
+    """The samples beyond the limit."""
     from dataclasses import replace
 
     from eyechart.run.plan import choose_benchmark

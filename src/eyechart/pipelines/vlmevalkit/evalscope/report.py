@@ -1,16 +1,16 @@
-"""A run in the files of EvalScope itself, so that its dashboard shows it.
+"""A run as files of EvalScope, for its dashboard.
 
 ==================================================  =====================================================
 ``reports/<model>/<dataset>.json``                  the numbers, rounded to four digits (schema 2)
-``predictions/<model>/<dataset>_<subset>.jsonl``    what was asked and what the model said
-``reviews/<model>/<dataset>_<subset>.jsonl``        how it was scored
-``configs/task_config.yaml``                        what was evaluated; the dashboard asks for it
+``predictions/<model>/<dataset>_<subset>.jsonl``    requests and replies
+``reviews/<model>/<dataset>_<subset>.jsonl``        scores
+``configs/task_config.yaml``                        what was evaluated; the dashboard reads it
 ==================================================  =====================================================
 
-A subset is a category of the run (or a split), ``default`` where there are none. The folder is one run of
-EvalScope's: ``evalscope service --outputs`` takes the folder above it. A sample that failed has an error
-and no score; it counts in `execution_summary` and in no number. Where samples are worth points, or
-rotations of one question count as one, the metric is the run's headline and the subsets show plain means.
+A subset is a category of the run (or a split), else ``default``. The folder is one run of EvalScope:
+``evalscope service --outputs`` takes the folder above it. A failed sample has an error and no score; it
+counts in `execution_summary` only. If samples are worth points, or rotations of one question count as one,
+the metric is the run's headline and the subsets show plain means.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DEFAULT = "default"
 METRIC = "accuracy"
 
 _SUBSET_KEYS = ("category", "l2-category", "split")  # the first that the run is grouped by
-_MAX_SUBSETS = 100  # each takes two files, which are open at once; further ones share a subset
+_MAX_SUBSETS = 100  # each has two open files; further ones share a subset
 _IDENTITY = {"name": METRIC, "aggregation": "mean", "dimensions": {}}
 _SEMANTICS = {
     "semantic_id": "quality.accuracy.ratio",
@@ -89,7 +89,7 @@ def write_evalscope_report(export: Export) -> Sequence[Path]:
 
 
 def _subsets_before(report: Path) -> set[str]:
-    """The subsets of a report that is written anew: files of those that are gone would no longer be true."""
+    """The subsets of an earlier report; files of those that are gone are removed."""
     try:
         known = msgspec.json.decode(report.read_bytes())["execution_summary"]["subsets"]
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
@@ -99,7 +99,7 @@ def _subsets_before(report: Path) -> set[str]:
 
 @dataclass(slots=True)
 class _Subset:
-    """One subset while its lines are written."""
+    """A subset, while its lines are written."""
 
     predictions: IO[str]
     reviews: IO[str]
@@ -125,11 +125,9 @@ class _Subset:
 def _write_lines(
     export: Export, predictions: Path, reviews: Path, dataset: str, key: str
 ) -> dict[str, _Subset]:
-    """Both files of every subset, which stand there when all are whole."""
+    """Write both files of every subset; they appear when all are complete."""
     by_value: dict[str, _Subset] = {}
-    names: dict[
-        str, str
-    ] = {}  # of the subsets in files, where capitals may not count, to what they are called
+    names: dict[str, str] = {}  # casefolded name to the name: file systems may ignore case
     with ExitStack() as stack:
         for trials in group_trials(export.results()):
             if all(result.outcome is None for result in trials):
@@ -154,7 +152,7 @@ def _value_of(result: Result, key: str) -> str:
 
 
 def _new_name(wanted: str, names: dict[str, str]) -> str:
-    """A name that no other value has: `maps/charts` and `maps_charts` are two subsets, in four files."""
+    """A name that no other value has: `maps/charts` and `maps_charts` are two subsets."""
     name = next(
         name
         for name in itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
@@ -165,7 +163,7 @@ def _new_name(wanted: str, names: dict[str, str]) -> str:
 
 
 def _file_part(name: str) -> str:
-    """A name that can be part of a file's: the dashboard finds the file by it.
+    """A subset as part of a file name, by which the dashboard finds the file.
 
     >>> _file_part("maps / charts"), _file_part("../up"), _file_part("图表")
     ('maps _ charts', '_up', '图表')
@@ -198,8 +196,7 @@ def _report(
 def _metric(numbers: Headline, scored: Mapping[str, _Subset]) -> dict[str, Any]:
     """The headline, and below it the subsets in one category.
 
-    Their means are, as there, of the rounded numbers: the report says the same once it was read and written
-    again.
+    As in EvalScope, means are computed from rounded numbers, so that reading and writing changes nothing.
     """
     parts: list[dict[str, Any]] = [
         {
@@ -256,11 +253,11 @@ def _round(value: float) -> float:
     return round(float(value), 4)
 
 
-# -- One sample-trial in EvalScope's own lines: what the model said, and how it was scored.
+# -- The lines of one sample and trial
 
 
 def make_prediction_line(result: Result, index: int, model: str) -> dict[str, Any]:
-    """A line of predictions: what was asked, what came back, or why nothing did."""
+    """A line of predictions: the request, and the reply or the error."""
     output = format_output(result.reply, model)
     if result.reply is None:
         output["error"] = format_failure(result)
@@ -274,7 +271,7 @@ def make_prediction_line(result: Result, index: int, model: str) -> dict[str, An
 
 
 def make_review_line(result: Result, index: int) -> dict[str, Any]:
-    """A line of reviews: the verdict and its reason. A sample that failed has no value."""
+    """A line of reviews: the verdict and its reason. A failed sample has no value."""
     value, score = compute_credit(result), result.score
     failed = format_failure(result)
     return {
