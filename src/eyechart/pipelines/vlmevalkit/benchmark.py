@@ -1,4 +1,4 @@
-"""MMBench (Liu et al., 2023) and CCBench: multiple choice, right only if every rotation is.
+"""MMBench (Liu et al., 2023) and CCBench: multiple choice, correct only if every rotation is.
 
 Paper: https://arxiv.org/abs/2307.06281. The TSV files are those of VLMEvalKit, in ``$LMUData`` or
 ``~/LMUData`` under their published names, or anywhere with `file`. Parity: VLMEvalKit e8e78f05,
@@ -21,7 +21,7 @@ from eyechart.types import Benchmark, Message, Prompt, Sample, Source
 if TYPE_CHECKING:
     from eyechart.data.source import FileSource
 
-# Our name to that of the published file, and what it holds.
+# Name of the benchmark to name and content of the published file.
 SETS: Mapping[str, tuple[str, str]] = {
     "mmbench-dev-en": ("MMBench_DEV_EN", "dev, English: 1,164 questions, 4,329 rows with rotations"),
     "mmbench-dev-cn": ("MMBench_DEV_CN", "dev, Chinese: 1,164 questions, 4,329 rows with rotations"),
@@ -33,7 +33,7 @@ SETS: Mapping[str, tuple[str, str]] = {
     "mmbench-test-cn-v11": ("MMBench_TEST_CN_V11", "v1.1 test, Chinese, answers not public"),
     "ccbench": ("CCBench", "Chinese culture: 510 questions, 2,040 rows with rotations"),
 }
-_ANY = "a file of MMBench's form, given with --as mmbench or file="
+_ANY = "a file in MMBench's format, given with --as mmbench or file="
 
 
 def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
@@ -44,24 +44,24 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
         prompt: Literal["vlmevalkit", "note"] = "vlmevalkit",
         cells: Literal["text", "pandas"] | None = None,
     ) -> Benchmark:
-        """Return the set; `cells` are read as the official loader reads them unless asked otherwise."""
+        """Return the set. By default `cells` are read like the official loader, pandas, reads them."""
         from eyechart.data.formats import UnknownFile, resolve_origin
         from eyechart.data.source import LazySource
 
         def opened() -> Source:
             if not (file or published):
-                raise DataError(f"{name} is read from a file of yours", hint="eyechart run FILE --as mmbench")
+                raise DataError(f"{name} needs a file", hint="eyechart run FILE --as mmbench")
             try:
                 return open_mmbench(file or published, cells)
             except UnknownFile as err:
                 if file:
                     raise
-                hint = f"put {published}.tsv into $LMUData or ~/LMUData, or name it with --set file=FILE"
+                hint = f"put {published}.tsv into $LMUData or ~/LMUData, or give it with --set file=FILE"
                 raise DataError(f"{name}: {err.message}", hint=hint) from err
 
         return Benchmark(
             name=name,
-            source=LazySource(name, resolve_origin(file) if file else published or "a file of yours", opened),
+            source=LazySource(name, resolve_origin(file) if file else published or "a file", opened),
             prompt=choose_prompt(prompt),
             scorer="choice-vlmevalkit",
             judged_scorer="choice-vlmevalkit",
@@ -78,7 +78,7 @@ def _declare(name: str, published: str, about: str) -> BenchmarkFactory:
 
 
 def _read_questions(replies: Path) -> Source:
-    """The questions that VLMEvalKit copies beside its predictions."""
+    """The questions that VLMEvalKit copies into its files of predictions."""
     from eyechart.data.replies import open_questions
 
     return MMBenchSource(open_questions(replies))
@@ -90,33 +90,31 @@ mmbench = _declare("mmbench", "", _ANY)
 
 
 def open_mmbench(spec: str | Path, cells: Literal["text", "pandas"] | None = None) -> Source:
-    """Open a file of MMBench's form: a path, or a name that lies in `$LMUData`.
+    """Open a file in MMBench's format: a path, or a name in `$LMUData`.
 
-    Cells of tables are read as the official loader, pandas, reads them unless asked otherwise.
+    By default the cells of tables are read like the official loader, pandas, reads them.
     """
     from eyechart.data.formats import find_file, guess_format
     from eyechart.data.source import SourceOptions, open_source
 
     found = find_file(spec)
-    is_table = guess_format(found.path)[0] in ("tsv", "csv")  # pandas' reading is one of tables only
+    is_table = guess_format(found.path)[0] in ("tsv", "csv")  # pandas' rules apply to tables only
     file = open_source(found.path, SourceOptions(cells=cells or ("pandas" if is_table else "text")))
     columns = file.detection.columns
     if not file.detection.letters and not file.detection.fields.get("options"):
         missing = next((letter for letter in "AB" if letter not in columns), "A")
         raise DataError(
             f"{found.path.name}: no column {missing!r} (found: {', '.join(columns)})",
-            hint="MMBench's options stand in columns A, B, ...; leave out --as to read a file of your own",
+            hint="MMBench's options are in columns A, B, ...; leave out --as to read a custom file",
         )
     return MMBenchSource(file)
 
 
 @dataclass(frozen=True, slots=True)
 class MMBenchSource:
-    """The rows of a file in which every question stands once for each rotation, each with its circle.
+    """The rows of a file that holds every rotation of a question, each with its circle (`mark_circle`).
 
-    Rows of one question share the column `g_index`, or else the remainder of their index by 1,000,000. The
-    row that has this number as its index is the question itself; rotations without it are not scored by the
-    official code, so they weigh nothing here. Rows without an image are left out, as by the official loader.
+    Rows without an image are left out, as by the official loader.
     """
 
     file: FileSource = field(repr=False)
@@ -124,7 +122,7 @@ class MMBenchSource:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What can move the number, once the rows were read."""
+        """Remarks on rows that were left out, once the rows were read."""
         if not self._left_out:
             return ()
         n, first = len(self._left_out), self._left_out[0]
@@ -141,40 +139,49 @@ class MMBenchSource:
     def __iter__(self) -> Iterator[Sample]:
         seen: set[int] = set()
         all_indices: set[int] | None = None  # read ahead only if a rotation stands above its question
-        for sample in self._pictured():
+        for sample in self._with_images():
             index = read_index(sample.id)
-            if index is None:
+            question = None if index is None else find_question(sample)
+            if index is None or question is None:
                 yield sample
                 continue
             seen.add(index)
-            question = _question(sample, index)
             if question not in seen and all_indices is None:
-                all_indices = {i for one in self._pictured() if (i := read_index(one.id)) is not None}
-            if question in seen or question in (all_indices or ()):
-                yield replace(sample, circle=str(question))
-            else:
-                yield replace(sample, weight=0.0)
+                all_indices = {i for one in self._with_images() if (i := read_index(one.id)) is not None}
+            yield mark_circle(sample, question, is_known=question in seen or question in (all_indices or ()))
 
-    def _pictured(self) -> Iterator[Sample]:
-        has_pictures = bool(self.file.detection.fields.get("image"))
+    def _with_images(self) -> Iterator[Sample]:
+        has_images = bool(self.file.detection.fields.get("image"))
         self._left_out.clear()
         for sample in self.file:
-            if sample.images or not has_pictures:
+            if sample.images or not has_images:
                 yield sample
             else:
                 self._left_out.append(sample.row)
 
 
-def _question(sample: Sample, index: int) -> int:
-    """The index of the row that a row is a rotation of."""
+def find_question(sample: Sample) -> int | None:
+    """The index of the question that a row is a rotation of; None if the row has no number.
+
+    Rows of one question share the column `g_index`, or else the remainder of their index by 1,000,000.
+    """
     from eyechart.data.choices import ROTATION_OFFSET
 
-    group = read_index(sample.meta.get("g_index"))
-    return index % ROTATION_OFFSET if group is None else group
+    group, index = read_index(sample.meta.get("g_index")), read_index(sample.id)
+    return group if group is not None or index is None else index % ROTATION_OFFSET
+
+
+def mark_circle(sample: Sample, question: int, *, is_known: bool) -> Sample:
+    """The row with the circle of its question.
+
+    The row whose index is that of the question is the question itself. The official code does not score
+    rotations without it (`is_known` is false), so they have no weight.
+    """
+    return replace(sample, circle=str(question)) if is_known else replace(sample, weight=0.0)
 
 
 def read_index(value: object) -> int | None:
-    """A whole number, also as pandas writes it in a column with gaps.
+    """An index as a number, also as pandas writes it in a column with gaps; None if it is not one.
 
     >>> read_index("1000007"), read_index("7.0"), read_index("q7"), read_index(None)
     (1000007, 7, None, None)
@@ -183,18 +190,18 @@ def read_index(value: object) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-# -- Prompts: free to change between published numbers, so the run's record says which one was asked
+# -- Prompts: published numbers use different ones, so the run records which one it uses
 
 Style = Literal["vlmevalkit", "note"]
 
 
 def choose_prompt(style: Style) -> Prompt:
-    """The prompt of that name."""
+    """The prompt of a style."""
     return build_note_prompt if style == "note" else build_vlmevalkit_prompt
 
 
 def build_vlmevalkit_prompt(sample: Sample) -> list[Message]:
-    r"""One user turn in VLMEvalKit's frame, which labels the question even where it has no options.
+    r"""One user turn in VLMEvalKit's frame, which labels the question even without options.
 
     >>> [message] = build_vlmevalkit_prompt(Sample(id="1", question="Which?", hint="At sea."))
     >>> message.text
@@ -207,7 +214,7 @@ def build_vlmevalkit_prompt(sample: Sample) -> list[Message]:
 
 
 def build_note_prompt(sample: Sample) -> list[Message]:
-    r"""One user turn: the images, then context, question and options without any label.
+    r"""One user turn: the images, then context, question and options without labels.
 
     >>> [message] = build_note_prompt(
     ...     Sample(id="1", question="Which?", hint="At sea.", choices={"A": "cat", "B": "dog"})
@@ -221,13 +228,13 @@ def build_note_prompt(sample: Sample) -> list[Message]:
     return [Message("user", (*sample.images, text))]
 
 
-# -- Published sets that VLMEvalKit asks and scores by rules of their own, and that are in no catalogue
+# -- Published sets outside the catalogue for which VLMEvalKit has its own prompts and rules
 #
-# Accuracies are fractions here, where VLMEvalKit counts to a hundred or a thousand. F1, points and accuracies
-# per image are not computed.
+# Accuracies are fractions here; VLMEvalKit counts to a hundred or a thousand. F1, points and accuracies per
+# image are not computed.
 
 _BRIEFLY = "Answer the question using a single word or phrase."
-# By the exact name of the file.
+# By the exact file name.
 RULES: Mapping[str, PublishedRule] = {
     "TextVQA_VAL": PublishedRule("VLMEvalKit", "vqa-accuracy", _BRIEFLY),
     "DocVQA_VAL": PublishedRule("VLMEvalKit", "anls", _BRIEFLY),
@@ -251,7 +258,7 @@ def make_published_benchmark(path: Path, rule: PublishedRule) -> Benchmark:
     from eyechart.run.sources import make_custom_benchmark
 
     def prompt(sample: Sample) -> list[Message]:
-        """One turn: the images, the question, and the line that the set closes with."""
+        """One turn: the images, the question, and the closing line of the set."""
         (message,) = build_framed_prompt(sample)
         *before, question = message.parts
         return [Message("user", (*before, f"{question}\n{rule.closing}" if rule.closing else question))]

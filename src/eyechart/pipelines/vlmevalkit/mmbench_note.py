@@ -1,4 +1,7 @@
-"""The rows of a TSV file by position, each with its image."""
+"""MMBench as its own note uses it: `MMBenchDataset` reads a TSV, `dump_submission` writes the file to upload.
+
+Neither needs pandas or torch. If torch was imported before, the dataset is a torch dataset.
+"""
 
 from __future__ import annotations
 
@@ -51,19 +54,18 @@ def decode_base64_to_image(base64_string: str | bytes) -> Picture:
 class MMBenchDataset:
     """The rows of a TSV file by position, each with its image.
 
-    The file is read through at once, for its texts and for where its images lie; an image is read
-    when it is asked for, and not kept. Cells are read as pandas reads them, and rows without an image are
-    left out, as VLMEvalKit does. Copies for worker processes share no open file.
+    The file is scanned once for texts and image positions; an image is read on access and not kept. Cells are
+    read like pandas reads them, and rows without an image are left out, as by VLMEvalKit. Copies for worker
+    processes share no open file.
 
-    `df` is the file as a DataFrame. It is read when it is first asked for; from then on it is what the rows
-    are taken from, so that a subclass may choose or change them there. Where torch was imported before, the
-    data set is a `torch.utils.data.Dataset`.
+    `df` is the file as a DataFrame, read on first access. From then on rows come from it, so that a subclass
+    may select or change them there. If torch was imported before, it is a `torch.utils.data.Dataset`.
     """
 
     decode_base64_to_image = staticmethod(decode_base64_to_image)
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
-        """A torch Dataset where there is torch, which is never imported for that."""
+        """A torch Dataset if torch was imported; it is never imported here."""
         made: Self = object.__new__(_with_torch(cls))
         return made
 
@@ -79,19 +81,17 @@ class MMBenchDataset:
             self._source = open_mmbench(data_file)
         self.data_file = self._source.origin
         self._loader: ImageLoader | None = None
-        self._frame: Any = None  # a pandas.DataFrame, once it was asked for or set
-        self._seen = _status(self.data_file)  # size and time of the file whose rows these are
+        self._frame: Any = None  # a pandas.DataFrame, once read or set
+        self._seen = _status(self.data_file)  # size and time of the file
         with _without_flags():
             self._rows = [sample for sample in self._source if sample.images]
         if not self._rows:
-            raise DataError(
-                f"{self.data_file}: no row has a picture", hint="base64 belongs in the column image"
-            )
+            raise DataError(f"{self.data_file}: no row has an image", hint="the column image holds base64")
         self._letters = sorted({letter for sample in self._rows for letter in sample.choices})
 
     @property
     def df(self) -> Any:
-        """The rows as a pandas.DataFrame, images as base64 included. What is put in its place counts."""
+        """The rows as a pandas.DataFrame with images as base64. Assigning one replaces the rows."""
         if self._frame is None:
             self._frame = self._read_frame()
         return self._frame
@@ -101,11 +101,11 @@ class MMBenchDataset:
         self._frame = frame
 
     def load_from_df(self, idx: SupportsIndex, key: str) -> Any:
-        """One cell, None where it is empty or there is no such column."""
+        """One cell; None if it is empty or the column is missing."""
         if self._frame is not None or key == "image":
             cells = self.df.iloc[operator.index(idx)]
             value: Any = cells.get(key)
-            if callable(getattr(value, "item", None)):  # a number of numpy's
+            if callable(getattr(value, "item", None)):  # a number of numpy
                 value = value.item()
             return None if value is None or value != value else value
         sample = self._row(idx)
@@ -123,7 +123,7 @@ class MMBenchDataset:
         return len(self._rows if self._frame is None else self._frame)
 
     def __getitem__(self, position: SupportsIndex) -> dict[str, Any]:
-        """One row: image, question, options and the rest, under the note's names."""
+        """One row: image, question, options and the rest, under the names of the note."""
         place = self._position(position)
         cell = functools.partial(self.load_from_df, place)
         options = {letter: str(text) for letter in self._letters if (text := cell(letter)) is not None}
@@ -141,12 +141,12 @@ class MMBenchDataset:
         }
 
     def __add__(self, other: Any) -> Any:
-        """Both data sets, one behind the other: torch's `ConcatDataset` where torch was imported."""
+        """Both datasets, one after the other: torch's `ConcatDataset` if torch was imported."""
         torch_data = sys.modules.get("torch.utils.data")
         return torch_data.ConcatDataset([self, other]) if torch_data else _Joined([self, other])
 
     def get_image(self, position: SupportsIndex) -> Picture:
-        """The image of a row alone, as RGB. A cell that names another row has that row's."""
+        """The image of a row, as RGB. A cell may name another row, whose image it shares."""
         place = self._position(position)
         if self._frame is None:
             return self._picture(self._rows[place])
@@ -156,15 +156,15 @@ class MMBenchDataset:
         index = self.load_from_df(place, "index")
         sample = self._by_id.get(str(index))
         if sample is None:
-            raise DataError(f"{self.data_file}: no picture for the row of df with index {index!r}")
+            raise DataError(f"{self.data_file}: no image for the row of df with index {index!r}")
         return self._picture(sample)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a worker process is given: the places of the images, and no open file."""
+        """For worker processes: the positions of the images, and no open file."""
         return {**self.__dict__, "_loader": None, "_source": None}
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type], dict[str, Any]]:
-        """As an object of the class that people named: that of torch's is made again where there is torch."""
+        """As the class without torch: the other one is made again if torch is there."""
         kind = type(self)
         return _new, (kind.__dict__.get("_named", kind),), self.__getstate__()
 
@@ -203,11 +203,11 @@ class MMBenchDataset:
         where = f"{self.data_file}: row {sample.row} (index {sample.id})"
         if len(sample.images) != 1:
             raise DataError(
-                f"{where} has {len(sample.images)} pictures", hint="this data set is one of single pictures"
+                f"{where} has {len(sample.images)} images", hint="MMBenchDataset takes one image per row"
             )
         try:
             return _as_rgb(self._pictures(), sample.images[0])
-        except ImageError as err:  # which knows the place of the image, but not whose it is
+        except ImageError as err:  # it names the image, but not the row
             raise ImageError(f"{where}: {err.message}", hint=err.hint) from err
 
     def _pictures(self) -> ImageLoader:
@@ -216,18 +216,18 @@ class MMBenchDataset:
 
             if _status(self.data_file) != self._seen:
                 raise DataError(
-                    f"{self.data_file}: the file was changed since it was read",
-                    hint="make the data set again",
+                    f"{self.data_file}: the file changed after it was read",
+                    hint="create the dataset again",
                 )
             self._loader = ImageLoader()
         return self._loader
 
 
-_LONGEST_REFERENCE = 64  # a cell of so many characters names another row
+_LONGEST_REFERENCE = 64  # a cell of at most so many characters names another row
 
 
 class _Joined:
-    """Several data sets, one behind the other, where there is no torch to do it."""
+    """Several datasets, one after the other, without torch."""
 
     def __init__(self, datasets: list[Any]) -> None:
         self.datasets = datasets
@@ -249,7 +249,7 @@ class _Joined:
 
 
 def _with_torch(kind: type) -> Any:
-    """The class, with torch's Dataset among its bases where torch was imported."""
+    """The class, with torch's Dataset among its bases if torch was imported."""
     dataset = getattr(sys.modules.get("torch.utils.data"), "Dataset", None)
     return kind if dataset is None or issubclass(kind, dataset) else _joined_class(kind, dataset)
 
@@ -266,7 +266,7 @@ def _new(kind: type) -> Any:
 
 @contextmanager
 def _without_flags() -> Iterator[None]:
-    """Advice that names a flag of the command line is none here."""
+    """Drop hints that name flags of the command line."""
     try:
         yield
     except DataError as err:
@@ -300,7 +300,7 @@ def _in_rgb(picture: Picture, what: str) -> Picture:
         return picture.convert("RGB")
 
 
-# -- The file of results that is handed in, out of rows that may still be on their way.
+# -- The file to upload, from rows that may still be computed
 
 _FIRST = ("question", "A", "B", "C", "D")
 _THEN = ("prediction", "category", "l2_category", "index")
@@ -310,17 +310,19 @@ _MAX_COLUMNS = 200
 
 
 def dump_submission(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path:
-    """Write the results as the workbook that is handed in: one row each, with its `index` and `prediction`.
+    """Write the workbook to upload: one row per question, with its `index` and `prediction`.
 
-    A row may be what `MMBenchDataset` gives, with a prediction: options go into columns of their own, and
-    images, called `img` or `image`, into none. Rows are taken one by one and kept on disk meanwhile; they may
-    come from a loop that asks a model. Where that fails, the rows before stay in ``<name>.partial.jsonl``,
-    which the exception names. An index that comes twice, and no rows at all, are refused. A prediction of
-    None or NaN is written as the words by which VLMEvalKit knows a failed call.
+    A row may be one of `MMBenchDataset` with a prediction added: options become columns, and images (`img`,
+    `image`) are left out. Rows are taken one by one and spooled to disk; they may come from a loop that calls
+    a model. If it fails, the rows so far stay in ``<name>.partial.jsonl``, which the exception names. A
+    repeated index is refused, and so is an empty input. A prediction of None or NaN is written as the text
+    that VLMEvalKit uses for a failed call.
     """
     place = Path(path)
     if place.suffix.lower() != ".xlsx":
-        raise UsageError(f"dump_submission: {place.name} is no workbook", hint="name it like submission.xlsx")
+        raise UsageError(
+            f"dump_submission: {place.name} is not an .xlsx file", hint="use a name like submission.xlsx"
+        )
     with _spool(place) as spool:
         columns = _columns(_kept(rows, spool, place.name))
         spool.seek(0)
@@ -332,7 +334,7 @@ def dump_submission(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path
 
 @contextmanager
 def _spool(place: Path) -> Iterator[TextIO]:
-    """A file beside the workbook for the rows so far. What it holds cost money: only success removes it."""
+    """A file beside the workbook for the rows so far. Replies cost money: only success removes it."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.is_dir():
@@ -344,9 +346,9 @@ def _spool(place: Path) -> Iterator[TextIO]:
     try:
         with spool:
             yield spool
-    except BaseException as err:  # whatever ends the loop, also Ctrl-C
+    except BaseException as err:  # also Ctrl-C
         if partial.stat().st_size:
-            _name(err, f"the rows so far are in {partial}, a JSON object each")
+            _name(err, f"the rows so far are in {partial}, one JSON object per line")
         else:
             partial.unlink()
         raise
@@ -354,7 +356,7 @@ def _spool(place: Path) -> Iterator[TextIO]:
 
 
 def _name(err: BaseException, what: str) -> None:
-    """Say it where it is shown: in the hint of an error of ours, below the traceback of others."""
+    """Add a text to the hint of an eyechart error, below the traceback of others."""
     if isinstance(err, EyechartError):
         err.hint = f"{err.hint}; {what}" if err.hint else what
     else:
@@ -362,52 +364,52 @@ def _name(err: BaseException, what: str) -> None:
 
 
 def _new_file(place: Path) -> TextIO:
-    """One that no earlier failure left there. Its lines are on disk as soon as they are written."""
+    """A new file, line-buffered; files of earlier failures are kept."""
     for number in itertools.count(1):
         ending = "partial.jsonl" if number == 1 else f"partial-{number}.jsonl"
         try:
-            # Names have an end: of a long one, enough is left to know it by.
+            # File names have a maximum length.
             return place.with_name(f"{place.stem[:60]}.{ending}").open("x+", buffering=1, encoding="utf-8")
         except FileExistsError:
             continue
-    raise AssertionError("there is always a next number")
+    raise AssertionError("unreachable")
 
 
 def _kept(rows: Iterable[Mapping[str, Any]], spool: TextIO, name: str) -> dict[str, None]:
-    """Take the rows, write each down, and return the names of their fields, in the order of appearance."""
+    """Write every row to the spool; return the names of all fields in order of appearance."""
     from eyechart.report.export import MAX_ROWS
 
     named: dict[str, None] = {}
-    first: dict[str, int] = {}  # index to the row that it was met in
+    first: dict[str, int] = {}  # index to row number
     for number, row in enumerate(rows, start=1):
         if number == MAX_ROWS:
-            raise DataError(f"{name}: a sheet holds {MAX_ROWS - 1:,} rows", hint="hand in fewer")
+            raise DataError(f"{name}: a sheet holds at most {MAX_ROWS - 1:,} rows", hint="submit fewer rows")
         cells = _cells(row, number)
         if (earlier := first.setdefault(_index_of(cells), number)) != number:
             raise DataError(
                 f"dump_submission: rows {earlier} and {number} have the same index {cells['index']!r}",
-                hint="give every question once; rotations have indices of their own",
+                hint="give every question once; each rotation has its own index",
             )
         named.update(dict.fromkeys(cells))
         if len(named) > _MAX_COLUMNS:
             raise DataError(f"dump_submission: more than {_MAX_COLUMNS} different fields in the rows")
         line = json.dumps(cells)
-        try:  # around this alone: a loop that asks a model may fail with the same exceptions
+        try:  # only here: a loop that calls a model may raise the same exceptions
             spool.write(f"{line}\n")
         except OSError as err:
             raise StoreError(f"cannot write {spool.name}: {err.strerror or err}") from err
     if not first:
-        raise DataError(f"dump_submission: no rows for {name}", hint="was the loop that gives them used up?")
+        raise DataError(f"dump_submission: no rows for {name}", hint="was the iterator already used up?")
     return named
 
 
 def _index_of(cells: Mapping[str, str | int | float]) -> str:
-    """An index to compare by: pandas writes 7.0 in a column with gaps."""
+    """The index for comparison: pandas writes 7.0 in a column with gaps."""
     return str(cells["index"]).removesuffix(".0")
 
 
 def _write(rows: Iterable[Mapping[str, Any]], columns: list[str], place: Path) -> list[str]:
-    """Write the workbook; the indices of the rows of which a cell did not fit."""
+    """Write the workbook; return the indices of rows with a cell that did not fit."""
     from eyechart.report.export import open_workbook
 
     cut: list[str] = []
@@ -427,24 +429,24 @@ def _tell_of_cut(place: Path, cut: list[str]) -> None:
     from eyechart.terminal import print_note, to_one_line
 
     what = "a cell of 1 row was" if len(cut) == 1 else f"cells of {len(cut):,} rows were"
-    note = f"{place.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a sheet takes"
-    hint = "hand in answers without their reasoning"
+    note = f"{place.name}: {what} cut at {MAX_CHARACTERS:,} characters, the limit of a cell"
+    hint = "submit answers without reasoning"
     where = to_one_line(join_names([index[:40] for index in cut]))
     print_note(f"eyechart: {note} (index {where})\n  hint: {hint}")
 
 
 def _columns(named: Iterable[str]) -> list[str]:
-    """The note's columns, further letters beside the others, and what else the rows hold."""
+    """The note's columns with further letters, then all other fields."""
     letters = sorted(name for name in named if len(name) == 1 and "E" <= name <= "Z")
     return list(dict.fromkeys([*_FIRST, *letters, *_THEN, *named]))
 
 
 def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
-    """What a row says, under the names of the columns; what is empty is left out."""
+    """The values of a row by column, without empty ones."""
     if not isinstance(row, Mapping):
         raise DataError(
-            f"dump_submission: row {number} is {type(row).__name__}, not names with values",
-            hint="of a DataFrame, give df.to_dict('records')",
+            f"dump_submission: row {number} is a {type(row).__name__}, not a mapping",
+            hint="for a DataFrame give df.to_dict('records')",
         )
     for name in ("index", "prediction"):
         if name not in row:
@@ -457,8 +459,8 @@ def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
     for name, value in fields.items():
         if name not in _NO_COLUMNS and name != "prediction" and _is_image(value):
             raise DataError(
-                f"dump_submission: row {number} holds an image in {name!r}, and no cell takes one",
-                hint="leave it out, or call it 'img'",
+                f"dump_submission: row {number} holds an image in {name!r}, which a sheet cannot hold",
+                hint="leave it out, or name it 'img'",
             )
     said = {
         _RENAMED.get(name, str(name)): cell
@@ -470,7 +472,7 @@ def _cells(row: Mapping[str, Any], number: int) -> dict[str, str | int | float]:
 
 
 def _is_image(value: Any) -> bool:
-    """Whether it is an image, in whatever form: of Pillow's, bytes, an array, or base64."""
+    """Whether a value is an image: of Pillow, bytes, an array, or base64."""
     if isinstance(value, str):
         return value.startswith("data:image/") or (len(value) > 64 and value.startswith(_BASE64_STARTS))
     if isinstance(value, bytes | bytearray | memoryview):
@@ -483,7 +485,7 @@ _BASE64_STARTS = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR")  # JPEG, PNG, GIF, W
 
 
 def _cell(value: Any) -> str | int | float | None:
-    """A value as a cell; None for what pandas and the note write for nothing.
+    """A value as a cell; None for empty values of pandas and the note.
 
     >>> _cell(float("nan")), _cell(7), _cell(True), _cell(["a"])
     (None, 7, 'True', "['a']")
@@ -494,6 +496,6 @@ def _cell(value: Any) -> str | int | float | None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    if callable(getattr(value, "item", None)) and not getattr(value, "shape", ()):  # a number of numpy's
+    if callable(getattr(value, "item", None)) and not getattr(value, "shape", ()):  # a number of numpy
         return _cell(value.item())
     return str(value)

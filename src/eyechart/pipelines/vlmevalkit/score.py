@@ -1,7 +1,6 @@
 """VLMEvalKit's verdict on a choice, in its three historical forms.
 
-A judge is asked where its rules are undecided. Those that read a letter
-out of a reply are `eyechart.score.choice.infer`.
+`eyechart.score.choice.infer` reads a letter from a reply; if it is undecided, a judge is called.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from eyechart.score.choice import JUDGE_TRIES, NONE_OF_THEM, REFUSALS, infer
 from eyechart.score.reading import score_official, unwrap
 from eyechart.types import JudgeCall, JudgeFailed, Judging, NoJudge, Reply, Sample, Score
 
-_CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: a question with such a character is put in Chinese
+_CHINESE = re.compile("[\u4e00-\u9fff]")  # as published: then the judge's prompt is Chinese
 
 
 @judged_scorer("choice-vlmevalkit", version="1", parity="official")
 def score_vlmevalkit(reply: Reply, sample: Sample) -> Judging[Score]:
-    """VLMEvalKit's verdict, as of e8e78f05; a judge is asked where its rules are undecided."""
+    """VLMEvalKit's verdict, as of e8e78f05; a judge reads replies that the rules cannot."""
     return _official(reply, sample, "vlmevalkit")
 
 
@@ -38,9 +37,8 @@ def score_vlmevalkit_2025_08(reply: Reply, sample: Sample) -> Judging[Score]:
 def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:
     """The rules first, then the judge, whose reply is read by the same rules.
 
-    The official code picks an option at random when the judge stays unclear. Here nothing is read then,
-    and the reply is named unparsed, as without a judge. A judge that gave no reply at all leaves the sample
-    unscored. It is not asked about rows that weigh nothing.
+    The official code picks an option at random if the judge is unclear. Here the reply is then unparsed, as
+    without a judge. A failed judge call leaves the sample unscored. Rows without weight are not judged.
     """
     read = infer(reply.text, sample.choices, rules)
     route = f"choice:{rules}"
@@ -63,7 +61,7 @@ def _official(reply: Reply, sample: Sample, rules: str) -> Judging[Score]:
 
 
 def _ask_judge(reply: Reply, sample: Sample, rules: str) -> Judging[tuple[str | None, dict[str, str]]]:
-    """What the judge takes the reply for, and what it said; nothing when it fails or stays unclear."""
+    """The letter that the judge reads, and its words; no letter if it fails or is unclear."""
     options = "\n".join(f"{letter}. {text}" for letter, text in sample.choices.items())
     values = {"question": sample.question, "options": options, "answer": reply.text}
     stage = "choice-zh" if _CHINESE.search(sample.question) else "choice"

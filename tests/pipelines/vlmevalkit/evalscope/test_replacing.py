@@ -52,7 +52,7 @@ def test_advice_on_missing_answers_can_be_followed(user: User) -> None:
     there = {"no_timestamp": True, "work_dir": "kit"}
     with pytest.raises(TaskFailed, match="4 of 8 questions got no reply") as failed:
         run_task({**user.config(mode="eval"), **there})
-    assert "in a work_dir of its own if eyechart did not make the file" in failed.value.hint
+    assert "in a work_dir of another name if eyechart did not write the file" in failed.value.hint
 
 
 def test_the_other_door_without_reuse(user: User) -> None:

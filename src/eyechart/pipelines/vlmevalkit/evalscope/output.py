@@ -196,7 +196,7 @@ def _width(text: str) -> int:
 # -- Files of predictions
 
 # The hint for questions without a prediction. Files of other programs are never replaced.
-HOW_TO_FILL = "mode: all requests them; use another work_dir if eyechart did not write the file"
+HOW_TO_FILL = "mode: all requests them, in a work_dir of another name if eyechart did not write the file"
 
 _CUT = re.compile(r"… \[cut: [\d,]+ characters\]\Z")  # as `eyechart.report.export.fit` writes it
 _Table: TypeAlias = tuple[Sequence[str], Iterable[Sequence[Cell]]]

@@ -1,4 +1,4 @@
-"""`evaluate` of a data set whose class was not changed: predictions in, verdicts and accuracies out."""
+"""`evaluate` of a dataset class that no script has changed: predictions in, verdicts and accuracies out."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eyechart.data.choices import ROTATION_OFFSET
 from eyechart.data.columns import detect, parse_row, to_text
 from eyechart.data.rows import Row
 from eyechart.data.source import MemorySource
 from eyechart.errors import API_FAILURE, DataError, ModelError, UsageError, join_names
-from eyechart.pipelines.vlmevalkit.benchmark import read_index
+from eyechart.pipelines.vlmevalkit.benchmark import find_question, mark_circle
 from eyechart.pipelines.vlmevalkit.report import (
     NO_JUDGE,
     Line,
@@ -54,12 +53,12 @@ JUDGED = "judged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
-    """What is to be scored: questions, what was said to each, and of which kind they are."""
+class _Answered:
+    """Questions with their replies."""
 
     samples: Sequence[Sample]
-    replies: Sequence[Reply | None]  # None where nothing came back
-    name: str  # of the data set
+    replies: Sequence[Reply | None]  # None for a failed request
+    name: str  # of the dataset
     is_choice: bool
 
     @property
@@ -70,9 +69,8 @@ class _Said:
 def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapping[str, Any]) -> Frame:
     """Score the predictions in a file.
 
-    Beside it stand ``<stem>_acc.csv`` (or .json), whose table is returned, and
-    ``<stem>_<judge>_result.xlsx`` with the `hit` and the `log` of every question. A judge is
-    named by `model`, with `api_base` and `key`; see `make_judge_options` for all that is said of it.
+    Writes ``<stem>_acc.csv`` (or .json), whose table is returned, and ``<stem>_<judge>_result.xlsx`` with the
+    `hit` and `log` of every question. `judge` holds `model`, `api_base`, `key`; see `make_judge_options`.
     """
     path = Path(eval_file)
     frame = load_table(path)
@@ -80,32 +78,32 @@ def score_file(eval_file: str | Path, name: str, *, is_choice: bool, judge: Mapp
     samples = read_samples(frame.drop(columns="prediction"), name)
     if not any(sample.golds for sample in samples):
         raise DataError(
-            f"{path.name}: no row has an answer to compare with", hint="mode: infer writes predictions only"
+            f"{path.name}: no row has an answer to compare with", hint="mode: infer only writes predictions"
         )
-    said = _Said(samples=samples, replies=_replies(frame), name=name, is_choice=is_choice)
-    results = _by_rules(said) if _judge_name(judge) == NO_JUDGE else _by_judge(said, judge)
+    said = _Answered(samples=samples, replies=_read_replies(frame), name=name, is_choice=is_choice)
+    results = _score_by_rules(said) if _judge_name(judge) == NO_JUDGE else _score_by_judge(said, judge)
     found = survey_results(results)
-    _say_uncounted(results, path.name)
+    _note_uncounted(results, path.name)
     hits = [found.verdicts.of(result) if found.verdicts.has(result) else None for result in results]
     table = select_rows(frame, [verdict is not None for verdict in hits]).copy()
     table["hit"] = [verdict[0] for verdict in hits if verdict is not None]
     table["log"] = [verdict[1] for verdict in hits if verdict is not None]
     dump(table, path.with_name(f"{path.stem}_{_judge_name(judge)}_result.xlsx"))
     if not found.accuracies and not any(said.replies):
-        raise DataError(f"{path.name}: no row has a reply", hint="ask again; failed requests are no answers")
+        raise DataError(f"{path.name}: no row has a reply", hint="run again; failed requests are not replies")
     if not found.accuracies:
-        raise DataError(f"{path.name}: no reply has a verdict", hint="another judge may say more")
+        raise DataError(f"{path.name}: no reply has a verdict", hint="try another judge")
     write_accuracies(found.accuracies, path.parent, path.stem)
     return import_pandas().DataFrame(found.accuracies)
 
 
-def _replies(frame: Frame) -> list[Reply | None]:
-    """What was said, row by row; None where nothing came back."""
+def _read_replies(frame: Frame) -> list[Reply | None]:
+    """The reply of every row; None for a failed request."""
     texts = ["" if is_missing(cell) else to_text(to_plain(cell)) for cell in frame["prediction"]]
     return [None if API_FAILURE in text else Reply(text=text) for text in texts]
 
 
-def _by_rules(said: _Said) -> list[Result]:
+def _score_by_rules(said: _Answered) -> list[Result]:
     scorer = scorers.get(said.scorer)
     return [
         Result(
@@ -119,8 +117,8 @@ def _by_rules(said: _Said) -> list[Result]:
     ]
 
 
-def _by_judge(said: _Said, judge: Mapping[str, Any]) -> list[Result]:
-    """The same with a judge: a run of its own, made of the replies and kept nowhere."""
+def _score_by_judge(said: _Answered, judge: Mapping[str, Any]) -> list[Result]:
+    """The same with a judge: a temporary run on the replies."""
     from eyechart.run.options import Options
     from eyechart.run.replies import score_replies
 
@@ -149,26 +147,26 @@ def _judge_name(judge: Mapping[str, Any]) -> str:
     return name if name == NO_JUDGE else format_model_name(name)
 
 
-def _say_uncounted(results: Sequence[Result], file: str) -> None:
+def _note_uncounted(results: Sequence[Result], file: str) -> None:
     counts = {
         "have no reply": sum(result.reply is None for result in results),
         "have no answer to compare with": sum(not result.sample.golds for result in results),
     }
     for what, n in counts.items():
         if n:
-            note = f"{file}: {n:,} of {len(results):,} rows {what}; they are in no accuracy"
+            note = f"{file}: {n:,} of {len(results):,} rows {what}, not counted"
             print_note(f"eyechart: {note}")
 
 
 # -- Rows of a table as samples
 
-# A data set with one of these in its name holds rotations: a question counts if all its rows are right.
+# A dataset with one of these in its name holds rotations: a question is correct if all its rows are.
 CIRCULAR_NAMES = ("mmbench", "ccbench", "circular", "mmcr")
 _LOOKED_AT = 20
 
 
 def is_circular(name: str) -> bool:
-    """Whether a data set's name says that its rows are rotations of fewer questions.
+    """Whether the name of a dataset marks its rows as rotations of fewer questions.
 
     >>> is_circular("my_MMBench"), is_circular("custom_mcq")
     (True, False)
@@ -177,7 +175,7 @@ def is_circular(name: str) -> bool:
 
 
 def read_samples(frame: Frame, name: str) -> list[Sample]:
-    """One sample per row, without its images, which the prompt adds."""
+    """One sample per row, without images, which the prompt adds."""
     columns = [str(column) for column in frame.columns]
     if "question" not in [column.lower() for column in columns]:
         raise DataError(f"{name}: no column 'question' (found: {join_names(columns, 12)})", hint="add it")
@@ -206,30 +204,24 @@ def read_samples(frame: Frame, name: str) -> list[Sample]:
 
 
 def mark_circles(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """The samples, each with the circle it belongs to; a rotation whose question is not there counts nothing.
+    """The samples with their circles, as in `MMBenchSource`.
 
-    Rows of one question share the column `g_index`, or else the remainder of their index by 1,000,000.
+    Unlike there, a row whose index is not a number belongs to the circle of its `g_index`.
     """
     kept = list(samples)
     known = {sample.id for sample in kept}
     for sample in kept:
-        group, index = read_index(sample.meta.get("g_index")), read_index(sample.id)
-        question = str(group if group is not None else index % ROTATION_OFFSET if index is not None else "")
-        if not question:
-            yield sample
-        elif question in known:
-            yield replace(sample, circle=question)
-        else:
-            yield replace(sample, weight=0.0)
+        question = find_question(sample)
+        yield sample if question is None else mark_circle(sample, question, is_known=str(question) in known)
 
 
 def _value(cell: Any) -> Any:
-    """A cell as the journal can keep it."""
+    """A cell as a value that the journal can store."""
     value = to_plain(cell)
     return value if value is None or isinstance(value, str | int | float | list | dict) else str(value)
 
 
-# -- Replies without a verdict, because the judge gave none or an unreadable one: they are in no accuracy
+# -- Replies without a verdict, because the judge failed or is unreadable: they are not counted
 
 _KEPT: ContextVar[list[int] | None] = ContextVar("kept", default=None)
 
@@ -237,7 +229,7 @@ _KEPT: ContextVar[list[int] | None] = ContextVar("kept", default=None)
 def count_unjudged(done: Run) -> tuple[int, str]:
     """How many replies have no verdict because the judge failed, and why.
 
-    A judge that cannot be reached at all ends the scoring: the replies after that have no verdict either.
+    An unreachable judge ends the scoring: all later replies have no verdict either.
     """
     if done.trouble is None and not done.n_unjudged:
         return 0, ""
@@ -252,9 +244,9 @@ def count_unjudged(done: Run) -> tuple[int, str]:
 
 
 def describe_unreadable(results: Iterable[Result], n_all: int) -> str:
-    """What to say of replies on which the judge's words cannot be read; empty if there are none.
+    """A note on replies whose verdict cannot be read; empty if there are none.
 
-    They stay without a verdict: what a judge said is kept, and not asked for again.
+    They stay without a verdict: the judge's words are stored, and not requested again.
     """
     scores = (result.score for result in results if result.score is not None)
     said = [str(one.detail.get("judge")) for one in scores if one.detail.get("fail_reason") == UNREADABLE]
@@ -266,7 +258,7 @@ def describe_unreadable(results: Iterable[Result], n_all: int) -> str:
 
 @contextmanager
 def leave_out_unjudged(kept: list[int]) -> Iterator[None]:
-    """Inside, an `evaluate` leaves such replies out rather than to fail; adds their number to the list."""
+    """Inside, `evaluate` leaves such replies out instead of failing, and adds their number to the list."""
     before = _KEPT.set(kept)
     try:
         yield
@@ -275,7 +267,7 @@ def leave_out_unjudged(kept: list[int]) -> Iterator[None]:
 
 
 def note_unjudged(done: Run, n_all: int, file: str) -> None:
-    """Raise where replies of a file wait for the judge, unless they are to be left out."""
+    """Raise if replies of a file wait for the judge, outside of `leave_out_unjudged`."""
     if unread := describe_unreadable(done.samples(), n_all):
         print_note(f"eyechart: {file}: {unread}")
     n, why = count_unjudged(done)
@@ -286,20 +278,20 @@ def note_unjudged(done: Run, n_all: int, file: str) -> None:
     kept = _KEPT.get()
     if kept is None:
         said = f"{file}: {waiting} for the judge, which gave no answer{because}"
-        raise ModelError(said, hint="the same call again asks it; keep_failed: true leaves them out")
+        raise ModelError(said, hint="the same call again calls it; keep_failed: true scores the others")
     kept.append(n)
     print_note(f"eyechart: {file}: {waiting} for the judge, not counted{because}")
 
 
-# -- A judge, as an `evaluate` is told of it and as a run is
+# -- The judge: from the arguments of an `evaluate` to the options of a run
 
 _OURS = ("openai/", "python:", "baseline/")
-# What the arguments of an `evaluate` say; all else is for the judge's requests.
+# Arguments of an `evaluate`; all others are parameters of the judge.
 _KNOWN = ("model", "api_base", "key", "nproc", "retry", "timeout", "verbose")
 
 
 def format_judge_spec(name: str) -> str:
-    """A judge as we name models: a name by itself is that of a served one.
+    """A judge as a model specification: a bare name is a served model.
 
     >>> [format_judge_spec(name) for name in ("gpt-4o", "openai/gpt-4o", "Qwen/Qwen3", "python:j.py:J")]
     ['openai/gpt-4o', 'openai/gpt-4o', 'openai/Qwen/Qwen3', 'python:j.py:J']
@@ -316,7 +308,8 @@ def make_judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "judge": format_judge_spec(str(said["model"])),
         "judge_base_url": said.get("api_base"),
-        "judge_api_key": said.get("key") or ("EMPTY" if said.get("api_base") else None),  # not another's key
+        "judge_api_key": said.get("key")
+        or ("EMPTY" if said.get("api_base") else None),  # never a key of the environment
         "judge_params": {name: value for name, value in said.items() if name not in _KNOWN} or None,
         "concurrency": said.get("nproc"),
         "retries": said["retry"] - 1 if said.get("retry") else None,
@@ -325,13 +318,13 @@ def make_judge_options(said: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-# -- The file of accuracies beside the predictions: ``<stem>_acc.csv``, or JSON where that is asked for
+# -- The file of accuracies beside the predictions: ``<stem>_acc.csv`` or ``.json``
 
 FORMATS = ("csv", "json")
 
 
 def choose_accuracy_format() -> str:
-    """The ending of files of accuracies: ``EVAL_FORMAT``, else csv."""
+    """The format of files of accuracies: ``EVAL_FORMAT``, else csv."""
     said = os.environ.get("EVAL_FORMAT") or FORMATS[0]
     if said not in FORMATS:
         hint = f"one of: {', '.join(FORMATS)}"
@@ -340,7 +333,7 @@ def choose_accuracy_format() -> str:
 
 
 def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
-    """Write the table in the format that is asked for; that of another format is not true any more."""
+    """Write the table in the chosen format; remove one in another format."""
     path = folder / f"{stem}_acc.{choose_accuracy_format()}"
     if path.suffix == ".csv":
         write_accuracy_csv(lines, path)
@@ -354,14 +347,14 @@ def write_accuracies(lines: Sequence[Line], folder: Path, stem: str) -> Path:
 
 
 def convert_accuracies(folder: Path, stem: str) -> None:
-    """Turn a table that was written as CSV into one of the format that is asked for."""
+    """Convert a table that was written as CSV to the chosen format."""
     path = folder / f"{stem}_acc.csv"
     if choose_accuracy_format() != "csv" and path.is_file():
         write_accuracies([_numbers(row) for row in _read_csv(path)], folder, stem)
 
 
 def read_accuracies(folder: Path, stem: str) -> tuple[dict[str, str], ...]:
-    """The rows of the file, as texts; none where there is no such file."""
+    """The rows of the file as texts; empty without a file."""
     for path in list_accuracy_files(folder, stem):
         if path.is_file():
             return _read_csv(path) if path.suffix == ".csv" else _read_json(path)
@@ -369,7 +362,7 @@ def read_accuracies(folder: Path, stem: str) -> tuple[dict[str, str], ...]:
 
 
 def list_accuracy_files(folder: Path, stem: str) -> list[Path]:
-    """Where accuracies can lie, the format that is asked for first."""
+    """The possible files of accuracies, the chosen format first."""
     chosen = choose_accuracy_format()
     return [folder / f"{stem}_acc.{ending}" for ending in sorted(FORMATS, key=lambda one: one != chosen)]
 
@@ -389,7 +382,7 @@ def _read_csv(path: Path) -> tuple[dict[str, str], ...]:
 
 
 def _read_json(path: Path) -> tuple[dict[str, str], ...]:
-    """Rows, or one row by itself; a file of another program may hold anything."""
+    """Rows, or a single row; empty if another program wrote something else."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -401,7 +394,7 @@ def _read_json(path: Path) -> tuple[dict[str, str], ...]:
 
 
 def _numbers(row: Mapping[str, str]) -> Line:
-    """All but the name of a split are numbers; an empty cell is none."""
+    """All but the split are numbers; an empty cell is nan."""
     return {name: cell if name == "split" else float(cell or "nan") for name, cell in row.items()}
 
 

@@ -184,8 +184,8 @@ def _write_sheet(data: Any, path: Path) -> None:
                     sheet.write_boolean(number, column, cell)
     if book.n_cut:
         what = "1 cell was" if book.n_cut == 1 else f"{book.n_cut:,} cells were"
-        note = f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the most that a sheet takes"
-        print_note(f"eyechart: {note}\n  hint: PRED_FORMAT=tsv keeps them whole")
+        note = f"{path.name}: {what} cut at {MAX_CHARACTERS:,} characters, the limit of a cell"
+        print_note(f"eyechart: {note}\n  hint: PRED_FORMAT=tsv keeps the whole text")
 
 
 def _cell(value: Any) -> Cell:

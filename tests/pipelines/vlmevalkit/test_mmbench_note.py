@@ -111,7 +111,7 @@ def test_what_is_missing_is_none(tmp_path: Path) -> None:
 def test_rows_without_a_picture_are_left_out(tmp_path: Path) -> None:
     data = MMBenchDataset(tsv(tmp_path / "gaps.tsv", [row(0, image=""), row(1)]))
     assert [one["index"] for one in data] == [1]  # type: ignore[attr-defined]
-    with pytest.raises(DataError, match="no row has a picture"):
+    with pytest.raises(DataError, match="no row has an image"):
         len(MMBenchDataset(tsv(tmp_path / "none.tsv", [row(0, image="")])))
 
 
@@ -153,7 +153,7 @@ def test_a_file_that_changed_since_is_told(file: Path) -> None:
     assert len(data) == 4
     with file.open("a", encoding="utf-8") as more:
         more.write("\n")
-    with pytest.raises(DataError, match="was changed"):
+    with pytest.raises(DataError, match="file changed"):
         data[0]
 
 
@@ -164,7 +164,7 @@ def test_what_is_no_such_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no column 'A'"):
         MMBenchDataset(plain)
     two = json.dumps([picture_base64(), picture_base64("blue")])
-    with pytest.raises(DataError, match="2 pictures"):
+    with pytest.raises(DataError, match="2 images"):
         MMBenchDataset(tsv(tmp_path / "two.tsv", [row(0, image=two)]))[0]
 
 
@@ -327,7 +327,7 @@ def test_rows_are_taken_one_by_one_and_mistakes_are_named(tmp_path: Path) -> Non
     path = tmp_path / "x.xlsx"
     with pytest.raises(DataError, match="row 2 has no 'prediction' \\(found: index, answer\\)"):
         dump_submission(rows(), path)
-    with pytest.raises(DataError, match="row 1 is tuple"):
+    with pytest.raises(DataError, match="row 1 is a tuple"):
         dump_submission([("a", 1)], path)  # type: ignore[list-item]
     assert [one.name for one in tmp_path.iterdir()] == ["x.partial.jsonl"]  # of the first; it had a row
 
@@ -347,7 +347,7 @@ def test_answers_before_a_failure_are_not_lost(file: Path, tmp_path: Path, error
         dump_submission(asking(file, error), path)
     assert caught.value is error  # nor is it taken for a failure to write
     partial = tmp_path / "out" / "submission.partial.jsonl"
-    assert caught.value.__notes__ == [f"eyechart: the rows so far are in {partial}, a JSON object each"]
+    assert caught.value.__notes__ == [f"eyechart: the rows so far are in {partial}, one JSON object per line"]
     assert [one.name for one in path.parent.iterdir()] == [partial.name]
 
     kept = [json.loads(line) for line in partial.read_text(encoding="utf-8").splitlines()]
@@ -417,8 +417,8 @@ def test_what_was_cut_is_told(
     assert [len(one["prediction"]) for one in found] == [min(length, 32_767) for length in lengths]
     shown = capsys.readouterr()
     assert shown.out == ""
-    told = words.format("the most that a sheet takes")
-    hint = "hand in answers without their reasoning"
+    told = words.format("the limit of a cell")
+    hint = "submit answers without reasoning"
     assert shown.err == (f"eyechart: x.xlsx: {told}\n  hint: {hint}\n" if words else "")
 
 
@@ -489,7 +489,7 @@ def test_advice_names_no_flag(tmp_path: Path) -> None:
     [
         ({"index": 0}, r"index .*0"),
         ({"image": "99"}, r"99"),
-        ({"image": ""}, "no row has a picture"),
+        ({"image": ""}, "no row has an image"),
     ],
 )
 def test_what_is_wrong_with_a_file_shows_when_the_class_is_made(
