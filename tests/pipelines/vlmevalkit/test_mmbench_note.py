@@ -432,8 +432,8 @@ def test_what_cannot_be_written_is_told_before_a_row_is_taken(tmp_path: Path) ->
     (tmp_path / "file").write_bytes(picture())
     (tmp_path / "folder.xlsx").mkdir()
     for place, words in (
-        ("x.csv", "no workbook"),
-        ("x", "no workbook"),
+        ("x.csv", "not an .xlsx file"),
+        ("x", "not an .xlsx file"),
         ("file/x.xlsx", "cannot write"),
         ("folder.xlsx", "cannot write"),
     ):
