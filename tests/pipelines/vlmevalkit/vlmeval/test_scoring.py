@@ -58,7 +58,7 @@ def test_failures_are_no_wrong_answers(
     dump(choices("A", FAILED, "B", FAILED), tmp_path / "m_mine.xlsx")
     frame = mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"))
     assert frame["Overall"].tolist() == [0.5]
-    assert "2 of 4 rows have no reply; they are in no accuracy" in capsys.readouterr().err
+    assert "2 of 4 rows have no reply, not counted" in capsys.readouterr().err
     dump(choices(FAILED), tmp_path / "m_mine.xlsx")
     with pytest.raises(DataError, match="no row has a reply"):
         mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"))
@@ -69,7 +69,7 @@ def test_rows_without_an_answer_are_spoken_of(
 ) -> None:
     dump(choices("A", "B", "A").assign(answer=["A", "A", None]), tmp_path / "m_mine.xlsx")
     assert mcq(root).evaluate(str(tmp_path / "m_mine.xlsx"))["Overall"].tolist() == [0.5]
-    said = "1 of 3 rows have no answer to compare with; they are in no accuracy"
+    said = "1 of 3 rows have no answer to compare with, not counted"
     assert said in capsys.readouterr().err
 
 
