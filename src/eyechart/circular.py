@@ -211,10 +211,11 @@ def merge_rotations(results: Iterable[Result]) -> Iterator[Result]:
     A circle is reported under its question, the sample that the others are rotations of (or the first one,
     if that is missing). The rules, in order:
 
-    1. One rotation wrong, partial or refused: the circle has the outcome of the first such rotation. The same
-       for unparsed and truncated ones, after those, because reading them better would not help.
-    2. Some unread and one unscored, because a judge call failed: unscored; the judge was to read them all.
-    3. Otherwise pending, failed or unscored if a rotation is, in this order; else correct.
+    1. The circle has the outcome of its first rotation that is wrong, partial or refused; if there are none,
+       of the first that is unparsed or truncated. If another is then unscored because a judge call failed,
+       so is the circle: the judge was to read them all.
+    2. Otherwise it is pending, failed or unscored if a rotation is, in this order.
+    3. Otherwise it is correct.
 
     Rotations may stand anywhere in a file, so circles come last, in the order of their questions.
 

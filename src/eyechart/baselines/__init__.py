@@ -29,7 +29,7 @@ VERSION = "1"  # changes whenever an answer could change
 def make_baseline(name: str, settings: ModelSettings) -> Baseline:
     """Make the baseline of that name. Its one parameter is `seed`, a whole number."""
     if name not in NAMES:
-        hint = suggest_name(name, list(NAMES), otherwise=f"there are: {', '.join(NAMES)}")
+        hint = suggest_name(name, list(NAMES), otherwise=f"known: {', '.join(NAMES)}")
         raise UnknownName(f"no baseline named {name!r}", hint=hint)
     refused = sorted(set(settings.parameters) - {"seed"} - COMMON)
     if refused:

@@ -286,8 +286,8 @@ _LEAD = re.compile(
     r"\s+(?:because|since|as|due to|based on|given that|for the)\b)",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"[\s>#→•*-]{0,12}")  # of a list or a heading, before what the line says
-# What stands before a line that goes on with nothing: an empty line, a heading, or the end of a sentence.
+_MARKS = re.compile(r"[\s>#→•*-]{0,12}")  # of a list or a heading, at the beginning of a line
+# What precedes a line that begins a sentence: an empty line, a heading, or the end of a sentence.
 _NEW_SENTENCE = re.compile(r"(?:\n[ \t]{0,8}|\n#[^\n]{0,80}|[^\w\s,，、][ \t]{0,8})\n\Z")
 _LINE_LETTER = re.compile(r"(?:^|\n)[\s*>#-]{0,6}[(\[]?([A-Za-z])[)\].:、]")
 _OPTION_WORD = re.compile(

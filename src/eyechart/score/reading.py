@@ -41,17 +41,16 @@ class Reading(msgspec.Struct, frozen=True):
         return self.answer
 
     def evidence(self, text: str) -> str:
-        """The words of the reply that decided."""
+        """The part of the reply that decided."""
         return text[slice(*self.span)]
 
 
 def score_reading(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
     """The score of one of our own scorers.
 
-    Without golds nothing is scored. A withheld reply is refused and a cut-off one truncated, whatever
-    it says; only a reply that is nothing but the option letter (people set ``max_tokens=1``) is whole
-    in spite of its length limit. A reply in which no answer was read is refused when all it does is
-    decline, else unparsed.
+    Without golds nothing is scored. A reply that the endpoint withheld is refused, whatever it says. One that
+    was cut off is truncated, unless it is nothing but the option letter (people set ``max_tokens=1``). A reply
+    without a readable answer is refused if it abstains, otherwise unparsed.
     """
     outcome: Outcome
     if not sample.golds:
@@ -74,7 +73,7 @@ def score_reading(reply: Reply, sample: Sample, reading: Reading, value: float) 
 def score_official(
     reply: Reply, sample: Sample, *, value: float, read: str | None, route: str, is_whole: bool = False
 ) -> Score:
-    """The score of a parity scorer: the official value stands; the outcome only names why it is 0.
+    """The score of a parity scorer: the value is the official one; the outcome only names why it is 0.
 
     `is_whole`: the reply is the answer and nothing else, so that it is wrong rather than cut off.
     """
@@ -91,7 +90,7 @@ def score_official(
 
 
 def to_outcome(value: float) -> Outcome:
-    """Full marks, some, or none.
+    """The outcome of a value: full, partial or no credit.
 
     >>> to_outcome(1.0), to_outcome(0.3), to_outcome(0.0)
     ('correct', 'partial', 'wrong')

@@ -11,8 +11,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,11 +53,11 @@ def open_infochartqa(
     format, _ = guess_format(found.path)
     roots = [str(found.path.parent), *([str(image_root)] if image_root else [])]
 
-    def opened() -> tuple[Reader, ChartImages]:
+    def open_part() -> tuple[Reader, ChartImages]:
         reader = open_reader(found.path, format, "utf-8", SourceOptions())
         return reader, ChartImages(str(found.path), PathRules(roots), image_root)
 
-    part = SourcePart(found.path.name, "", opened)
+    part = SourcePart(found.path.name, "", open_part)
     return InfoChartQASource(found.name, str(found.path), [part], only=split)
 
 
@@ -75,19 +76,17 @@ def _open_hub_parts(spec: str, split: str, image_root: Path | None) -> InfoChart
         splits = [split] if split and published != [""] else published
         specs = [f"{base}:{name}{behind}" if name else spec for name in splits]
     parts = [
-        SourcePart(one, name, _hub_opener(one, image_root)) for one, name in zip(specs, splits, strict=True)
+        SourcePart(one, name, partial(_open_hub_part, one, image_root))
+        for one, name in zip(specs, splits, strict=True)
     ]
     return InfoChartQASource("infochartqa", spec, parts, only=split)
 
 
-def _hub_opener(spec: str, image_root: Path | None) -> Callable[[], tuple[Reader, ChartImages]]:
-    def opened() -> tuple[Reader, ChartImages]:
-        from eyechart.data.hub import open_hub
+def _open_hub_part(spec: str, image_root: Path | None) -> tuple[Reader, ChartImages]:
+    from eyechart.data.hub import open_hub
 
-        reader = open_hub(spec)
-        return reader, ChartImages(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
-
-    return opened
+    reader = open_hub(spec)
+    return reader, ChartImages(reader.origin, reader.path_rules(image_root), image_root, by_row="hub")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +208,10 @@ def _type_id(values: Mapping[str, Any], where: str) -> int | float:
             f"{where}: no question type in {' or '.join(_TYPES)}", hint="it selects the scoring rule"
         )
     value = values[name]
-    try:
-        number = (
-            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-        )
-        if number is not None:
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            number = float(value)
             return int(number) if number.is_integer() else number
-    except (ValueError, OverflowError):
-        pass
     raise DataError(
         f"{where}, {name}: {repr(value)[:60]} is not a question type", hint="types are numbers, such as 72"
     )
@@ -326,16 +321,11 @@ class ChartImages:
         unpadded = {
             path.with_name(path.name.lstrip("0") or path.name): place for path, place in by_path.items()
         }
-        return {
-            name: place
-            for paths in (unpadded, by_path)  # a name as written takes precedence over one without zeros
-            for by_name in ({path.name: place for path, place in paths.items()}, _posix(paths))
-            for name, place in by_name.items()
-        }
-
-
-def _posix(paths: Mapping[Path, str]) -> dict[str, str]:
-    return {path.as_posix(): place for path, place in paths.items()}
+        charts: dict[str, str] = {}
+        for paths in (unpadded, by_path):  # a name as written takes precedence over one without zeros
+            charts |= {path.name: place for path, place in paths.items()}
+            charts |= {path.as_posix(): place for path, place in paths.items()}
+        return charts
 
 
 def _tidied(value: Any) -> Any:
