@@ -49,8 +49,8 @@ def score_reading(reply: Reply, sample: Sample, reading: Reading, value: float) 
     """The score of one of our own scorers.
 
     Without golds nothing is scored. A reply that the endpoint withheld is refused, whatever it says. One that
-    was cut off is truncated, unless it is nothing but the option letter (people set ``max_tokens=1``). A reply
-    without a readable answer is refused if it abstains, otherwise unparsed.
+    was cut off is truncated, unless it is nothing but the option letter (people set ``max_tokens=1``). Without
+    a readable answer, a reply is refused if it abstains, otherwise unparsed.
     """
     outcome: Outcome
     if not sample.golds:
