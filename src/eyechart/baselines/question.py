@@ -301,11 +301,8 @@ def answer_from_facts(question: ParsedQuestion, facts: Sequence[Fact], choices: 
     if len({fact.series for fact in facts}) > 1:
         return _cell(question, facts, choices)
     named = [fact for fact in facts if measure_mention(fact.label, question) >= 0.5]
-    for rule in (_compare, _combine, _count_beyond, _extreme, _value):
-        answer = rule(question, facts, named, choices)
-        if answer is not None:
-            return answer
-    return None
+    rules = (_compare, _combine, _count_beyond, _extreme, _value)
+    return next(filter(None, (rule(question, facts, named, choices) for rule in rules)), None)
 
 
 def _of_series(question: ParsedQuestion, facts: Sequence[Fact]) -> list[Fact]:

@@ -20,22 +20,8 @@ def answer_about_things(question: ParsedQuestion, sight: Sight, choices: Choices
     things = list(sight.things)
     if len(things) > MAX_THINGS:
         return None
-    for rule in (
-        _background,
-        _ink,
-        _sides,
-        _compare_counts,
-        _yes_no,
-        _count,
-        _place,
-        _shape,
-        _colour,
-        _which,
-    ):
-        answer = rule(question, sight, things, choices)
-        if answer is not None:
-            return answer
-    return None
+    rules = (_background, _ink, _sides, _compare_counts, _yes_no, _count, _place, _shape, _colour, _which)
+    return next(filter(None, (rule(question, sight, things, choices) for rule in rules)), None)
 
 
 def _evidence(rule: str, things: Things) -> dict[str, object]:

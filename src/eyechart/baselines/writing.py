@@ -148,14 +148,10 @@ _WANTS_NUMBER = re.compile(
 
 def answer_from_writing(question: ParsedQuestion, sight: Sight, choices: Choices) -> Answer | None:
     """Answer from the text in the image."""
-    words = sight.words
-    if not words or question.asks_colour:
+    if not sight.words or question.asks_colour:
         return None
-    for rule in (_presence, _all_text, _placed_word, _name, _number_beside, _option_read):
-        answer = rule(question, sight, choices)
-        if answer is not None:
-            return answer
-    return None
+    rules = (_presence, _all_text, _placed_word, _name, _number_beside, _option_read)
+    return next(filter(None, (rule(question, sight, choices) for rule in rules)), None)
 
 
 def _evidence(rule: str, words: Sequence[Word]) -> dict[str, object]:

@@ -48,9 +48,9 @@ class Reading(msgspec.Struct, frozen=True):
 def score_reading(reply: Reply, sample: Sample, reading: Reading, value: float) -> Score:
     """The score of one of our own scorers.
 
-    Without golds nothing is scored. A reply that the endpoint withheld is refused, whatever it says. One that
-    was cut off is truncated, unless it is nothing but the option letter (people set ``max_tokens=1``). Without
-    a readable answer, a reply is refused if it abstains, otherwise unparsed.
+    Without golds nothing is scored. A reply that the endpoint withheld is refused, whatever it says; one that
+    was cut off is truncated, unless it is just the option letter (people set ``max_tokens=1``). Without a
+    readable answer, a reply is refused if it abstains, otherwise unparsed.
     """
     outcome: Outcome
     if not sample.golds:
