@@ -3,6 +3,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ def test_an_open_quote_does_not_swallow_the_memory(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.slow
-def test_memory_is_constant_and_speed_is_that_of_the_disk(tmp_path: Path) -> None:
+def test_memory_is_constant_and_speed_is_that_of_reading_lines(tmp_path: Path) -> None:
     path = tmp_path / "big.tsv"
     cell = b"QUJD" * 100_000
     with path.open("wb") as file:
@@ -167,15 +168,28 @@ def test_memory_is_constant_and_speed_is_that_of_the_disk(tmp_path: Path) -> Non
                 if index % 3
                 else b"%d\t%s\tWhat?\n" % (index, cell)
             )
-    started = time.perf_counter()
-    assert sum(1 for _ in DelimitedReader(path, "tsv").rows(("image",))) == 500
-    megabytes_per_s = path.stat().st_size / 1e6 / (time.perf_counter() - started)
+
+    def cpu_s(read: Callable[[], int]) -> float:
+        """The least of three: other work on the machine only ever adds."""
+        taken = []
+        for _ in range(3):
+            started = time.process_time()
+            assert read() == 500
+            taken.append(time.process_time() - started)
+        return min(taken)
+
+    def read_lines() -> int:
+        with path.open("rb") as file:
+            return sum(1 for _ in file) - 1
+
+    plain_s = cpu_s(read_lines)
+    ours_s = cpu_s(lambda: sum(1 for _ in DelimitedReader(path, "tsv").rows(("image",))))
     tracemalloc.start()
     assert sum(1 for _ in DelimitedReader(path, "tsv").rows(("image",))) == 500
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 12 * len(cell)
-    assert megabytes_per_s > 100  # about 1,000 on an idle machine
+    assert ours_s < 10 * plain_s
 
 
 def test_a_header_of_many_columns_is_looked_at_once() -> None:

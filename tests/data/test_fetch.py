@@ -169,7 +169,7 @@ def test_limits(web: str) -> None:
     started = time.monotonic()
     with pytest.raises(ImageError, match="no answer within"):
         load(f"{web}/drip", timeout_s=0.3)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20
 
 
 def test_nobody_there() -> None:

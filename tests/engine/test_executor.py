@@ -443,8 +443,8 @@ class Stuck(Interrupted):
 
 def test_an_interrupt_lets_answers_under_way_come_in_and_asks_nothing_more(journal: Journal) -> None:
     journal.replace_samples(samples(50))
-    case = Interrupted(journal, n=4, grace_s=5, concurrency=4)
-    assert case.drive() < 4
+    case = Interrupted(journal, n=4, grace_s=30, concurrency=4)
+    assert case.drive() < 20
     assert case.made is not None
     assert case.made.is_interrupted
     assert len(case.model.asked) == 4
@@ -458,7 +458,7 @@ def test_an_interrupt_lets_answers_under_way_come_in_and_asks_nothing_more(journ
 def test_after_the_grace_period_no_reply_is_waited_for(journal: Journal) -> None:
     journal.replace_samples(samples(50))
     case = Stuck(journal, n=2, grace_s=0.05, concurrency=2)
-    assert case.drive() < 2
+    assert case.drive() < 20
     assert len(case.model.asked) == 2
     assert all(result.outcome is None for result in results(journal)), "neither answered nor failed"
 

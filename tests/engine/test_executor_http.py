@@ -137,7 +137,7 @@ def test_a_wrong_address_stops_within_seconds(journal: Journal) -> None:
     start = time.monotonic()
     with pytest.raises(ModelError, match="cannot connect") as caught:
         run(journal, model_at(f"http://127.0.0.1:{port}/v1"), of=samples(500), retry=RetryPolicy())
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
     assert "is the server running?" in caught.value.hint
 
 

@@ -189,9 +189,9 @@ def test_json_holds_it_all(questions: Path) -> None:
 @pytest.mark.slow
 def test_thousands_of_samples_take_seconds_and_no_memory(tmp_path: Path) -> None:
     plan = make_plan(choice_tsv(tmp_path / "q.tsv", 3000), "baseline/random", Options(progress=False))
-    start = time.perf_counter()
+    start = time.process_time()
     assert estimate(plan).n == 3000
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     tracemalloc.start()
     try:
         estimate(plan)

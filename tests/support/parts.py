@@ -173,7 +173,7 @@ def our_threads() -> list[str]:
     return [name for name in names if name.startswith(("eyechart-", "model"))]
 
 
-def no_thread_left(within_s: float = 5.0) -> bool:
+def no_thread_left(within_s: float = 20.0) -> bool:
     """Whether all threads of ours have ended, or end within a moment."""
     until = time.monotonic() + within_s
     while our_threads() and time.monotonic() < until:
