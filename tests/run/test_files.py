@@ -36,7 +36,7 @@ def test_a_run_without_files_of_its_own_says_whose_it_can_have(run: ec.Run) -> N
 
 @pytest.mark.parametrize("name", ["multi", "infochartqa", "mmbench"])
 def test_files_that_would_be_invented_are_not_written(run: ec.Run, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ec.UsageError, match=f"the files of {name} are made of its own runs alone"):
+    with pytest.raises(ec.UsageError, match=f"the files of {name} can be made only from its own runs"):
         run.write_files(tmp_path / "files", name)
     assert not (tmp_path / "files").exists()
 

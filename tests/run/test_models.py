@@ -67,8 +67,8 @@ def test_a_model_carries_what_is_its_own(given: Any, model: str, own: dict[str, 
         (f"openai/m@{A},base_url={B}", "base_url is given twice"),
         ({"name": f"openai/m@{A}", "base_url": B}, "base_url is given twice"),
         ("openai/m,seed=1,seed=2", "seed is given twice"),
-        ("openai/m,limit=3", "limit is said of the whole run"),
-        ({"name": "openai/m", "trials": 3}, "trials is said of the whole run"),
+        ("openai/m,limit=3", "limit applies to the whole run"),
+        ({"name": "openai/m", "trials": 3}, "trials applies to the whole run"),
         ("openai/m,api_key=sk-123", "a key does not belong"),
         (f"openai/m@{A},temperature=hot", "temperature is 'hot', but must be a number"),
         ("openai/m@http://me:pw@a/v1", "holds a password"),
@@ -127,7 +127,7 @@ def test_models_share_one_address() -> None:
 
 
 def test_a_number_of_addresses_that_fits_no_model_is_refused() -> None:
-    with pytest.raises(UsageError, match="3 models and 2 addresses") as caught:
+    with pytest.raises(UsageError, match="3 models and 2 URLs") as caught:
         addresses(["openai/m1", "openai/m2", "openai/m3"], base_url=[A, B])
     assert f"-m openai/m1@{A} -m openai/m2@{B}" in caught.value.hint
 

@@ -86,7 +86,7 @@ def test_cells_as_text_are_said_to_mmbench_as_well(desk: Path) -> None:
     assert [dict(one.choices) for one in ec.load(file, **said, cells="text")] == [{"A": "None", "B": "x"}]
     rows = jsonl(desk / "m.jsonl", [{"index": 1, "question": "Which?", "A": "x", "B": "y", "answer": "A"}])
     assert len(list(ec.load(rows, **said))) == 1
-    with pytest.raises(UsageError, match="cells='pandas' is a way to read TSV and CSV"):
+    with pytest.raises(UsageError, match="cells='pandas' applies to TSV and CSV"):
         list(ec.load(rows, **said, settings={"cells": "pandas"}))
 
 

@@ -195,8 +195,8 @@ def test_load_gives_what_is_chosen(file: Path) -> None:
 @pytest.mark.parametrize(
     "options", [Options(where={"split": "dev"}), Options(circular=True)], ids=["where", "circular"]
 )
-def test_a_slip_in_ones_own_samples_is_named_before_they_are_chosen_or_rotated(options: Options) -> None:
+def test_an_invalid_sample_is_named_before_samples_are_selected_or_rotated(options: Options) -> None:
     slip = Sample(id="7", question="?", meta=None, choices=["cat", "dog"])  # type: ignore[arg-type]
     chosen, _ = choose_benchmark(MemorySource("mine", "memory", (slip,)), options)
-    with pytest.raises(DataError, match="sample '7': choices is a mapping of letters to texts"):
+    with pytest.raises(DataError, match="sample '7': choices must be a mapping of letters to strings"):
         list(chosen.source)

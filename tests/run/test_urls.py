@@ -43,5 +43,5 @@ def test_a_class_of_ones_own_gets_the_address(questions: Path, tmp_path: Path) -
 
 
 def test_a_model_that_takes_no_addresses_is_told_so(questions: Path, tmp_path: Path) -> None:
-    with pytest.raises(ec.UsageError, match="takes no addresses of pictures"):
+    with pytest.raises(ec.UsageError, match="does not take image URLs"):
         ec.run(questions, model="baseline/random", out=tmp_path / "runs", pass_urls=True)

@@ -1,7 +1,7 @@
-"""evaluate(): the one place where all rooms meet.
+"""Runs: `run`, `load` and `evaluate`, where all rooms of the package come together.
 
-A sample's journey is six calls: load, render, reply, append, score, summarise. The rooms are entered
-inside the functions, so that importing eyechart costs nothing.
+A sample passes six steps: load, render, reply, append, score, summarise. Heavy modules are imported inside
+the functions, so that `import eyechart` stays cheap.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
     `source` is a file, a folder, a name from the catalogue, or a `Benchmark`; `model` is ``provider/name``,
     ``python:file.py:Class``, a mapping with a name and the model's own options (docs/models.md), or an object
     with one of the three interfaces. `options` are those of `Options`.
-    The same call again resumes: it asks only for what is missing. An interrupt (Ctrl-C, a notebook's Stop
-    button) ends the run cleanly and raises KeyboardInterrupt; what was answered is kept.
+    Repeating the call resumes the run: only what is missing is asked. An interrupt (Ctrl-C, a notebook's Stop
+    button) ends the run cleanly and raises KeyboardInterrupt; the answers so far are kept.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as out:
@@ -39,14 +39,14 @@ def run(source: str | Path | Benchmark | Source, model: str | object, **options:
     [(chosen, of_model)] = choose_models([model], options)
     done = evaluate(make_plan(source, chosen, of_model))
     if done.is_interrupted:
-        raise KeyboardInterrupt(f"what was answered is kept in {done.folder}; the same call again resumes")
+        raise KeyboardInterrupt(f"the answers so far are in {done.folder}; the same call resumes the run")
     return done
 
 
 def load(source: str | Path, **options: Any) -> Source:
-    """The samples of a file, a folder or a benchmark, read lazily; all of them, or those that are chosen.
+    """The samples of a file, a folder or a benchmark, read lazily; all of them, or the selected ones.
 
-    `options` are those of `Options` that say how a source is read, which samples are chosen, and `circular`.
+    `options` are those of `Options` on reading a source and selecting samples, and `circular`.
 
     >>> next(iter(load("demo"))).question
     'Which drink was sold most?'
@@ -56,7 +56,7 @@ def load(source: str | Path, **options: Any) -> Source:
     chosen = Options.of(options)
     if others := sorted(options.keys() - LOADING_OPTIONS):
         raise UsageError(
-            f"{', '.join(others)}: no question is asked by load(), so this has no effect",
+            f"{', '.join(others)}: load() asks no questions, so this has no effect",
             hint=f"load() takes: {', '.join(sorted(LOADING_OPTIONS))}; ec.run takes the others",
         )
     benchmark = find_benchmark(source, chosen)

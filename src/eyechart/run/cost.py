@@ -1,4 +1,4 @@
-"""What a run costs: the prices of its model and its judge, what was spent before, and what may be."""
+"""The cost of a run: prices of its model and judge, what was spent, and the budget that is left."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from eyechart.store.reader import JudgeTotals
 
 
-_JUDGES = "judge_prices"  # among the journal's facts
+_JUDGES = "judge_prices"  # the name in the journal's table `meta`
 
 
 def is_free(model: Model) -> bool:
-    """Whether it runs here, without tokens that anybody would count."""
+    """Whether a model runs on this machine and uses no tokens."""
     return read_capabilities(model).is_free
 
 
 def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str, Price | None]:
-    """The prices of a run's model and its judge, as far as anybody says them.
+    """The prices of a run's model and its judge; None for a price that is not known.
 
-    With a limit in USD, a price that nobody says is refused: the limit could not be kept.
+    With ``--max-cost``, an unknown price is refused: the limit could not be enforced.
     """
     prices = {"model": find_price(model.name, _served(model), options.prices)}
     if judge is not None:
@@ -42,9 +42,9 @@ def find_prices(model: Model, judge: Model | None, options: Options) -> dict[str
 
 
 def find_judge_price(judge: Model | None, options: Options) -> dict[str, Price | None]:
-    """The price of a judge that is named when the replies are there already: a text of prices is the judge's.
+    """The price of a judge that scores stored replies: ``--prices`` given as text is the judge's.
 
-    Empty where none is named now: what was said before stays.
+    Empty if no judge is named now: the price in the run stays.
     """
     if options.judge is None or judge is None:
         return {}
@@ -54,7 +54,7 @@ def find_judge_price(judge: Model | None, options: Options) -> dict[str, Price |
 
 
 def find_unpriced(plan: Plan) -> list[str]:
-    """Whose price is not known though the user has said prices: a slip in a name, most likely."""
+    """The model and judge without a price although prices are given: most likely a typo in a name."""
     judge = plan.scorers.judge
     everyone = [("model", plan.model), *([("judge", judge)] if judge else [])]
     return [
@@ -65,7 +65,7 @@ def find_unpriced(plan: Plan) -> list[str]:
 
 
 def replace_prices(manifest: Mapping[str, Any], prices: Mapping[str, Price | None]) -> dict[str, Any]:
-    """A manifest with these prices in place of those it had."""
+    """The manifest with these prices."""
     if not prices:
         return dict(manifest)
     new = {who: price and price.to_json() for who, price in prices.items()}
@@ -73,11 +73,11 @@ def replace_prices(manifest: Mapping[str, Any], prices: Mapping[str, Price | Non
 
 
 def record_judge_price(journal: Journal, judge: Model | None, prices: Mapping[str, Price | None]) -> None:
-    """Remember what this judge costs: the run may have another one later."""
+    """Record the price of this judge by name: a run may have several judges over time."""
     if judge is not None and "judge" in prices:
         price = prices["judge"]
-        kept = journal.read_mapping(_JUDGES)
-        journal.set_meta(_JUDGES, {**kept, judge.name: price and price.to_json()})
+        known = journal.read_mapping(_JUDGES)
+        journal.set_meta(_JUDGES, {**known, judge.name: price and price.to_json()})
 
 
 def read_judge_prices(journal: Journal) -> dict[str, Price | None]:
@@ -88,7 +88,7 @@ def read_judge_prices(journal: Journal) -> dict[str, Price | None]:
 def compute_judge_cost(
     journal: Journal, judged: Sequence[JudgeTotals], *, otherwise: Price | None
 ) -> float | None:
-    """What all judges of a run have taken, each at its own price; None where a part is not known."""
+    """The cost of all judges of a run, each at its own price; None if a part is not known."""
     prices, total = read_judge_prices(journal), 0.0
     for one in judged:
         price = prices.get(one.model, otherwise)
@@ -99,7 +99,7 @@ def compute_judge_cost(
 
 
 def compute_paid_cost(journal: Journal, price: Price | None, judge_price: Price | None) -> float | None:
-    """What this run itself has paid, the judges included; None where a price is not known."""
+    """What this run itself has paid, judges included; None if a price is not known."""
     to_model, to_judges = journal.paid_totals()
     by_name = read_judge_prices(journal)
     bills = [(price, to_model), *((by_name.get(name, judge_price), one) for name, one in to_judges.items())]
@@ -110,7 +110,7 @@ def compute_paid_cost(journal: Journal, price: Price | None, judge_price: Price 
 
 
 def count_judge_requests(judged: Sequence[JudgeTotals]) -> dict[str, int]:
-    """Calls to judges, and those that other runs had made before."""
+    """The number of judge calls, and of those found in the cache."""
     if not judged:
         return {}
     cached = sum(one.n_cached for one in judged)
@@ -120,9 +120,9 @@ def count_judge_requests(judged: Sequence[JudgeTotals]) -> dict[str, int]:
 def make_budget(
     journal: Journal, options: Options, prices: Mapping[str, Price | None], judge: Model | None
 ) -> Budget:
-    """The limits of a run, less what its earlier starts have spent on those who have a price here.
+    """The limits of a run, less what its earlier starts have spent.
 
-    Where stored replies are scored again, that is the judge alone.
+    When stored replies are scored again, only the judge counts.
     """
     from eyechart.engine.budget import Budget
 
@@ -149,7 +149,7 @@ def _refuse_unpriced(model: Model, who: str, price: Price | None, options: Optio
 
 
 def _served(model: Model) -> Mapping[str, Any]:
-    """The identity by which a price is found: with the addresses, even where the endpoint has a name."""
+    """The identity for finding a price: with the URLs, even if the endpoint has a name."""
     addresses = getattr(model, "addresses", None)
     if not addresses:
         return model.identity
@@ -166,5 +166,5 @@ def _called(model: Model, who: str) -> str:
 
 def _hint(who: str) -> str:
     if who == "judge":
-        return "give one in a file: --prices FILE, which holds prices: {my-judge: {input: 2.5, output: 10}}"
+        return "give one in a file: --prices FILE with prices: {my-judge: {input: 2.5, output: 10}}"
     return "give one with --prices input=2.5,output=10 (USD per million tokens), or a file of prices"

@@ -1,4 +1,8 @@
-"""Requests that would be sent, added up: their number, bytes, tokens, and what those would cost."""
+"""Estimate a run: how many requests it would send, of how many bytes and tokens, and what they would cost.
+
+The samples go through the steps of a real run up to the request: read, rendered, images found. Nothing is
+sent or written, and of the images only the sizes are read.
+"""
 
 from __future__ import annotations
 
@@ -38,237 +42,27 @@ if TYPE_CHECKING:
 
 
 SHORT_REPLY = 10  # tokens of a letter, a number, a few words
-LONG_REPLY = 1000  # tokens of a reply that reasons first, where no limit is set
-JUDGE_WORDING = 400  # tokens of a judge's instructions
-JUDGE_REPLY = 200  # at most, of a verdict with its reason
+LONG_REPLY = 1000  # tokens of a reply that reasons first, if no limit is set
+JUDGE_WORDING = 400  # tokens of the judge's instructions
+JUDGE_REPLY = 200  # tokens of a verdict with its reason, at most
 
 _PER_REQUEST = 100  # bytes of a body besides the messages
-_PER_PART = 45  # bytes around a text or a picture
+_PER_PART = 45  # bytes around a text or an image
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
-
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    text_tokens: int = 0
-    image_tokens: int = 0
-    n_bytes: int = 0
-    images: int = 0
-
-    def __add__(self, other: _Size) -> _Size:
-        return _Size(
-            self.text_tokens + other.text_tokens,
-            self.image_tokens + other.image_tokens,
-            self.n_bytes + other.n_bytes,
-            self.images + other.images,
-        )
-
-
-class Workload:
-    """All that would be sent, added up sample by sample."""
-
-    def __init__(self, plan: Plan, pictures: Measurer) -> None:
-        identity = plan.model.identity
-        self._is_free = is_free(plan.model)
-        self.rule = find_image_rule(plan.model.name)
-        self._plan = plan
-        self._pictures = pictures
-        self._detail = str(identity.get("image_detail") or "")
-        limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
-        self._limit: int | None = limits[0] if limits else None
-        self._takes_rounds = read_capabilities(plan.model).takes_rounds
-        self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
-        self._asked = _Size()
-        self.requests = 0
-        self.replies = 0
-        self._apart_tokens = 0  # in the prompts, if every reply takes a request of its own
-        self._judged_replies = 0
-        self._judge_text = 0
-
-    def add(self, items: Sequence[Prepared]) -> None:
-        """Trials of one sample that are to be asked."""
-        requests = [item.request for item in items if item.request is not None]
-        if not requests:
-            return
-        first = requests[0]
-        if MODELS_TURN in first.messages and not self._takes_rounds:
-            for request in requests:
-                self._add_rounds(request.messages)
-        else:
-            self._add_request(self._size(first.messages), n_replies=len(requests))
-        if self._judged and self._plan.scorers.judge_setup:
-            self._add_judged(items[0].task.sample.question, first, len(requests))
-
-    @property
-    def n_bytes(self) -> int:
-        return self._asked.n_bytes
-
-    @property
-    def images(self) -> int:
-        return self._asked.images
-
-    @property
-    def text_tokens(self) -> int:
-        return self._asked.text_tokens
-
-    @property
-    def image_tokens(self) -> int:
-        return self._asked.image_tokens
-
-    @property
-    def prompt_tokens(self) -> tuple[int, int]:
-        """If one request brings all trials of a sample, and if the endpoint gives one reply a request."""
-        return self.text_tokens + self.image_tokens, self._apart_tokens
-
-    @property
-    def completion_tokens(self) -> tuple[int, int]:
-        """If all replies are short, and if all are as long as they may be."""
-        if self._is_free:
-            return 0, 0
-        longest = LONG_REPLY if self._limit is None else self._limit
-        return self.replies * min(SHORT_REPLY, longest), self.replies * longest
-
-    @property
-    def judge_requests(self) -> tuple[int, int]:
-        """None where rules can decide everything; one for each verdict at most."""
-        needed = sum(bool(getattr(getattr(one, "scorer", one), "needs_judge", False)) for one in self._judged)
-        return self._judged_replies * needed, self._judged_replies * len(self._judged)
-
-    @property
-    def judge_tokens(self) -> tuple[int, int]:
-        """In and out together."""
-        return self._judge_usage(0).total_tokens, self._judge_usage(1).total_tokens
-
-    def cost(self, prices: Mapping[str, Price | None]) -> tuple[float, float] | None:
-        """In USD; None where a price is not known."""
-        nothing = Price(input=0.0, output=0.0)
-        is_free = self._is_free or not self.requests  # what needs not be asked costs nothing anywhere
-        model, judge = nothing if is_free else prices.get("model"), prices.get("judge")
-        if model is None or (judge is None and self.judge_requests[1]):
-            return None
-        ends = []
-        for end in (0, 1):
-            usage = Usage(
-                prompt_tokens=self.prompt_tokens[end], completion_tokens=self.completion_tokens[end]
-            )
-            total = model.cost(usage)
-            ends.append(total + (judge.cost(self._judge_usage(end)) if judge else 0.0))
-        return ends[0], ends[1]
-
-    def assumptions(
-        self, prices: Mapping[str, Price | None], n_assumed: int, cost: tuple[float, float] | None
-    ) -> Iterator[str]:
-        """What the numbers rest on, for people."""
-        options = self._plan.options
-        if self._is_free and not self.judge_requests[1]:
-            yield "a baseline runs here: it takes no tokens and costs nothing"
-            return
-        yield "text: a token for 4 characters, one for each Chinese, Japanese or Korean character"
-        if self.images:
-            yield f"pictures: {self.rule.name}"
-        if n_assumed:
-            yield (
-                f"pictures at addresses are not fetched now: {n_assumed:,} of unknown size "
-                "were taken to be 1024 x 768"
-            )
-        longest = f"{self._limit:,} (the limit set)" if self._limit is not None else f"{LONG_REPLY:,}"
-        yield f"replies: {min(SHORT_REPLY, self._limit or SHORT_REPLY)} to {longest} tokens each"
-        if self.replies > self.requests:
-            yield (
-                "trials: one request brings all of a sample; an endpoint that gives one reply a request "
-                f"takes {self.replies:,} requests, about {self.prompt_tokens[1]:,} tokens in"
-            )
-        if self.judge_requests[1]:
-            yield "the judge: asked once a verdict at most; rules decide what they can"
-        if options.cache and self.requests:
-            yield "replies that other runs left in the cache are not looked for"
-        for who, price in prices.items():
-            if price is not None:
-                as_of = f" as of {price.as_of}" if price.as_of else ""
-                yield f"price of the {who}: {price.source}{as_of}"
-            elif self.requests and not (who == "model" and self._is_free):
-                yield f"price of the {who}: not known; --prices gives one"
-        if options.max_cost is not None and cost is not None and cost[1] > options.max_cost:
-            yield f"--max-cost {format_usd(options.max_cost)} may end the run before all is asked"
-
-    def _add_request(self, size: _Size, *, n_replies: int) -> None:
-        self.requests += 1
-        self.replies += n_replies
-        if not self._is_free:
-            self._apart_tokens += n_replies * (size.text_tokens + size.image_tokens)
-            self._asked += size + _Size(n_bytes=_PER_REQUEST)
-
-    def _add_rounds(self, messages: Sequence[Message]) -> None:
-        """A conversation: each round is sent all that was said before it, short replies in their places."""
-        so_far = _Size()
-        for message in messages:
-            if message == MODELS_TURN:
-                self._add_request(so_far, n_replies=1)
-                so_far += _Size(text_tokens=SHORT_REPLY + PER_MESSAGE, n_bytes=4 * SHORT_REPLY)
-            else:
-                so_far += self._size((message,))
-        self._add_request(so_far, n_replies=1)
-
-    def _add_judged(self, question: str, request: Request, n: int) -> None:
-        sample = request.sample
-        words = "\n".join((question, *sample.choices.values(), sample.choices_text))
-        self._judged_replies += n
-        self._judge_text += n * (count_text_tokens(words) + JUDGE_WORDING)
-
-    def _judge_usage(self, end: int) -> Usage:
-        share = self.judge_requests[end] / max(1, self._judged_replies)
-        read = self.completion_tokens[end] if self._judged_replies else 0  # the judge reads the replies
-        per_call = (min(SHORT_REPLY, JUDGE_REPLY), JUDGE_REPLY)[end]
-        return Usage(
-            prompt_tokens=round(share * (self._judge_text + read)),
-            completion_tokens=self.judge_requests[end] * per_call,
-        )
-
-    def _size(self, messages: Sequence[Message]) -> _Size:
-        if self._is_free:
-            return _Size()
-        words = images = picture_tokens = n_bytes = 0
-        for message in messages:
-            words += PER_MESSAGE
-            for part in message.parts:
-                n_bytes += _PER_PART
-                if isinstance(part, str):
-                    words += count_text_tokens(part)
-                    n_bytes += len(part.encode("utf-8", "replace"))
-                    continue
-                images += 1
-                if isinstance(part, ImageRef):  # an address that is handed on as it is
-                    n_bytes += len(part.location)
-                    picture = self._pictures.load(part)
-                else:
-                    n_bytes += 4 * ((part.n_bytes + 2) // 3)
-                    picture = part
-                picture_tokens += self.rule.tokens(picture.width, picture.height, self._detail)
-        return _Size(words, picture_tokens, n_bytes, images)
-
-
-def _scorers(plan: Plan) -> tuple[Scorer, ...]:
-    return (plan.scorers.scorer, *plan.scorers.beside)
-
-
-# -- A run looked at ahead: what would be asked, how large it is, and about what it would cost.
-#
-# The way of a sample is the run's own up to the request: read, rendered, its pictures found. There it ends:
-# nothing is sent, nothing is written, and of the pictures only the sizes are taken.
-
-_REASONS = 5  # of samples that would fail
+_REASONS = 5  # shown of samples that would fail
 _SHOWN_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a run would ask for from here. Pairs are the least and the most it may be."""
+    """What a run would still send. Pairs are the lowest and the highest estimate."""
 
     benchmark: str
     model: str
-    run: str  # the folder it would lie in
+    run: str  # the folder that it would have
     n: int  # samples
     trials: int
-    answered: int  # sample-trials that the run folder has a reply to
+    answered: int  # sample-trials that already have a reply
     failing: int  # sample-trials that cannot be asked
     reasons: tuple[str, ...]  # the first few of them
     requests: int
@@ -286,7 +80,7 @@ class Estimate:
 
     @property
     def prompt_tokens(self) -> int:
-        """Of words and pictures together."""
+        """Of text and images together."""
         return self.text_tokens + self.image_tokens
 
     def to_json(self) -> dict[str, Any]:
@@ -317,7 +111,7 @@ class Estimate:
 
 
 def estimate_run(source: str | Path | Benchmark | Source, model: str | object, **options: Any) -> Estimate:
-    """What `run` with the same arguments would ask for, and about what it would cost. Nothing is sent.
+    """Estimate what `run` with the same arguments would send, and its cost. Sends nothing.
 
     >>> estimate_run("demo", model="baseline/random", limit=5, progress=False).requests
     5
@@ -327,13 +121,13 @@ def estimate_run(source: str | Path | Benchmark | Source, model: str | object, *
 
 
 def drop_keys(options: Options) -> Options:
-    """The options of a run to which nobody need have a key yet: nothing is sent."""
+    """The same options without keys, which an estimate does not need: nothing is sent."""
     key = "none" if options.judge else None
     return replace(options, api_key="none", api_key_env=None, judge_api_key=key, judge_api_key_env=None)
 
 
 def estimate(plan: Plan) -> Estimate:
-    """Go through all samples of a plan as its run would, up to the point where something is sent."""
+    """Go through all samples of a plan as its run would, up to the requests."""
     from eyechart.data.images import Measurer
 
     loader = make_loader(plan.options)
@@ -360,7 +154,7 @@ def estimate(plan: Plan) -> Estimate:
 
 
 def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterator[tuple[int, list[Prepared]]]:
-    """The trials of one sample after the other, those together that would share a request."""
+    """Number and trials of each sample in turn; trials that would share a request come together."""
     from eyechart.run.evaluate import open_earlier
     from eyechart.store.folder import StoredReplies
     from eyechart.store.journal import FILE_NAME
@@ -378,14 +172,14 @@ def _prepared(plan: Plan, prepare: Prepare, prepare_exactly: Prepare) -> Iterato
         kept = stack.enter_context(contextlib.closing(StoredReplies(own, earlier)))
         for n, sample in enumerate(_shown(plan), start=1):
             for task in kept.tasks(n - 1, sample, options.trials, together=together):
-                # Only what was asked once before can be recognised by its pictures' content.
+                # Only a request that was sent before can be recognised by the content of its images.
                 is_known = any(one.keys for one in (task, *task.siblings))
                 item = (prepare_exactly if is_known else prepare)(task)
                 yield n, [item, *item.siblings]
 
 
 def _shown(plan: Plan) -> Iterator[Sample]:
-    """The samples, and on a terminal how many there were so far."""
+    """The samples; on a terminal, shows how many there were so far."""
     from eyechart.run.sources import watch_samples
 
     is_shown = plan.options.progress and sys.stderr.isatty()
@@ -394,7 +188,7 @@ def _shown(plan: Plan) -> Iterator[Sample]:
         yield sample
         if is_shown and time.monotonic() - shown_at_s > _SHOWN_EVERY_S:
             shown_at_s = time.monotonic()
-            show_status(f"{n:,} samples looked at")
+            show_status(f"{n:,} samples read")
 
 
 def _estimate(
@@ -424,3 +218,209 @@ def _estimate(
         image_rule=work.rule.name,
         assumptions=tuple(work.assumptions(prices, n_assumed, cost)),
     )
+
+
+# -- Adding up the requests
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    text_tokens: int = 0
+    image_tokens: int = 0
+    n_bytes: int = 0
+    images: int = 0
+
+    def __add__(self, other: _Size) -> _Size:
+        return _Size(
+            self.text_tokens + other.text_tokens,
+            self.image_tokens + other.image_tokens,
+            self.n_bytes + other.n_bytes,
+            self.images + other.images,
+        )
+
+
+class Workload:
+    """All requests that would be sent, added up sample by sample."""
+
+    def __init__(self, plan: Plan, images: Measurer) -> None:
+        identity = plan.model.identity
+        self._is_free = is_free(plan.model)
+        self.rule = find_image_rule(plan.model.name)
+        self._plan = plan
+        self._images = images
+        self._detail = str(identity.get("image_detail") or "")
+        limits = [identity[name] for name in _LIMITS if isinstance(identity.get(name), int)]
+        self._limit: int | None = limits[0] if limits else None
+        self._takes_rounds = read_capabilities(plan.model).takes_rounds
+        self._judged = [one for one in _scorers(plan) if isinstance(one, JudgedScorer)]
+        self._asked = _Size()
+        self.requests = 0
+        self.replies = 0
+        self._apart_tokens = 0  # of the prompts, if every reply takes its own request
+        self._judged_replies = 0
+        self._judge_text = 0
+
+    def add(self, items: Sequence[Prepared]) -> None:
+        """Add the trials of one sample that would be asked."""
+        requests = [item.request for item in items if item.request is not None]
+        if not requests:
+            return
+        first = requests[0]
+        if MODELS_TURN in first.messages and not self._takes_rounds:
+            for request in requests:
+                self._add_rounds(request.messages)
+        else:
+            self._add_request(self._size(first.messages), n_replies=len(requests))
+        if self._judged and self._plan.scorers.judge_setup:
+            self._add_judged(items[0].task.sample.question, first, len(requests))
+
+    @property
+    def n_bytes(self) -> int:
+        return self._asked.n_bytes
+
+    @property
+    def images(self) -> int:
+        return self._asked.images
+
+    @property
+    def text_tokens(self) -> int:
+        return self._asked.text_tokens
+
+    @property
+    def image_tokens(self) -> int:
+        return self._asked.image_tokens
+
+    @property
+    def prompt_tokens(self) -> tuple[int, int]:
+        """If one request returns all trials of a sample, and if every reply takes its own request."""
+        return self.text_tokens + self.image_tokens, self._apart_tokens
+
+    @property
+    def completion_tokens(self) -> tuple[int, int]:
+        """If all replies are short, and if all have the maximum length."""
+        if self._is_free:
+            return 0, 0
+        longest = LONG_REPLY if self._limit is None else self._limit
+        return self.replies * min(SHORT_REPLY, longest), self.replies * longest
+
+    @property
+    def judge_requests(self) -> tuple[int, int]:
+        """None if rules can decide everything; at most one per verdict."""
+        needed = sum(bool(getattr(getattr(one, "scorer", one), "needs_judge", False)) for one in self._judged)
+        return self._judged_replies * needed, self._judged_replies * len(self._judged)
+
+    @property
+    def judge_tokens(self) -> tuple[int, int]:
+        """Prompt and completion together."""
+        return self._judge_usage(0).total_tokens, self._judge_usage(1).total_tokens
+
+    def cost(self, prices: Mapping[str, Price | None]) -> tuple[float, float] | None:
+        """In USD; None if a price is not known."""
+        nothing = Price(input=0.0, output=0.0)
+        is_free = self._is_free or not self.requests  # nothing to ask: free at any price
+        model, judge = nothing if is_free else prices.get("model"), prices.get("judge")
+        if model is None or (judge is None and self.judge_requests[1]):
+            return None
+        ends = []
+        for end in (0, 1):
+            usage = Usage(
+                prompt_tokens=self.prompt_tokens[end], completion_tokens=self.completion_tokens[end]
+            )
+            total = model.cost(usage)
+            ends.append(total + (judge.cost(self._judge_usage(end)) if judge else 0.0))
+        return ends[0], ends[1]
+
+    def assumptions(
+        self, prices: Mapping[str, Price | None], n_assumed: int, cost: tuple[float, float] | None
+    ) -> Iterator[str]:
+        """What the estimate assumes, as sentences."""
+        options = self._plan.options
+        if self._is_free and not self.judge_requests[1]:
+            yield "a baseline runs on this machine: it uses no tokens and costs nothing"
+            return
+        yield "text: one token per 4 characters, or per Chinese, Japanese or Korean character"
+        if self.images:
+            yield f"images: {self.rule.name}"
+        if n_assumed:
+            yield (
+                f"images at URLs are not downloaded for an estimate: {n_assumed:,} of unknown size "
+                "count as 1024 x 768"
+            )
+        longest = f"{self._limit:,} (the limit set)" if self._limit is not None else f"{LONG_REPLY:,}"
+        yield f"replies: {min(SHORT_REPLY, self._limit or SHORT_REPLY)} to {longest} tokens each"
+        if self.replies > self.requests:
+            yield (
+                "trials: one request returns all of a sample; an endpoint with one reply per request "
+                f"takes {self.replies:,} requests, about {self.prompt_tokens[1]:,} tokens in"
+            )
+        if self.judge_requests[1]:
+            yield "judge: at most one call per verdict; rules decide what they can"
+        if options.cache and self.requests:
+            yield "replies in the response cache are not taken into account"
+        for who, price in prices.items():
+            if price is not None:
+                as_of = f" as of {price.as_of}" if price.as_of else ""
+                yield f"price of the {who}: {price.source}{as_of}"
+            elif self.requests and not (who == "model" and self._is_free):
+                yield f"price of the {who}: not known; --prices gives one"
+        if options.max_cost is not None and cost is not None and cost[1] > options.max_cost:
+            yield f"--max-cost {format_usd(options.max_cost)} may stop the run before everything is asked"
+
+    def _add_request(self, size: _Size, *, n_replies: int) -> None:
+        self.requests += 1
+        self.replies += n_replies
+        if not self._is_free:
+            self._apart_tokens += n_replies * (size.text_tokens + size.image_tokens)
+            self._asked += size + _Size(n_bytes=_PER_REQUEST)
+
+    def _add_rounds(self, messages: Sequence[Message]) -> None:
+        """A conversation: each round repeats all earlier rounds, with short replies."""
+        so_far = _Size()
+        for message in messages:
+            if message == MODELS_TURN:
+                self._add_request(so_far, n_replies=1)
+                so_far += _Size(text_tokens=SHORT_REPLY + PER_MESSAGE, n_bytes=4 * SHORT_REPLY)
+            else:
+                so_far += self._size((message,))
+        self._add_request(so_far, n_replies=1)
+
+    def _add_judged(self, question: str, request: Request, n: int) -> None:
+        sample = request.sample
+        words = "\n".join((question, *sample.choices.values(), sample.choices_text))
+        self._judged_replies += n
+        self._judge_text += n * (count_text_tokens(words) + JUDGE_WORDING)
+
+    def _judge_usage(self, end: int) -> Usage:
+        share = self.judge_requests[end] / max(1, self._judged_replies)
+        read = self.completion_tokens[end] if self._judged_replies else 0  # the judge reads the replies
+        per_call = (min(SHORT_REPLY, JUDGE_REPLY), JUDGE_REPLY)[end]
+        return Usage(
+            prompt_tokens=round(share * (self._judge_text + read)),
+            completion_tokens=self.judge_requests[end] * per_call,
+        )
+
+    def _size(self, messages: Sequence[Message]) -> _Size:
+        if self._is_free:
+            return _Size()
+        words = images = n_image_tokens = n_bytes = 0
+        for message in messages:
+            words += PER_MESSAGE
+            for part in message.parts:
+                n_bytes += _PER_PART
+                if isinstance(part, str):
+                    words += count_text_tokens(part)
+                    n_bytes += len(part.encode("utf-8", "replace"))
+                    continue
+                images += 1
+                if isinstance(part, ImageRef):  # a URL that is passed on as it is
+                    n_bytes += len(part.location)
+                    image = self._images.load(part)
+                else:
+                    n_bytes += 4 * ((part.n_bytes + 2) // 3)
+                    image = part
+                n_image_tokens += self.rule.tokens(image.width, image.height, self._detail)
+        return _Size(words, n_image_tokens, n_bytes, images)
+
+
+def _scorers(plan: Plan) -> tuple[Scorer, ...]:
+    return (plan.scorers.scorer, *plan.scorers.beside)

@@ -1,4 +1,4 @@
-"""The event loop of a run: started wherever we are called from, ended cleanly by an interrupt."""
+"""The event loop of a run: started from a script, a notebook or a thread, ended cleanly by an interrupt."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ T = TypeVar("T")
 
 _HANGUP = getattr(signal, "SIGHUP", None)  # the terminal was closed; Windows has no such signal
 _ENOUGH = 3  # interrupts: one ends the run cleanly, two at once, and three if even that takes too long
-_LOOK_S = 0.25
-_OBJECTS = 20_000
-_FILES = 65_536
+_LOOK_S = 0.25  # between looks at the main thread
+_OBJECTS = 20_000  # allocations between garbage collections
+_FILES = 65_536  # open files, at most
 
 
 @contextlib.contextmanager
 def handle_interrupts(executor: Executor, say: Callable[[str], None]) -> Iterator[None]:
-    """The first interrupt (Ctrl-C, SIGTERM, a notebook's Stop) ends the run cleanly, a second one at once.
+    """Stop cleanly on the first interrupt (Ctrl-C, SIGTERM, a notebook's Stop), at once on the second.
 
-    So does SIGHUP, when a terminal is closed. Both the system and the shell may send it: it never counts as
-    the second one.
+    SIGHUP, when a terminal is closed, stops cleanly too. Both the system and the shell may send it, so it
+    never counts as the second interrupt.
     """
     loop = asyncio.get_running_loop()
     me = asyncio.current_task()
@@ -44,7 +44,11 @@ def handle_interrupts(executor: Executor, say: Callable[[str], None]) -> Iterato
             return
         waiting = executor.in_flight
         answers = f"{waiting} answer{'s' * (waiting != 1)}"
-        say(f"stopping: waiting for {answers} in flight (again to leave at once)" if waiting else "stopping")
+        say(
+            f"stopping: waiting for {answers} in flight (interrupt again to stop at once)"
+            if waiting
+            else "stopping"
+        )
         executor.interrupt()
 
     if threading.current_thread() is threading.main_thread():
@@ -54,8 +58,8 @@ def handle_interrupts(executor: Executor, say: Callable[[str], None]) -> Iterato
     relay = _relay.get()
     with contextlib.ExitStack() as leading:
         if relay is not None:
-            leading.enter_context(relay.leading_to(stop))
-        if relay is None or not relay.hears_signals:
+            leading.enter_context(relay.redirect_to(stop))
+        if relay is None or not relay.has_signals:
             leading.enter_context(_watching_main_thread(loop, stop))
         yield
 
@@ -85,7 +89,7 @@ def _handling_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None])
 
 
 def _signals() -> list[signal.Signals]:
-    """Those that end a run. One that is ignored, as ``nohup`` has it, stays ignored."""
+    """The signals that end a run. An ignored SIGHUP (``nohup``) stays ignored."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if _HANGUP is not None and signal.getsignal(_HANGUP) != signal.SIG_IGN:
         numbers.append(_HANGUP)
@@ -93,8 +97,8 @@ def _signals() -> list[signal.Signals]:
 
 
 def _leave_closed_terminal() -> None:
-    """Print to nowhere from now on what would go to a terminal that is gone: the exit code must stay true."""
-    for number in (1, 2):  # whatever `sys.stdout` is for the moment
+    """Discard output to a terminal that is gone: failing to print must not change the exit code."""
+    for number in (1, 2):  # the descriptors, whatever `sys.stdout` is
         with contextlib.suppress(OSError):
             if stat.S_ISCHR(os.fstat(number).st_mode) and not os.isatty(number):
                 nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -103,21 +107,21 @@ def _leave_closed_terminal() -> None:
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; in a thread of its own where a loop is running already (a notebook)."""
+    """Run to the end; in a separate thread if an event loop is already running (a notebook)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return _run(work)
-    return _run_beside(work)
+    return _run_in_thread(work)
 
 
-def _run_beside(work: Coroutine[Any, Any, T]) -> T:
+def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
     """Run in another thread and wait for it here, passing interrupts on.
 
-    Signals reach the main thread only. The handlers found there either raise in our wait (a notebook's) or
-    cancel a task that cannot run before we return (asyncio's own), so for as long as we wait they are ours.
+    Signals reach the main thread only. Its handlers would either raise during the wait (a notebook's) or
+    cancel a task that cannot run before we return (asyncio's), so they are replaced while we wait.
     """
-    relay = _Relay(hears_signals=threading.current_thread() is threading.main_thread())
+    relay = _Relay(has_signals=threading.current_thread() is threading.main_thread())
     result: Future[T] = Future()
     is_over = threading.Event()
 
@@ -125,74 +129,74 @@ def _run_beside(work: Coroutine[Any, Any, T]) -> T:
         _relay.set(relay)
         try:
             result.set_result(_run(relay.carry(work)))
-        except BaseException as err:  # it is raised in the thread that waits
+        except BaseException as err:  # raised again in the thread that waits
             result.set_exception(err)
         is_over.set()
 
-    before = {number: signal.signal(number, relay.ring) for number in _signals() if relay.hears_signals}
+    before = {number: signal.signal(number, relay.interrupt) for number in _signals() if relay.has_signals}
     try:
         threading.Thread(target=job, name="eyechart-run", daemon=True).start()
         while not is_over.is_set():
             try:
                 is_over.wait()
             except KeyboardInterrupt:  # raised here by other means than a signal
-                relay.ring()
+                relay.interrupt()
     finally:
         _restore_handlers(before)
-    if relay.n_rings > relay.n_heard:  # the last one came too late for the run
+    if relay.n_interrupts > relay.n_passed_on:  # the last one came too late for the run
         raise KeyboardInterrupt
     try:
         return result.result()
     except asyncio.CancelledError:
-        if relay.n_rings:
+        if relay.n_interrupts:
             raise KeyboardInterrupt from None
         raise
 
 
 class _Relay:
-    """Takes interrupts from the thread that waits for a run to the event loop of the run."""
+    """Passes interrupts from the waiting thread to the event loop of the run."""
 
-    def __init__(self, *, hears_signals: bool) -> None:
-        self.hears_signals = hears_signals
-        self.n_rings = 0
-        self.n_heard = 0
+    def __init__(self, *, has_signals: bool) -> None:
+        self.has_signals = has_signals
+        self.n_interrupts = 0
+        self.n_passed_on = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: Callable[[], Any] = _do_nothing
 
     async def carry(self, work: Coroutine[Any, Any, T]) -> T:
-        """The same work; an interrupt cancels it wherever nothing gentler is arranged by `leading_to`."""
+        """Run `work`; an interrupt cancels it, unless `redirect_to` has set a gentler way to stop."""
         me = asyncio.current_task()
         assert me is not None
         self._end = me.cancel
         self._loop = asyncio.get_running_loop()
-        if self.n_rings:
-            self._hear()
+        if self.n_interrupts:
+            self._pass_on()
         return await work
 
     @contextlib.contextmanager
-    def leading_to(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Have interrupts call `stop` meanwhile, in the run's event loop."""
+    def redirect_to(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Let interrupts call `stop` in the run's event loop during the block."""
         before, self._end = self._end, stop
         try:
             yield
         finally:
             self._end = before
 
-    def ring(self, *signal_and_frame: object) -> None:
+    def interrupt(self, *signal_and_frame: object) -> None:
         """Ask for the end of the run. May be called from any thread, and as a signal handler."""
         if signal_and_frame[:1] == (_HANGUP,):
             _leave_closed_terminal()
-            if self.n_rings:
+            if self.n_interrupts:
                 return
-        self.n_rings += 1
-        if self.n_rings >= _ENOUGH:
+        self.n_interrupts += 1
+        if self.n_interrupts >= _ENOUGH:
             raise KeyboardInterrupt
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed: the run has ended
-                self._loop.call_soon_threadsafe(self._hear)
+                self._loop.call_soon_threadsafe(self._pass_on)
 
-    def _hear(self) -> None:
-        self.n_heard += 1
+    def _pass_on(self) -> None:
+        self.n_passed_on += 1
         self._end()
 
 
@@ -211,7 +215,7 @@ def _restore_handlers(before: Mapping[signal.Signals, Any]) -> None:
 
 @contextlib.contextmanager
 def _watching_main_thread(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    """For a run in a thread of the user's, where no signal arrives: look whether one has hit the program."""
+    """Poll for an interrupt of the program: a run in a user's own thread receives no signals."""
     timer: asyncio.TimerHandle | None = None
 
     def look() -> None:
@@ -230,9 +234,9 @@ def _watching_main_thread(loop: asyncio.AbstractEventLoop, stop: Callable[[], No
 
 
 def _is_program_interrupted() -> bool:
-    """Whether a KeyboardInterrupt has ended the main thread, or is leaving it.
+    """Whether a KeyboardInterrupt has ended the main thread, or is being handled in it.
 
-    It leaves slowly where it waits for us: at the end of `asyncio.run` or of a thread pool's `with`.
+    The latter lasts while the main thread waits for us, in `asyncio.run` or in a thread pool's `with`.
     """
     main = threading.main_thread()
     if not main.is_alive():
@@ -242,9 +246,10 @@ def _is_program_interrupted() -> bool:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, looking for cycles less often.
+    """Run to the end with less frequent garbage collection.
 
-    Thousands of small things a second come and go, few of them in cycles; this saves a twentieth of the time.
+    A run makes thousands of short-lived objects per second, few of them in cycles; this saves 5 % of the
+    time.
     """
     _allow_connections()
     before = gc.get_threshold()
@@ -257,7 +262,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The faster event loop, which takes a sixth off the time of a request; Python's own where it is not."""
+    """uvloop, which saves a sixth of the time per request; None (asyncio's own) if it is not available."""
     try:
         import uvloop
     except ImportError:  # Windows, PyPy
@@ -266,7 +271,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _allow_connections() -> None:
-    """Let the process open as many files as it may: a connection is one, and some systems begin with 256."""
+    """Raise the limit of open files: each connection is one, and some systems start with 256."""
     try:
         import resource
     except ImportError:  # not a POSIX system
@@ -274,7 +279,5 @@ def _allow_connections() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # what the system refuses, it says again when it matters
+        with contextlib.suppress(OSError, ValueError):  # refused: opening a file then fails with a message
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,4 +1,4 @@
-"""Whom a run asks: models by name, each with an address, a key and parameters of its own where it has them.
+"""The models of a run by name, each with its own URL, key and parameters if it has them.
 
 On the command line a model carries them behind its name: ``openai/m1@http://node1:8000/v1,temperature=0``.
 In a configuration file and in Python it can be a mapping with a `name`.
@@ -16,36 +16,36 @@ from eyechart.model.specs import parse_parameters
 from eyechart.option import list_file_keys
 from eyechart.run.options import Options
 
-# The options of a run that a model can have for itself. Any other name is a parameter of the model.
+# The options of a run that each model can set for itself. Any other name is a parameter of the model.
 OWN_OPTIONS = frozenset({
     "base_url", "endpoint_name", "api_key", "api_key_env", "temperature", "max_tokens", "seed", "params",
     "timeout_s", "concurrency", "adaptive", "rpm", "tpm", "retries", "give_up_after", "prices",
 })  # fmt: skip
 _OF_AN_ENDPOINT = ("base_url", "endpoint_name", "api_key", "api_key_env")
-_ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)  # names may hold an @: never before such an address
+_ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)  # names may hold an @, but not before a URL
 _SETTING = re.compile(r",(?=[A-Za-z_][\w.]*=)")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model that is asked, and what is said of it alone."""
+    """A model and its own options."""
 
     model: str | object
     own: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `Options`; may hold a key
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it has no parameters but a seed."""
+        """Whether it takes no parameters except a seed."""
         return isinstance(self.model, str) and self.model.startswith("baseline/")
 
     @property
     def takes_address(self) -> bool:
-        """Whether it can be asked over the network. What runs here has no address."""
+        """Whether it is served over the network: local models have no URL."""
         return isinstance(self.model, str) and not self.is_baseline and not self.model.startswith("python:")
 
 
 def read_model(given: str | Mapping[str, Any] | object) -> ModelChoice:
-    """A model as a user names it: a text, a mapping with a name, or an object of their own.
+    """Read a model as users give it: a text, a mapping with a name, or their own object.
 
     >>> read_model("openai/m@2025@http://a:8000/v1@http://b:8000/v1,temperature=0").model
     'openai/m@2025'
@@ -60,7 +60,7 @@ def read_model(given: str | Mapping[str, Any] | object) -> ModelChoice:
                 "a model given as a mapping has no name", hint="write name: openai/NAME beside its base_url"
             )
         choice = read_model(model)
-        return ModelChoice(choice.model, _merged(dict(choice.own), _own(settings, model), model))
+        return ModelChoice(choice.model, _merge(dict(choice.own), _split_own(settings, model), model))
     if not isinstance(given, str):
         return ModelChoice(given)
     named, *texts = _SETTING.split(given)
@@ -73,41 +73,41 @@ def read_model(given: str | Mapping[str, Any] | object) -> ModelChoice:
         name, _, value = text.partition("=")
         if name == "api_key":
             raise UsageError(
-                f"{model}: a key does not belong into a model's name",
+                f"{model}: a key does not belong in a model's name",
                 hint="api_key_env=NAME names the environment variable that holds it",
             )
-        is_option = _option(name) in Options.__dataclass_fields__
-        _merged(own if is_option else params, {name: value}, model)
-    return ModelChoice(model, _own({**own, **parse_parameters(params, who=model)}, model))
+        is_option = _find_option(name) in Options.__dataclass_fields__
+        _merge(own if is_option else params, {name: value}, model)
+    return ModelChoice(model, _split_own({**own, **parse_parameters(params, who=model)}, model))
 
 
-def _option(name: str) -> str:
-    """The option of a model that a name means; flags count as well: timeout, max_connections."""
+def _find_option(name: str) -> str:
+    """The option with this name; names of flags work as well: timeout, max_connections."""
     key = list_file_keys(Options).get(name)
     return key.option if key and key.option in OWN_OPTIONS and not key.is_inverted else name
 
 
-def _own(settings: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Options under their names; all else becomes a parameter of the model."""
+def _split_own(settings: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Options by name; every other setting becomes a parameter of the model."""
     found: dict[str, Any] = {}
     params: dict[str, Any] = {}
     for name, value in settings.items():
-        option = _option(name)
+        option = _find_option(name)
         if option == "params" and isinstance(value, Mapping):
-            _merged(params, value, model)
+            _merge(params, value, model)
         elif option in OWN_OPTIONS:
-            _merged(found, {option: value}, model)
+            _merge(found, {option: value}, model)
         elif option in Options.__dataclass_fields__:
             raise UsageError(
-                f"{model}: {name} is said of the whole run, not of one model",
-                hint=f"a model's own are: {', '.join(sorted(OWN_OPTIONS - {'api_key'}))}, and its parameters",
+                f"{model}: {name} applies to the whole run, not to one model",
+                hint=f"a model can set: {', '.join(sorted(OWN_OPTIONS - {'api_key'}))}, and its parameters",
             )
         else:
-            _merged(params, {name: value}, model)
+            _merge(params, {name: value}, model)
     return {**found, **({"params": params} if params else {})}
 
 
-def _merged(known: dict[str, Any], more: Mapping[str, Any], model: str) -> dict[str, Any]:
+def _merge(known: dict[str, Any], more: Mapping[str, Any], model: str) -> dict[str, Any]:
     if twice := known.keys() & more.keys():
         raise UsageError(f"{model}: {min(twice)} is given twice", hint="leave one of them out")
     known.update(more)
@@ -117,13 +117,13 @@ def _merged(known: dict[str, Any], more: Mapping[str, Any], model: str) -> dict[
 def choose_models(
     models: Sequence[str | Mapping[str, Any] | object], options: Mapping[str, Any]
 ) -> list[tuple[str | object, Options]]:
-    """Each model with the options under which it is asked: those of the run, and over them its own.
+    """Each model with its options: those of the run, overridden by its own.
 
-    Several models and as many addresses are pairs, in the order given. What none of the models can use is
-    refused; beside one that can, a model that runs here passes it over.
+    Several models and as many URLs are paired in order. An option that none of the models can use is refused;
+    if only some can use it, local models ignore it.
     """
     choices = [one if isinstance(one, ModelChoice) else read_model(one) for one in models]
-    common = Options.of(options)  # what is wrong with it is nobody's own
+    common = Options.of(options)  # an error here names no model
     _refuse_unused(choices, options)
     addresses = _addresses(choices, options)
     chosen = []
@@ -134,7 +134,7 @@ def choose_models(
 
 
 def apply_own_options(common: Options, own: Mapping[str, Any], choice: ModelChoice) -> Options:
-    """The options of a run with a model's own in their places."""
+    """The options of a run, overridden by a model's own."""
     if not choice.takes_address and (unused := sorted(own.keys() & set(_OF_AN_ENDPOINT))):
         raise UsageError(
             f"{choice.model} runs on this machine and takes no {unused[0]}", hint=f"leave out {unused[0]}"
@@ -150,7 +150,7 @@ def apply_own_options(common: Options, own: Mapping[str, Any], choice: ModelChoi
 
 
 def _refuse_unused(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> None:
-    """Refuse what is said to endpoints where none is asked, or where each has its own already."""
+    """Refuse options for endpoints if no model is served, or if every model sets them itself."""
     for name in (*_OF_AN_ENDPOINT, "temperature", "max_tokens"):
         if options.get(name) in (None, ()) or not choices:
             continue
@@ -158,17 +158,17 @@ def _refuse_unused(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -
         is_address = name in _OF_AN_ENDPOINT
         takers = [one for one in choices if (one.takes_address if is_address else not one.is_baseline)]
         if not takers:
-            kind = "asked over the network" if is_address else "of a kind that takes it"
+            kind = "served over the network" if is_address else "of a kind that takes it"
             raise UsageError(f"{name} has no effect: no model is {kind}", hint=f"leave it out ({flag})")
         if all(name in one.own for one in takers):
             raise UsageError(
                 f"{name} has no effect: every model has its own",
-                hint=f"leave out {flag}, or what the models carry themselves",
+                hint=f"leave out {flag}, or the models' own",
             )
 
 
 def _addresses(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> dict[int, str]:
-    """Which model is asked at which of several addresses, by their places; nothing where all share them."""
+    """The URL of each model by its position; empty if all models share them."""
     given = options.get("base_url")
     addresses = list(given) if isinstance(given, list | tuple) else []
     takers = [n for n, one in enumerate(choices) if one.takes_address and "base_url" not in one.own]
@@ -179,14 +179,14 @@ def _addresses(choices: Sequence[ModelChoice], options: Mapping[str, Any]) -> di
             f"-m {choices[n].model}@{addresses[k % len(addresses)]}" for k, n in enumerate(takers)
         )
         raise UsageError(
-            f"{len(takers)} models and {len(addresses)} addresses: which model is served where?",
-            hint=f"give as many addresses as models, or each model its own: {names}",
+            f"{len(takers)} models and {len(addresses)} URLs: which model is served where?",
+            hint=f"give as many URLs as models, or each model its own: {names}",
         )
     return dict(zip(takers, map(str, addresses), strict=True))
 
 
 def expand_judge_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options in which the judge has no more than a name: what it carries stands in options of its own."""
+    """Options with the settings behind the judge's name moved to the judge's own options."""
     choice = read_model(options["judge"])
     if not isinstance(choice.model, str):
         raise UsageError("judge must be the name of a model", hint="write it as openai/NAME")
@@ -202,10 +202,8 @@ def expand_judge_options(options: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "params":
             params |= value
         else:
-            raise UsageError(
-                f"the judge: {name} is said of the whole run", hint="it is asked at the pace of the run"
-            )
+            raise UsageError(f"the judge: {name} applies to the whole run", hint="set it for the run")
     known = {name: value for name, value in options.items() if name != "judge"}
     if params:
-        found["judge_params"] = _merged(dict(known.pop("judge_params", {})), params, "the judge")
-    return {**_merged(known, found, "the judge"), "judge": choice.model}
+        found["judge_params"] = _merge(dict(known.pop("judge_params", {})), params, "the judge")
+    return {**_merge(known, found, "the judge"), "judge": choice.model}

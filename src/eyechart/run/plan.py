@@ -1,4 +1,7 @@
-"""Who scores a run: its scorer, those beside it, and the judge that they may ask."""
+"""Plan a run: find its benchmark, model, prompt, scorers and judge, and check that they fit together.
+
+A `Plan` is a run that could start now. Nothing is written and no request is sent before it exists.
+"""
 
 from __future__ import annotations
 
@@ -32,140 +35,12 @@ if TYPE_CHECKING:
     from eyechart.engine.prepare import ImageSource, Preparer
     from eyechart.model.prices import Price
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunScorers:
-    """Who scores a run. Scorers that can ask a judge are bound to it."""
-
-    scorer: Scorer
-    beside: tuple[Scorer, ...] = ()
-    judge_setup: JudgeSetup | None = field(default=None)
-
-    @property
-    def judge(self) -> Model | None:
-        """The model that judges, if any does."""
-        return self.judge_setup.model if self.judge_setup else None
-
-    def describe(self) -> dict[str, Any]:
-        """What the manifest says of them."""
-        setup = self.judge_setup
-        return {
-            "scorer": self.scorer.name,
-            "parity": self.scorer.parity,
-            "also_scorers": [scorer.name for scorer in self.beside],
-            "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.beside)},
-            "judge": setup
-            and {
-                "model": setup.model.name,
-                "identity": dict(setup.model.identity),
-                "prompts": dict(setup.prompts),
-            },
-        }
-
-
-def choose_scorers(benchmark: Benchmark, options: Options) -> RunScorers:
-    """The scorers of a run, checked against whether there is a judge."""
-    judge = find_judge(options)
-    usual = benchmark.judged_scorer if judge and benchmark.judged_scorer else benchmark.scorer
-    scorer = options.scorer or usual
-    if scorer in options.also_scorers:
-        raise UsageError(
-            f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
-        )
-    return bind_scorers(scorer, options.also_scorers, judge)
-
-
-def refuse_stray_judge(options: Options) -> None:
-    """Refuse what was said about a judge where there is none."""
-    said = options.get_judging()
-    if said and "judge" not in said:
-        raise UsageError(f"{next(iter(said))} is given, but no judge", hint="name it with --judge MODEL")
-
-
-def bind_scorers(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None) -> RunScorers:
-    """Scorers by name, bound to the judge if there is one."""
-    from eyechart.registry import scorers
-
-    found: list[Scorer] = []
-    for name in dict.fromkeys((scorer, *beside)):
-        one = scorers.get(name)
-        if getattr(one, "needs_judge", False) and judge is None:
-            raise UsageError(
-                f"the scorer {name} needs a judge",
-                hint="name one with --judge MODEL, or score by rules alone with --scorer default",
-            )
-        found.append(judge.bind(one) if judge and isinstance(one, JudgedScorer) else one)
-    if judge and not any(isinstance(one, JudgedScorer) for one in found):
-        raise UsageError(
-            f"the scorer {scorer} asks no judge", hint="leave out --judge, or choose --scorer judged"
-        )
-    return RunScorers(scorer=found[0], beside=tuple(found[1:]), judge_setup=judge)
-
-
-def find_judge(options: Options) -> JudgeSetup | None:
-    """The judge that a user names, with the wording they give it."""
-    if options.judge is None:
-        return None
-    from eyechart.engine.judge import JudgeSetup
-    from eyechart.model.specs import make_model
-    from eyechart.score.judged import read_prompts
-
-    prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
-    try:
-        model = make_model(options.judge, options.make_judge_settings())
-    except UsageError as err:
-        raise UsageError(f"the judge: {err.message}", hint=_of_the_judge(err.hint)) from err
-    return JudgeSetup(_AsJudge(model), prompts)
-
-
-def _of_the_judge(hint: str) -> str:
-    """A model's hint, with the flags that are the judge's own."""
-    for flag in ("--api-key", "--base-url"):
-        hint = hint.replace(flag, flag.replace("--", "--judge-"))
-    return hint
-
-
-@dataclass(frozen=True, slots=True)
-class _AsJudge:
-    """A model whose troubles are told as the judge's, with the judge's own flags."""
-
-    model: Model
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.model.identity
-
-    @property
-    def addresses(self) -> list[str]:
-        return list(getattr(self.model, "addresses", ()))
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return read_capabilities(self.model)
-
-    async def reply(self, request: Request) -> Reply:
-        try:
-            return await self.model.reply(request)
-        except ModelError as err:
-            err.message, err.hint = f"the judge: {err.message}", _of_the_judge(err.hint)
-            raise
-
-    async def close(self) -> None:
-        await self.model.close()
-
-
-# -- A run that could start now: its parts found and checked, nothing written, nothing spent.
-
-_LOOKED_AT = 1000  # samples at most, for the first question with rotations
+_LOOKED_AT = 1000  # samples at most, to find the first question with rotations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A run that could start now: everything was checked, nothing was written or spent."""
+    """A run that could start now: everything is checked, nothing is written or spent."""
 
     benchmark: Benchmark
     model: Model
@@ -174,15 +49,15 @@ class Plan:
     options: Options
     folder: Path
     prices: Mapping[str, Price | None] = field(default_factory=dict)  # of the "model" and the "judge"
-    earlier: tuple[Path, ...] = ()  # journals to find replies in, besides those of the runs beside `folder`
+    earlier: tuple[Path, ...] = ()  # further journals to look up replies in, besides those next to `folder`
 
     @property
     def scorer(self) -> Scorer:
-        """Whose verdict the headline counts."""
+        """The scorer of the headline."""
         return self.scorers.scorer
 
     def manifest(self) -> dict[str, Any]:
-        """What the run folder says of itself. Holds no key."""
+        """The description of the run in its folder, without keys."""
         from eyechart.model.redact import redact_parameters
 
         options = {name: getattr(self.options, name) for name in self.options.__dataclass_fields__}
@@ -202,12 +77,12 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
     from eyechart.store.folder import name_folder
 
     if options.cache:
-        read_size_limit()  # what the environment says of it is checked before anything is spent
+        read_size_limit()  # a bad value in the environment is an error before anything is spent
     benchmark, options = choose_benchmark(source, options)
     scorers = choose_scorers(benchmark, options)
     the_model = find_model(model, options)
     if options.pass_urls and not read_capabilities(the_model).takes_urls:
-        raise UsageError(f"{the_model.name} takes no addresses of pictures", hint="leave out --pass-urls")
+        raise UsageError(f"{the_model.name} does not take image URLs", hint="leave out --pass-urls")
     refuse_blind_run(benchmark, options)
     prompt = choose_prompt(benchmark, options)
     if options.circular:
@@ -233,7 +108,7 @@ def make_plan(source: str | Path | Benchmark | Source, model: str | object, opti
 
 
 def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) -> tuple[Benchmark, Options]:
-    """The benchmark with the questions that are meant, and the options with all that they refer to."""
+    """The benchmark with the selected questions, and the options with the files they name read in."""
     refuse_stray_judge(options)
     benchmark = find_benchmark(source, options)
     options = apply_parity(options, benchmark)
@@ -246,14 +121,14 @@ def choose_benchmark(source: str | Path | Benchmark | Source, options: Options) 
 
 
 def apply_parity(options: Options, benchmark: Benchmark) -> Options:
-    """The options, with those of the benchmark's own pipeline where parity was asked for."""
+    """With ``--parity``, add the options of the benchmark's official pipeline."""
     if not options.parity:
         return options
     from eyechart.registry import scorers
 
     if not benchmark.official and not scorers.get(benchmark.scorer).parity:
         raise UsageError(
-            f"{benchmark.name} has no official pipeline to be at parity with",
+            f"{benchmark.name} has no official pipeline to match",
             hint="--scorer chooses another scorer: see eyechart score --list",
         )
     official = dict(benchmark.official)
@@ -266,7 +141,7 @@ def apply_parity(options: Options, benchmark: Benchmark) -> Options:
 
 
 def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
-    """The benchmark's prompt, or the user's, changed in the ways that the options say."""
+    """The benchmark's prompt or the user's template, changed as the options say."""
     from eyechart.data.source import find_file_source
     from eyechart.prompt.default import (
         build_custom_prompt,
@@ -304,7 +179,7 @@ def choose_prompt(benchmark: Benchmark, options: Options) -> Prompt:
 
 
 def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
-    """Refuse --circular where the prompt is the same for every rotation: it does not show the options."""
+    """Refuse --circular if the prompt does not show the options, so that all rotations look the same."""
     question: Sample | None = None
     for sample in islice(benchmark.source, _LOOKED_AT):
         turn = sample.meta.get("rotation")
@@ -314,18 +189,18 @@ def refuse_hidden_options(benchmark: Benchmark, prompt: Prompt) -> None:
             continue
         try:
             is_same = list(prompt(question.without_golds())) == list(prompt(sample.without_golds()))
-        except Exception:  # a prompt may be the user's own: its errors are told sample by sample
+        except Exception:  # a user's own prompt: its errors are reported per sample
             return
         if is_same:
             raise UsageError(
-                "--circular rotates the options, and the prompt does not show them",
+                "--circular rotates the options, but the prompt does not show them",
                 hint="leave out --circular, or ask with a prompt that shows the options",
             )
         return
 
 
 def describe_run(benchmark: Benchmark, scorers: RunScorers, model: str, *, trials: int = 1) -> dict[str, Any]:
-    """What every manifest says, however the replies came about. `Run` reads it."""
+    """What every manifest holds, whether the replies were asked for or loaded. `Run` reads it."""
     from eyechart import __version__
     from eyechart.model.redact import redact_parameters
 
@@ -346,7 +221,7 @@ def describe_run(benchmark: Benchmark, scorers: RunScorers, model: str, *, trial
 
 
 def find_model(model: str | object, options: Options) -> Model:
-    """The model that a user means: by name, or an object of their own."""
+    """The model with this name, or a user's own object as a model."""
     from eyechart.model.python import adapt, name_of
     from eyechart.model.specs import make_model, refuse_unknown
 
@@ -354,12 +229,14 @@ def find_model(model: str | object, options: Options) -> Model:
     if isinstance(model, str):
         return make_model(model, settings)
     name = f"python:{name_of(model)}"
-    refuse_unknown(set(settings.parameters), set(), who=name, hint="It is made already: give it them there.")
+    refuse_unknown(
+        set(settings.parameters), set(), who=name, hint="the model is already made: set them there"
+    )
     return adapt(model, name, settings, is_ready_made=True)
 
 
 def make_loader(options: Options) -> ImageLoader:
-    """What loads the pictures of a run; those fetched from the web are kept for the next one."""
+    """The loader of a run's images; images downloaded from URLs are cached for the next run."""
     from eyechart.data.images import ImageLoader
     from eyechart.store.folder import find_cache_folder
 
@@ -374,19 +251,147 @@ def make_loader(options: Options) -> ImageLoader:
 
 
 def has_shared_requests(plan: Plan) -> bool:
-    """Whether the trials of a sample are asked for in one request, as far as the endpoint does that."""
+    """Whether the trials of a sample share one request, if the endpoint supports it."""
     return isinstance(plan.model, Several) and not plan.options.separate_trials
 
 
-def make_preparer(plan: Plan, pictures: ImageSource | None = None) -> Preparer:
-    """What turns the samples of a run into requests, and knows which were answered before."""
+def make_preparer(plan: Plan, images: ImageSource | None = None) -> Preparer:
+    """The preparer, which turns samples into requests and knows which were answered before."""
     from eyechart.engine.prepare import Preparer
 
     identity = {"model": plan.model.name, **plan.model.identity}
-    loader = pictures or make_loader(plan.options)
+    loader = images or make_loader(plan.options)
     options = plan.options
     is_changed = (
         options.max_pixels or options.max_side or options.jpeg_quality
-    )  # not what lies at the address
+    )  # the model would get another image from the URL
     wants_urls = read_capabilities(plan.model).wants_urls and not is_changed
     return Preparer(plan.prompt, loader, identity, pass_urls=options.pass_urls or wants_urls)
+
+
+# -- Scorers and the judge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScorers:
+    """The scorers of a run and its judge. Scorers that can ask a judge are bound to it."""
+
+    scorer: Scorer
+    beside: tuple[Scorer, ...] = ()
+    judge_setup: JudgeSetup | None = field(default=None)
+
+    @property
+    def judge(self) -> Model | None:
+        """The judge's model, if the run has a judge."""
+        return self.judge_setup.model if self.judge_setup else None
+
+    def describe(self) -> dict[str, Any]:
+        """Their part of the manifest."""
+        setup = self.judge_setup
+        return {
+            "scorer": self.scorer.name,
+            "parity": self.scorer.parity,
+            "also_scorers": [scorer.name for scorer in self.beside],
+            "versions": {scorer.name: scorer.version for scorer in (self.scorer, *self.beside)},
+            "judge": setup
+            and {
+                "model": setup.model.name,
+                "identity": dict(setup.model.identity),
+                "prompts": dict(setup.prompts),
+            },
+        }
+
+
+def choose_scorers(benchmark: Benchmark, options: Options) -> RunScorers:
+    """The scorers of a run, bound to its judge."""
+    judge = find_judge(options)
+    usual = benchmark.judged_scorer if judge and benchmark.judged_scorer else benchmark.scorer
+    scorer = options.scorer or usual
+    if scorer in options.also_scorers:
+        raise UsageError(
+            f"--also-scorer {scorer} has no effect: it is the scorer of the run", hint="leave it out"
+        )
+    return bind_scorers(scorer, options.also_scorers, judge)
+
+
+def refuse_stray_judge(options: Options) -> None:
+    """Refuse options on the judge without a judge."""
+    given = options.get_judging()
+    if given and "judge" not in given:
+        raise UsageError(f"{next(iter(given))} is given, but no judge", hint="name it with --judge MODEL")
+
+
+def bind_scorers(scorer: str, beside: tuple[str, ...], judge: JudgeSetup | None) -> RunScorers:
+    """Find scorers by name and bind them to the judge, if there is one."""
+    from eyechart.registry import scorers
+
+    found: list[Scorer] = []
+    for name in dict.fromkeys((scorer, *beside)):
+        one = scorers.get(name)
+        if getattr(one, "needs_judge", False) and judge is None:
+            raise UsageError(
+                f"the scorer {name} needs a judge",
+                hint="name one with --judge MODEL, or score by rules alone with --scorer default",
+            )
+        found.append(judge.bind(one) if judge and isinstance(one, JudgedScorer) else one)
+    if judge and not any(isinstance(one, JudgedScorer) for one in found):
+        raise UsageError(
+            f"the scorer {scorer} asks no judge", hint="leave out --judge, or choose --scorer judged"
+        )
+    return RunScorers(scorer=found[0], beside=tuple(found[1:]), judge_setup=judge)
+
+
+def find_judge(options: Options) -> JudgeSetup | None:
+    """The judge that the options name, with its prompts."""
+    if options.judge is None:
+        return None
+    from eyechart.engine.judge import JudgeSetup
+    from eyechart.model.specs import make_model
+    from eyechart.score.judged import read_prompts
+
+    prompts = read_prompts(options.judge_prompts) if options.judge_prompts else {}
+    try:
+        model = make_model(options.judge, options.make_judge_settings())
+    except UsageError as err:
+        raise UsageError(f"the judge: {err.message}", hint=_adapt_hint(err.hint)) from err
+    return JudgeSetup(_AsJudge(model), prompts)
+
+
+def _adapt_hint(hint: str) -> str:
+    """A model's hint with the flags of the judge."""
+    for flag in ("--api-key", "--base-url"):
+        hint = hint.replace(flag, flag.replace("--", "--judge-"))
+    return hint
+
+
+@dataclass(frozen=True, slots=True)
+class _AsJudge:
+    """A model whose errors name it as the judge, with the judge's flags in the hints."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.model.identity
+
+    @property
+    def addresses(self) -> list[str]:
+        return list(getattr(self.model, "addresses", ()))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return read_capabilities(self.model)
+
+    async def reply(self, request: Request) -> Reply:
+        try:
+            return await self.model.reply(request)
+        except ModelError as err:
+            err.message, err.hint = f"the judge: {err.message}", _adapt_hint(err.hint)
+            raise
+
+    async def close(self) -> None:
+        await self.model.close()

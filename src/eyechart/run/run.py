@@ -1,4 +1,4 @@
-"""A run on disk, as people look at it."""
+"""A run on disk: its numbers, its samples, and the files made from it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Run:
         self.is_interrupted = is_interrupted
         self.trouble = trouble  # what ended the run early, if anything did
         self.files: list[Path] = []  # the result files of the benchmark's own pipeline, once written
-        self.files_trouble = ""  # why they could not be
-        self.n_asked: int | None = None  # requests that this start has sent; None: it was not started now
-        self.cache_trouble = ""  # why replies of other runs were neither found nor kept for them
+        self.files_trouble = ""  # why they could not be written
+        self.n_asked: int | None = None  # requests that this start has sent; None: the run was only opened
+        self.cache_trouble = ""  # why the response cache could not be used
         self.journal = Journal.open(self.folder / FILE_NAME)
         self.manifest: dict[str, Any] = self.journal.read_mapping("manifest")
 
@@ -43,7 +43,7 @@ class Run:
 
     @cached_property
     def _plain(self) -> Summary:
-        """Every row for itself, whether or not some are rotations of one question."""
+        """The summary over all rows, each rotation of a question counted as a row."""
         from eyechart.report.summary import summarise
         from eyechart.run.cost import compute_paid_cost, count_judge_requests
 
@@ -74,14 +74,14 @@ class Run:
         return replace(plain, tokens={**plain.tokens, **tokens}, cost=cost, paid=paid)
 
     def price(self, who: str = "model") -> Price | None:
-        """What the model's tokens cost in this run, or the judge's; None where nobody said it."""
+        """The price of the model's tokens in this run, or of the judge's; None if it is not known."""
         from eyechart.model.prices import Price
 
         kept = self.manifest.get("prices")
         return Price.of(kept.get(who)) if isinstance(kept, Mapping) else None
 
     def _with_judge(self, cost: float | None, judged: Sequence[JudgeTotals]) -> float | None:
-        """The model's cost and that of every judge; None where a part is not known."""
+        """The cost of the model and of every judge; None if a part is not known."""
         from eyechart.run.cost import compute_judge_cost
 
         if not judged or (cost is None and "replies" not in self.manifest):
@@ -99,12 +99,12 @@ class Run:
         summary, also = plain, {}
         if circular:
             group_by = self.manifest.get("group_by", [])
-            folded = summarise(merge_rotations(self._counted()), benchmark="", model="", group_by=group_by)
+            merged = summarise(merge_rotations(self._counted()), benchmark="", model="", group_by=group_by)
             if circular == "headline":
                 also["plain"] = plain.overall
-                summary = replace(plain, overall=folded.overall, by=folded.by, trials=folded.trials)
+                summary = replace(plain, overall=merged.overall, by=merged.by, trials=merged.trials)
             else:
-                also["circular"] = folded.overall
+                also["circular"] = merged.overall
         return replace(summary, also={**also, **self._by_further_scorers()})
 
     def _by_further_scorers(self) -> dict[str, Group]:
@@ -136,7 +136,7 @@ class Run:
 
     @property
     def cost(self) -> float | None:
-        """In USD, the judge included; None where a price is not known."""
+        """In USD, the judge included; None if a price is not known."""
         return self.summary.cost
 
     @property
@@ -158,7 +158,7 @@ class Run:
         return self._results(self.manifest.get("scorer", ""), trial)
 
     def _counted(self, scorer: str | None = None) -> Iterator[Result]:
-        """Every trial of every sample, as far as numbers are made of it."""
+        """Every trial of every sample, without what was asked: enough for counting."""
         return self._results(scorer or self.manifest.get("scorer", ""), is_brief=True)
 
     def _results(
@@ -201,7 +201,7 @@ class Run:
         write_json(self.folder / SUMMARY_NAME, self.summary.to_json())
 
     def write_files(self, folder: str | Path | None = None, exporter: str | None = None) -> list[Path]:
-        """Write the result files of the benchmark's own pipeline, into the run folder unless told otherwise.
+        """Write the result files of the benchmark's own pipeline, by default into the run folder.
 
         Returns their paths. `exporter` names another pipeline's files; see `eyechart report --help`.
         """
@@ -213,17 +213,17 @@ class Run:
         name = exporter or own
         if not name or (name != own and not is_for_any_run(name)):
             reason = (
-                f"the files of {name} are made of its own runs alone"
+                f"the files of {name} can be made only from its own runs"
                 if name
                 else f"{self.manifest.get('benchmark')} has no result files of its own"
             )
             served = [one for one in exporters.names() if is_for_any_run(one)]
-            raise UsageError(reason, hint=f"of any run can be made: {', '.join(served)}")
+            raise UsageError(reason, hint=f"files for any run: {', '.join(served)}")
         write = exporters.get(name)
         where = Path(folder) if folder is not None else self.folder / OFFICIAL
         prepare_folder(where)
         written: object = write(Export(folder=where, manifest=self.manifest, results=self.samples))
-        # An exporter may be anybody's; a lone text would fall apart into letters.
+        # An exporter may come from a plug-in; a single string would be split into letters.
         if isinstance(written, str) or not isinstance(written, Iterable):
             raise UsageError(
                 f"the exporter {name!r} returned {type(written).__name__}",
@@ -233,34 +233,34 @@ class Run:
         return self.files
 
     def try_to_write_files(self) -> None:
-        """The same where the run itself is done: what cannot be written is told, and takes nothing away."""
+        """Write them after the run; a failure is recorded in `files_trouble` and does not fail the run."""
         try:
             self.write_files()
-        except Exception as err:  # an exporter may be anybody's; the numbers stand without its files
+        except Exception as err:  # a plug-in may raise anything
             self.files_trouble = (
                 f"{type(err).__name__}: {err}" if not isinstance(err, EyechartError) else str(err)
             )
 
     @property
     def has_files(self) -> bool:
-        """The benchmark's result files lie in the run folder."""
+        """Whether the benchmark's result files are in the run folder."""
         return bool(self.manifest.get("files")) and (self.folder / OFFICIAL).is_dir()
 
     @property
     def n_failed(self) -> int:
-        """Requests (one a trial) that got no answer or no verdict, those of a lost circle included."""
+        """Sample-trials without an answer or without a verdict."""
         return self._plain.outcomes["failed"]
 
     @property
     def n_unjudged(self) -> int:
-        """Replies whose verdict waits for a judge that gave no reply."""
+        """Replies whose verdict is pending because a judge call failed."""
         scorer = self.manifest.get("scorer", "")
         version = self.manifest.get("versions", {}).get(scorer, "")
         return self.journal.count_provisional(scorer, version=version, trials=self.trials)
 
     @property
     def exit_code(self) -> int:
-        """0 all is well, 1 some samples failed, 130 interrupted."""
+        """0: no failures, 1: some samples failed, 130: interrupted."""
         if self.is_interrupted:
             return 130
         return 1 if self.n_failed or self.n_unjudged or self.trouble else 0
