@@ -54,9 +54,7 @@ class MemoryBudget:
                 n_bytes = claim.n_bytes
                 self._waiting = deque(entry for entry in self._waiting if entry[0] is not claim)
                 claim.stop_waiting()
-                if claim.is_busy:
-                    claim.is_busy = False
-                    self._n_busy[claim.kind] -= 1
+                self._set_idle(claim)
             claim.n_bytes -= n_bytes
             self.n_bytes -= n_bytes
             granted = self._grant_waiting()
@@ -66,12 +64,15 @@ class MemoryBudget:
     def mark_idle(self, claim: Claim) -> None:
         """The claim keeps its bytes but waits for something else: others get their turn."""
         with self._lock:
-            if claim.is_busy:
-                claim.is_busy = False
-                self._n_busy[claim.kind] -= 1
+            self._set_idle(claim)
             granted = self._grant_waiting()
         for call in granted:
             call()
+
+    def _set_idle(self, claim: Claim) -> None:
+        if claim.is_busy:
+            claim.is_busy = False
+            self._n_busy[claim.kind] -= 1
 
     def _fits(self, claim: Claim, n_bytes: int) -> bool:
         is_first = not self._n_busy[claim.kind]

@@ -10,6 +10,7 @@ import pytest
 from eyechart.data.replies import open_questions, read_replies
 from eyechart.errors import DataError, UsageError
 from support.files import jsonl
+from support.tables import write_workbook
 
 
 def texts(path: Path) -> dict[str, str]:
@@ -46,13 +47,7 @@ def test_no_reply_at_all(tmp_path: Path) -> None:
 
 def kit(path: Path, rows: list[tuple[object, object]]) -> Path:
     """A prediction file as VLMEvalKit writes it."""
-    book = openpyxl.Workbook()
-    sheet = book.active
-    assert sheet is not None
-    for row in [("index", "prediction"), *rows]:
-        sheet.append(list(row))
-    book.save(path)
-    return path
+    return write_workbook(path, ("index", "prediction"), *rows)
 
 
 FAILED = "Failed to obtain answer via API."
@@ -111,11 +106,8 @@ def test_nothing_is_unpickled(tmp_path: Path, name: str, head: bytes) -> None:
 
 
 def test_questions_of_a_prediction_file(tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
-    assert book.active is not None
-    book.active.append(["index", "question", "A", "B", "answer", "category", "prediction"])
-    book.active.append([7, "Which?", "cat", 3, "B", "ocr", "B"])
-    book.save(tmp_path / "m.xlsx")
+    names = ["index", "question", "A", "B", "answer", "category", "prediction"]
+    write_workbook(tmp_path / "m.xlsx", names, [7, "Which?", "cat", 3, "B", "ocr", "B"])
     [sample] = open_questions(tmp_path / "m.xlsx")
     assert (sample.id, sample.question, sample.golds) == ("7", "Which?", ("B",))
     assert sample.choices == {"A": "cat", "B": "3"}

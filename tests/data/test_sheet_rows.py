@@ -14,16 +14,7 @@ from hypothesis import strategies as st
 
 from eyechart.data import sheet_rows
 from eyechart.data.sheet_rows import read_formulas, read_rows
-
-
-def book(path: Path, *cells: list[Any]) -> Path:
-    made = openpyxl.Workbook()
-    sheet = made.active
-    assert sheet is not None
-    for row in cells:
-        sheet.append(row)
-    made.save(path)
-    return path
+from support.tables import write_workbook
 
 
 def with_sheet(path: Path, new: Path, edit: Any) -> Path:
@@ -36,14 +27,16 @@ def with_sheet(path: Path, new: Path, edit: Any) -> Path:
 
 
 def test_a_text_that_begins_with_an_equals_sign(tmp_path: Path) -> None:
-    path = book(tmp_path / "m.xlsx", ["index", "prediction"], [1, "=B"], [2, "A"], [3, '= 5 & "<x>"'])
+    path = write_workbook(
+        tmp_path / "m.xlsx", ["index", "prediction"], [1, "=B"], [2, "A"], [3, '= 5 & "<x>"']
+    )
     assert list(read_rows(str(path))) == [["index", "prediction"], [1, "=B"], [2, "A"], [3, '= 5 & "<x>"']]
     zeros = with_sheet(path, tmp_path / "0.xlsx", lambda data: data.replace(b"<v />", b"<v>0</v>"))
     assert list(read_rows(str(zeros)))[1:] == [[1, "=B"], [2, "A"], [3, '= 5 & "<x>"']]
 
 
 def test_what_a_spreadsheet_program_calculated_is_its_value(tmp_path: Path) -> None:
-    path = book(tmp_path / "m.xlsx", ["index", "prediction"], ["=1-1", "=B"], ["=1+1", "A"])
+    path = write_workbook(tmp_path / "m.xlsx", ["index", "prediction"], ["=1-1", "=B"], ["=1+1", "A"])
     done = with_sheet(path, tmp_path / "c.xlsx", lambda data: data.replace(b"<v />", b"<v>2</v>", 1))
     assert read_formulas(str(path)) == {1: {0: "=1-1", 1: "=B"}, 2: {0: "=1+1"}}
     assert read_formulas(str(done)) == {}
@@ -62,7 +55,7 @@ def test_of_several_sheets_none_is_guessed(tmp_path: Path) -> None:
     texts=st.lists(st.text(alphabet="ABx1+ <>&\"'=()\n漢", min_size=1, max_size=12), min_size=1, max_size=6)
 )
 def test_every_text_comes_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
-    path = book(
+    path = write_workbook(
         tmp_path_factory.mktemp("x") / "m.xlsx", [1, "prediction"], *([1, f"={text}"] for text in texts)
     )
     assert [row[1] for row in read_rows(str(path))][1:] == [f"={text}" for text in texts]
@@ -70,21 +63,21 @@ def test_every_text_comes_back(tmp_path_factory: pytest.TempPathFactory, texts: 
 
 @pytest.mark.parametrize("damage", [b"<f>", b"<c r='ZZZZ1'><f>", b"<!DOCTYPE x [<!ENTITY a 'b'>]><f>&a;"])
 def test_what_cannot_be_parsed_holds_no_formula(tmp_path: Path, damage: bytes) -> None:
-    path = book(tmp_path / "m.xlsx", ["prediction"], ["=B"])
+    path = write_workbook(tmp_path / "m.xlsx", ["prediction"], ["=B"])
     assert read_formulas(str(with_sheet(path, tmp_path / "d.xlsx", lambda data: damage + data))) == {}
     (tmp_path / "no.xlsx").write_bytes(b"PK\x03\x04")
     assert read_formulas(str(tmp_path / "no.xlsx")) == {}
 
 
 def test_a_mark_across_two_chunks_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = book(tmp_path / "m.xlsx", ["prediction"], ["=B"])
+    path = write_workbook(tmp_path / "m.xlsx", ["prediction"], ["=B"])
     for size in (1, 2, 3, 7):
         monkeypatch.setattr(sheet_rows, "_CHUNK_BYTES", size)
         assert read_formulas(str(path)) == {1: {0: "=B"}}
 
 
 def test_as_a_program(tmp_path: Path) -> None:
-    path = book(tmp_path / "m.xlsx", ["index", "prediction"], [1, "=B"])
+    path = write_workbook(tmp_path / "m.xlsx", ["index", "prediction"], [1, "=B"])
     command = [sys.executable, "-P", sheet_rows.__file__, str(path), str(4 * 1024**3), "60"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert [json.loads(line) for line in done.stdout.splitlines()][:2] == [["index", "prediction"], [1, "=B"]]

@@ -6,22 +6,16 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 
 from eyechart.data import sheets
 from eyechart.data.sheets import SheetReader, is_workbook
 from eyechart.errors import DataError
+from support.tables import write_workbook
 
 
 def workbook(path: Path, rows: list[list[Any]]) -> Path:
-    book = openpyxl.Workbook()
-    sheet = book.active
-    assert sheet is not None
-    for row in rows:
-        sheet.append(row)
-    book.save(path)
-    return path
+    return write_workbook(path, *rows)
 
 
 def values(path: Path) -> list[dict[str, object]]:
@@ -152,5 +146,5 @@ def test_one_cell_in_the_last_column_and_one_in_the_last_row(tmp_path: Path) -> 
 def test_a_child_that_computes_for_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheets, "MAX_CPU_S", 1)
     path = sheet_of(tmp_path / "slow.xlsx", "A1", "CV1000000")
-    with pytest.raises(DataError, match="it takes more than 1 s of computing"):
+    with pytest.raises(DataError, match="it takes more than 1 s of CPU time"):
         values(path)

@@ -231,11 +231,7 @@ def _tried_images(
 
 def _like_options(columns: Sequence[str]) -> tuple[str, ...]:
     """Columns that look like options, the first of them A or 1."""
-    found = {
-        column: (match[1] or match[2]).lower()
-        for column in columns
-        if (match := _LIKE_OPTIONS.fullmatch(column.strip()))
-    }
+    found = {name: (m[1] or m[2]).lower() for name in columns if (m := _LIKE_OPTIONS.fullmatch(name.strip()))}
     return tuple(found) if {"a", "1"} & set(found.values()) else ()
 
 
@@ -269,13 +265,9 @@ def _shape(
         column = fields["options"][0]
         is_block = isinstance(first, str) and read_literal(first) is None
         if is_block and images and is_json(format):
-            return "insight-mcq", [
-                f"column {column} holds options as one text, {seen}: as InSight-o3 reads it"
-            ]
+            return "insight-mcq", [f"column {column} has options as one text, {seen}: as InSight-o3 reads it"]
         kind = "one text" if is_block else "a list or an object"
-        return ("rows-mcq" if images else "rows-text-mcq"), [
-            f"column {column} holds options as {kind}, {seen}"
-        ]
+        return ("rows-mcq" if images else "rows-text-mcq"), [f"column {column} has options as {kind}, {seen}"]
     if images:
         shape = "insight-vqa" if is_json(format) else "vlmeval-vqa"
         return shape, [f"{seen} and no options: open questions on images"]
@@ -297,9 +289,7 @@ def _id_reason(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 def _renamed(fields: Mapping[str, tuple[str, ...]]) -> list[str]:
     return [
-        f"column {names[0]} is used as {target}"
-        for target, names in fields.items()
-        if names[0] not in ALIASES[target]
+        f"column {names[0]} is used as {to}" for to, names in fields.items() if names[0] not in ALIASES[to]
     ]
 
 
@@ -413,9 +403,7 @@ def _block_choices(block: str, where: str) -> tuple[dict[str, str], str]:
 
 def _list_choices(texts: list[str], where: str) -> dict[str, str]:
     if len(texts) > len(LETTERS):
-        raise DataError(
-            f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} options are supported"
-        )
+        raise DataError(f"{where}: {len(texts)} options", hint=f"at most {len(LETTERS)} are supported")
     return label_choices(texts)
 
 

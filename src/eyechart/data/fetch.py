@@ -74,9 +74,8 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
                 is_late = time.monotonic() + _PAUSE_S * attempt >= deadline
                 if attempt == _ATTEMPTS or is_late:
                     why = f"no response within {self.timeout_s:g} s" if is_late else str(err)
-                    raise ImageError(
-                        f"{url}: {why}", hint="try again later, or save the images beside the data file"
-                    ) from err
+                    hint = "try again later, or save the images beside the data file"
+                    raise ImageError(f"{url}: {why}", hint=hint) from err
                 time.sleep(_PAUSE_S * attempt)
         raise AssertionError("unreachable")
 
@@ -138,9 +137,7 @@ class Fetcher(msgspec.Struct, frozen=True, kw_only=True):
             raise ImageError(f"{url}: HTTP {response.status} {response.reason}")
         kind = response.headers.get("Content-Type", "")
         if kind.startswith("text/html"):
-            raise ImageError(
-                f"{url}: a web page ({kind}), not an image", hint="use the URL of the image itself"
-            )
+            raise ImageError(f"{url}: a web page ({kind}), not an image", hint="use the URL of the image")
         body = bytearray()
         while chunk := response.read1(_CHUNK_BYTES):
             body += chunk

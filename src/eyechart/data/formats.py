@@ -82,9 +82,8 @@ def _by_name(path: Path) -> FoundFile:
     looked = ", ".join(["the current directory", *map(str, list_lmu_roots())])
     near = next(filter(None, (_near_file(root, path.name) for root in (Path(), *roots))), "")
     advice = "use the path of a file, a name from eyechart data list, or a hub data set: hf:ORG/NAME:split"
-    raise UnknownFile(
-        f"{path.name}: no such file (looked in: {looked}) and no such benchmark", hint=near or advice
-    )
+    what = f"no such file (looked in: {looked}) and no such benchmark"
+    raise UnknownFile(f"{path.name}: {what}", hint=near or advice)
 
 
 def _near_file(folder: Path, name: str) -> str:
@@ -156,9 +155,7 @@ def _by_content(path: Path, text: bytes) -> tuple[str, str]:
         return "json", "the file begins with a list"
     if text.startswith(b"{"):
         return (
-            ("jsonl", "each line is an object")
-            if _is_lines(text)
-            else ("json", "the file begins with an object")
+            ("jsonl", "each line is an object") if _is_lines(text) else ("json", "it begins with an object")
         )
     if b"\0" not in header and b"\t" in header and b"question" in header.lower():
         return "tsv", "the header is separated by tabs"

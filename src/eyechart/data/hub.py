@@ -25,7 +25,15 @@ from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
-from eyechart.data.rows import Blob, OnProblem, PathRules, Row, raise_problem
+from eyechart.data.rows import (
+    Blob,
+    OnProblem,
+    PathRules,
+    Row,
+    parse_item_column,
+    pick_image_data,
+    raise_problem,
+)
 from eyechart.errors import DataError, EyechartError, ImageError, MissingExtra, UsageError
 from eyechart.files import suppress_warnings
 from eyechart.registry import suggest_name
@@ -97,10 +105,8 @@ def parse_hub(spec: str) -> HubSpec:
             hint = f"write hf:ORG/NAME for the hub, or hf:./{place} for a folder"
         raise UsageError(f"{spec!r} is not the name of a hub data set", hint=hint)
     if (colon and not _PART.fullmatch(part)) or (not revision and named != rest):
-        raise UsageError(
-            f"{spec!r}: invalid split or revision",
-            hint=f"write {FORM}; --limit takes the first rows of a split",
-        )
+        hint = f"write {FORM}; --limit takes the first rows of a split"
+        raise UsageError(f"{spec!r}: invalid split or revision", hint=hint)
     return HubSpec(place, part, revision)
 
 
@@ -248,9 +254,8 @@ def list_caches() -> list[Path]:
     """The folders of the library's caches."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    return [
-        Path(str(folder)).resolve() for folder in (import_datasets().config.HF_DATASETS_CACHE, HF_HUB_CACHE)
-    ]
+    folders = (import_datasets().config.HF_DATASETS_CACHE, HF_HUB_CACHE)
+    return [Path(str(folder)).resolve() for folder in folders]
 
 
 # -- Resolving config and split; an ambiguous name is refused
@@ -260,11 +265,8 @@ def resolve_part(spec: HubSpec) -> tuple[Any, str, str]:
     """The builder, the config if it must be named, and the split."""
     if spec.config:
         builder = load_builder(spec, spec.config)
-        return (
-            builder,
-            spec.config,
-            pick_split(spec, spec.split, list_builder_splits(builder), config=spec.config),
-        )
+        splits = list_builder_splits(builder)
+        return builder, spec.config, pick_split(spec, spec.split, splits, config=spec.config)
     try:
         builder = import_datasets().load_dataset_builder(spec.place, **_revision(spec))
     except ValueError as err:  # raised if a config must be named
@@ -354,7 +356,7 @@ def load_split(spec: str) -> LoadedSplit:
     with _LOCK:
         try:
             with suppress_output(wanted):
-                loaded = _saved(wanted) if _is_saved(wanted) else _built(wanted)
+                loaded = _load_saved(wanted) if _is_saved(wanted) else _build(wanted)
         except EyechartError:
             raise
         except Exception as err:  # the library raises anything for malformed files
@@ -409,33 +411,32 @@ def fetch_repository(spec: str) -> Path:
 
 def _is_saved(spec: HubSpec) -> bool:
     """Whether the folder is what `save_to_disk` writes."""
-    return spec.is_local and any(
-        (Path(spec.place) / name).is_file() for name in ("state.json", "dataset_dict.json")
-    )
+    names = ("state.json", "dataset_dict.json")
+    return spec.is_local and any((Path(spec.place) / name).is_file() for name in names)
 
 
-def _saved(spec: HubSpec) -> LoadedSplit:
+def _load_saved(spec: HubSpec) -> LoadedSplit:
     found = import_datasets().load_from_disk(spec.place)
     if not isinstance(found, dict):
         own = str(found.split or "")
         if spec.part and spec.part != own:
             raise make_part_error(spec, "split", [own] if own else [])
-        return _loaded(spec, found)
+        return _make_loaded(spec, found)
     names = [str(name) for name in found]
     split = pick_split(spec, spec.part, names)
-    return _loaded(replace(spec, part=split), found[split])
+    return _make_loaded(replace(spec, part=split), found[split])
 
 
-def _built(spec: HubSpec) -> LoadedSplit:
+def _build(spec: HubSpec) -> LoadedSplit:
     builder, config, split = resolve_part(spec)
     refuse_foreign_files(spec, builder)
     builder.download_and_prepare()
     part = f"{config}/{split}" if config else split
-    return _loaded(replace(spec, part=part), builder.as_dataset(split=split))
+    return _make_loaded(replace(spec, part=part), builder.as_dataset(split=split))
 
 
-def _loaded(spec: HubSpec, dataset: Any) -> LoadedSplit:
-    own = Path(spec.place) if spec.is_local else _snapshot(spec)
+def _make_loaded(spec: HubSpec, dataset: Any) -> LoadedSplit:
+    own = Path(spec.place) if spec.is_local else _find_snapshot(spec)
     parts: list[object] = [dataset._fingerprint, len(dataset)]
     for file in dataset.cache_files:
         status = Path(file["filename"]).stat()
@@ -444,15 +445,14 @@ def _loaded(spec: HubSpec, dataset: Any) -> LoadedSplit:
     return LoadedSplit(spec, dataset, (own, *list_caches()), identity)
 
 
-def _snapshot(spec: HubSpec) -> Path:
+def _find_snapshot(spec: HubSpec) -> Path:
     """The cache folder of the repository, which need not exist."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.constants import HF_HUB_CACHE
 
     try:
-        kept = snapshot_download(
-            spec.place, repo_type="dataset", local_files_only=True, revision=spec.revision or None
-        )
+        revision = spec.revision or None
+        kept = snapshot_download(spec.place, repo_type="dataset", local_files_only=True, revision=revision)
     except Exception:  # not cached; the exception depends on the version
         folder = f"datasets--{spec.place.replace('/', '--')}"
         return Path(HF_HUB_CACHE) / folder / "snapshots" / (spec.revision or "main")
@@ -465,7 +465,6 @@ def _snapshot(spec: HubSpec) -> Path:
 # column, and its bytes are read when it is sent.
 
 _BATCH_ROWS = 64
-_ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second image of a list column
 
 
 def open_hub(spec: str) -> HubReader:
@@ -555,20 +554,11 @@ class HubReader(msgspec.Struct, frozen=True):
 def read_hub_image(ref: ImageRef) -> bytes | str:
     """The bytes (or base64 text) that a reference of kind ``hub`` points at."""
     dataset = _get_loaded_for(ref).dataset
-    column, index = ref.column, None
-    if column not in dataset.column_names and (match := _ITEM.fullmatch(column)):
-        column, index = match[1], int(match[2])
+    column, index = parse_item_column(ref.column, dataset.column_names)
     if column not in dataset.column_names or not 0 <= ref.offset < len(dataset):
         raise ImageError(f"{ref}: this row or column no longer exists", hint="start the run again")
     table = dataset.select_columns([column]).with_format("arrow")[ref.offset : ref.offset + 1]
-    value = table.column(0)[0].as_py()
-    if index is not None:
-        value = value[index] if isinstance(value, list) and index < len(value) else None
-    if isinstance(value, dict):
-        value = value.get("bytes")
-    if not isinstance(value, bytes | str) or not value:
-        raise ImageError(f"{ref}: no image in column {ref.column!r}")
-    return value
+    return pick_image_data(table.column(0)[0].as_py(), index, ref)
 
 
 def get_identity(ref: ImageRef) -> str:

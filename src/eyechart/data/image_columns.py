@@ -359,11 +359,8 @@ class MediaDetector:
 
     def found(self) -> list[MediaColumn]:
         """The columns in which at least half of the cells look like media."""
-        return [
-            media
-            for column, media in self._first.items()
-            if 2 * self._counts[column][1] >= self._counts[column][0]
-        ]
+        counts = self._counts
+        return [one for name, one in self._first.items() if 2 * counts[name][1] >= counts[name][0]]
 
 
 def guess_media(value: Any, name: str = "") -> str:
@@ -387,9 +384,8 @@ def guess_media(value: Any, name: str = "") -> str:
     if isinstance(value, list):
         return next(filter(None, (guess_media(item, name) for item in value[:4])), "")
     if isinstance(value, dict):
-        return next(
-            filter(None, (guess_media(value[key], name) for key in _KEYS if is_filled(value.get(key)))), ""
-        )
+        values = (value[key] for key in _KEYS if is_filled(value.get(key)))
+        return next(filter(None, (guess_media(one, name) for one in values)), "")
     return ""
 
 

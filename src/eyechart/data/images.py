@@ -19,11 +19,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from eyechart.data.fetch import Fetcher
 from eyechart.data.parquet import ParquetCells
 from eyechart.data.pixels import (
     MIME,
@@ -45,6 +44,9 @@ from eyechart.data.rows import (
 from eyechart.errors import ImageError, UsageError
 from eyechart.memory import claim_image, reserve
 from eyechart.types import Image, ImageRef
+
+if TYPE_CHECKING:
+    from eyechart.data.fetch import Fetcher
 
 _KEPT_OPEN = 8  # files; a run usually has one
 # The file may have been replaced by a pipe: opening it must not block.
@@ -150,9 +152,8 @@ class ImageLoader:
 
     def __post_init__(self) -> None:
         if self.jpeg_quality is not None and not 1 <= self.jpeg_quality <= 100:
-            raise UsageError(
-                f"invalid JPEG quality: {self.jpeg_quality}", hint="use 1 to 100; Pillow's default is 75"
-            )
+            hint = "use 1 to 100; Pillow's default is 75"
+            raise UsageError(f"invalid JPEG quality: {self.jpeg_quality}", hint=hint)
 
     def close(self) -> None:
         """Close the data files that are kept open. No thread may be loading."""
@@ -348,9 +349,7 @@ def _reading(ref: ImageRef) -> Iterator[None]:
     try:
         yield
     except OSError as err:
-        raise ImageError(
-            f"{ref}: cannot be read: {err.strerror or err}", hint="check its permissions"
-        ) from err
+        raise ImageError(f"{ref}: cannot be read: {err.strerror or err}", hint="check permissions") from err
 
 
 def _from_base64(text: bytes, what: str) -> _Raw:
@@ -366,9 +365,7 @@ def _from_base64(text: bytes, what: str) -> _Raw:
     clean = text.replace(b"\\/", b"/").replace(b"\\n", b"").replace(b"\\r", b"").translate(None, _BLANKS)
     if bad := _NOT_BASE64.search(clean):
         is_url_safe = bad[0] in b"-_"
-        hint = (
-            "URL-safe base64 is not supported" if is_url_safe else "the cell may be truncated or not an image"
-        )
+        hint = "URL-safe base64 is not supported" if is_url_safe else "the cell may be truncated"
         raise ImageError(f"{what}: invalid base64: character {bad[0]!r} at position {bad.start()}", hint=hint)
     try:
         return _Raw(pybase64.b64decode(clean, validate=True), clean)
@@ -377,9 +374,7 @@ def _from_base64(text: bytes, what: str) -> _Raw:
         why = f"{len(clean)} characters, not a multiple of 4"
         if 0 <= padding < len(clean) - 2:
             why = f"'=' at position {padding}, before the end"
-        raise ImageError(
-            f"{what}: invalid base64: {why}", hint="the cell is truncated; export it again"
-        ) from err
+        raise ImageError(f"{what}: invalid base64: {why}", hint="export the truncated cell again") from err
 
 
 # -- Measuring images for an estimate

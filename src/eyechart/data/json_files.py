@@ -449,9 +449,8 @@ def translate_json_errors(where: str, *, hint: str = "validate the file with a J
     try:
         yield
     except UnicodeDecodeError as err:
-        raise DataError(
-            f"{where}: not UTF-8 text", hint="save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8"
-        ) from err
+        hint = "save the file as UTF-8, e.g. with iconv -f GBK -t UTF-8"
+        raise DataError(f"{where}: not UTF-8 text", hint=hint) from err
     except msgspec.ValidationError as err:
         raise DataError(f"{where}: {_put_field_first(str(err))}", hint=hint) from err
     except (msgspec.DecodeError, ValueError, RecursionError) as err:
@@ -531,10 +530,7 @@ class JsonColumnsReader:
             raise DataError(f"{self.path.name}: repeated column name", hint="rename one of them")
         for number, cells in enumerate(found.data, start=1):
             if len(cells) != len(names):
-                raise DataError(
-                    f"{self.path.name}: row {number}: {len(cells)} cells, but {len(names)} columns"
-                )
-        return {
-            name: {str(at): cells[column] for at, cells in enumerate(found.data)}
-            for column, name in enumerate(names)
-        }
+                where = f"{self.path.name}: row {number}"
+                raise DataError(f"{where}: {len(cells)} cells, but {len(names)} columns")
+        rows = list(enumerate(found.data))
+        return {name: {str(row): cells[at] for row, cells in rows} for at, name in enumerate(names)}

@@ -142,9 +142,8 @@ class LintReport:
         for finding in self.findings:
             where = f"; rows {', '.join(map(str, finding.rows))}" if finding.rows else ""
             more = ", ..." if finding.count > len(finding.rows) > 0 else ""
-            lines.append(
-                f"{finding.severity}: {finding.about}: {finding.count}{where}{more} [{finding.code}]"
-            )
+            found = f"{finding.about}: {finding.count}{where}{more}"
+            lines.append(f"{finding.severity}: {found} [{finding.code}]")
             lines += [f"    {example}" for example in finding.examples]
             lines += [f"    hint: {hint}" for hint in finding.hints]
         return lines if self.findings else [*lines, "no problems found"]
@@ -214,7 +213,7 @@ class Lint:
             self.add("unused-options", 0, ", ".join(columns), f"if they are options: {hint}")
         elif detection.one_option:
             self.add(
-                "one-option-column", 0, detection.one_option, "options need two columns or more: A, B, ..."
+                "one-option-column", 0, detection.one_option, "options need two or more columns: A, B, ..."
             )
 
     def _add_media(self, media: Sequence[MediaColumn]) -> None:

@@ -9,7 +9,6 @@ same limit as in other files.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
@@ -18,7 +17,15 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.rows import MAX_ROW_BYTES, Blob, OnProblem, Row, raise_problem
+from eyechart.data.rows import (
+    MAX_ROW_BYTES,
+    Blob,
+    OnProblem,
+    Row,
+    parse_item_column,
+    pick_image_data,
+    raise_problem,
+)
 from eyechart.errors import DataError, ImageError, MissingExtra, shorten
 from eyechart.types import ImageRef
 
@@ -28,7 +35,6 @@ _KEPT_BYTES = 16 * 1024 * 1024  # of cells already read
 _KEPT_CELLS = 64
 _WINDOWS = 8  # columns of row groups that are open
 _TOO_LONG = f"more than {MAX_ROW_BYTES // 2**20} MB"
-_ITEM = re.compile(r"(.+)\[(\d+)\]")  # `images[1]`: the second image of a list column
 
 
 def _parquet_file(path: Path) -> Any:
@@ -42,9 +48,8 @@ def _parquet_file(path: Path) -> Any:
         return pq.ParquetFile(path)
     except (pa.ArrowException, UnicodeDecodeError) as err:
         why = shorten(str(err))
-        raise DataError(
-            f"{path.name}: not a Parquet file ({why})", hint="was the download interrupted?"
-        ) from err
+        hint = "was the download interrupted?"
+        raise DataError(f"{path.name}: not a Parquet file ({why})", hint=hint) from err
 
 
 def _damage() -> tuple[type[Exception], ...]:
@@ -180,12 +185,10 @@ class ParquetCells:
 
     def read(self, ref: ImageRef) -> bytes | str:
         """The bytes (or base64 text) that a reference of kind ``parquet`` points at."""
-        column, index = ref.column, None
         with self._lock:
             try:
                 with _parquet_file(Path(ref.location)) as file:
-                    if column not in file.schema_arrow.names and (match := _ITEM.fullmatch(column)):
-                        column, index = match[1], int(match[2])
+                    column, index = parse_item_column(ref.column, file.schema_arrow.names)
                     group, row = _group_of(file, ref.offset)
                 cell = self._window(ref.location, group, column).cell(row)
                 if cell is None:
@@ -194,13 +197,7 @@ class ParquetCells:
             except _damage() as err:
                 why = shorten(str(err))
                 raise ImageError(f"{ref}: the image cannot be read ({why})") from err
-        if index is not None and isinstance(value, list):
-            value = value[index] if index < len(value) else None
-        if isinstance(value, dict):
-            value = value.get("bytes")
-        if not isinstance(value, bytes | str) or not value:
-            raise ImageError(f"{ref}: no image in column {ref.column!r}")
-        return value
+        return pick_image_data(value, index, ref)
 
     def _window(self, path: str, group: int, column: str) -> _Window:
         key = (path, group, column)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from io import BytesIO
 from math import floor, sqrt
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
 import msgspec
@@ -84,17 +84,13 @@ def _sniff(data: bytes, what: str) -> tuple[str, str]:
     raise ImageError(f"{what}: not a supported image ({is_what})", hint=f"supported: {known}")
 
 
-def _pillow_class(stem: str) -> Callable[[BytesIO], Any]:
-    module = import_module(f"PIL.{stem}ImagePlugin")
-    return cast("Callable[[BytesIO], Any]", getattr(module, f"{stem}ImageFile"))
-
-
 def open_image(data: bytes, what: str) -> tuple[str, PilImage]:
     """The format's name, and the image with only its header read."""
     name, stem = _sniff(data, what)
     try:
         with suppress_warnings():
-            image: PilImage = _pillow_class(stem)(BytesIO(data))
+            module = import_module(f"PIL.{stem}ImagePlugin")
+            image: PilImage = getattr(module, f"{stem}ImageFile")(BytesIO(data))
     except Exception as err:  # a malicious header can raise nearly anything
         raise ImageError(
             f"{what}: invalid {name} file ({shorten_reason(err)})", hint="download or export it again"

@@ -62,10 +62,8 @@ def read_replies(path: str | Path) -> TableReplies:
 def recognise(path: Path) -> TableKind | LogReader:
     """The kind of table, or the reader for the log of another tool; by content, not by name."""
     if path.exists() and not path.is_file():
-        raise DataError(
-            f"{path}: not a regular file; a reply file is read more than once",
-            hint="save it to a file first",
-        )
+        what = "not a regular file; a reply file is read more than once"
+        raise DataError(f"{path}: {what}", hint="save it to a file first")
     try:
         with path.open("rb") as file:
             head = file.read(65536).removeprefix(BOM).lstrip()
@@ -137,9 +135,7 @@ def _recognise_object(path: Path) -> TableKind | LogReader:
         return reader
     if openings.keys() == SPLIT_KEYS and set(openings.values()) == {b"["}:
         return "columns"
-    is_named = any(name in openings for name in ID_COLUMNS) and any(
-        name in openings for name in REPLY_COLUMNS
-    )
+    is_named = not openings.keys().isdisjoint(ID_COLUMNS) and not openings.keys().isdisjoint(REPLY_COLUMNS)
     return "columns" if is_named and set(openings.values()) in ({b"{"}, {b"["}) else "table"
 
 
@@ -169,9 +165,8 @@ def _read(file: Path, reader: Reader, format: str) -> TableReplies:
         if not name:
             raise DataError(f"{where}, column {id_column!r}: no id", hint="every row needs an id and a reply")
         if name in first:
-            raise DataError(
-                f"{where}: second reply to {name!r}; the first is in {first[name]}", hint="keep one of them"
-            )
+            what = f"second reply to {name!r}; the first is in {first[name]}"
+            raise DataError(f"{where}: {what}", hint="keep one of them")
         first[name] = where
         text = row.values[text_column]
         is_kit = (id_column, text_column) == ("index", "prediction")

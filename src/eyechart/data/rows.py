@@ -18,7 +18,7 @@ from typing import Any, NoReturn, Protocol
 
 import msgspec
 
-from eyechart.errors import DataError, join_names, quote_value
+from eyechart.errors import DataError, ImageError, join_names, quote_value
 from eyechart.files import suppress_warnings
 from eyechart.types import ImageRef
 
@@ -110,6 +110,29 @@ def name_row(path: Path, number: int, line: int = 0) -> str:
     """
     row = f"row {number}" if number else "header"
     return f"{path.name}: {row}" + (f" (line {line})" if line else "")
+
+
+# -- Image cells that are read by row number (Parquet, hub)
+
+_LIST_COLUMN = re.compile(r"(.+)\[(\d+)\]")
+
+
+def parse_item_column(column: str, known: Collection[str]) -> tuple[str, int | None]:
+    """Column and index of ``images[1]``, the second image of a list column; no index for a known column."""
+    if column not in known and (match := _LIST_COLUMN.fullmatch(column)):
+        return match[1], int(match[2])
+    return column, None
+
+
+def pick_image_data(value: Any, index: int | None, ref: ImageRef) -> bytes | str:
+    """The bytes, or base64 text, of an image in a cell: a value, a struct with bytes, or a list of these."""
+    if index is not None:
+        value = value[index] if isinstance(value, list) and index < len(value) else None
+    if isinstance(value, dict):
+        value = value.get("bytes")
+    if not isinstance(value, bytes | str) or not value:
+        raise ImageError(f"{ref}: no image in column {ref.column!r}")
+    return value
 
 
 # -- Lists written as text: ``['a', 'b']`` (Python) or ``["a", "b"]`` (JSON)
@@ -218,14 +241,12 @@ class PathRules(msgspec.Struct, frozen=True):
             return ImageRef(kind="file", location=path, refused=OUTSIDE)
         candidates = [os.path.join(root, inside) for root in self.roots]  # noqa: PTH118
         found = next(filter(os.path.exists, candidates), candidates[0])
-        is_inside = self.allow_absolute or os.path.realpath(found).startswith(
-            _resolve_roots(tuple(self.roots))
-        )
+        is_inside = self.allow_absolute or os.path.realpath(found).startswith(_resolve(tuple(self.roots)))
         return ImageRef(kind="file", location=found, refused="" if is_inside else OUTSIDE)
 
 
 @lru_cache(maxsize=16)
-def _resolve_roots(roots: tuple[str, ...]) -> tuple[str, ...]:
+def _resolve(roots: tuple[str, ...]) -> tuple[str, ...]:
     """The roots with links resolved, for `startswith`. In the hub's cache, files are links to blobs."""
     resolved = []
     for root in map(Path, roots):

@@ -87,9 +87,7 @@ class SheetReader:
 
     def _names(self, cells: list[Any] | None) -> tuple[str, ...]:
         if not cells:
-            raise DataError(
-                f"{self.path.name}: the first sheet is empty", hint="the first row must name the columns"
-            )
+            raise DataError(f"{self.path.name}: the first sheet is empty", hint="its first row names columns")
         names = [format_cell(cell) or f"Unnamed: {index}" for index, cell in enumerate(cells)]
         refuse_repeated_names(names, f"{self.path.name}: the first row")
         return tuple(names)

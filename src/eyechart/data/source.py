@@ -108,9 +108,7 @@ def open_source(spec: str | Path, options: SourceOptions | None = None) -> FileS
     encoding = check_encoding(options.encoding)
     format, why = (options.format, "as given") if options.format else guess_format(path)
     if options.encoding and format == "parquet":
-        raise UsageError(
-            f"{path.name}: --encoding does not apply to Parquet files", hint="leave out --encoding"
-        )
+        raise UsageError(f"{path.name}: --encoding does not apply to Parquet", hint="leave out --encoding")
     reader = open_reader(path, format, encoding, options)
     # The first rows are read as plain text: types are inferred only when all rows are read.
     text_reader = open_reader(path, format, encoding, SourceOptions())
@@ -170,9 +168,7 @@ def _detect(
     except DataError as problem:  # if some rows were read, it is raised again when they all are
         problems.append(problem)
     if not first:
-        raise (
-            problems[0] if problems else DataError(f"{path.name}: no rows", hint="the file has only a header")
-        )
+        raise problems[0] if problems else DataError(f"{path.name}: no rows", hint="it has only a header")
     columns = reader.columns() or tuple(dict.fromkeys(name for row in first for name in row.values))
     return detect(path, format, encoding, columns, first, options.fields)
 
@@ -195,9 +191,8 @@ def open_reader(path: Path, format: str, encoding: str, options: SourceOptions) 
         return JsonReader(path, encoding)
     if format == "parquet":
         return ParquetReader(path)
-    raise UsageError(
-        f"unknown format {format!r}", hint=f"known: {', '.join(dict.fromkeys(SUFFIXES.values()))}"
-    )
+    known = ", ".join(dict.fromkeys(SUFFIXES.values()))
+    raise UsageError(f"unknown format {format!r}", hint=f"known: {known}")
 
 
 def _path_rules(source: FileSource) -> PathRules:
@@ -300,13 +295,10 @@ class SampleReader:
             try:
                 found = self.cells.read(value, row.number, only_paths=is_path_column(column))
             except ValueError as err:
-                raise DataError(
-                    f"{where}, column {column!r}: {err}", hint="write base64, a path or a URL"
-                ) from err
+                hint = "write base64, a path or a URL"
+                raise DataError(f"{where}, column {column!r}: {err}", hint=hint) from err
             for ref in found:
-                images.extend(
-                    [ref] if isinstance(ref, ImageRef) else self._find_other_row(ref, column, where)
-                )
+                images += [ref] if isinstance(ref, ImageRef) else self._find_other_row(ref, column, where)
         return tuple(images)
 
     def _find_other_row(self, reference: RowReference, column: str, where: str) -> tuple[ImageRef, ...]:
@@ -453,9 +445,7 @@ class _Selection:
     def __init__(self, limit: int | None, ids: frozenset[str] | None, where: Mapping[str, str]) -> None:
         self.limit = limit
         self.ids = ids
-        self.where = {
-            key: frozenset({value, *map(str.strip, value.split(","))}) for key, value in where.items()
-        }
+        self.where = {key: {value, *map(str.strip, value.split(","))} for key, value in where.items()}
         self.seen_ids: set[str] = set()
         self.known_ids: list[str] = []
         self.known_keys: set[str] = set()
@@ -506,10 +496,8 @@ class _Selection:
             raise UsageError("no sample is selected", hint=self._values_hint())
 
     def _values_hint(self) -> str:
-        shown = [
-            f"{key} is one of {', '.join(sorted(values)[:_VALUES_SHOWN])}"
-            for key, values in self.known_values.items()
-        ]
+        values = {key: ", ".join(sorted(known)[:_VALUES_SHOWN]) for key, known in self.known_values.items()}
+        shown = [f"{key} is one of {text}" for key, text in values.items()]
         return "; ".join(shown) or "the source has no samples"
 
 

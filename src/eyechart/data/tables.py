@@ -58,9 +58,7 @@ class DelimitedReader:
                 file.seek(0)
                 header = next(scan_rows(file, self._separator, self.path), None)
             if header is None:
-                raise DataError(
-                    f"{self.path.name}: the file is empty", hint="the first line must name the columns"
-                )
+                raise DataError(f"{self.path.name}: the file is empty", hint="the first line names columns")
             self._columns = self._names(header)
         return self._columns
 

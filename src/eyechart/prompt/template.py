@@ -183,9 +183,8 @@ def _failed(sample: Sample, err: Exception) -> DataError:
             hint = f"it has {many}: put {{% if n_images ... %}} around {found[1]}"
         else:
             hint = "test it with {% if ... is defined %}"
-    return DataError(
-        f"sample {sample.id}: the template: {shorten(str(err)) or type(err).__name__}", hint=hint
-    )
+    why = shorten(str(err)) or type(err).__name__
+    return DataError(f"sample {sample.id}: the template: {why}", hint=hint)
 
 
 def _values(sample: Sample, nonce: int) -> dict[str, Any]:
