@@ -342,7 +342,7 @@ def test_what_is_cached_is_read_offline_and_what_is_not_is_named(tmp_path: Path,
     run = partial(eyechart_process, "data", "check", cwd=tmp_path, HF_HUB_OFFLINE="1", HF_HOME=str(home))
     done = run("hf:someone/signs:test")
     assert done.code == 0, done.err
-    assert "3 rows, 3 pictures (hf:someone/signs:test)" in done.out
+    assert "3 rows, 3 images (hf:someone/signs:test)" in done.out
     assert done.err == ""
     done = run("hf:someone/nothing")
     assert done.code == 2
