@@ -1,24 +1,24 @@
-"""``eyechart`` and ``python -m eyechart``: the command, as a process of its own."""
+"""``eyechart`` and ``python -m eyechart``: the command as a process."""
 
 import gc
 import sys
 from typing import NoReturn
 
-_OBJECTS = 20_000  # as many as run/loop.py lets gather, which must not be imported for a number
+_OBJECTS = 20_000  # as in run/loop.py, which is not imported here to start fast
 
 
 def command() -> NoReturn:
-    """Run the command that the arguments name, and leave with its exit code.
+    """Run the command line and exit with its code.
 
-    What is imported stays to the end. Looking for cycles in it, on the way and once more when Python takes it
-    all apart, finds none and takes as long as two hundred requests.
+    Imported modules live until the end. Collecting garbage among them finds nothing and takes as long as two
+    hundred requests.
     """
     gc.set_threshold(_OBJECTS)
     try:
         from eyechart.cli.main import main
 
         code = main()
-    except KeyboardInterrupt:  # so early that nobody was there to say so
+    except KeyboardInterrupt:  # while importing
         code = 130
     finally:
         gc.freeze()

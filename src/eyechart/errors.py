@@ -1,4 +1,8 @@
-"""Our exceptions. Each says what happened, to what, and what to do next."""
+"""Exceptions, and how their messages are written.
+
+Each exception says what happened, to what, and (as its hint) what to do next. Below them: how messages quote
+and list values, and how hints are translated for commands with other flag names.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from contextlib import contextmanager
 from eyechart.terminal import escape_controls, shorten_message
 
 API_FAILURE = "Failed to obtain answer via API"  # the text by which VLMEvalKit marks a failed request
-NO_ANSWER = f"{API_FAILURE}."  # as it stands in place of an answer
+NO_ANSWER = f"{API_FAILURE}."  # as it is written in place of an answer
 
 
 class EyechartError(Exception):
@@ -33,7 +37,7 @@ class EyechartError(Exception):
 
 
 class UsageError(EyechartError):
-    """A flag, a configuration or a call that cannot be meant."""
+    """A flag, a configuration or a call that is invalid."""
 
 
 class UnknownName(EyechartError):
@@ -41,7 +45,7 @@ class UnknownName(EyechartError):
 
 
 class MissingExtra(EyechartError):
-    """A part that is installed on request is not installed.
+    """An optional dependency is not installed.
 
     >>> print(MissingExtra.named("parquet", needed_for="Parquet files"))
     Parquet files need an optional part that is not installed
@@ -50,17 +54,17 @@ class MissingExtra(EyechartError):
 
     @classmethod
     def named(cls, extra: str, *, needed_for: str) -> MissingExtra:
-        """The error for one extra, with the line that installs it."""
+        """The error for one extra, with the command that installs it."""
         message = f"{needed_for} need an optional part that is not installed"
         return cls(message, hint=f"pip install 'eyechart[{extra}]'")
 
 
 class DataError(EyechartError):
-    """Something in a benchmark file. Names file, row and column."""
+    """An error in a benchmark file. Names file, row and column."""
 
 
 class ImageError(DataError):
-    """A picture that cannot be sent. Concerns one sample, which fails; the run goes on."""
+    """An image that cannot be sent. Its sample fails; the run continues."""
 
 
 class StoreError(EyechartError):
@@ -68,11 +72,11 @@ class StoreError(EyechartError):
 
 
 class ModelError(EyechartError):
-    """A request that got no answer.
+    """A request that got no reply.
 
     `is_retryable`: the same request may succeed later. `is_fatal`: no request can succeed (wrong key,
-    unknown model), so asking on would waste time and money. `is_unreachable`: nobody is listening there.
-    `was_silent`: nothing came back in all the time that was allowed.
+    unknown model), so further requests would waste time and money. `is_unreachable`: no connection could be
+    made. `was_silent`: nothing came back before the timeout.
     """
 
     def __init__(
@@ -100,7 +104,7 @@ MAX_QUOTED = 200  # characters of a value that a message repeats
 
 
 def quote_value(value: object) -> str:
-    r"""A value for a message, as Python writes it: the beginning, where it is long.
+    r"""A value as Python writes it, cut if it is long.
 
     >>> quote_value("a\n"), quote_value("x" * 201)[-22:]
     ("'a\\n'", "x'... (201 characters)")
@@ -112,7 +116,7 @@ def quote_value(value: object) -> str:
 
 
 def shorten(text: str) -> str:
-    """Text for a message, without quotes: the beginning, where it is long.
+    """Text without quotes, cut if it is long.
 
     >>> shorten("abc"), shorten("x" * 300)[-22:]
     ('abc', 'xx... (300 characters)')
@@ -121,7 +125,7 @@ def shorten(text: str) -> str:
 
 
 def join_names(names: Sequence[str], at_most: int = 3) -> str:
-    """Names for a message: the first of them, and how many more there are.
+    """The first names, and how many more there are.
 
     >>> join_names(["a", "b"]), join_names(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
@@ -130,7 +134,7 @@ def join_names(names: Sequence[str], at_most: int = 3) -> str:
     return ", ".join(map(shorten, names[:at_most])) + more
 
 
-# -- Hints for another command: ours name the flags of `eyechart run`, which it may call otherwise
+# -- translating hints: they name the flags of `eyechart run`, which other commands may name differently
 
 _FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 _CLAUSE = re.compile(r"; |, or |\. ")
@@ -138,7 +142,7 @@ _CLAUSE = re.compile(r"; |, or |\. ")
 
 @contextmanager
 def translate_errors(names: Mapping[str, str], known: Collection[str] = ()) -> Iterator[None]:
-    """Errors raised inside name the flags and keys of another command; see `translate_hint`."""
+    """Translate errors raised inside to the flags and keys of another command; see `translate_hint`."""
     try:
         yield
     except EyechartError as err:
@@ -149,25 +153,25 @@ def translate_errors(names: Mapping[str, str], known: Collection[str] = ()) -> I
 
 
 def translate_hint(hint: str, names: Mapping[str, str], known: Collection[str] = ()) -> str:
-    """A hint for another command: flags by their names there, without the clauses about flags it lacks.
+    """A hint with the flags of another command, without the clauses about flags that it lacks.
 
-    `names` maps a flag, or a whole phrase, to that of the command; `known` are the flags that it has.
+    `names` maps a flag or a phrase to that of the command; `known` are the flags that the command has.
 
     >>> translate_hint("is it up? --base-url names another; --retries N waits", {"--base-url": "api_base"})
     'is it up? api_base names another'
     >>> translate_hint("to ask a file of your own: eyechart run FILE --as NAME", {})
     'to ask a file of your own: eyechart run FILE --as NAME'
     """
-    if "eyechart " in hint:  # a whole command, which is typed as it stands
+    if "eyechart " in hint:  # a whole command, to be typed as it is
         return hint
     text = rename_flags(hint, names)
-    if _speaks(text, known):
+    if _has_flags(text, known):
         return text
-    return "; ".join(one.strip() for one in _CLAUSE.split(text) if _speaks(one, known))
+    return "; ".join(one.strip() for one in _CLAUSE.split(text) if _has_flags(one, known))
 
 
 def rename_flags(text: str, names: Mapping[str, str]) -> str:
-    """A text with flags and phrases by their names in another command; a part of a longer flag is none.
+    """Replace whole flags and phrases by those of another command.
 
     >>> rename_flags("--out names it, --output_dir and --my--out stay", {"--out": "--work-dir"})
     '--work-dir names it, --output_dir and --my--out stay'
@@ -178,6 +182,6 @@ def rename_flags(text: str, names: Mapping[str, str]) -> str:
     return re.sub(rf"(?<![\w-])(?:{longest_first})(?![\w-])", lambda found: names[found[0]], text)
 
 
-def _speaks(text: str, known: Collection[str]) -> bool:
+def _has_flags(text: str, known: Collection[str]) -> bool:
     """Whether the command has all flags in a text."""
     return all(flag in known for flag in _FLAG.findall(text))

@@ -1,11 +1,11 @@
-"""An option is declared once: a field of a frozen dataclass that carries its flag, group and help.
+"""Options: each is declared once, as a field of a frozen dataclass with its flag, group and help.
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Options:
         limit: int | None = option(None, group="the questions", metavar="N", help="the first N samples")
 
-The rest follows: ``--limit N`` on the command line (`add_options`, `read_given_options`), ``limit`` in a
-configuration file (`list_file_keys`), the keyword in Python, and limits of numbers (`check_limits`).
+From this follow ``--limit N`` on the command line (`add_options`, `read_given_options`), ``limit`` in a
+configuration file (`list_file_keys`), the keyword in Python, and the bounds of numbers (`check_limits`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 _KEY = "option"
-REQUIRED = MISSING  # the default of an option that has to be given
-Parse = Callable[[Sequence[str], str], Any]  # texts and the flag that they stand behind, to a value
+REQUIRED = MISSING  # the default of an option that must be given
+Parse = Callable[[Sequence[str], str], Any]  # the texts after a flag, and the flag, to a value
 
 
 def option(
@@ -43,11 +43,11 @@ def option(
 ) -> Any:
     """Declare a field as an option.
 
-    `default`: the value; REQUIRED where there is none. `flags`: where they are not ``--name-of-field``; the
-    flag of an option that is on by default switches it off (``--no-cache``). `group`: the heading in help.
-    `parse`: from the texts of a repeatable flag to the value; `convert`: from the one text of another flag.
-    The kind of value, choices and whether the flag is repeatable come from the field's type. `is_secret`:
-    not shown by `repr`. `separator`: of the words in the flag.
+    `default`: the value, or REQUIRED. `flags`: if not ``--name-of-field``; the flag of an option that is
+    on by default turns it off (``--no-cache``). `group`: the heading in help. `parse`: from the texts of a
+    repeatable flag to the value; `convert`: from the one text of another flag. Kind of value, choices and
+    whether the flag is repeatable come from the field's type. `is_secret`: not shown by `repr`. `separator`:
+    between the words of the flag.
     """
     told = {
         "help": help, "group": group, "metavar": metavar, "parse": parse, "convert": convert,
@@ -60,12 +60,12 @@ def option(
 
 
 def argument(default: Any, *flags: str, **declared: Any) -> Any:
-    """The same for arguments of other tools, whose flags are written ``--name_of_field``."""
+    """Declare a field as an argument of another tool, whose flag is written ``--name_of_field``."""
     return option(default, *flags, separator="_", **declared)
 
 
 class Option(NamedTuple):
-    """What was declared of a field."""
+    """A declared option."""
 
     name: str
     default: Any
@@ -89,11 +89,11 @@ class Option(NamedTuple):
 
     @property
     def is_switched_off(self) -> bool:
-        """Whether it is on by default, so that its flag says no."""
+        """Whether it is on by default, so that its flag turns it off."""
         return self.default is True
 
     def add_to(self, parser: Any, *more_flags: str, **changes: Any) -> None:
-        """Declare the flag to argparse. What is not given is None there: defaults are those of the fields."""
+        """Add the flag to an argparse parser. A flag that is not given is None: fields have the defaults."""
         told: dict[str, Any] = {"dest": self.name, "default": None, "help": self.help}
         if self.kind is bool:
             told["action"] = "store_false" if self.is_switched_off else "store_true"
@@ -109,7 +109,7 @@ _declared: dict[type, Mapping[str, Option]] = {}
 
 
 def list_options(cls: type) -> Mapping[str, Option]:
-    """The options that the fields of a class declare, by name and in their order."""
+    """The options that a class declares, by name, in the order of its fields."""
     if cls not in _declared:
         types = get_type_hints(cls)
         told = ((one, *one.metadata[_KEY]) for one in fields(cls) if _KEY in one.metadata)
@@ -146,7 +146,7 @@ def _read_type(annotation: Any) -> dict[str, Any]:
 
 
 def add_options(parser: ArgumentParser, cls: type, *groups: str, without: Collection[str] = ()) -> None:
-    """Declare the flags of some groups of options, in this order; of all groups where none is named."""
+    """Add the flags of some groups of options, in this order; of all groups if none is named."""
     options = list_options(cls).values()
     for title in groups or dict.fromkeys(one.group for one in options):
         group = _find_group(parser, title)
@@ -162,12 +162,12 @@ def _find_group(parser: ArgumentParser, title: str) -> Any:
 
 
 def add_option(parser: Any, cls: type, name: str, *more_flags: str, **changes: Any) -> None:
-    """Declare the flag of one option, here with `more_flags` or, say, another `help`."""
+    """Add the flag of one option, with `more_flags` and changes such as another `help`."""
     list_options(cls)[name].add_to(parser, *more_flags, **changes)
 
 
 def read_given_options(cls: type, args: Namespace) -> dict[str, Any]:
-    """The options that flags name; what was not given is left to the defaults."""
+    """The options that were given as flags."""
     found = {}
     for one in list_options(cls).values():
         value = getattr(args, one.name, None)
@@ -182,11 +182,11 @@ class FileKey(NamedTuple):
     """What a name in a configuration file means."""
 
     option: str
-    is_inverted: bool = False  # as the flag that it is called after: no_cache, quiet
+    is_inverted: bool = False  # named after a flag that turns the option off: no_cache, quiet
 
 
 def list_file_keys(cls: type) -> dict[str, FileKey]:
-    """The names that a configuration file may use: those of the options, and of their flags."""
+    """The names that a configuration file may use: those of the options and of their flags."""
     found = {}
     for one in list_options(cls).values():
         for flag in one.flags:
@@ -197,7 +197,7 @@ def list_file_keys(cls: type) -> dict[str, FileKey]:
 
 
 def check_limits(options: Any) -> None:
-    """Refuse numbers that are outside of what was declared."""
+    """Refuse numbers outside the declared bounds."""
     for name, one in list_options(type(options)).items():
         value = getattr(options, name)
         if value is None:
@@ -206,11 +206,11 @@ def check_limits(options: Any) -> None:
             raise UsageError(f"{name} is {value}, but must be at least {one.at_least:g}")
         if one.at_most is not None and value > one.at_most:
             raise UsageError(f"{name} is {value:,}, but must be at most {one.at_most:,}")
-        if one.above is not None and not value > one.above:  # which is so of nan as well
+        if one.above is not None and not value > one.above:  # refuses nan, too
             raise UsageError(f"{name} is {value:g}, but must be more than {one.above:g}")
 
 
-# -- How the texts of repeatable flags become values.
+# -- parsing the texts of repeatable flags
 
 
 def read_pairs(given: Sequence[str], flag: str) -> dict[str, str]:
@@ -223,9 +223,9 @@ def read_pairs(given: Sequence[str], flag: str) -> dict[str, str]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"{flag} {text!r} is not of the form NAME=VALUE")
+            raise UsageError(f"{flag} {text!r} is not NAME=VALUE")
         if name.strip() in found:
-            either = f"one of several values: {flag} {name}={found[name.strip()]},{value}"
+            either = f"to allow several values: {flag} {name}={found[name.strip()]},{value}"
             hint = either if flag == "--where" else "leave one of them out"
             raise UsageError(f"{flag} {name.strip()}=... is given twice", hint=hint)
         found[name.strip()] = value
@@ -233,7 +233,7 @@ def read_pairs(given: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def read_columns(given: Sequence[str], flag: str = "--field") -> dict[str, str | list[str]]:
-    """Turn ``FIELD=COLUMN`` texts into a mapping; a field that is named again has several columns.
+    """Turn ``FIELD=COLUMN`` texts into a mapping; a repeated field has several columns.
 
     >>> read_columns(["question=ask", "image=left", "image=right"])
     {'question': 'ask', 'image': ['left', 'right']}
@@ -249,7 +249,7 @@ def read_columns(given: Sequence[str], flag: str = "--field") -> dict[str, str |
 
 
 def read_ids(given: Sequence[str], flag: str = "--ids") -> list[str]:
-    """Ids from ``a,b,c`` or from ``@file`` with one id a line.
+    """Ids from ``a,b,c``, or from ``@file`` with one id per line.
 
     >>> read_ids(["1,2", "7"])
     ['1', '2', '7']

@@ -1,8 +1,7 @@
-"""The way out for all text that a terminal shows: nothing in it can move the cursor, recolour or hide.
+"""Safe output to a terminal: the only module that writes to stdout and stderr.
 
-Data sets, replies and servers are untrusted. A terminal obeys escape sequences, and Unicode's direction marks
-can make text read as what it is not, so both are shown as marks instead of being obeyed. Nothing else in the
-package writes to stdout or stderr itself.
+Data sets, replies and servers are untrusted. Terminals obey escape sequences, and Unicode direction marks can
+disguise text, so both are escaped before anything is printed.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import TextIO
 
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, ESC among them; newline and tab are kept
-    "\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of reading
-    "\ud800-\udfff\ufffe\uffff]"  # halves of characters and non-characters: no encoding holds them
+    "\u202a-\u202e\u2066-\u2069"  # direction marks
+    "\ud800-\udfff\ufffe\uffff]"  # surrogates and non-characters, which cannot be encoded
 )
 _MAX_VALUE = 200  # characters of a value that a message repeats
-_MAX_MESSAGE = 1_500  # the longest of our own list names to choose from
+_MAX_MESSAGE = 1_500  # the longest messages list names to choose from
 _LONG_VALUE = re.compile(rf"'[^'\n]{{{_MAX_VALUE},}}'|\"[^\"\n]{{{_MAX_VALUE},}}\"|\S{{1000,}}")
 _ERASE_LINE = "\r\x1b[K"
 
@@ -30,13 +29,13 @@ def escape_controls(text: str) -> str:
     >>> escape_controls("\x1b[31mred\x07 \u202eback")
     '␛[31mred␇ <U+202E>back'
     """
-    if text.isascii() and text.isprintable():  # nearly all text, in one quick look
+    if text.isascii() and text.isprintable():  # nearly all text, and fast
         return text
     return UNSAFE.sub(_mark, text.replace("\r\n", "\n"))
 
 
 def to_one_line(text: str) -> str:
-    r"""The same on one line, for names and table cells.
+    r"""Escape controls and join lines, for names and table cells.
 
     >>> to_one_line(" two\n lines\t")
     'two lines'
@@ -45,9 +44,9 @@ def to_one_line(text: str) -> str:
 
 
 def shorten_message(text: str) -> str:
-    """A message without most of the long values that it repeats: about 200 characters of each stay.
+    """Cut the long values in a message to about 200 characters each.
 
-    What is long: a text in quotes, a word that no path is as long as, or else the middle of it all.
+    Long values are quoted texts and words longer than any path; if that is not enough, the middle is cut.
 
     >>> shorten_message("no column 'image'"), len(shorten_message(f"--ids {'x' * 400_000!r}: no such sample"))
     ("no column 'image'", 246)
@@ -62,18 +61,18 @@ def shorten_message(text: str) -> str:
 
 
 def print_text(text: str, *, end: str = "\n") -> None:
-    """Results, on stdout."""
+    """Print results on stdout."""
     write(sys.stdout, escape_controls(text) + end)
 
 
 def print_note(text: str, *, end: str = "\n") -> None:
-    """A remark for people, on stderr."""
+    """Print a note on stderr."""
     shown = escape_controls("\n".join(map(shorten_message, text.split("\n"))))
     write(sys.stderr, wrap_lines(shown, find_width(sys.stderr)) + end)
 
 
 def wrap_lines(text: str, width: int | None) -> str:
-    r"""Lines broken between words where a terminal would break them anywhere; paths and addresses stay whole.
+    r"""Wrap lines between words; paths and URLs stay whole.
 
     >>> print(wrap_lines("no such file\n  hint: look into the folder", 20))
     no such file
@@ -98,7 +97,7 @@ def wrap_lines(text: str, width: int | None) -> str:
 
 
 def find_width(stream: TextIO) -> int | None:
-    """The columns of a terminal; None for a file or a pipe, where lines are as long as they are."""
+    """The columns of a terminal; None for a file or a pipe, where lines are not wrapped."""
     try:
         if not stream.isatty():
             return None
@@ -108,19 +107,19 @@ def find_width(stream: TextIO) -> int | None:
 
 
 def print_error(text: str) -> None:
-    """Why the command ends, on stderr; the exit code says it where nobody listens."""
+    """Print why the command ends, on stderr if it is open."""
     with contextlib.suppress(OSError, ValueError):
         print_note(text)
 
 
 def show_status(text: str) -> None:
-    """Where things stand, on one line of a terminal that the next one replaces."""
+    """Show the status on one line of a terminal, replaced by the next status."""
     if sys.stderr.isatty():
         write(sys.stderr, f"{_ERASE_LINE}{to_one_line(text)}\r")
 
 
 def write(stream: TextIO, text: str, *, errors: str = "backslashreplace") -> None:
-    """Write safe text at once; what the stream's encoding does not hold is written as an escape."""
+    """Write and flush safe text; characters that the stream cannot encode are escaped."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(text.encode(encoding, errors).decode(encoding))
     stream.flush()
@@ -129,5 +128,5 @@ def write(stream: TextIO, text: str, *, errors: str = "backslashreplace") -> Non
 def _mark(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code < 0x20:
-        return chr(0x2400 + code)  # the symbols Unicode has for them
+        return chr(0x2400 + code)  # Unicode's symbols for control characters
     return "␡" if code == 0x7F else f"<U+{code:04X}>"

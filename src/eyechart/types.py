@@ -26,7 +26,7 @@ Stage = Literal["load", "render", "generate", "score"]  # where a sample can fai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRef:
-    """Where a picture lies. Nothing is read until somebody needs the pixels.
+    """Where an image is. Nothing is read until the pixels are needed.
 
     ``file``: a path. ``cell``: base64 text at a byte range of a file. ``parquet``: row `offset` of
     column `column` of a file. ``hub``: the same of a hub's data set, named in `location`. ``url``: an
@@ -42,7 +42,7 @@ class ImageRef:
     refused: str = ""  # why it is not followed; loading it fails with this reason
 
     def __str__(self) -> str:
-        """Say where the picture lies, for messages to people."""
+        """The location, for messages."""
         if self.kind == "data":
             return "inline base64"
         row = f" (row {self.offset})"
@@ -53,10 +53,10 @@ class ImageRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """A picture ready to send: checked, measured, and encoded only as far as it had to be.
+    """An image ready to send: checked, measured, and encoded again only if necessary.
 
     `base64` is the ASCII text of the encoded file; `sha256` is that of the file's bytes. `path` is the
-    file on disk when the picture is sent unchanged from one, for models that want a path.
+    file on disk when the image is sent unchanged from one, for models that want a path.
     """
 
     base64: bytes
@@ -77,7 +77,7 @@ class Image:
         return pybase64.b64decode(self.base64, validate=True)
 
     def record(self) -> dict[str, Any]:
-        """What was sent, without the pixels: kept in the journal for every sample."""
+        """What was sent, without the pixels: stored in the journal for every sample."""
         return {
             "mime": self.mime,
             "width": self.width,
@@ -95,7 +95,7 @@ Part: TypeAlias = str | ImageRef | Image
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn: text and pictures in the order the model sees them."""
+    """One turn: text and images in the order the model sees them."""
 
     role: Role
     parts: tuple[Part, ...]
@@ -107,7 +107,7 @@ class Message:
 
     @property
     def images(self) -> tuple[ImageRef | Image, ...]:
-        """The pictures, in order."""
+        """The images, in order."""
         return tuple(part for part in self.parts if not isinstance(part, str))
 
 
@@ -254,7 +254,7 @@ class Result:
     reply: Reply | None = None
     failure: Failure | None = None
     score: Score | None = None
-    sent: tuple[Mapping[str, Any], ...] = ()  # Image.record() of each picture that was sent
+    sent: tuple[Mapping[str, Any], ...] = ()  # Image.record() of each image that was sent
     asked: tuple[Mapping[str, Any], ...] = ()  # the messages as sent: role, and parts with text or image
     attempts: int = 0
     n_rows: int = 1  # the rotations that it stands for, where a circle was made one result
@@ -287,7 +287,7 @@ class Snapshot:
     p50_s: float | None = None  # of the latest answers: the latency that half of them stayed below
     p95_s: float | None = None
     tokens: int = 0
-    cost: float | None = None  # in USD, paid by this run; None where nobody knows a price
+    cost: float | None = None  # in USD, paid by this run; None if a price is unknown
     requests_per_s: float = 0.0
     elapsed_s: float = 0.0
     eta_s: float | None = None
@@ -383,7 +383,7 @@ class Scorer(Protocol):
 
     @property
     def version(self) -> str:
-        """Kept beside each score."""
+        """Stored with each score."""
         ...
 
     @property
@@ -417,7 +417,7 @@ class JudgeFailed(EyechartError):
 
 
 class NoJudge(JudgeFailed):
-    """There is no judge in this run."""
+    """The run has no judge."""
 
 
 Judging: TypeAlias = Generator[JudgeCall, str, T]
@@ -439,9 +439,7 @@ def answer_calls(judging: Judging[T], judge: Callable[[JudgeCall], str] | None =
         while True:
             try:
                 if judge is None:
-                    raise NoJudge(
-                        f"there is no judge to ask for {call.stage!r}", hint="--judge MODEL names one"
-                    )
+                    raise NoJudge(f"no judge for {call.stage!r}", hint="name one with --judge MODEL")
                 said = judge(call)
             except JudgeFailed as failure:
                 call = judging.throw(failure)
@@ -576,7 +574,6 @@ class Benchmark:
     about: str = ""
 
     def __post_init__(self) -> None:
-        """What Python would take without a word, and nobody can mean."""
         _check_benchmark(self)
 
 
@@ -589,7 +586,7 @@ def _check_benchmark(benchmark: Any) -> None:
         hint = "leave it empty where rotations do not count as one question"
     elif isinstance(benchmark.source, str | Path | list | tuple):
         wrong = f"source is a Source, not a {type(benchmark.source).__name__}"
-        hint = "ec.load(...) makes one of a file; docs/extending.md shows one of your own"
+        hint = "ec.load(...) makes one from a file; to write your own, implement eyechart.Source"
     else:
         return
     raise UsageError(f"{benchmark.name}: {wrong}", hint=hint)

@@ -22,7 +22,7 @@ _FIRST_REQUESTS = 4  # in flight at most, as long as the size of a request is un
 
 
 class BudgetSpent(ModelError):
-    """What the user allowed is used up. Everything that was paid for is kept."""
+    """The user's limit is reached. All replies are kept."""
 
     exit_code = 1
 
@@ -48,7 +48,7 @@ class BudgetGate:
             if (why := self.budget.why_spent()) is not None:
                 return BudgetSpent(
                     why,
-                    hint="all replies are kept; start the same command again with a higher limit to go on",
+                    hint="all replies are kept; to resume, run the same command again with a higher limit",
                 )
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)

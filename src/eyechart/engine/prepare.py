@@ -92,7 +92,7 @@ class Preparer:
         try:
             messages = tuple(self._prompt(sample))
             if not all(isinstance(turn, Message) for turn in messages):
-                raise TypeError("a prompt makes messages, and nothing else")
+                raise TypeError("a prompt must return messages")
         except Exception as err:  # a prompt may be a plug-in: its error is this sample's failure
             return [Prepared(task=task, failure=_failure("render", err)) for task in trials]
         try:

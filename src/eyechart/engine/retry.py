@@ -87,7 +87,7 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoReply(Exception):
-    """There is no reply after all attempts that were allowed."""
+    """No reply after all allowed attempts."""
 
     def __init__(self, error: ModelError, attempts: int) -> None:
         super().__init__(str(error))
@@ -307,14 +307,14 @@ class RetryingClient:
             raise self._wrap_error(err) from err  # it was the model itself that cancelled
         except (ModelError, KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
-        except BaseException as err:  # a panic in a compiled library is no Exception
+        except BaseException as err:  # a panic in a compiled library is not an Exception
             raise self._wrap_error(err) from err
         finally:
             self.deadlines.end(pending)
         if isinstance(said, Reply):
             return [said]
         if not said or not all(isinstance(one, Reply) for one in said):  # the model may be a plug-in
-            raise ModelError(f"{self.model.name} returned something else than replies")
+            raise ModelError(f"{self.model.name} returned something other than replies")
         return said
 
     def _wrap_error(self, err: BaseException) -> ModelError:
@@ -436,8 +436,8 @@ class CircuitBreaker:
         return DeadEndpoint(
             f"{self._give_up_after} failures in a row without an answer{many}, the last one: {error.message}"
             f"{self._pool.quote_last_refusal(error)}",
-            hint="start the same command again when it answers: all replies are kept; "
-            "--give-up-after N tries for longer",
+            hint="all replies are kept: run the same command again when it answers; "
+            "--give-up-after N allows more failures",
         )
 
     def _is_hopeless(self, error: ModelError, attempts: Attempts) -> bool:

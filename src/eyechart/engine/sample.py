@@ -205,7 +205,7 @@ _SMALL = 64 * 1024  # characters of a reply that is worth remembering: a larger 
 
 
 class CallStore(Protocol):
-    """Where calls are kept. Whoever runs samples elsewhere gives them a store that the driver writes."""
+    """Where calls are stored. An executor of other processes provides one that the driver writes."""
 
     def find(self, sample: str, trial: int, key: str) -> Reply | None:
         """The reply, if the call was made before."""

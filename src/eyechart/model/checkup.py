@@ -1,6 +1,6 @@
 """Checking a model before a long run: six easy questions with one right answer each.
 
-They show what it takes (text only, one image, several, a conversation, a very large image); not its quality.
+They show which inputs work (text, one image, several, rounds, a very large image), not how good it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from eyechart.types import MODELS_TURN, Image, Message, Model, Part, Reply, Requ
 CheckVerdict = Literal["yes", "unsure", "no"]
 Skill = Literal["", "sees pictures", "tells several pictures apart", "remembers earlier rounds"]
 Conclusion = Literal["yes", "partly", "no", "not known"]
-LARGE = (12_000, 9_000)  # 108 megapixels: more than endpoints take, few bytes as a plain PNG
+LARGE = (12_000, 9_000)  # 108 megapixels: more than most endpoints accept, but a small file as a plain PNG
 
 
 async def check_model(
@@ -41,7 +41,7 @@ async def _put(model: Model, case: CheckCase, timeout_s: float) -> CheckResult:
     except ModelError as err:
         if err.is_fatal or err.is_unreachable:
             raise
-        # A busy server says nothing about what its model can do.
+        # An overloaded server says nothing about its model.
         verdict: CheckVerdict = "unsure" if err.is_retryable else "no"
         return found(verdict=verdict, said=" ".join(err.message.split()))
     said = " ".join(reply.text.split()) or f"(nothing; finish reason {reply.finish_reason})"
@@ -49,7 +49,7 @@ async def _put(model: Model, case: CheckCase, timeout_s: float) -> CheckResult:
 
 
 async def _converse(model: Model, case: CheckCase) -> Reply:
-    """The last reply. Earlier ones are put into the conversation, unless the model takes it as a whole."""
+    """The last reply. Earlier replies are added to the conversation, unless the model takes it as a whole."""
     question = case.question or case.turns[-1].text
     sample = Sample(id=f"check:{case.ability}", question=question, choices=case.choices, meta=case.meta)
     turns = list(case.turns)
@@ -61,16 +61,15 @@ async def _converse(model: Model, case: CheckCase) -> Reply:
 
 
 def is_constant(findings: Sequence[CheckResult]) -> bool:
-    """Whether all that was said is one and the same answer to questions whose right answers differ."""
+    """Whether all answers are the same although the right ones differ."""
     answered = [one for one in findings if one.is_answered]
     return len({one.said.casefold() for one in answered}) == 1 < len({one.expected for one in answered})
 
 
 def draw_conclusions(findings: Sequence[CheckResult]) -> dict[Skill, Conclusion]:
-    """What the answers show of the model, skill by skill. Where there were none they show nothing.
+    """What the answers show about each skill; "not known" if there were none, or always the same one.
 
-    One answer to everything shows nothing either, though it may be the right one somewhere. What was
-    remembered is asked about pictures, so that of a model that sees none it stays unknown.
+    The question about earlier rounds needs images, so for a model that sees none it stays unknown.
     """
     found: dict[Skill, Conclusion] = {}
     by_luck = is_constant(findings)
@@ -87,21 +86,21 @@ def draw_conclusions(findings: Sequence[CheckResult]) -> dict[Skill, Conclusion]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckCase:
-    """A question with one right answer. `skill` is what a right answer shows besides."""
+    """A question with one right answer. `skill` is what a right answer demonstrates."""
 
     ability: str
-    turns: tuple[Message, ...]  # the model's own, where it speaks before the last, are left empty
-    expected: str  # for people
+    turns: tuple[Message, ...]  # with MODELS_TURN for the model's replies before the last
+    expected: str  # shown beside the answer
     is_right: Callable[[str], bool]
     skill: Skill = ""
-    question: str = ""  # where the turn says more than that
+    question: str = ""  # if the last turn holds more than the question
     choices: Mapping[str, str] = field(default_factory=dict)
     meta: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """How one case went: `yes` it can, `no` it cannot, `unsure` it answered something else, or not now."""
+    """The result of one case: `yes`: right; `no`: refused; `unsure`: a wrong answer, or none this time."""
 
     ability: str
     verdict: CheckVerdict
@@ -112,12 +111,11 @@ class CheckResult:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the model said anything."""
         return self.reply is not None and bool(self.reply.text.strip())
 
 
 def list_cases() -> list[CheckCase]:
-    """The cases, cheapest first."""
+    """The six cases, cheapest first."""
     red, blue, green = (make_plain_image(colour) for colour in ("red", "blue", "green"))
     colour = "What colour is this picture?"
     word = "Answer with one word."
@@ -150,7 +148,7 @@ def list_cases() -> list[CheckCase]:
 
 
 def match_words(pattern: str) -> Callable[[str], bool]:
-    """Whether a reply holds one of some words as a word of its own.
+    """A function that tells whether a reply contains one of some words.
 
     >>> match_words("red|A")("It is red."), match_words("red|A")("It was rendered.")
     (True, False)
@@ -159,7 +157,7 @@ def match_words(pattern: str) -> Callable[[str], bool]:
 
 
 def make_plain_image(colour: str, size: tuple[int, int] = (224, 224)) -> Image:
-    """A picture of one colour."""
+    """An image of one colour."""
     import pybase64
     from PIL import Image as Pictures
 

@@ -1,9 +1,8 @@
-"""Addresses and keys of the environment, and the `.env` file that may name them.
+"""Endpoint URLs and keys from the environment and from a `.env` file.
 
-A `.env` of the current folder may have come with somebody's data. So it sets only the names below, it is
-announced, and a key goes only to an address of the same source: a key of the environment is not sent to an
-address of the file, nor a key of the file to an address of the environment. What a user gives by flag or in a
-configuration is the user's own decision.
+A `.env` in the current folder may have come with downloaded data. So it sets only the names below, a note is
+printed, and a key is sent only to a URL of the same source: a key of the environment never goes to a URL of
+the file, nor a key of the file to a URL of the environment. Flags and configurations are the user's decision.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ _KEYS = re.compile(r"[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)")  # --api-key-env m
 _MAX_BYTES = 1_000_000
 
 _from_file: dict[str, str] = {}
-# Of these, what is not put into the environment, where a class of the user's own would find it.
+# Those that are not put into the environment, where a user's class would find them.
 _withheld: dict[str, str] = {}
 
 
 def load_dotenv(path: Path = Path(".env")) -> str:
-    """Take the documented names of a .env file into the environment, which wins; gives a line that says so.
+    """Set the known names of a .env file in the environment, which wins; returns a note that lists them.
 
-    Nothing in the file refers to other variables: ``http://host/${OPENAI_API_KEY}`` would send a key around.
+    Variables are not expanded: ``http://host/${OPENAI_API_KEY}`` would leak a key.
     """
     _from_file.clear()
     _withheld.clear()
@@ -51,17 +50,17 @@ def load_dotenv(path: Path = Path(".env")) -> str:
 
 
 def find_address(names: Sequence[str] = ADDRESSES) -> str | None:
-    """The endpoint that the environment names, if any."""
+    """The endpoint URL in the environment, if any."""
     return next(filter(None, map(_value, names)), None)
 
 
 def find_key(name: str = KEY) -> str | None:
-    """The key that the environment holds, if any."""
+    """The key in the environment, if any."""
     return _value(name)
 
 
 def refuse_foreign_key(key: str | None, names: Sequence[str] = ADDRESSES) -> None:
-    """Refuse to send a key to the environment's address where only one of the two comes from a .env file."""
+    """Refuse to send a key to the environment's URL if only one of the two comes from a .env file."""
     name = next(filter(_value, names), None)
     if not key or name is None:
         return
@@ -105,6 +104,6 @@ def _announcement(path: Path, ignored: Sequence[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """A name, and of an address also the server; nothing of a key."""
+    """A name, with the server if it is a URL; never a key."""
     parts = split_address(_from_file[name].strip()) if name.endswith(("_BASE", "_BASE_URL", "_URL")) else None
     return name if parts is None else f"{name} ({parts.scheme}://{parts.netloc.rpartition('@')[2]})"

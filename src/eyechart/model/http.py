@@ -1,7 +1,7 @@
 """HTTP/1.1 to one address over kept-alive connections: what a request to an endpoint needs, and no more.
 
-A general client takes twice the time of everything else we do for a request. Requests go out in pieces,
-answers are read with the parser that Node.js and uvicorn use, and everything that comes in is bounded.
+A general client takes twice the time of everything else that is done per request. Requests are sent in
+pieces, responses are parsed with httptools (the parser of Node.js and uvicorn), and all input is bounded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_HEAD_BYTES = 64 * 1024  # the same; counted by segments of the stream, so a 
 SMALL = 128 * 1024  # bodies below this are sent in one go, together with the head
 SLICE = 1024 * 1024  # of a larger one: what may wait in a socket's buffer while the loop turns to others
 COPIES = 4  # of an answer at its worst moment: as it came, as one text, decoded, and written to the journal
-IDLE_S = 4.0  # servers hang up after five seconds or more; a request must not cross that on its way
+IDLE_S = 4.0  # servers close idle connections after five seconds or more; a request must not meet that
 
 _CONNECT_S = 30.0
 _CLOSE_S = 2.0
@@ -315,7 +315,7 @@ class Connection(asyncio.BufferedProtocol):
     # -- what the parser tells us ------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        if self._answer is None:  # a second answer right behind the first: whose would it be?
+        if self._answer is None:  # a second response without a request
             self.is_reusable = False
         self._headers = {}
         self._body = []
@@ -417,7 +417,7 @@ def is_compressed(encoding: str) -> bool:
 
 
 def unpack(content: bytes, encoding: str) -> bytes:
-    """Decompress an answer: some servers compress theirs though they were told not to."""
+    """Decompress a response: some servers compress although the request says not to."""
     if not content or not is_compressed(encoding):
         return content
     unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)

@@ -142,7 +142,7 @@ class PriceEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def format_usd(amount: float) -> str:
-    """An amount for people: cents, and of less than a few cents two digits that say something.
+    """An amount in USD with cents; below 10 cents with two significant digits.
 
     >>> format_usd(1234.5), format_usd(0.4), format_usd(0.00123), format_usd(0)
     ('1,234.50', '0.40', '0.0012', '0.00')
@@ -152,7 +152,7 @@ def format_usd(amount: float) -> str:
     return f"{amount:.{min(10, 1 - math.floor(math.log10(amount)))}f}"
 
 
-# -- prices as users give them ----------------------------------------------------------------------
+# -- prices given by the user
 
 VARIABLE = "EYECHART_PRICES"
 
@@ -270,7 +270,7 @@ def _is_amount(value: Any) -> bool:
     return is_number and 0 <= value < 1e9 and math.isfinite(value)
 
 
-# -- tokens -----------------------------------------------------------------------------------------
+# -- tokens
 
 # Estimates before a request is sent, or where an endpoint does not count. Images are counted by the rule that
 # the vendor publishes for the model's family, from width and height; text by its characters.
@@ -309,14 +309,14 @@ def _count_part_tokens(part: Part, rule: ImageRule, detail: str) -> int:
 
 
 class ImageRule(msgspec.Struct, frozen=True):
-    """How one family of models counts a picture."""
+    """How a family of models counts the tokens of an image."""
 
     name: str  # for people
     count: Callable[[int, int], int]
     low: int | None = None  # at detail "low", whatever its size; None: no such detail
 
     def tokens(self, width: int, height: int, detail: str = "") -> int:
-        """The tokens of a picture of that size."""
+        """The tokens of an image of that size."""
         if detail == "low" and self.low is not None:
             return self.low
         return self.count(max(1, width), max(1, height))
@@ -351,7 +351,7 @@ def count_tiles(width: int, height: int, *, base: int = 85, tile: int = 170) -> 
 
 
 def count_patches(width: int, height: int, *, times: float = 1.0, most: int = 1536) -> int:
-    """OpenAI's patches: squares of 32, the picture shrunk until `most` cover it, times the model's factor.
+    """OpenAI's patches: squares of 32, the image shrunk until `most` cover it, times the model's factor.
 
     https://platform.openai.com/docs/guides/images-vision. Its examples:
 
@@ -382,7 +382,7 @@ def count_claude_tokens(width: int, height: int) -> int:
 
 
 def count_gemini_tokens(width: int, height: int) -> int:
-    """Google's tiles: 258 tokens for a small picture, and for each tile of a larger one.
+    """Google's tiles: 258 tokens for a small image, and for each tile of a larger one.
 
     https://ai.google.dev/gemini-api/docs/image-understanding: a tile's side is two thirds of the shorter
     side, from 256 to 768 pixels. Its example is 960 x 540, with 6 tiles.

@@ -1,16 +1,15 @@
-"""Models that are Python: classes, functions and objects of the user's own.
+"""Python models: the user's classes, functions and objects.
 
-``python:file.py:Name`` names one; `adapt` gives it the `Model` protocol. Its shape is which method is called,
-and with what:
+``python:file.py:Name`` names one; `adapt` gives it the `Model` protocol. Its shape says which method is
+called, and with which arguments:
 
 - ``async generate(messages) -> Reply | str``: eyechart's own; a plain ``def`` with one argument works too
-- ``generate(text, images) -> str``: as InfoChartQA's example models. What the images are given as is told by
-  the class (`_image_form`): paths, one path, or URLs. The literal answer ``Error!``, theirs for a call that
-  failed, is a failure here
+- ``generate(text, images) -> str``: as InfoChartQA's example models. The class decides whether images are
+  given as paths, one path, or URLs (`_image_form`). Their literal answer ``Error!`` is a failure here
 - others, registered under the name of the method, such as MULTI's ``generate_answer(question)``
 
-Plain methods run in threads, as many at a time as the run's concurrency allows; a class that is not safe to
-call from several threads says so with ``max_concurrency = 1``.
+Plain methods run in threads, as many at a time as the run's concurrency allows; a class that is not
+thread-safe sets ``max_concurrency = 1``.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def load_object(name: str) -> Any:
 def _load_module(place: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.append(here)  # modules beside a package, as MULTI's own; last, so that they hide no others
+        sys.path.append(here)  # for modules beside a package, as MULTI's; last, so that they shadow nothing
     if not place.endswith(".py"):
         try:
             return importlib.import_module(place)
@@ -126,9 +125,9 @@ def _load_module(place: str) -> ModuleType:
 
 
 def _make_instance(found: Any, parameters: Mapping[str, Any], *, who: str) -> Any:
-    """An instance: of a class, from a function that makes one; or the object or the function itself."""
+    """An instance of a class, or what a factory function returns; else the object or function itself."""
     if not (inspect.isclass(found) or inspect.isfunction(found)):
-        refuse_unknown(set(parameters), set(), who=who)  # it is made already
+        refuse_unknown(set(parameters), set(), who=who)  # it already exists
         return found
     known = list_parameters(found)
     if known is not None:
@@ -161,10 +160,10 @@ _IMAGES = ("image", "img", "pic", "photo", "path", "url")
 
 
 def _answers_itself(function: Callable[..., Any], parameters: Mapping[str, Any]) -> bool:
-    """Whether a function answers questions, and is not one that makes a model.
+    """Whether a function answers questions rather than creating a model.
 
-    One that makes a model can be called with the parameters that were given; one that answers still lacks
-    the question: `messages`, or a text and the images.
+    A factory can be called with the given parameters alone; a function that answers still needs `messages`,
+    or a text and the images.
 
     >>> _answers_itself(lambda text, images: "A", {}), _answers_itself(lambda weights="w": None, {})
     (True, False)
@@ -264,7 +263,7 @@ class _Adapter:
                 latency_s = time.perf_counter() - start
         except ModelError:
             raise
-        except BaseException as err:  # their code: any of it is that sample's failure
+        except BaseException as err:  # user code: any exception is that sample's failure
             if _is_from_outside(err):
                 raise
             raise ModelError(f"{self.name} raised {type(err).__name__}: {err}") from err
@@ -273,7 +272,7 @@ class _Adapter:
             return Reply(text=text, thinking=thinking, latency_s=latency_s)
         if not isinstance(said, Reply):
             raise ModelError(f"{self.name} returned {type(said).__name__}, not text")
-        try:  # a reply of their own making, if the journal can hold it
+        try:  # a `Reply` of the user's code must be storable in the journal
             said = msgspec.json.decode(msgspec.json.encode(said), type=Reply)
         except (TypeError, ValueError) as err:  # an object among the evidence, half a surrogate pair
             raise ModelError(f"{self.name} returned a reply that cannot be stored: {err}") from err
@@ -328,7 +327,7 @@ def _concurrency_of(name: str, stated: Any) -> int:
 
 
 def _is_from_outside(err: BaseException) -> bool:
-    """Whether it is Ctrl-C, or a request that is given up, and not raised by the method (as a Rust panic)."""
+    """Whether it is Ctrl-C or a cancelled request, and was not raised by the method (as a Rust panic)."""
     if isinstance(err, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0
@@ -422,10 +421,9 @@ _ImageForm = Literal["path", "paths", "urls"]
 def _image_form(thing: Any, signature: inspect.Signature) -> _ImageForm:
     """What a class with ``generate(text, images)`` is given its images as.
 
-    The parameter's name decides where it says so: `image_path` is one path, `image_paths` a list of them,
+    The parameter's name decides if it can: `image_path` is one path, `image_paths` a list of paths,
     `image_urls` a list of URLs. Under any other name it is a list of paths, unless the class writes its
-    arguments into ``image_url`` parts as they are (no ``data:`` URL is built in its file): only a URL means
-    something there.
+    arguments into ``image_url`` parts as they are (no ``data:`` URL is built in its file), which needs URLs.
     """
     names = [parameter.name.lower() for parameter in signature.parameters.values()]
     name = names[1] if len(names) > 1 else ""

@@ -1,6 +1,6 @@
-"""Keys and passwords are removed from all that is written down: parameters, replies, errors.
+"""Redaction: keys and passwords are removed from everything that is stored or printed.
 
-Parameters are redacted by their names. What a user's own model says is searched for its secrets' values.
+Parameters are redacted by name. Replies and errors of a user's model are searched for the values of secrets.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _redact_value(value: Any) -> Any:
 # -- what a user's own model says -------------------------------------------------------------------
 
 _IN_ENVIRONMENT = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")  # others name files: no use to hide those
-_SHORTEST = 4  # what is shorter is no secret, and part of any text
+_SHORTEST = 4  # shorter values are not secrets and occur in any text
 _ANYWHERE = 8  # a shorter one is hidden only where it is a word of its own: EMPTY, but not in NOT_EMPTY
 _MIN_IN_ENVIRONMENT = 16  # a shorter value may be anything
 
@@ -144,7 +144,7 @@ class Secrets:
 
 
 def redact_model(model: Model, secrets: Secrets) -> None:
-    """Remove the secrets from the replies and errors of an object that is a `Model` by itself."""
+    """Remove the secrets from the replies and errors of an object that already is a `Model`."""
     if not secrets:
         return
     reply = model.reply
@@ -175,7 +175,7 @@ def read_attributes(thing: Any) -> dict[str, Any]:
         with contextlib.suppress(ValueError):  # a name that has no value yet
             found |= inspect.getclosurevars(thing).nonlocals
     for name in {*getattr(thing, "__dict__", ()), *getattr(type(thing), "__slots__", ())}:
-        with contextlib.suppress(Exception):  # theirs may do anything
+        with contextlib.suppress(Exception):  # a property of a user's class may raise anything
             found[name] = getattr(thing, name)
     return found
 
@@ -187,7 +187,7 @@ def find_secrets(thing: Any) -> dict[str, Any]:
 
 
 def find_environment_keys() -> dict[str, str]:
-    """The keys in the environment, where many classes find theirs."""
+    """The keys in the environment, which many classes use."""
     return {
         name: value
         for name, value in os.environ.items()

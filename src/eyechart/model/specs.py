@@ -1,4 +1,4 @@
-"""From the model a user names to the model that answers: names, parameters, addresses."""
+"""Making the model that a user names: provider and name, parameters, URLs, several endpoints (`Fleet`)."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _check_model(made: Model, provider: str) -> Model:
     return made
 
 
-# -- parameters -------------------------------------------------------------------------------------
+# -- parameters
 
 
 def parse_parameters(given: Mapping[str, str], *, who: str) -> dict[str, Any]:
@@ -174,14 +174,14 @@ def refuse_unknown(given: set[str], known: set[str], *, who: str, hint: str = ""
         raise UsageError(f"{who} has no parameter {name!r}", hint=f"{advice} {hint}".strip())
 
 
-# -- addresses --------------------------------------------------------------------------------------
+# -- URLs
 
 
 _WITH_SETTINGS = ("darwin", "win32")  # where the system's own settings may name a proxy
 
 
 def split_address(url: str) -> SplitResult | None:
-    """The parts of an address that a request can be sent to; None when none can.
+    """The parts of an http or https URL; None if it is not one.
 
     >>> split_address("http://localhost:8000/v1").port, split_address("localhost:8000"), split_address("http://a:b")
     (8000, None, None)
@@ -189,7 +189,7 @@ def split_address(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, a bracket that is not closed
+    except ValueError:  # a port that is not a number, an unclosed bracket
         return None
     is_plain = all(mark.isprintable() and not mark.isspace() for mark in url)
     return parts if is_address and is_plain else None
@@ -215,7 +215,7 @@ def find_proxy(url: str) -> str | None:
 
 
 def strip_password(text: str) -> str:
-    """A message without what stands before the @ of an address in it.
+    """Remove user and password from the URLs in a message.
 
     >>> strip_password("407, url='http://me:secret@proxy:3128'")
     "407, url='http://proxy:3128'"
