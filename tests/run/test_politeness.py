@@ -275,7 +275,7 @@ def test_all_addresses_die_and_the_run_goes_on_later_in_any_order(tmp_path: Path
             done = run(tmp_path, 3000, one, other, flags="--concurrency 8 --give-up-after 3")
         assert done.code == 1
         assert "none of the 2 endpoints answers" in done.err
-        assert "start the same command again" in done.err
+        assert "run the same command again" in done.err
         assert done.json["pending"] > 2000
         for endpoint in (one, other):
             endpoint.control(dead=False)
@@ -330,7 +330,7 @@ def test_a_server_that_dies_for_good_is_noticed_and_the_run_goes_on_later(tmp_pa
         assert time.monotonic() - start < 30
         assert done.code == 1
         assert "3 failures in a row without an answer" in done.err
-        assert "start the same command again" in done.err
+        assert "run the same command again" in done.err
         assert done.json["pending"] > 1000
         assert done.json["outcomes"]["failed"] <= 16
         endpoint.control(dead=False)
@@ -349,7 +349,7 @@ def test_a_run_whose_server_is_away_when_it_is_resumed_can_be_resumed_again(tmp_
         again = run(tmp_path, 400, endpoint, flags="--give-up-after 4")
         assert again.code == 1, again.err
         assert "4 failures in a row without an answer" in again.err
-        assert "start the same command again" in again.err
+        assert "run the same command again" in again.err
         assert again.json["pending"] > 0
         endpoint.control(dead=False)
         ended = run(tmp_path, 400, endpoint)

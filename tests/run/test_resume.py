@@ -197,7 +197,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_start_goes_on(tmp_path: Path) -> None
         out, err = process.communicate(timeout=20)
         assert process.returncode == 130
         assert "Traceback" not in err
-        assert "start the same command again" in err
+        assert "run the same command again" in err
         assert json.loads(out)["pending"] > 0
         kept = committed(folder_in(tmp_path / "out"))
         # What the server had answered before the end is not lost: the grace period waits for it.

@@ -698,7 +698,7 @@ def test_a_limit_on_file_size_in_a_real_process_is_an_error_not_a_hang(path: Pat
         [sys.executable, "-c", textwrap.dedent(script), str(path)],
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
-    assert "start the same command again" in done.stdout
+    assert "run the same command again" in done.stdout
     assert "closed with trouble" in done.stdout
     assert done.stderr == ""
     assert '"kept"' in rows(path, "SELECT body FROM replies WHERE trial = 0")[0][0].decode()

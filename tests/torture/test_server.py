@@ -168,7 +168,7 @@ def survive(run: Disturbed, away_s: float) -> None:
     done = run.end(process)
     if done.code != 0:
         assert done.code == 1, done.err
-        assert "start the same command again" in done.err
+        assert "run the same command again" in done.err
         run.finish()
     else:
         run.compare(done)
@@ -223,7 +223,7 @@ def test_a_server_that_stays_away_ends_the_run(tmp_path: Path) -> None:
         done = run.end(process)
         assert done.code == 1, done.err
         assert "4 failures in a row" in done.err
-        assert "start the same command again" in done.err
+        assert "run the same command again" in done.err
         assert done.json["outcomes"]["failed"] + done.json["pending"] > 0
         endpoint.control(dead=False)
         run.finish()

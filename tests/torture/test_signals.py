@@ -26,7 +26,7 @@ def end_by_signal(run: Disturbed, number: signal.Signals, *, times: int = 1) -> 
         time.sleep(0.02)  # else the system makes one of two
     done = run.end(process)
     assert done.code == 130, done.err
-    assert "start the same command again" in done.err
+    assert "run the same command again" in done.err
     assert done.json["pending"] > 0
     assert run.n_lost == 0, "answers under way are waited for"
     run.finish()

@@ -75,10 +75,10 @@ def store_errors(path: Path) -> Iterator[None]:
         ) from err
     except sqlite3.Error as err:
         hints: Mapping[str, str] = {
-            "full": "free some space and start the same command again: all answers on disk are kept",
+            "full": "free some space and run the same command again: all answers on disk are kept",
             "readonly": "the folder must be writable; choose another with --out",
             "unable to open": "the folder must exist and be writable; choose another with --out",
-            "disk I/O": "check the disk; start the same command again: all answers on disk are kept",
+            "disk I/O": "check the disk; run the same command again: all answers on disk are kept",
             "not a database": "the file is damaged or not ours; start over with --fresh or another --out",
             "malformed": "the file is damaged; start over with --fresh or another --out",
             "locked": "another process holds the run; wait for it or choose another --out",

@@ -282,7 +282,7 @@ def rename_flags_in_hint(hint: str) -> str:
 
     >>> rename_flags_in_hint("is the server running? --base-url names another address")
     'is the server running? --api_base_url names another address'
-    >>> rename_flags_in_hint("start the same command again; --give-up-after N tries for longer")
-    'start the same command again'
+    >>> rename_flags_in_hint("run the same command again; --give-up-after N tries for longer")
+    'run the same command again'
     """
     return translate_hint(hint, FLAG_NAMES, KNOWN_FLAGS)
