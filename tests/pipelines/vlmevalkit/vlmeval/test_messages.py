@@ -87,9 +87,9 @@ def test_a_conversation() -> None:
         ([{"type": "text"}], "without type and value"),
         ([3], "without type and value"),
         ([{"type": "video", "value": "a.mp4"}], "'video'"),
-        ([{"type": "image", "value": None}], "is no path"),
+        ([{"type": "image", "value": None}], "is not a path"),
         ([{"type": "text", "value": "x", "role": "system"}], "nothing for the user's turn"),
-        ([{"role": "judge", "content": "x"}], "a turn of 'judge'"),
+        ([{"role": "judge", "content": "x"}], "unknown role 'judge'"),
     ],
 )
 def test_what_is_no_prompt_is_named(said: Any, says: str) -> None:

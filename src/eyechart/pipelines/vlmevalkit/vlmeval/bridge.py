@@ -1,6 +1,6 @@
-"""A data set class, as a script has changed it, as a benchmark; its predictions as a table.
+"""Between eyechart and a script that changes a dataset class: the class as a benchmark, prompts, errors.
 
-Also: which classes a script has changed, and errors in its methods named after data set and method.
+Also: which classes a script has changed, and the judge that its own `evaluate` calls.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
 
 
 def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
-    """The data set as a benchmark: a sample a row, asked as its `build_prompt` says.
+    """The dataset as a benchmark: one sample per row, with the prompt of its `build_prompt`.
 
-    Our own verdicts go beside whatever its `evaluate` says later.
+    Its scores are computed in addition to those of its `evaluate`.
     """
     name = dataset.dataset_name
-    samples = _with_places(read_samples(dataset.data, name), dataset)
+    samples = _add_images(read_samples(dataset.data, name), dataset)
     is_choice = dataset.TYPE == "MCQ"
     folder = dataset.data.attrs.get(FOLDER)
     return Benchmark(
@@ -74,7 +74,7 @@ def make_benchmark(dataset: ImageBaseDataset) -> Benchmark:
 
 
 class _Prompt:
-    """Asks the data set for the messages of a sample, one at a time: its methods may not be thread-safe."""
+    """Calls `build_prompt` of a dataset, one sample at a time: its methods may not be thread-safe."""
 
     def __init__(self, dataset: ImageBaseDataset, positions: dict[str, int]) -> None:
         self._dataset = dataset
@@ -92,8 +92,8 @@ class _Prompt:
             return to_messages(said, make_path_rules(self._dataset), f"{name}: build_prompt ({where})")
 
 
-def _with_places(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[Sample, ...]:
-    """With their images, as far as these are files or addresses; base64 becomes a file when asked for."""
+def _add_images(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[Sample, ...]:
+    """The samples with images that are files or URLs; `build_prompt` writes base64 to files."""
     from eyechart.pipelines.vlmevalkit.vlmeval.dataset import make_path_rules
 
     if not dataset.meta_only or "image_path" not in dataset.data:
@@ -107,9 +107,9 @@ def _with_places(samples: Sequence[Sample], dataset: ImageBaseDataset) -> tuple[
 
 
 def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Frame:
-    """The rows that were asked, without their images and with what was said: a file of predictions.
+    """The requested rows, without images and with replies: a file of predictions.
 
-    A request that failed has the text by which VLMEvalKit knows that it must ask again.
+    A failed request has the text that makes VLMEvalKit repeat it.
     """
     said = {
         result.sample.id: result.reply.text if result.reply else NO_ANSWER
@@ -125,27 +125,31 @@ def make_predictions(dataset: ImageBaseDataset, results: Iterable[Result]) -> Fr
 # -- What `build_prompt` returns, as messages
 
 _ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
-_SHAPE = 'a list of {"type": "image" or "text", "value": ...}, pictures first'
+_SHAPE = 'a list of {"type": "image" or "text", "value": ...}, images first'
 
 
 def to_messages(said: Any, rules: PathRules, who: str) -> list[Message]:
-    """The messages of a row: what has the role of the system comes first, then the rest in order."""
+    """The messages of a row, system messages first.
+
+    Accepted are a text, a part, a list of parts (``{"type": "image", "value": ...}``), a list of texts and
+    paths, and a conversation (``{"role": ..., "content": ...}``).
+    """
     items: Any = [said] if isinstance(said, str | Mapping) else said
     if not isinstance(items, Sequence) or not items:
         what = "nothing" if not items else type(said).__name__
-        raise DataError(f"{who} returned {what}", hint=f"it is {_SHAPE}")
+        raise DataError(f"{who} returned {what}", hint=f"return {_SHAPE}")
     if all(isinstance(item, Mapping) and "content" in item for item in items):
         return [_turn(item, rules, who) for item in items]
     system = [item for item in items if isinstance(item, Mapping) and item.get("role") == "system"]
     first = tuple(_part(item, rules, who) for item in system)
     parts = tuple(_part(item, rules, who) for item in items if item not in system)
     if not parts:
-        raise DataError(f"{who} returned nothing for the user's turn", hint=f"it is {_SHAPE}")
+        raise DataError(f"{who} returned nothing for the user's turn", hint=f"return {_SHAPE}")
     return [*([Message("system", first)] if first else []), Message("user", parts)]
 
 
 def make_image_ref(place: str, rules: PathRules) -> ImageRef:
-    """The image at a path, an address or a data URL."""
+    """The image at a path, a URL or a data URL."""
     if place.startswith("data:"):
         return ImageRef(kind="data", location=place.partition(",")[2])
     if place.startswith(("http://", "https://")):
@@ -156,7 +160,7 @@ def make_image_ref(place: str, rules: PathRules) -> ImageRef:
 def _turn(item: Mapping[str, Any], rules: PathRules, who: str) -> Message:
     role = _ROLES.get(str(item.get("role")))
     if role is None:
-        raise DataError(f"{who}: a turn of {item.get('role')!r}", hint=f"known: {', '.join(_ROLES)}")
+        raise DataError(f"{who}: unknown role {item.get('role')!r}", hint=f"known: {', '.join(_ROLES)}")
     content = item["content"]
     parts = [content] if isinstance(content, str | Mapping) else content
     return Message(role, tuple(_part(part, rules, who) for part in parts))
@@ -166,17 +170,15 @@ def _part(item: Any, rules: PathRules, who: str) -> Part:
     if isinstance(item, str):
         return make_image_ref(item, rules) if is_place(item) and "\n" not in item else item
     if not isinstance(item, Mapping) or not {"type", "value"} <= set(item):
-        raise DataError(f"{who}: a part without type and value: {str(item)[:80]}", hint=f"it is {_SHAPE}")
+        raise DataError(f"{who}: a part without type and value: {str(item)[:80]}", hint=f"return {_SHAPE}")
     kind, value = item["type"], item["value"]
     if kind == "text":
         return str(value)
     if kind != "image":
-        raise DataError(f"{who}: a part of the type {kind!r}", hint="pictures and text can be sent")
+        raise DataError(f"{who}: unknown type {kind!r}", hint="known: image, text")
     value = str(value) if isinstance(value, PurePath) else value
     if not isinstance(value, str) or not value:
-        raise DataError(
-            f"{who}: the picture {str(value)[:80]!r} is no path", hint="give a path or an address"
-        )
+        raise DataError(f"{who}: the image {str(value)[:80]!r} is not a path", hint="give a path or a URL")
     return make_image_ref(value, rules)
 
 
@@ -185,7 +187,7 @@ _SUFFIXES = tuple(suffix.decode() for suffix in IMAGE_SUFFIXES)
 
 
 def is_place(text: str) -> bool:
-    """Whether a cell names an image rather than holding it: a path or an address. Base64 has no dot.
+    """Whether a cell names an image instead of holding it: a path or a URL. Base64 has no dot.
 
     >>> is_place("a/cat.PNG"), is_place("https://x.org/cat"), is_place("iVBORw0KGgo="), is_place("17")
     (True, True, False, False)
@@ -195,8 +197,8 @@ def is_place(text: str) -> bool:
 
 # -- Which classes a script has changed
 #
-# Scripts assign their own functions onto our classes (``CustomVQADataset.evaluate = ...``). What a class held
-# when it was written is kept beside it, so that one can tell, and put it back.
+# Scripts assign functions to dataset classes (``CustomVQADataset.evaluate = ...``). The original content of
+# each class is remembered, to detect changes and to restore it.
 
 C = TypeVar("C", bound=type)
 
@@ -207,21 +209,18 @@ _PYTHONS_OWN = frozenset(
 
 
 def remember_class(cls: C) -> C:
-    """Remember what a class holds now. A decorator, so that no change comes before it."""
+    """Remember the content of a class. A decorator, so that it runs before any change."""
     _WRITTEN[cls] = _held(cls)
     return cls
 
 
 def is_changed(cls: type) -> bool:
-    """Whether the class, or one that it inherits from, holds anything that we did not put there.
-
-    A class of the script itself is a change.
-    """
+    """Whether a script has changed the class or one of its bases, or defined it."""
     return any(_differs(one) for one in cls.__mro__ if one is not object)
 
 
 def list_changes(cls: type) -> list[str]:
-    """What was assigned, for messages to people."""
+    """The names that were assigned, for messages."""
     names: set[str] = set()
     for one in cls.__mro__:
         before, now = _WRITTEN.get(one), _held(one)
@@ -232,7 +231,7 @@ def list_changes(cls: type) -> list[str]:
 
 @contextmanager
 def restore_classes() -> Iterator[None]:
-    """Whatever is assigned onto our classes inside the block is gone after it."""
+    """Undo all assignments to the classes that happen inside the block."""
     at_entry = {cls: _held(cls) for cls in _WRITTEN}
     try:
         yield
@@ -256,18 +255,18 @@ def _differs(cls: type) -> bool:
     return set(before) != set(now) or any(before[name] is not now[name] for name in before)
 
 
-# -- Calls into a script's own methods: what goes wrong there is named after the data set and the method.
+# -- Errors in a script's methods, named after the dataset and the method
 
 _OURS = str(Path(__file__).resolve().parents[3])
 
 
 class UserCodeError(EyechartError):
-    """A method of a script raised. The exception itself is the cause."""
+    """A method of a script raised; the exception is the cause."""
 
 
 @contextmanager
 def label_errors(dataset: str, method: str, about: str = "") -> Iterator[None]:
-    """Around one call. Our own errors pass as they are: they say all that is needed."""
+    """Around one call of a script's method. Errors of eyechart pass unchanged."""
     try:
         yield
     except EyechartError:
@@ -277,12 +276,12 @@ def label_errors(dataset: str, method: str, about: str = "") -> Iterator[None]:
         what = f"{type(err).__name__}: {err}" if str(err) else type(err).__name__
         raise UserCodeError(
             f"{dataset}: {method} raised {what}{about and f' ({about})'}",
-            hint=f"it happened in {where}" if where else "",
+            hint=f"raised in {where}" if where else "",
         ) from err
 
 
 def _place(err: BaseException) -> str:
-    """The last line of code in the folder of the method that was called: below that it is a library's."""
+    """The last line of code in the folder of the called method; frames below it belong to libraries."""
     frames = traceback.extract_tb(err.__traceback__)
     others = [one for one in frames if not one.filename.startswith((_OURS, "<"))]
     folder = str(Path(others[0].filename).parent) if others else ""
@@ -292,13 +291,13 @@ def _place(err: BaseException) -> str:
     return f"{theirs[-1].filename}, line {theirs[-1].lineno}" if theirs else ""
 
 
-# -- What an `evaluate` of one's own calls: `build_judge(model=...).generate(prompt)`, `track_progress_rich`.
+# -- What a script's own `evaluate` calls: `build_judge(model=...).generate(prompt)`, `track_progress_rich`
 
 DEBUG_MESSAGE = (
-    "The judge gave no answer. Is judge_base_url (or OPENAI_API_BASE) the address of a server, judge a model "
-    "that it serves, and judge_key (or OPENAI_API_KEY) a key that it takes?"
+    "The judge gave no answer. Is judge_base_url (or OPENAI_API_BASE) the URL of a server, judge a model "
+    "that it serves, and judge_key (or OPENAI_API_KEY) a valid key?"
 )
-_NOT_THE_JUDGES = ("nproc", "verbose", "wait", "use_verifier")  # of `evaluate`; no matter to who is asked
+_NOT_THE_JUDGES = ("nproc", "verbose", "wait", "use_verifier")  # arguments of `evaluate` that are not sent
 
 
 def build_judge(
@@ -311,9 +310,9 @@ def build_judge(
     system_prompt: str | None = None,
     **parameters: Any,
 ) -> ScriptJudge:
-    """A judge at an OpenAI-compatible endpoint; `parameters` such as `temperature` go along with requests."""
+    """A judge at an OpenAI-compatible endpoint; `parameters` such as `temperature` are sent with requests."""
     if not model:
-        raise UsageError("build_judge: no model", hint="judge: NAME in eval_config says who judges")
+        raise UsageError("build_judge: no model", hint="set judge: NAME in eval_config")
     said = {name: value for name, value in parameters.items() if name not in _NOT_THE_JUDGES}
     judge = ScriptJudge(
         model=model,
@@ -321,22 +320,22 @@ def build_judge(
         retry=retry,
         system_prompt=system_prompt,
     )
-    judge.made()
+    judge.make_model()  # raises on bad settings
     return judge
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptJudge:
-    """Asked one thing at a time, from as many threads as one likes."""
+    """A judge for scripts: one blocking request per call, from any number of threads."""
 
     model: str
     settings: ModelSettings = field(repr=False)
     retry: int = 6
     system_prompt: str | None = None
-    fail_msg: str = NO_ANSWER  # scripts look for it in replies; it never is in one
+    fail_msg: str = NO_ANSWER  # scripts look for it in replies; `generate` raises instead
 
-    def made(self, **parameters: Any) -> Model:
-        """The model behind it; `UsageError` where there cannot be one."""
+    def make_model(self, **parameters: Any) -> Model:
+        """The model; `UsageError` for bad settings."""
         settings = ModelSettings(
             base_url=self.settings.base_url,
             api_key=self.settings.api_key,
@@ -346,15 +345,15 @@ class ScriptJudge:
         return make_model(f"openai/{self.model.removeprefix('openai/')}", settings)
 
     def generate(self, message: Any, dataset: str | None = None, **parameters: Any) -> str:
-        """The reply to a text or a list of parts. `ModelError` where none came: that is no reply."""
+        """The reply to a text or a list of parts; raises `ModelError` if there is none."""
         rules = PathRules([str(Path().absolute())])
         turns = [_loaded(turn) for turn in to_messages(message, rules, "the judge's prompt")]
         if self.system_prompt:
             turns.insert(0, Message("system", (self.system_prompt,)))
-        return asyncio.run(self._ask(self.made(**parameters), turns)).text
+        return asyncio.run(self._ask(self.make_model(**parameters), turns)).text
 
     def working(self) -> bool:
-        """Whether it answers at all."""
+        """Whether it answers."""
         try:
             self.generate("Say hello.")
         except ModelError:
@@ -391,7 +390,7 @@ def _loaded(turn: Message) -> Message:
     return Message(turn.role, tuple(parts))
 
 
-# -- Many calls at once, as `vlmeval.utils` has it
+# -- Concurrent calls, as in `vlmeval.utils`
 
 _SAVE_EVERY_S = 5.0
 
@@ -406,8 +405,8 @@ def track_progress_rich(
 ) -> list[Any]:
     """Call `func` for every task, `nproc` at once; a list or tuple holds its arguments, a dict names them.
 
-    With `save` and `keys`, results are kept in that file under their keys, beside those that stand there
-    already, also where one of the calls fails. Further arguments (`chunksize`, `desc`, ...) change nothing.
+    With `save` and `keys`, results are added to that file under their keys, even if a call fails. Further
+    arguments (`chunksize`, `desc`, ...) have no effect.
 
     >>> track_progress_rich(pow, [(2, 3), (3, 2)], nproc=2)
     [8, 9]
@@ -416,9 +415,9 @@ def track_progress_rich(
     names = list(keys) if keys is not None else list(range(len(todo)))
     if len(names) != len(todo):
         raise UsageError(
-            f"track_progress_rich: {len(todo)} tasks and {len(names)} keys", hint="one key a task"
+            f"track_progress_rich: {len(todo)} tasks and {len(names)} keys", hint="give one key per task"
         )
-    kept = _Kept(save)
+    kept = _SavedResults(save)
     with ThreadPoolExecutor(max(1, nproc)) as pool:
         futures = {_submit(pool, func, task): name for task, name in zip(todo, names, strict=True)}
         try:
@@ -432,11 +431,11 @@ def track_progress_rich(
     return [future.result() for future in futures]
 
 
-def _end(pool: ThreadPoolExecutor, futures: Mapping[Future[Any], Any], kept: _Kept) -> None:
-    """Begin no more calls. Those in flight may be paid for: they come to their end, and are kept as well."""
+def _end(pool: ThreadPoolExecutor, futures: Mapping[Future[Any], Any], kept: _SavedResults) -> None:
+    """Start no more calls. Those in flight may cost money: they finish, and their results are saved."""
     try:
         pool.shutdown(wait=True, cancel_futures=True)
-    finally:  # who interrupts a second time does not wait for them
+    finally:  # a second interrupt does not wait for them
         for future, name in futures.items():
             if future.done() and not future.cancelled() and future.exception() is None:
                 kept.add(name, future.result())
@@ -448,8 +447,8 @@ def _submit(pool: ThreadPoolExecutor, func: Callable[..., Any], task: Any) -> Fu
     return pool.submit(func, *task) if isinstance(task, list | tuple) else pool.submit(func, task)
 
 
-class _Kept:
-    """Results in a file, written now and then."""
+class _SavedResults:
+    """Results in a file, written every few seconds."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = path

@@ -1,7 +1,7 @@
-"""The data set classes of VLMEvalKit: rows in a table, images as files, a prompt as a list of messages.
+"""The dataset classes of VLMEvalKit: rows in a table, images as files, a prompt as a list of parts.
 
-A script changes them by assigning functions onto a class, or by a class of its own. The hooks are
-`load_data`, `build_prompt`, `dump_image`, `post_build` and `evaluate`.
+A script changes them by assigning functions to a class, or by a subclass. The hooks are `load_data`,
+`build_prompt`, `dump_image`, `post_build` and `evaluate`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ImageBaseDataset:
     meta_only: bool
 
     def __init__(self, dataset: str = "", skip_noimg: bool = True) -> None:
-        """`dataset` names a file in ``$LMUData`` or ``~/LMUData``; the path of a file is taken as well."""
+        """`dataset` is a name in ``$LMUData`` or ``~/LMUData``, or the path of a file."""
         path = Path(dataset).expanduser()
         self._file = path.absolute() if path.suffix and path.is_file() else None
         self.dataset_name = path.stem if self._file else str(dataset)
@@ -74,7 +74,7 @@ class ImageBaseDataset:
         if skip_noimg and "image" in data:
             data = select_rows(data, [not is_missing(cell) for cell in data["image"]])
         if not len(data):
-            raise DataError(f"{self.dataset_name}: there is no question in it", hint="is it the right file?")
+            raise DataError(f"{self.dataset_name}: no questions", hint="is it the right file?")
         data = data.assign(index=_indices(data, self.dataset_name))
         self.meta_only = "image" not in data
         expand_images(data, self.dataset_name)
@@ -90,11 +90,11 @@ class ImageBaseDataset:
 
     @classmethod
     def supported_datasets(cls) -> list[str]:
-        """The names that this class was written for."""
+        """The names of the published datasets of this class."""
         return list(cls.DATASET_URL)
 
     def load_data(self, dataset: str) -> Frame:
-        """The table of a data set: ``<root>/<dataset>.tsv``, or the file of that name in another format."""
+        """The table of a dataset: ``<root>/<dataset>.tsv``, or the file of that name in another format."""
         return load_table(self._file or self._find(dataset))
 
     def _find(self, dataset: str) -> Path:
@@ -104,14 +104,14 @@ class ImageBaseDataset:
         with suppress(DataError):
             return find_file(dataset).path
         address = self.DATASET_URL.get(dataset)
-        hint = f"download {address} to that place" if address else "put the file there, or set $LMUData"
-        raise DataError(f"{dataset}: there is no file {path}", hint=hint)
+        hint = f"download {address} to that path" if address else "put the file there, or set $LMUData"
+        raise DataError(f"{dataset}: no such file: {path}", hint=hint)
 
     def post_build(self, dataset: str) -> None:
-        """Called once the table stands in `data`. A hook: nothing happens here."""
+        """A hook, called when `data` holds the table."""
 
     def dump_image(self, line: Row) -> list[str]:
-        """The images of a row as paths of files (or addresses); base64 is written to `img_root` first."""
+        """The images of a row as file paths or URLs; base64 is written to files in `img_root`."""
         paths = [] if _is_empty(line, "image_path") else toliststr(line["image_path"])
         if _is_empty(line, "image"):
             return find_images(paths, make_path_rules(self))
@@ -121,14 +121,14 @@ class ImageBaseDataset:
         return write_images(items, names, Path(self.img_root), make_path_rules(self), who)
 
     def build_prompt(self, line: Row | int) -> list[Part]:
-        """The messages of a row, given by itself or by its position: its images, then the question."""
+        """The prompt of a row, given as a row or by position: its images, then the question."""
         line = get_row(self, line)
         return [*make_image_parts(self, line), {"type": "text", "value": to_text(to_plain(line["question"]))}]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Frame:
-        """Score a file of predictions; writes the verdicts and the accuracies beside it, returns the latter.
+        """Score a file of predictions: write verdicts and accuracies beside it, return the accuracies.
 
-        Multiple choice has VLMEvalKit's verdicts; open questions are read by our own scorer.
+        Multiple choice is scored by VLMEvalKit's rules, open questions by eyechart's default scorer.
         """
         from eyechart.pipelines.vlmevalkit.vlmeval.scoring import score_file
 
@@ -136,7 +136,7 @@ class ImageBaseDataset:
 
 
 def get_row(dataset: ImageBaseDataset, line: Row | int) -> Row:
-    """The row that is meant, which may be given by its position."""
+    """The row, which may be given by its position."""
     try:
         position = as_position(line)
     except TypeError:
@@ -150,7 +150,7 @@ def make_image_parts(dataset: ImageBaseDataset, line: Row) -> list[Part]:
 
 
 def make_path_rules(dataset: ImageBaseDataset) -> PathRules:
-    """Where relative paths are looked for: beside the data file, in the image folder, in this folder."""
+    """Relative paths start at the folder of the data file, the image folder, or the current folder."""
     data = getattr(dataset, "data", None)
     folder = data.attrs.get(FOLDER) if data is not None else None
     places = [folder, find_data_root(), dataset.img_root, Path()]
@@ -163,12 +163,12 @@ def _is_empty(line: Row, column: str) -> bool:
 
 
 def _indices(data: Frame, who: str) -> Any:
-    """Whole numbers where all of them are, else texts; no two alike."""
+    """The indices, all as numbers or all as texts; duplicates are refused."""
     texts = [_index(value) for value in data["index"]]
     seen: set[str] = set()
     for number, text in enumerate(texts, 1):
         if text in seen or not text:
-            what = f"the index {text!r} stands there twice" if text else "nothing in 'index'"
+            what = f"duplicate index {text!r}" if text else "nothing in 'index'"
             raise DataError(f"{who}: row {number}: {what}", hint="every row needs its own index")
         seen.add(text)
     are_whole = all(map(WHOLE.fullmatch, texts))
@@ -184,11 +184,11 @@ def _index(value: Any) -> str:
     return str(int(value)) if is_whole else str(value).strip()
 
 
-# -- Image cells, and their files
+# -- Image cells and their files
 
 
 def expand_images(data: Frame, who: str) -> None:
-    """Image cells as scripts see them: a text or a list of texts; an index becomes the image it names."""
+    """Image cells as scripts see them: a text or a list of texts; an index becomes that row's image."""
     if "image" in data:
         cells = [_listed(cell) for cell in data["image"]]
         own = dict(zip(map(str, data["index"]), cells, strict=True))
@@ -209,20 +209,20 @@ def _referred(cell: list[str], own: dict[str, list[str]], where: str) -> list[st
     found = own.get(cell[0], [])
     if not found or (len(found) == 1 and len(found[0]) <= REFERENCE_CHARS and not is_place(found[0])):
         raise DataError(
-            f"{where}: the image {cell[0]!r} is neither a picture nor the index of a row that has one",
+            f"{where}: the image {cell[0]!r} is neither an image nor the index of a row with one",
             hint="write base64, a path with its ending, or the index of another row",
         )
     return found
 
 
 def _column(cells: Sequence[list[str]], data: Frame) -> Any:
-    """Lists of one are written as what they hold."""
+    """A column of cells; a list of one becomes its item."""
     plain = [cell[0] if len(cell) == 1 else cell or float("nan") for cell in cells]
     return import_pandas().Series(plain, dtype="object", index=data.index)
 
 
 def find_images(places: Sequence[str], rules: PathRules) -> list[str]:
-    """Paths where their files lie, as far as they are found; addresses as they are."""
+    """Paths resolved to files if these exist; URLs unchanged."""
     return [place if place.startswith(ADDRESSES) else _followed(place, rules) for place in places]
 
 
@@ -234,7 +234,7 @@ def _followed(place: str, rules: PathRules) -> str:
 def write_images(
     items: Sequence[str], names: Sequence[str], folder: Path, rules: PathRules, who: str
 ) -> list[str]:
-    """Images out of cells as files of a folder, each under its name; those that are files already stay."""
+    """Write the images of cells to files in a folder, each under its name; paths and URLs stay."""
     paths = []
     for item, name in zip(items, names, strict=True):
         if is_place(item) and not item.startswith("data:"):
@@ -245,17 +245,19 @@ def write_images(
 
 
 def _write(data: bytes, path: Path) -> str:
-    """The file's own bytes; a file that is there is never replaced.
+    """Write an image file; an existing file is never replaced.
 
-    Another row may have its image under that name, be it in a thread or a process beside this one. An
-    image that finds the name taken has one of its own.
+    Another row may use the same name, in a thread or process at the same time. If the name is taken, the
+    file gets a name with a hash.
     """
     if _holds(path, data):
         return str(path)
     own = path.with_name(f"{path.stem}-{hashlib.sha256(data).hexdigest()[:8]}{path.suffix}")
-    with suppress(OSError):  # what is not about the name happens again below, and is said there
+    with suppress(OSError):  # other errors happen again below, and are raised there
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:  # who reads half of it finds other bytes, and takes a name of its own
+        with path.open(
+            "xb"
+        ) as file:  # a concurrent reader of half of it finds other bytes and takes another name
             file.write(data)
         return str(path)
     if not _holds(own, data):
@@ -269,7 +271,7 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _inside(name: str) -> Path:
-    """A name as a path below a folder, whatever it is made of.
+    """A name as a path that cannot lead out of a folder.
 
     >>> str(_inside("7.png")), str(_inside("a/b.png")), str(_inside("../../etc/x.png"))
     ('7.png', 'a/b.png', 'etc/x.png')
@@ -278,16 +280,16 @@ def _inside(name: str) -> Path:
     return Path(*parts) if parts else Path("picture.png")
 
 
-def name_images(index: Any, n_pictures: int, paths: Sequence[str]) -> list[str]:
-    """How the images of a row are called: as `image_path` says, else after its index.
+def name_images(index: Any, n_images: int, paths: Sequence[str]) -> list[str]:
+    """The file names of the images of a row: from `image_path`, else from its index.
 
     >>> name_images(7, 1, []), name_images(7, 2, []), name_images(7, 1, ["cat.jpg"])
     (['7.png'], ['7_0.png', '7_1.png'], ['cat.jpg'])
     """
-    if len(paths) == n_pictures:
+    if len(paths) == n_images:
         return [str(path) for path in paths]
     stem = re.sub(r"[/\\\0]", "_", str(index))
-    return [f"{stem}.png"] if n_pictures == 1 else [f"{stem}_{k}.png" for k in range(n_pictures)]
+    return [f"{stem}.png"] if n_images == 1 else [f"{stem}_{k}.png" for k in range(n_images)]
 
 
 # -- Multiple choice on images: `vlmeval.dataset.image_mcq`
@@ -316,7 +318,7 @@ class ImageMCQDataset(ImageBaseDataset):
 
 @remember_class
 class CustomMCQDataset(ImageMCQDataset):
-    """Multiple choice of one's own. Scripts assign their functions onto it."""
+    """Custom multiple choice. Scripts assign their functions to it."""
 
 
 # -- Open questions on images: `vlmeval.dataset.image_vqa`
@@ -326,12 +328,12 @@ SHORT_ANSWER = "\nAnswer the question using a single word or phrase."
 
 @remember_class
 class ImageVQADataset(ImageBaseDataset):
-    """Open questions that ask for a short answer."""
+    """Open questions with a short answer."""
 
     TYPE: ClassVar[str] = "VQA"
 
     def build_prompt(self, line: Row | int) -> list[Part]:
-        """The images, then the question with the request for a word or a phrase."""
+        """The images, then the question with the request for a short answer."""
         parts = ImageBaseDataset.build_prompt(self, line)
         parts[-1]["value"] += SHORT_ANSWER
         return parts
@@ -339,7 +341,7 @@ class ImageVQADataset(ImageBaseDataset):
 
 @remember_class
 class CustomVQADataset(ImageBaseDataset):
-    """Open questions of one's own, asked as they stand. Scripts assign their functions onto it."""
+    """Custom open questions, sent unchanged. Scripts assign their functions to it."""
 
     TYPE: ClassVar[str] = "VQA"
 
@@ -361,19 +363,19 @@ class TextMCQDataset(ImageBaseDataset):
 
 @remember_class
 class CustomTextMCQDataset(TextMCQDataset):
-    """Multiple choice of one's own, without images. Scripts assign their functions onto it."""
+    """Custom multiple choice without images. Scripts assign their functions to it."""
 
 
-# -- Data sets by name: `vlmeval.dataset`
+# -- Datasets by name: `vlmeval.dataset`
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> ImageBaseDataset:
-    """The data set of a file in ``$LMUData`` or ``~/LMUData``, of the class that its columns ask for."""
+    """The dataset of a file in ``$LMUData`` or ``~/LMUData``; its columns choose the class."""
     return choose_class(detect_kind(list_columns(dataset_name)))(dataset_name, **kwargs)
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:  # noqa: N802 - called by that name
-    """``MCQ`` or ``VQA``, by the columns of the file; `default` where there is no such file."""
+    """``MCQ`` or ``VQA``, by the columns of the file; `default` without a file."""
     try:
         return choose_class(detect_kind(list_columns(dataset))).TYPE
     except DataError:
@@ -381,7 +383,7 @@ def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:  # noqa: N802 - 
 
 
 def list_columns(name: str | Path) -> tuple[str, ...]:
-    """The columns of the file that a data set's name, or a path, stands for."""
+    """The columns of the file of a dataset, given by name or path."""
     path = Path(name)
     found = find_data_root() / f"{name}.tsv"
     file = found if len(path.parts) == 1 and found.is_file() else find_file(name).path
@@ -395,7 +397,7 @@ def list_columns(name: str | Path) -> tuple[str, ...]:
 
 
 def detect_kind(columns: Sequence[str]) -> Kind:
-    """Which class a file asks for, by its columns.
+    """The kind of a file, by its columns.
 
     >>> detect_kind(["index", "question", "A", "B", "image"]), detect_kind(["question", "A", "B"])
     ('mcq', 'text-mcq')
@@ -405,7 +407,7 @@ def detect_kind(columns: Sequence[str]) -> Kind:
     if "question" not in [column.lower() for column in columns]:
         raise DataError(
             f"no column 'question' (found: {join_names(columns, 12) or 'none'})",
-            hint="every row asks something",
+            hint="add it",
         )
     if not {"A", "B"} <= set(columns):
         return "vqa"
@@ -413,7 +415,7 @@ def detect_kind(columns: Sequence[str]) -> Kind:
 
 
 def choose_class(kind: Kind) -> type[ImageBaseDataset]:
-    """The class that scripts change to change data sets of that kind."""
+    """The class of a kind of dataset, which scripts change."""
     classes: dict[Kind, type[ImageBaseDataset]] = {
         "mcq": CustomMCQDataset,
         "text-mcq": CustomTextMCQDataset,
@@ -422,4 +424,4 @@ def choose_class(kind: Kind) -> type[ImageBaseDataset]:
     return classes[kind]
 
 
-SUPPORTED_DATASETS = [published for published, _ in SETS.values()]  # whose scoring is known
+SUPPORTED_DATASETS = [published for published, _ in SETS.values()]  # with published scoring

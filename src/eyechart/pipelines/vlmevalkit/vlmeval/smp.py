@@ -1,7 +1,7 @@
-"""Files, tables and small helpers as `vlmeval.smp` has them: `load` and `dump` go by the ending of the name.
+"""Files, tables, base64 and small helpers of `vlmeval.smp`.
 
-Nothing is unpickled: ``.pkl`` files of ours hold text (`write_values`). Tables are pandas DataFrames with
-cells as `infer_types` reads them; pandas is imported only when a table is wanted.
+`load` and `dump` choose the format by the ending. Nothing is unpickled: ``.pkl`` files written here hold text
+(`write_values`). Tables are pandas DataFrames; pandas is imported when a table is used.
 """
 
 from __future__ import annotations
@@ -38,41 +38,43 @@ if TYPE_CHECKING:
 
 
 def LMUDataRoot() -> str:  # noqa: N802 - called by that name
-    """The folder of the data sets: `$LMUData` where that is a folder, else ``~/LMUData``, which is made."""
+    """The folder of datasets: `$LMUData` if that is a folder, else ``~/LMUData``, which is created."""
     root = find_data_root()
     root.mkdir(parents=True, exist_ok=True)
     return str(root)
 
 
 def find_data_root() -> Path:
-    """The same folder, which may not be there yet."""
+    """The same folder, which may not exist yet."""
     return next((root for root in list_lmu_roots() if root.is_dir()), list_lmu_roots()[-1])
 
 
 def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
-    """What a file holds: a table for tsv, csv and xlsx, an object for json, a list for jsonl."""
+    """The content of a file: a table for tsv, csv and xlsx, an object for json, a list for jsonl."""
     if isinstance(f, str) and "://" in f:
-        raise UsageError(f"load: {f} is an address", hint="download it, and give the path of the file")
+        raise UsageError(f"load: {f} is a URL", hint="download it and give the path of the file")
     path = Path(f).expanduser()
     reader = _by_ending(path, fmt, _READERS)
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no such file"
-        raise DataError(f"{path}: {what}", hint="check the path; data sets lie in $LMUData or ~/LMUData")
+        raise DataError(f"{path}: {what}", hint="check the path; datasets are in $LMUData or ~/LMUData")
     return reader(path)
 
 
 def load_table(path: Path) -> Frame:
-    """The same as a table, also of rows in a JSON file."""
+    """The content of a file as a table, also of rows in a JSON file."""
     loaded = load(path)
     if is_frame(loaded):
         return loaded
     if not isinstance(loaded, list) or not all(isinstance(row, dict) for row in loaded):
-        raise DataError(f"{path}: no list of rows", hint="each row is an object of column names and values")
+        raise DataError(
+            f"{path}: not a list of rows", hint="each row is an object of column names and values"
+        )
     return _placed(import_pandas().DataFrame(loaded), path)
 
 
 def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
-    """The name of a file beside the predictions; unless told otherwise, its format goes by the suffix.
+    """The name of a file beside the predictions; by default the suffix chooses its format.
 
     >>> get_intermediate_file_path("out/m_d.xlsx", "_acc"), get_intermediate_file_path("m_d.tsv", "_tmp")
     ('out/m_d_acc.csv', 'm_d_tmp.pkl')
@@ -102,7 +104,7 @@ def _by_ending(path: Path, fmt: str | None, known: Mapping[str, Callable[..., An
 
 
 def _read_table(path: Path, separator: str = "\t") -> Frame:
-    """Read as text first, so that every cell is known as it stands."""
+    """Read every cell as text first, then infer types per column."""
     pd = import_pandas()
     try:
         raw = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig")
@@ -116,7 +118,7 @@ def _read_table(path: Path, separator: str = "\t") -> Frame:
 
 
 def _read_xlsx(path: Path) -> Frame:
-    """The first sheet. Cells have their own types there; a word is never taken for "missing"."""
+    """The first sheet, with the types of its cells; no word means "missing"."""
     engine = next((engine for module, engine in _ENGINES if find_spec(module)), None)
     if engine is None:
         raise MissingExtra.named("pandas", needed_for="spreadsheets")
@@ -126,7 +128,7 @@ def _read_xlsx(path: Path) -> Frame:
         frame = pd.read_excel(path, engine=engine, keep_default_na=False, na_values=[""])
     except (MissingExtra, DataError):
         raise
-    except Exception as err:  # each engine has errors of its own for a broken file
+    except Exception as err:  # each engine raises other errors for a broken file
         raise DataError(f"{path}: cannot be read as a spreadsheet: {err}") from err
     texts = [name for name in frame.columns if frame[name].dtype == "str"]
     return _placed(frame.astype(dict.fromkeys(texts, "object")), path)
@@ -141,7 +143,7 @@ def _placed(frame: Frame, path: Path) -> Frame:
 
 
 def _read_json(path: Path) -> Any:
-    with translate_json_errors(path.name, hint="is it one JSON value? .jsonl holds one a line"):
+    with translate_json_errors(path.name, hint="is it one JSON value? .jsonl holds one per line"):
         return json.loads(read_bytes(path))
 
 
@@ -169,10 +171,12 @@ def _write_table(data: Any, path: Path, separator: str = "\t") -> None:
 
 
 def _write_sheet(data: Any, path: Path) -> None:
-    """Write a table to the first sheet of a workbook. Text stays text; what did not fit is said."""
+    """Write a table to the first sheet of a workbook. Text stays text; a note counts cells that were cut."""
     frame = _as_frame(data)
     if len(frame) >= MAX_ROWS:
-        raise DataError(f"{path.name}: a sheet holds {MAX_ROWS:,} rows", hint="write .tsv or .json instead")
+        raise DataError(
+            f"{path.name}: a sheet holds at most {MAX_ROWS:,} rows", hint="write .tsv or .json instead"
+        )
     with open_workbook(path) as book:
         sheet = book.add_sheet("Sheet1")
         book.write_row(sheet, 0, [str(name) for name in frame.columns])
@@ -215,7 +219,7 @@ def _records(data: Any) -> Any:
 
 
 def _for_json(value: Any) -> Any:
-    """What JSON has no word for: numpy's values as plain ones, anything else as its text."""
+    """Values without a JSON form: numpy's as plain ones, others as text."""
     if is_frame(value):
         return _records(value)
     for method in ("tolist", "to_dict"):
@@ -224,36 +228,36 @@ def _for_json(value: Any) -> Any:
     return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
 
 
-# -- Files that scripts name ``.pkl``: plain values, written as text, so that reading them runs no code
+# -- Files named ``.pkl``: plain values, written as text, so that reading them runs no code
 #
-# Scripts keep what a judge has said so far in such files. A real pickle is refused. What JSON has no form for
-# (keys that are no text, tuples, sets) is wrapped in an object that says what it is.
+# Scripts store the verdicts of a judge in such files. A real pickle is refused. Values without a JSON form
+# (keys that are not text, tuples, sets) are wrapped in an object that names the type.
 
 _MARK = "eyechart: plain values, no pickle"
 _KINDS: Mapping[str, type[Any]] = {"dict": dict, "tuple": tuple, "set": set}
 
 
 def write_values(data: Any, path: Path) -> None:
-    """Write numbers, texts, lists, tuples, sets and dicts of them; anything else is refused."""
+    """Write numbers, texts, lists, tuples, sets and dicts of them; refuse anything else."""
     wrapped = _wrapped(data, path.name)
     with open_text_file(path) as file:
         file.write(f"{_MARK}\n{json.dumps(wrapped, ensure_ascii=False)}\n")
 
 
 def read_values(path: Path) -> Any:
-    """What `write_values` wrote."""
+    """The values that `write_values` wrote."""
     with path.open("rb") as file:
         if file.read(len(_MARK)) != _MARK.encode():
             raise UsageError(
-                f"{path.name}: a pickle, which is not read here, because reading one can run any code",
-                hint="convert it to .json, .jsonl, .tsv or .xlsx where you trust it",
+                f"{path.name}: a pickle, which is not read, because that can run any code",
+                hint="if you trust it, convert it to .json, .jsonl, .tsv or .xlsx",
             )
     with translate_json_errors(path.name, hint="the file is damaged: remove it"):
         wrapped = json.loads(read_bytes(path).partition(b"\n")[2])
         try:
             return _unwrapped(wrapped)
         except (KeyError, TypeError) as err:
-            raise ValueError(f"{err}, which is nothing that was written here") from err
+            raise ValueError(f"unexpected content: {err}") from err
 
 
 def _wrapped(value: Any, name: str) -> Any:
@@ -270,7 +274,7 @@ def _wrapped(value: Any, name: str) -> Any:
         if isinstance(value, _KINDS[kind]):
             return {kind: [_wrapped(item, name) for item in value]}
     raise UsageError(
-        f"{name}: a {type(value).__name__} is not written here, because no pickle is read back",
+        f"{name}: a {type(value).__name__} cannot be written, because pickles are not read",
         hint="write plain values, or a table to .tsv or .xlsx",
     )
 
@@ -304,10 +308,10 @@ _WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
 
 # -- Tables, and their cells as plain values
 
-Frame: TypeAlias = Any  # pandas.DataFrame, which is not imported for its name alone
+Frame: TypeAlias = Any  # pandas.DataFrame; pandas is not imported for a name
 Row: TypeAlias = Any  # pandas.Series, or a dict of the same names
 
-FOLDER = "eyechart_folder"  # in a table's attrs: where the file lies that it was read from
+FOLDER = "eyechart_folder"  # in a table's attrs: the folder of its file
 
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -315,20 +319,20 @@ _LETTER = re.compile(r"[A-Z]")
 
 
 def import_pandas() -> Any:
-    """The library, or the line that installs it."""
+    """The library, or an error with the command that installs it."""
     try:
         return import_module("pandas")
     except ImportError as err:
-        raise MissingExtra.named("pandas", needed_for="data set classes in the way of vlmeval") from err
+        raise MissingExtra.named("pandas", needed_for="the dataset classes of vlmeval") from err
 
 
 def is_frame(value: Any) -> bool:
-    """Whether a value is a table of pandas."""
+    """Whether a value is a pandas table."""
     return hasattr(value, "iloc") and hasattr(value, "columns")
 
 
 def check_frame(value: Any, who: str) -> Frame:
-    """The table that a method returned; anything else is named."""
+    """The table that a method returned; refuses anything else."""
     if not is_frame(value):
         raise DataError(
             f"{who} returned {type(value).__name__}, not a pandas DataFrame",
@@ -349,7 +353,7 @@ def is_missing(value: Any) -> bool:
 
 
 def to_plain(value: Any) -> Any:
-    """A cell as Python has it: numpy's numbers become plain ones, an empty cell becomes None."""
+    """A cell as a plain Python value: numpy's numbers become plain ones, an empty cell None."""
     if is_missing(value):
         return None
     item = getattr(value, "item", None)
@@ -359,7 +363,7 @@ def to_plain(value: Any) -> Any:
 
 
 def infer_types(texts: Sequence[str], name: str = "") -> list[Any]:
-    """The cells of a column as scripts expect them: numbers where all of them are, else text; NaN for gaps.
+    """The cells of a column as scripts expect them: numbers if all are, else text; NaN for gaps.
 
     Unlike pandas' own reading, no word means "missing", a gap does not turn 3 into 3.0, 007 stays text, and
     options (columns named by a letter) are always text.
@@ -385,19 +389,19 @@ def infer_types(texts: Sequence[str], name: str = "") -> list[Any]:
 
 
 def make_column(values: Sequence[Any]) -> Any:
-    """A column that keeps its values as they are: of one kind of number, or of objects."""
+    """A column with unchanged values: of one type of number, or of objects."""
     kinds = {type(value) for value in values}
     dtype = {int: "int64", float: "float64", bool: "bool"}.get(next(iter(kinds), object))
     return import_pandas().Series(list(values), dtype=dtype if len(kinds) == 1 and dtype else "object")
 
 
 def select_rows(frame: Frame, mask: Sequence[bool]) -> Frame:
-    """The rows for which the mask says so, also of a table that has none."""
+    """The rows for which the mask is true, also of an empty table."""
     return frame.iloc[[position for position, is_meant in enumerate(mask) if is_meant]]
 
 
 def require(frame: Frame, columns: Sequence[str], who: str) -> None:
-    """Refuse a table that lacks a column."""
+    """Refuse a table without one of the columns."""
     found = [str(name) for name in frame.columns]
     for name in columns:
         if name not in found:
@@ -409,7 +413,7 @@ def require(frame: Frame, columns: Sequence[str], who: str) -> None:
 
 
 def listinstr(lst: Iterable[str], s: str) -> bool:
-    """Whether one of the texts stands in `s`.
+    """Whether one of the texts is part of `s`.
 
     >>> listinstr(["mmbench", "ccbench"], "my_ccbench"), listinstr(["mmbench"], "pope")
     (True, False)
@@ -418,7 +422,7 @@ def listinstr(lst: Iterable[str], s: str) -> bool:
 
 
 def toliststr(s: Any) -> list[str]:
-    """One text, a list, or a list written as text: always a list of texts. Nothing is evaluated.
+    """A list of texts from one text, a list, or a list written as text. Nothing is evaluated.
 
     >>> toliststr("a.png"), toliststr("['a.png', 'b.png']"), toliststr(["a.png", 2]), toliststr("[draft].png")
     (['a.png'], ['a.png', 'b.png'], ['a.png', '2'], ['[draft].png'])
@@ -438,7 +442,7 @@ def toliststr(s: Any) -> list[str]:
 
 
 def istype(s: Any, type: type) -> bool:
-    """Whether a value is of a type, or a text that spells one of it.
+    """Whether a value, or the literal that a text spells, is of a type.
 
     >>> istype("12", int), istype("12.5", int), istype("cat", int), istype("[1]", list)
     (True, False, False, True)
@@ -454,17 +458,17 @@ def istype(s: Any, type: type) -> bool:
 
 
 def d2df(D: Mapping[str, Any]) -> Frame:  # noqa: N803 - called by that name
-    """A table of one row, with a column for every key, in order."""
+    """A table of one row with a column per key, in order."""
     return import_pandas().DataFrame({name: [value] for name, value in D.items()})
 
 
-# -- Base64 and back, as `vlmeval.smp.vlm` has it. What is no image is refused
+# -- Base64 and images, as in `vlmeval.smp.vlm`; anything but an image is refused
 
 _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".gif": "GIF", ".bmp": "BMP"}
 
 
 def decode_image_bytes(base64_string: str, what: str = "the base64 text") -> bytes:
-    """The bytes of an image's file out of base64 or a data URL, looked at but not changed."""
+    """The bytes of an image file from base64 or a data URL, checked but not changed."""
     import pybase64
 
     text = base64_string.partition(",")[2] if base64_string[:5].lower() == "data:" else base64_string
@@ -477,12 +481,12 @@ def decode_image_bytes(base64_string: str, what: str = "the base64 text") -> byt
 
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Any:
-    """The image as Pillow has it, in RGB where it has a palette or transparency."""
+    """The image for Pillow; in RGB if it has a palette or transparency."""
     return _small(_opened(decode_image_bytes(base64_string), "the base64 text"), target_size)
 
 
 def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
-    """Write the image to a file, in the format that its name asks for."""
+    """Write the image to a file, in the format of its ending."""
     data = decode_image_bytes(base64_string)
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -497,7 +501,7 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
 
 
 def encode_image_to_base64(img: Any, target_size: int = -1, fmt: str = "JPEG") -> str:
-    """An image of Pillow's as base64 of a file."""
+    """A Pillow image as base64 of a file."""
     import pybase64
 
     out = BytesIO()
@@ -506,7 +510,7 @@ def encode_image_to_base64(img: Any, target_size: int = -1, fmt: str = "JPEG") -
 
 
 def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, fmt: str = "JPEG") -> str:
-    """An image's file as base64, encoded anew as `fmt`."""
+    """An image file as base64, re-encoded as `fmt`."""
     try:
         data = Path(image_path).read_bytes()
     except OSError as err:
@@ -531,19 +535,19 @@ def _small(picture: Picture, target_size: int) -> Picture:
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
-    """Writes to whatever stderr is at that moment, as `print` does."""
+    """Writes to the current stderr, as `print` does."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
         super().emit(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, with nothing in it that a terminal would obey."""
+        """The line without control characters."""
         return escape_controls(super().format(record))
 
 
 def get_logger(name: str, log_file: str | None = None, log_level: int = logging.INFO) -> logging.Logger:
-    """A logger that writes to stderr and, where asked, to a file."""
+    """A logger that writes to stderr and optionally to a file."""
     logger = logging.getLogger(name)
     if not logger.handlers:
         handlers: list[logging.Handler] = [_Stderr()]

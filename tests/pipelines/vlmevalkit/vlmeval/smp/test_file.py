@@ -112,7 +112,7 @@ def test_names_beside_the_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("gone.tsv", None, "no such file"),
         ("a.txt", b"x", r"use \.tsv"),
-        ("a.json", b"{", "not JSON"),
+        ("a.json", b"{", "invalid JSON"),
         ("a.jsonl", b"{}\n{\n", "line 2"),
         ("a.xlsx", b"no workbook", "cannot be read as a spreadsheet"),
         ("a.tsv", b"", "cannot be read as a table"),
@@ -155,7 +155,7 @@ def test_a_workbook_with_a_cell_in_the_last_corner(tmp_path: Path) -> None:
 
 
 def test_addresses_and_folders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is an address"):
+    with pytest.raises(UsageError, match="is a URL"):
         load("https://example.org/a.tsv")
     (tmp_path / "b.tsv").mkdir()
     with pytest.raises(DataError, match="a folder"):
