@@ -1,7 +1,8 @@
-"""A workbook in the making: what goes into a cell, and what becomes of what does not fit.
+"""Results as files: CSV, JSON, JSON lines, Parquet and Excel.
 
-Every text is written as text: no formula runs and no link is made out of a reply. Excel's own limits are
-met in the open: what had to be cut or replaced carries a mark and is counted.
+Every writer takes the results one at a time and leaves either a complete new file or the previous one. With
+the price of the model's tokens, each row has the cost of its reply. In spreadsheets every text stays text: a
+reply cannot become a formula or a link, and a cell that exceeds Excel's limits is cut, marked and counted.
 """
 
 from __future__ import annotations
@@ -32,262 +33,6 @@ from eyechart.report.summary import Group, Summary
 from eyechart.terminal import escape_controls
 from eyechart.types import OUTCOMES, Result
 
-MAX_ROWS = 1_048_576  # of a sheet, its heading included
-MAX_CHARACTERS = 32_767  # of a cell, counted as Excel does: in UTF-16 units
-MAX_EXACT = 2**53  # Excel's numbers are doubles; longer whole numbers would lose digits
-
-
-@contextmanager
-def open_workbook(path: str | Path) -> Iterator[Workbook]:
-    """A workbook to be filled row by row, in little memory; at the end of the block it stands at `path`."""
-    import xlsxwriter
-    from xlsxwriter.exceptions import FileCreateError
-
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with (
-        atomic_write(path) as place,
-        tempfile.TemporaryDirectory() as scratch,
-        place.open("w+b") as file,
-    ):
-        output = _Output(file)
-        book = xlsxwriter.Workbook(output, {**options, "tmpdir": scratch})
-        book.use_zip64()  # no limit at 4 GB
-        try:
-            yield Workbook(book)
-        finally:
-            # Closed whatever happened, to let go of its files; `replacing` drops what is incomplete.
-            try:
-                book.close()
-            except FileCreateError as error:
-                raise OSError(str(error)) from error
-            finally:
-                output.is_over = True
-
-
-class _Output:
-    """A file that fails once: Python's archive tries to complete itself again when it is forgotten."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._at = 0
-        self.is_over = False
-
-    def write(self, data: bytes) -> int:
-        self._at += len(data)
-        return len(data) if self.is_over else self._file.write(data)
-
-    def seek(self, offset: int) -> int:
-        self._at = offset
-        return offset if self.is_over else self._file.seek(offset)
-
-    def tell(self) -> int:
-        return self._at if self.is_over else self._file.tell()
-
-    def flush(self) -> None:
-        if not self.is_over:
-            self._file.flush()
-
-
-class Workbook:
-    """Sheets, written one after the other; counts the cells that did not fit."""
-
-    def __init__(self, book: Any) -> None:
-        self._book = book
-        self._bold = book.add_format({"bold": True})
-        self.n_cut = 0
-        self.n_replaced = 0
-
-    def add_sheet(self, name: str) -> Any:
-        """A new sheet, as the library has it."""
-        return self._book.add_worksheet(name)
-
-    def write_row(self, sheet: Any, number: int, cells: Sequence[Cell], *, is_heading: bool = False) -> None:
-        """One row, counted from 0, and never one above the last. Cells with nothing in them stay empty."""
-        style = self._bold if is_heading else None
-        for column, cell in enumerate(cells):
-            if cell is None or cell == "":
-                continue
-            if isinstance(cell, str) or abs(cell) > MAX_EXACT:
-                fitted = fit(str(cell))
-                self.n_cut += fitted.is_cut
-                self.n_replaced += fitted.is_replaced
-                sheet.write_string(number, column, fitted.text, style)
-            else:
-                sheet.write_number(number, column, cell, style)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
-    """A text as a cell can hold it, and what that took."""
-
-    text: str
-    is_cut: bool
-    is_replaced: bool
-
-
-def fit(text: str) -> Fitted:
-    r"""Control characters become their pictures, and a text that is too long ends in a mark.
-
-    >>> fit("red\x07").text, len(fit("x" * 40_000).text), fit("x" * 40_000).text[-27:]
-    ('red␇', 32767, 'x… [cut: 40,000 characters]')
-    """
-    shown = escape_controls(text)
-    is_replaced = shown != text.replace("\r\n", "\n")
-    # A character is two UTF-16 units at most, so short texts need no count.
-    units = shown.encode("utf-16-le") if 2 * len(shown) > MAX_CHARACTERS else b""
-    if len(units) <= 2 * MAX_CHARACTERS:
-        return Fitted(text=shown, is_cut=False, is_replaced=is_replaced)
-    mark = f"… [cut: {len(text):,} characters]"
-    kept = units[: 2 * (MAX_CHARACTERS - len(mark))].decode("utf-16-le", "ignore")
-    return Fitted(text=kept + mark, is_cut=True, is_replaced=is_replaced)
-
-
-# -- One table as a workbook, as other tools read it back: a heading, then a row each, on the first sheet.
-
-AddRow: TypeAlias = Callable[[Sequence[Cell]], None]
-
-
-@contextmanager
-def open_sheet(columns: Sequence[str], path: str | Path) -> Iterator[AddRow]:
-    """What adds a row to the table, which stands at `path` when the block ends.
-
-    More rows than a sheet holds are refused: no reader looks at a second.
-    """
-    with open_workbook(path) as book:
-        sheet = book.add_sheet("Sheet1")
-        book.write_row(sheet, 0, columns)
-        n_rows = 1
-
-        def add(cells: Sequence[Cell]) -> None:
-            nonlocal n_rows
-            if n_rows == MAX_ROWS:
-                raise StoreError(
-                    f"{path}: a sheet holds {MAX_ROWS:,} rows",
-                    hint="export with --csv or --jsonl instead",
-                )
-            book.write_row(sheet, n_rows, cells)
-            n_rows += 1
-
-        yield add
-
-
-def write_sheet(columns: Sequence[str], rows: Iterable[Sequence[Cell]], path: str | Path) -> None:
-    """Write a whole table, row by row."""
-    with open_sheet(columns, path) as add:
-        for cells in rows:
-            add(cells)
-
-
-# -- Results to a spreadsheet: a sheet with the summary, then the samples, row by row.
-#
-# What did not fit into a cell is counted, and a last sheet says how often that was.
-
-_WIDE = frozenset({"question", "reply", "thinking", "choices"})
-
-
-def write_xlsx(
-    results: Iterable[Result],
-    path: str | Path,
-    summary: Summary | None = None,
-    price: Price | None = None,
-) -> None:
-    """Write a workbook: `summary` first when given, then one row a sample-trial.
-
-    Rows beyond what one sheet holds go on in a second sheet. A text longer than a cell holds is cut, with
-    a mark at its end; control characters are replaced by their pictures.
-    """
-    with open_workbook(path) as book:
-        if summary is not None:
-            _add_table(book, "summary", _summary_rows(summary))
-        _add_samples(book, to_rows(results, price))
-        if notes := list(_notes(book)):
-            _add_table(book, "notes", [["note", "cells"], *notes])
-
-
-def _add_table(book: Workbook, name: str, rows: Iterable[list[Cell]]) -> None:
-    """A sheet of a few rows, the first in bold."""
-    sheet = book.add_sheet(name)
-    sheet.set_column(0, 0, 28)
-    sheet.set_column(1, 20, 12)
-    for number, cells in enumerate(rows):
-        book.write_row(sheet, number, cells, is_heading=number == 0)
-
-
-def _add_samples(book: Workbook, rows: Rows) -> None:
-    """The samples, on as many sheets as they need."""
-    sheet = _add_samples_sheet(book, "samples", rows.columns)
-    number, n_sheets = 1, 1
-    for cells in rows.cells:
-        if number == MAX_ROWS:
-            n_sheets += 1
-            sheet = _add_samples_sheet(book, f"samples {n_sheets}", rows.columns)
-            number = 1
-        book.write_row(sheet, number, cells)
-        number += 1
-
-
-def _add_samples_sheet(book: Workbook, name: str, columns: tuple[str, ...]) -> Any:
-    sheet = book.add_sheet(name)
-    sheet.freeze_panes(1, 1)
-    for index, column in enumerate(columns):
-        sheet.set_column(index, index, 40 if column in _WIDE else 12)
-    book.write_row(sheet, 0, columns, is_heading=True)
-    return sheet
-
-
-def _notes(book: Workbook) -> Iterator[list[Cell]]:
-    """What there is to say of the cells, if anything."""
-    if book.n_cut:
-        yield [
-            f"cells longer than {MAX_CHARACTERS:,} characters, cut; whole in the other exports",
-            book.n_cut,
-        ]
-    if book.n_replaced:
-        yield ["cells with control characters, replaced by their pictures", book.n_replaced]
-
-
-def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
-    """The overall row, a row a group, then the run's own facts. Scores are fractions from 0 to 1."""
-    yield ["group", "value", "n", "score", "ci95 low", "ci95 high", *OUTCOMES, "pending", "coverage",
-           "worst", "best", "chance"]  # fmt: skip
-    yield ["overall", None, *_group_cells(summary.overall)]
-    for key, groups in summary.by.items():
-        for value, group in groups.items():
-            yield [key, value, *_group_cells(group)]
-    yield []
-    facts: dict[str, Cell] = {
-        "benchmark": summary.benchmark,
-        "model": summary.model,
-        "run": summary.run,
-        "scorer": summary.scorer,
-        "parity": summary.parity,
-        "eyechart": summary.version,
-        "seconds": summary.seconds,
-        "cost (USD)": summary.cost,
-    }
-    facts |= {f"requests {name}": count for name, count in summary.requests.items()}
-    facts |= {f"tokens {name}": count for name, count in summary.tokens.items()}
-    if summary.trials:
-        facts |= {"trials": summary.trials.k, "trials mean": summary.trials.mean}
-        facts |= {"trials std": summary.trials.std}
-    for name, fact in facts.items():
-        if fact not in (None, ""):
-            yield [name, fact]
-
-
-def _group_cells(group: Group) -> list[Cell]:
-    low, high = group.ci95 or (None, None)
-    worst, best = group.bounds or (None, None)
-    counts = [group.outcomes[outcome] for outcome in OUTCOMES]
-    return [group.n, group.score, low, high, *counts, group.pending, group.coverage, worst, best,
-            group.chance]  # fmt: skip
-
-
-# -- Results to files: CSV, JSON, JSON lines, Parquet. Spreadsheets have a module of their own, xlsx.py.
-#
-# All take the results as they come, one at a time, and leave either a whole file or the one before. With the
-# price of the model's tokens, each sample says what its reply cost.
-
 __all__ = [
     "guard_formula",
     "strip_guard",
@@ -298,6 +43,11 @@ __all__ = [
     "write_xlsx",
 ]
 
+MAX_ROWS = 1_048_576  # of a sheet, its heading included
+MAX_CHARACTERS = 32_767  # of a cell, counted as Excel does: in UTF-16 units
+MAX_EXACT = 2**53  # Excel's numbers are doubles; longer whole numbers would lose digits
+AddRow: TypeAlias = Callable[[Sequence[Cell]], None]
+_WIDE = frozenset({"question", "reply", "thinking", "choices"})
 _ROWS_PER_GROUP = 2000  # of a Parquet file: held in memory at once,
 _CHARS_PER_GROUP = 2**23  # as far as they are short
 
@@ -307,30 +57,8 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
 
-def guard_formula(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: those that could be get an apostrophe in front.
-
-    Text that already looks guarded gets one more, so that `strip_guard` gives back every text exactly.
-
-    >>> guard_formula("=1+1"), guard_formula("'=1+1"), guard_formula("it's 1+1")
-    ("'=1+1", "''=1+1", "it's 1+1")
-    >>> strip_guard(guard_formula("'=1+1"))
-    "'=1+1"
-    """
-    return "'" + text if _FORMULA.match(text) else text
-
-
-def strip_guard(text: str) -> str:
-    """The text as it was before `guard_formula`: one apostrophe less, where one was put.
-
-    >>> strip_guard("'-5"), strip_guard("'quoted'")
-    ('-5', "'quoted'")
-    """
-    return text[1:] if _GUARDED.match(text) else text
-
-
 def write_csv(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
-    """One line a sample-trial: UTF-8, text in quotes, numbers bare, empty where there is nothing.
+    """One line per sample-trial: UTF-8, text in quotes, numbers without, empty cells for missing values.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front (`guard_formula`); lone
     surrogates, which UTF-8 cannot hold, are written as escapes.
@@ -343,7 +71,7 @@ def write_csv(results: Iterable[Result], path: str | Path, price: Price | None =
 
 
 def write_jsonl(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
-    """One record a line, with all that is known of it."""
+    """One complete record per line."""
     with open_text_file(path) as file:
         file.writelines(to_json_text(to_record(result, price)) + "\n" for result in results)
 
@@ -364,7 +92,7 @@ def write_json(
 
 
 def require_parquet() -> Any:
-    """The library that writes Parquet; `MissingExtra` where it is not installed."""
+    """Import pyarrow; raises `MissingExtra` if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -374,7 +102,7 @@ def require_parquet() -> Any:
 
 
 def write_parquet(results: Iterable[Result], path: str | Path, price: Price | None = None) -> None:
-    """One row a sample-trial, in columns of fixed types; those of the samples' meta are text."""
+    """One row per sample-trial, in columns of fixed types; the columns of the samples' meta are text."""
     pyarrow = require_parquet()
     rows = to_rows(results, price)
     schema = pyarrow.schema([(name, _parquet_type(name, pyarrow)) for name in rows.columns])
@@ -414,3 +142,262 @@ def _typed(cell: Cell, name: str) -> Cell:
     if cell is None or name in INTEGERS or name in FRACTIONS:
         return cell
     return str(cell).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def guard_formula(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet could run as a formula.
+
+    Text that already looks guarded gets one more, so that `strip_guard` gives back every text exactly.
+
+    >>> guard_formula("=1+1"), guard_formula("'=1+1"), guard_formula("it's 1+1")
+    ("'=1+1", "''=1+1", "it's 1+1")
+    >>> strip_guard(guard_formula("'=1+1"))
+    "'=1+1"
+    """
+    return "'" + text if _FORMULA.match(text) else text
+
+
+def strip_guard(text: str) -> str:
+    """The text as it was before `guard_formula`: one apostrophe less, where one was put.
+
+    >>> strip_guard("'-5"), strip_guard("'quoted'")
+    ('-5', "'quoted'")
+    """
+    return text[1:] if _GUARDED.match(text) else text
+
+
+# -- Excel
+
+
+def write_xlsx(
+    results: Iterable[Result],
+    path: str | Path,
+    summary: Summary | None = None,
+    price: Price | None = None,
+) -> None:
+    """Write a workbook: the summary if given, then one row per sample-trial, on several sheets if needed.
+
+    A text longer than a cell holds is cut and marked, control characters are replaced by visible symbols, and
+    a last sheet counts both.
+    """
+    with open_workbook(path) as book:
+        if summary is not None:
+            _add_table(book, "summary", _summary_rows(summary))
+        _add_samples(book, to_rows(results, price))
+        if notes := list(_notes(book)):
+            _add_table(book, "notes", [["note", "cells"], *notes])
+
+
+def _add_table(book: Workbook, name: str, rows: Iterable[list[Cell]]) -> None:
+    """Add a sheet of a few rows, the first in bold."""
+    sheet = book.add_sheet(name)
+    sheet.set_column(0, 0, 28)
+    sheet.set_column(1, 20, 12)
+    for number, cells in enumerate(rows):
+        book.write_row(sheet, number, cells, is_heading=number == 0)
+
+
+def _add_samples(book: Workbook, rows: Rows) -> None:
+    """Add the samples, on as many sheets as they need."""
+    sheet = _add_samples_sheet(book, "samples", rows.columns)
+    number, n_sheets = 1, 1
+    for cells in rows.cells:
+        if number == MAX_ROWS:
+            n_sheets += 1
+            sheet = _add_samples_sheet(book, f"samples {n_sheets}", rows.columns)
+            number = 1
+        book.write_row(sheet, number, cells)
+        number += 1
+
+
+def _add_samples_sheet(book: Workbook, name: str, columns: tuple[str, ...]) -> Any:
+    sheet = book.add_sheet(name)
+    sheet.freeze_panes(1, 1)
+    for index, column in enumerate(columns):
+        sheet.set_column(index, index, 40 if column in _WIDE else 12)
+    book.write_row(sheet, 0, columns, is_heading=True)
+    return sheet
+
+
+def _notes(book: Workbook) -> Iterator[list[Cell]]:
+    """How many cells were cut or changed, if any."""
+    if book.n_cut:
+        yield [
+            f"cells longer than {MAX_CHARACTERS:,} characters, cut; whole in the other exports",
+            book.n_cut,
+        ]
+    if book.n_replaced:
+        yield ["cells with control characters, replaced by visible symbols", book.n_replaced]
+
+
+def _summary_rows(summary: Summary) -> Iterator[list[Cell]]:
+    """The overall row, a row per group, then facts about the run. Scores are fractions from 0 to 1."""
+    yield ["group", "value", "n", "score", "ci95 low", "ci95 high", *OUTCOMES, "pending", "coverage",
+           "worst", "best", "chance"]  # fmt: skip
+    yield ["overall", None, *_group_cells(summary.overall)]
+    for key, groups in summary.by.items():
+        for value, group in groups.items():
+            yield [key, value, *_group_cells(group)]
+    yield []
+    facts: dict[str, Cell] = {
+        "benchmark": summary.benchmark,
+        "model": summary.model,
+        "run": summary.run,
+        "scorer": summary.scorer,
+        "parity": summary.parity,
+        "eyechart": summary.version,
+        "seconds": summary.seconds,
+        "cost (USD)": summary.cost,
+    }
+    facts |= {f"requests {name}": count for name, count in summary.requests.items()}
+    facts |= {f"tokens {name}": count for name, count in summary.tokens.items()}
+    if summary.trials:
+        facts |= {"trials": summary.trials.k, "trials mean": summary.trials.mean}
+        facts |= {"trials std": summary.trials.std}
+    for name, fact in facts.items():
+        if fact not in (None, ""):
+            yield [name, fact]
+
+
+def _group_cells(group: Group) -> list[Cell]:
+    low, high = group.ci95 or (None, None)
+    worst, best = group.bounds or (None, None)
+    counts = [group.outcomes[outcome] for outcome in OUTCOMES]
+    return [group.n, group.score, low, high, *counts, group.pending, group.coverage, worst, best,
+            group.chance]  # fmt: skip
+
+
+@contextmanager
+def open_sheet(columns: Sequence[str], path: str | Path) -> Iterator[AddRow]:
+    """A workbook of one sheet; yields the function that adds a row. The block's end moves it to `path`.
+
+    More rows than a sheet holds are refused: other tools read only the first sheet.
+    """
+    with open_workbook(path) as book:
+        sheet = book.add_sheet("Sheet1")
+        book.write_row(sheet, 0, columns)
+        n_rows = 1
+
+        def add(cells: Sequence[Cell]) -> None:
+            nonlocal n_rows
+            if n_rows == MAX_ROWS:
+                raise StoreError(
+                    f"{path}: a sheet holds {MAX_ROWS:,} rows",
+                    hint="export with --csv or --jsonl instead",
+                )
+            book.write_row(sheet, n_rows, cells)
+            n_rows += 1
+
+        yield add
+
+
+def write_sheet(columns: Sequence[str], rows: Iterable[Sequence[Cell]], path: str | Path) -> None:
+    """Write a table as a workbook of one sheet."""
+    with open_sheet(columns, path) as add:
+        for cells in rows:
+            add(cells)
+
+
+@contextmanager
+def open_workbook(path: str | Path) -> Iterator[Workbook]:
+    """A workbook to fill row by row in little memory; at the end of the block it is moved to `path`."""
+    import xlsxwriter
+    from xlsxwriter.exceptions import FileCreateError
+
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with (
+        atomic_write(path) as place,
+        tempfile.TemporaryDirectory() as scratch,
+        place.open("w+b") as file,
+    ):
+        output = _Output(file)
+        book = xlsxwriter.Workbook(output, {**options, "tmpdir": scratch})
+        book.use_zip64()  # no limit at 4 GB
+        try:
+            yield Workbook(book)
+        finally:
+            # Closed whatever happened, to let go of its files; `replacing` drops what is incomplete.
+            try:
+                book.close()
+            except FileCreateError as error:
+                raise OSError(str(error)) from error
+            finally:
+                output.is_over = True
+
+
+class _Output:
+    """A file that ignores writes after the end: zipfile writes again when it is garbage-collected."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._at = 0
+        self.is_over = False
+
+    def write(self, data: bytes) -> int:
+        self._at += len(data)
+        return len(data) if self.is_over else self._file.write(data)
+
+    def seek(self, offset: int) -> int:
+        self._at = offset
+        return offset if self.is_over else self._file.seek(offset)
+
+    def tell(self) -> int:
+        return self._at if self.is_over else self._file.tell()
+
+    def flush(self) -> None:
+        if not self.is_over:
+            self._file.flush()
+
+
+class Workbook:
+    """Sheets, written one after the other; counts the cells that did not fit."""
+
+    def __init__(self, book: Any) -> None:
+        self._book = book
+        self._bold = book.add_format({"bold": True})
+        self.n_cut = 0
+        self.n_replaced = 0
+
+    def add_sheet(self, name: str) -> Any:
+        """A new sheet of xlsxwriter."""
+        return self._book.add_worksheet(name)
+
+    def write_row(self, sheet: Any, number: int, cells: Sequence[Cell], *, is_heading: bool = False) -> None:
+        """Write a row, counted from 0; rows must come in order. Empty cells are left out."""
+        style = self._bold if is_heading else None
+        for column, cell in enumerate(cells):
+            if cell is None or cell == "":
+                continue
+            if isinstance(cell, str) or abs(cell) > MAX_EXACT:
+                fitted = fit(str(cell))
+                self.n_cut += fitted.is_cut
+                self.n_replaced += fitted.is_replaced
+                sheet.write_string(number, column, fitted.text, style)
+            else:
+                sheet.write_number(number, column, cell, style)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """A text as a cell can hold it, and whether it was cut or changed."""
+
+    text: str
+    is_cut: bool
+    is_replaced: bool
+
+
+def fit(text: str) -> Fitted:
+    r"""Replace control characters by visible symbols, and cut a text that is too long, with a mark.
+
+    >>> fit("red\x07").text, len(fit("x" * 40_000).text), fit("x" * 40_000).text[-27:]
+    ('red␇', 32767, 'x… [cut: 40,000 characters]')
+    """
+    shown = escape_controls(text)
+    is_replaced = shown != text.replace("\r\n", "\n")
+    # A character is two UTF-16 units at most, so short texts need no count.
+    units = shown.encode("utf-16-le") if 2 * len(shown) > MAX_CHARACTERS else b""
+    if len(units) <= 2 * MAX_CHARACTERS:
+        return Fitted(text=shown, is_cut=False, is_replaced=is_replaced)
+    mark = f"… [cut: {len(text):,} characters]"
+    kept = units[: 2 * (MAX_CHARACTERS - len(mark))].decode("utf-16-le", "ignore")
+    return Fitted(text=kept + mark, is_cut=True, is_replaced=is_replaced)

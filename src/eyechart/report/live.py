@@ -1,7 +1,7 @@
-"""The live line: where a run stands, on one line that never gets in the way.
+"""The progress line of a run.
 
-On a terminal the line is redrawn five times a second; into a file or a pipe go a few plain lines. Nothing
-that happens here can stop a run: a closed stream or a failing snapshot costs a line, not the replies.
+On a terminal it is redrawn five times per second; a file or a pipe gets a few plain lines. Errors here never
+stop a run: a closed stream or a failing snapshot loses a line of progress, not replies.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class LiveLine:
         self._write(self._line(state) + "\n", erase=True)
 
     def say(self, text: str) -> None:
-        """Print a line of its own, above the live one. Said even when quiet: it is meant to be read."""
+        """Print a message above the progress line, even if quiet."""
         self._write(to_one_line(text) + "\n", erase=self._thread is not None)
 
     def _watch(self) -> None:
@@ -91,13 +91,13 @@ class LiveLine:
                 self._write(self._line(state) + "\n")
 
     def _look(self) -> Snapshot | None:
-        # The counters belong to a busy engine; whatever goes wrong in reading them, the run goes on.
+        # Reading the counters of a running engine must not stop the run, whatever goes wrong.
         with contextlib.suppress(Exception):
             return self._snapshot()
         return None
 
     def _is_news(self, state: Snapshot) -> bool:
-        """A tenth further, or ten seconds later; in runs of hours, minutes later, to spare the log."""
+        """Whether to log a line: a tenth further, or after ten seconds (minutes, in runs of hours)."""
         now_s = time.monotonic()
         is_step = state.total > 0 and state.done - self._said.done >= PLAIN_EVERY_SHARE * state.total
         is_due = now_s - self._said_at_s >= max(PLAIN_EVERY_S, 0.02 * state.elapsed_s)
@@ -107,7 +107,7 @@ class LiveLine:
         return True
 
     def _is_told(self, state: Snapshot) -> bool:
-        """Whether a log holds the end already: it was news a moment ago."""
+        """Whether the log already has the final state."""
         return not self._is_terminal and 0 < state.total <= state.done == self._said.done
 
     def _line(self, state: Snapshot) -> str:
@@ -124,7 +124,7 @@ class LiveLine:
 
 
 def format_status(state: Snapshot, *, label: str = "", width: int | None = None) -> str:
-    """One line for people. Where `width` is short, what matters least goes first.
+    """The progress line. If it exceeds `width`, the least important parts are left out first.
 
     >>> state = Snapshot(
     ...     done=1234, total=4329, score=0.7134, requests_per_s=12.4, in_flight=31, limit=32, p50_s=0.8,
@@ -147,7 +147,7 @@ def format_status(state: Snapshot, *, label: str = "", width: int | None = None)
 
 
 def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
-    """The line's parts as they stand, each with its rank: the highest is the first to go."""
+    """The parts of the line in order, each with its rank: the highest rank is left out first."""
     from eyechart.model.prices import format_usd
 
     share = f" {100 * state.done // state.total}%" if state.total else ""
@@ -172,7 +172,7 @@ def _parts(state: Snapshot, label: str) -> list[tuple[int, str]]:
 
 
 def _columns(text: str) -> int:
-    """How much room it takes on a terminal: Chinese and its like take two columns each.
+    """Columns on a terminal: wide characters such as Chinese take two each.
 
     >>> _columns("map"), _columns("地图")
     (3, 4)
@@ -190,7 +190,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _crowd(state: Snapshot) -> str:
-    """Requests under way, of as many as may be."""
+    """Requests in flight, and the current limit."""
     if not state.in_flight:
         return ""
     of = f" of {state.limit:,}" if state.limit else ""
@@ -198,7 +198,7 @@ def _crowd(state: Snapshot) -> str:
 
 
 def _throttled(share: float) -> str:
-    """Refusals among the latest requests; a few are not none.
+    """The share of 429 replies among the latest requests; a small share is not shown as 0.
 
     >>> _throttled(0.05), _throttled(0.004), _throttled(0.0)
     ('429: 5%', '429: <1%', '')
@@ -233,9 +233,9 @@ def _short(number: int) -> str:
 
 
 def _ending(state: Snapshot) -> str:
-    """Time to go while there is something to do; time taken at the end.
+    """Time left during the run, time taken at its end.
 
-    While all that is left waits to be tried again, the pace of the others says nothing about it.
+    No estimate if everything that is left waits for a retry.
     """
     if state.done < state.total:
         if state.waiting >= state.total - state.done:
@@ -245,7 +245,7 @@ def _ending(state: Snapshot) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Format seconds for people.
 
     >>> [format_duration(s) for s in (0.4, 42, 250, 7260, 100_000, float("inf"))]
     ['0s', '42s', '4m10s', '2h01m', '1d03h', '?']
@@ -270,7 +270,7 @@ def _is_terminal(stream: TextIO) -> bool:
 
 
 def _width_of(stream: TextIO) -> int:
-    """Columns, asked anew each time: windows are resized."""
+    """Columns of the terminal, read every time because windows are resized."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or _DEFAULT_WIDTH
     except (AttributeError, OSError, ValueError):

@@ -1,4 +1,8 @@
-"""Result files as other tools write them: whole or not at all, and none left over from an earlier time."""
+"""One result as plain values: a nested record for JSON, a flat row for tables.
+
+A record is complete. A row has one cell per column, and all rows of a file have the same columns: the
+built-in ones first, then one for each key of the samples' meta, named as in the benchmark's file.
+"""
 
 from __future__ import annotations
 
@@ -17,44 +21,9 @@ from eyechart.model.prices import Price
 from eyechart.report.summary import compute_credit
 from eyechart.types import Result, Sample
 
-
-@contextmanager
-def open_text_file(path: str | Path) -> Iterator[IO[str]]:
-    """A file to write text to, which stands at `path` when the block ends well.
-
-    It is UTF-8, and lines end as they are written. Half characters, which UTF-8 cannot hold, become their
-    escape: that is how JSON writes them.
-    """
-    with (
-        atomic_write(path) as place,
-        place.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
-    ):
-        yield file
-
-
-def write_json_file(path: Path, value: Any, *, indent: int, is_ascii: bool = False) -> Path:
-    """Write a value as `json.dump` does, without an end of line behind it; what JSON lacks becomes text."""
-    with open_text_file(path) as file:
-        json.dump(value, file, indent=indent, ensure_ascii=is_ascii, default=str)
-    return path
-
-
-def remove_files(folder: Path, names: Iterable[str]) -> None:
-    """Remove files of an earlier time, which would no longer be true, and the folder if it held no others."""
-    for name in names:
-        (folder / name).unlink(missing_ok=True)
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-
-
-# -- One result as plain values: a nested record for JSON, a flat row for tables.
-#
-# A record loses nothing. A row has one cell per column, the same columns for every result of a file: ours
-# first, then one for each key of the samples' meta, as the benchmark's file called it.
-
 Cell: TypeAlias = str | int | float | None
 
-PEEK = 1000  # results looked at for their meta keys before the first row is written
+PEEK = 1000  # results read for their meta keys before the first row is written
 MAX_META = 100  # columns; keys beyond these share one
 OTHER_META = "other_meta"
 
@@ -72,14 +41,8 @@ INTEGERS = frozenset(
 FRACTIONS = frozenset({"score", "cost", "latency_s"})
 
 
-def compute_cost(result: Result, price: Price | None) -> float | None:
-    """What one reply cost, in USD; None where its tokens or their price are not known."""
-    usage = result.reply.usage if result.reply else None
-    return price.cost(usage) if price and usage else None
-
-
 def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
-    """All that is known of one sample-trial, nested as it was.
+    """Everything known about one sample-trial, as nested values.
 
     >>> from eyechart.types import Sample
     >>> to_record(Result(sample=Sample(id="7", question="Which?"), position=0))["outcome"] is None
@@ -120,10 +83,9 @@ def to_record(result: Result, price: Price | None = None) -> dict[str, Any]:
 
 
 def to_json_text(value: Any) -> str:
-    r"""JSON on one line for any value of ours: readable in every script, and valid in every parser.
+    r"""JSON on one line, not limited to ASCII, and valid for every parser.
 
-    Python writes NaN, which is no JSON: it becomes null. Half characters and the line ends that only some
-    readers know are escaped, so they come back as they were.
+    NaN, which JSON does not have, becomes null. Lone surrogates and the Unicode line separators are escaped.
 
     >>> print(to_json_text({"图": float("nan"), "odd": "\u2028\ud800"}))
     {"图": null, "odd": "\u2028\ud800"}
@@ -138,16 +100,16 @@ def to_json_text(value: Any) -> str:
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """A table to be: the columns, and the rows as they come."""
+    """A table: the columns, and an iterator over the rows."""
 
     columns: tuple[str, ...]
     cells: Iterator[list[Cell]]
 
 
 def to_rows(results: Iterable[Result], price: Price | None = None) -> Rows:
-    """One row a sample-trial. Columns are known before the rows: the first results are looked at ahead.
+    """One row per sample-trial. The columns come first: they are taken from the first results.
 
-    A key of meta that shows up only later, or beyond the first hundred, is kept in a last column of JSON.
+    Meta keys that appear only later, or beyond the first hundred, share one column of JSON.
     """
     stream = iter(results)
     ahead = list(itertools.islice(stream, PEEK))
@@ -215,12 +177,12 @@ def _cell(value: Any) -> Cell:
     if isinstance(value, int):
         return value
     if isinstance(value, float):
-        return value if value - value == 0 else None  # NaN and the infinities are no cells
+        return value if value - value == 0 else None  # NaN and infinity become empty cells
     return to_json_text(value)
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: other mappings as objects, other collections as lists, the rest as text."""
+    """Convert for JSON: other mappings to objects, sets to lists, anything else to text."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, (set, frozenset)) else str(value)
@@ -232,3 +194,40 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and value - value != 0 else value
+
+
+def compute_cost(result: Result, price: Price | None) -> float | None:
+    """The cost of one reply in USD; None if its tokens or their price are not known."""
+    usage = result.reply.usage if result.reply else None
+    return price.cost(usage) if price and usage else None
+
+
+# -- Result files of other tools
+
+
+@contextmanager
+def open_text_file(path: str | Path) -> Iterator[IO[str]]:
+    """A UTF-8 text file that is moved to `path` when the block ends without an error.
+
+    Line ends are not changed. Lone surrogates, which UTF-8 cannot hold, are written as escapes, as in JSON.
+    """
+    with (
+        atomic_write(path) as place,
+        place.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
+        yield file
+
+
+def write_json_file(path: Path, value: Any, *, indent: int, is_ascii: bool = False) -> Path:
+    """Write a value as `json.dump` does, without a final newline; values that JSON lacks become text."""
+    with open_text_file(path) as file:
+        json.dump(value, file, indent=indent, ensure_ascii=is_ascii, default=str)
+    return path
+
+
+def remove_files(folder: Path, names: Iterable[str]) -> None:
+    """Remove outdated files, and the folder if it is empty then."""
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()

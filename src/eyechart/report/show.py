@@ -1,4 +1,4 @@
-"""One sample in full: what was asked, what came back, what was read out of it, and why it scored so."""
+"""One sample in full: what was asked, the reply, what was extracted from it, and why it got its score."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FINISHED = {
 def show_sample(
     result: Result, asked: Asked = (), calls: Sequence[Call] = (), prices: Prices = NO_PRICES
 ) -> RenderableType:
-    """The sample for people to read. `asked` and `calls` are as the journal keeps them."""
+    """The sample for a terminal. `asked` and `calls` are as in the journal."""
     from rich.console import Group as Stack
 
     return Stack(*_parts(result, asked, calls, prices))
@@ -45,7 +45,7 @@ def show_sample(
 def show_json(
     result: Result, asked: Asked = (), calls: Sequence[Call] = (), prices: Prices = NO_PRICES
 ) -> dict[str, Any]:
-    """The same as plain values: the record of every export, what was asked and of whom, and the reason."""
+    """The same as plain values: the record of the exports, the messages, the judge calls, and the reason."""
     return {
         **to_record(result, prices.get("model")),
         "judge_cost": _judge_cost(calls, prices),
@@ -121,7 +121,7 @@ def _parts(result: Result, asked: Asked, calls: Sequence[Call], prices: Prices) 
     if reply is not None:
         yield from _reply(reply, compute_cost(result, prices.get("model")))
     for call in calls:
-        if call.purpose.startswith("judge:"):  # earlier rounds stand in what was asked
+        if call.purpose.startswith("judge:"):  # earlier rounds are part of `asked`
             yield from _section(call.purpose)
             for message in call.messages:
                 yield from _message(message)
@@ -152,8 +152,8 @@ def _answers(sample: Sample) -> Iterator[RenderableType]:
 
 def _message(message: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield _line(f"{message.get('role', '?')}:", "italic")
-    if not message.get("parts"):  # a class that took all rounds at once need not say what was said in each
-        yield _body("(not told)", "dim")
+    if not message.get("parts"):  # a class that takes all rounds at once may not return each
+        yield _body("(not recorded)", "dim")
     for part in message.get("parts", ()):
         if "image" in part:
             yield _image(part["image"])
@@ -162,7 +162,7 @@ def _message(message: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _image(image: Mapping[str, Any]) -> RenderableType:
-    """Size, what was done to it, where it came from: enough to find the very picture."""
+    """Size, changes and origin of an image: enough to find it."""
     size = f"{image.get('width', '?')}×{image.get('height', '?')}"
     n_bytes = image.get("bytes")
     facts = [f"image {size}", str(image.get("mime", "")), f"{n_bytes:,} bytes" if n_bytes else ""]
@@ -173,7 +173,7 @@ def _image(image: Mapping[str, Any]) -> RenderableType:
 
 
 def _judge_cost(calls: Sequence[Call], prices: Prices) -> float | None:
-    """What the judge's calls cost, in USD; None where a part is not known, or none was made."""
+    """The cost of the judge's calls in USD; None if a part is not known or there were no calls."""
     total = None
     for call in calls:
         if not call.purpose.startswith("judge:"):
@@ -211,18 +211,18 @@ def _section(name: str) -> Iterator[RenderableType]:
 
 
 def _line(text: str, style: str = "") -> RenderableType:
-    """One line of ours, in which outside words cannot make a second."""
+    """One line; newlines in untrusted text are removed."""
     from rich.text import Text
 
     return Text(to_one_line(text), style=style)
 
 
 def _body(text: str, style: str = "") -> RenderableType:
-    """Text from outside as it is, indented, wrapped, and obeyed in nothing."""
+    """Untrusted text, indented and wrapped; control characters are shown, not executed."""
     from rich.padding import Padding
     from rich.text import Text
 
-    more = len(text) - _MOST_SHOWN  # beyond that nobody reads, and wrapping it takes minutes
+    more = len(text) - _MOST_SHOWN  # wrapping more would take minutes
     if more > 0:
         text = f"{text[:_MOST_SHOWN]}… ({more:,} characters more; --json shows them)"
     return Padding(Text(escape_controls(text), style=style, overflow="fold"), (0, 0, 0, 2))

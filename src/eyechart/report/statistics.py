@@ -72,7 +72,7 @@ class Moments(msgspec.Struct):
     is_binary: bool = True  # every value has been 0 or 1
 
     def add(self, value: float, weight: float = 1.0) -> None:
-        """Count one value. What weighs nothing is no part of the mean, and makes nobody surer of it."""
+        """Add a value. A value of weight 0 does not count, neither for the mean nor for n."""
         if not weight:
             return
         if not self.n:
