@@ -48,7 +48,7 @@ def test_it_is_in_the_catalogue_and_naming_it_reads_nothing() -> None:
 
 
 def test_without_a_file_it_says_which_one_it_needs() -> None:
-    with pytest.raises(UsageError, match="needs MULTI's problem file"):
+    with pytest.raises(UsageError, match="needs a problem file"):
         list(multi().source)
 
 
@@ -220,7 +220,7 @@ def test_wrong_words_stop_the_run_before_the_first_question(
         list(make(wording=str(words)).source)
     words.write_text("guide_image_in_turn: 如[IMAGE_1]\n", encoding="utf-8")
     assert list(make(wording=str(words)).source)
-    with pytest.raises(UsageError, match="'guide_image_in_turn' holds the mark"):
+    with pytest.raises(UsageError, match="'guide_image_in_turn' holds an image mark"):
         list(make(wording=str(words), in_turn="true").source)
 
 

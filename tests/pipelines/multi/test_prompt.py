@@ -11,7 +11,7 @@ from PIL import Image
 
 from eyechart.data.images import ImageLoader
 from eyechart.errors import DataError
-from eyechart.pipelines.multi.benchmark import BLACK, MARK, NAMES, WORDS, MultiPrompt
+from eyechart.pipelines.multi.prompt import BLACK, MARK, NAMES, WORDS, MultiPrompt
 from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
 
 TAGS = {name: f"<{name}>" for name in NAMES} | {"role": "<role {subject} {type}>"}  # pieces by their names

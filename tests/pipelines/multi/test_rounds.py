@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.pipelines.multi.benchmark import MARK, split_rounds
+from eyechart.pipelines.multi.prompt import MARK, split_rounds
 from support.cases import for_each
 from support.golden import vectors
 
@@ -15,7 +15,7 @@ from support.golden import vectors
 def test_the_official_rounds(vector: dict[str, Any]) -> None:
     text = vector["content"]
     if vector.get("error"):
-        with pytest.raises(ValueError, match="without an image"):
+        with pytest.raises(ValueError, match="without an image mark"):
             split_rounds(text)
         return
     rounds = split_rounds(text) if vector["in_turn"] else [text]

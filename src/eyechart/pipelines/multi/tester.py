@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from eyechart.data.images import ImageLoader
 from eyechart.model.checkup import CheckCase, Skill, make_plain_image
-from eyechart.pipelines.multi.benchmark import WORDS, Language, MultiPrompt
 from eyechart.pipelines.multi.data import classify_images
+from eyechart.pipelines.multi.prompt import WORDS, Language, MultiPrompt
 from eyechart.pipelines.multi.score import KINDS, score
 from eyechart.pipelines.multi.select import Placement, place_images
 from eyechart.types import ImageRef, Message, Sample

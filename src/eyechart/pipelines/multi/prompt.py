@@ -1,0 +1,253 @@
+"""MULTI's prompt: role and instruction, image guide, example, question, knowledge, ending.
+
+The structure, its order and the names of its options are the official ones; the wording is ours, in Chinese
+and English, and a file can replace it (``wording=FILE``). What scoring looks for is the same in both:
+缺少图片信息, 我的分析如下：, 所以这道题的答案为：{…}, [MASK], [IMAGE_i].
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from eyechart.errors import DataError
+from eyechart.files import read_yaml
+from eyechart.registry import check_texts
+from eyechart.types import MODELS_TURN, ImageRef, Message, Sample
+
+Language = Literal["zh", "en"]
+
+# A black image of 224 x 224 pixels: a PNG of 86 bytes.
+BLACK = ImageRef(
+    kind="data",
+    location="iVBORw0KGgoAAAANSUhEUgAAAOAAAADgAQAAAAAyVldMAAAAHUlEQVR42u3BMQEAAADCoPVPbQZ/oAAAAAAAAHgM"
+    "GWAAAQrTbh4AAAAASUVORK5CYII=",
+)
+_OPEN = "解答"
+_PIECES = {"单选": "sa", "多选": "ma", "填空": "fb", _OPEN: "op"}  # all others are asked as open ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiPrompt:
+    """Renders a sample of MULTI as messages. Options have the names of the official arguments.
+
+    With `split_sys` the pieces before the question are the system message, otherwise everything is one text.
+    Images follow the text, unless a question with several of them is asked in rounds (`in_turn`), one each.
+    """
+
+    words: Mapping[str, str] = field(default_factory=lambda: WORDS["zh"])
+    input_type: Literal[0, 1, 2] = 0
+    in_turn: bool = False
+    cot: bool = False
+    no_background: bool = False
+    no_sys: bool = False
+    few_shot: int = 0
+    blank_image: bool = False
+    split_sys: bool = False
+
+    def __call__(self, sample: Sample) -> list[Message]:
+        """The messages of one question; between rounds there is a place for the model's reply."""
+        system, text = self.system_text(sample), self.user_text(sample)
+        turns = [Message("system", (system,))] if self.split_sys and system else []
+        if not self.split_sys:
+            text = system + text
+        images = sample.images if self.input_type == 2 else ()
+        if self.in_turn and len(images) > 1:
+            return [*turns, *self._rounds(sample, text)]
+        if self._is_black(sample):
+            images = (BLACK,)
+        return [*turns, Message("user", (text, *images))]
+
+    def system_text(self, sample: Sample) -> str:
+        """Role, instruction, image guide, example."""
+        if self.no_sys:
+            return ""
+        words, kind = self.words, self._kind(sample)
+        begin = words[f"instruction_{kind}"]
+        if not self.no_background:
+            role = words["role"].replace("{type}", _asked_as(sample))
+            begin = f"{role.replace('{subject}', str(sample.meta.get('knowledge', '')))}\n{begin}"
+        example = ""
+        if self.few_shot and kind != "op":
+            example = f"\n{words[f'example_{kind}']}\n{words['example_end']}\n"  # one line stays empty
+        return f"{begin}\n{words[self.guide(sample)]}\n{example}"
+
+    def user_text(self, sample: Sample) -> str:
+        """The question, the knowledge if there is any, and the ending."""
+        knowledge = sample.meta.get("knowledge_content")
+        background = "" if knowledge is None else f"\n{self.words['knowledge']}\n{knowledge}"
+        ending = "ending_cot" if self.cot and self._kind(sample) != "op" else "ending"
+        return f"{sample.question}{background}\n{self.words[ending]}"
+
+    def guide(self, sample: Sample) -> str:
+        """The name of the piece that says how images are shown."""
+        n_images = _number(sample, "question_image_number") + _number(sample, "knowledge_image_number")
+        if n_images == 0:
+            return "guide_black_image" if self._is_black(sample) else "guide_text"
+        if self.input_type == 2:
+            return "guide_image_in_turn" if self.in_turn and n_images > 1 else "guide_image"
+        return "guide_caption" if self.input_type == 1 else "guide_no_image"
+
+    def _rounds(self, sample: Sample, text: str) -> list[Message]:
+        rounds = split_rounds(text) if MARK.search(text) else []
+        if len(rounds) != len(sample.images):
+            raise DataError(
+                f"question {sample.id!r}: the prompt marks {len(rounds)} images, but there are "
+                f"{len(sample.images)}: it cannot be asked in rounds",
+                hint="in the wording, write [IMAGE_i], without a number, to mention marks",
+            )
+        turns = [Message("user", (image, said)) for image, said in zip(sample.images, rounds, strict=True)]
+        if self.cot:  # as published: open questions too, though their ending asks for no reasoning
+            turns.append(Message("user", (self.words["final_round"],)))
+        spoken = [turn for asked in turns for turn in (asked, MODELS_TURN)]
+        return spoken[:-1]
+
+    def _is_black(self, sample: Sample) -> bool:
+        return self.blank_image and self.input_type == 2 and not sample.images
+
+    @staticmethod
+    def _kind(sample: Sample) -> str:
+        return _PIECES[_asked_as(sample)]
+
+
+def _asked_as(sample: Sample) -> str:
+    name = str(sample.meta["type_name"])
+    return name if name in _PIECES else _OPEN
+
+
+def _number(sample: Sample, name: str) -> int:
+    return int(sample.meta.get(name, 0))
+
+
+# -- Rounds
+
+
+MARK = re.compile(r"\[IMAGE_[0-9]+]")  # an image's place in the text
+
+
+def split_rounds(text: str) -> list[str]:
+    r"""Cut a text after every image mark; the rest after the last one joins the last round.
+
+    For models that take one image at a time. Parity: tests/golden/multi_rounds.jsonl.
+
+    >>> split_rounds("甲[IMAGE_1]乙[IMAGE_2]丙")
+    ['甲[IMAGE_1]', '乙[IMAGE_2]\n丙']
+    """
+    marks = MARK.findall(text)
+    if not marks:
+        raise ValueError("a text without an image mark cannot be cut into rounds")
+    *before, after = MARK.split(text)
+    rounds = [said.strip() + mark for said, mark in zip(before, marks, strict=True)]
+    rounds[-1] += "\n" + after.strip()  # as published: a line break even if nothing follows
+    return rounds
+
+
+# -- The wording
+
+
+# Line breaks around a piece belong to the prompt's structure. In `role`, {subject} and {type} are filled in;
+# other braces stay.
+WORDS: Mapping[Language, Mapping[str, str]] = {
+    "zh": {
+        "role": "请以熟悉{subject}的答题者的身份，完成下面这道{type}题。",
+        "instruction_sa": "这道题只有一个选项正确。只写出这个选项的一个大写字母，不写任何说明。",
+        "instruction_ma": (
+            "这道题有不止一个选项正确。把所有正确选项的大写字母连着写出（形如 AC、BDE），"
+            "字母之间不加符号，不写任何说明。"
+        ),
+        "instruction_fb": (
+            "题目中的每个 [MASK] 是一处空。按先后顺序为每处空写一个尽量简短的答案，"
+            "答案之间换行，不写任何说明。"
+        ),
+        "instruction_op": "请作简明的解答，并且必须用“我的分析如下：”开头。",
+        "guide_image": "文中的 [IMAGE_i] 表示第 i 张图片所在的位置，图片已经附上，请看图作答。",
+        "guide_image_in_turn": (
+            "文中的 [IMAGE_i] 表示第 i 张图片所在的位置。这道题分几轮给出，每轮一段文字和一张图片；"
+            "请记住前面各轮的内容，在最后一轮作答。"
+        ),
+        "guide_caption": (
+            "文中的 [IMAGE_i] 表示第 i 张图片所在的位置，图片没有附上，只有描述图片的文字。"
+            "如果凭这些文字无法作答，请回答“缺少图片信息”。"
+        ),
+        "guide_no_image": (
+            "文中的 [IMAGE_i] 表示第 i 张图片所在的位置，但图片没有附上。"
+            "请只凭文字作答；如果无法作答，请回答“缺少图片信息”。"
+        ),
+        "guide_black_image": "这道题只有文字。附上的黑色图片与题目无关，不必理会。",
+        "guide_text": "这道题只有文字，不带图片。",
+        "example_sa": "例题：\n一周有几天？\nA. 5\nB. 6\nC. 7\nD. 8\n例题的答案：\nC",
+        "example_ma": "例题：\n下列数中，属于偶数的有\nA. 2\nB. 3\nC. 4\nD. 7\n例题的答案：\nAC",
+        "example_fb": "例题：\n一年有[MASK]个月，一天有[MASK]小时。\n例题的答案：\n12\n24",
+        "example_end": "现在请作答下面的题目：",
+        "knowledge": "作答时可以参考下面的资料：",
+        "ending": "请直接给出答案：",
+        "ending_cot": "请先一步一步地推理，最后用一句话结束：所以这道题的答案为：{…}",
+        "final_round": "请综合前面各轮的内容，给出这道题最终的答案。",
+    },
+    "en": {
+        "role": "Answer as someone well versed in {subject}. What follows is a question of the type {type}.",
+        "instruction_sa": (
+            "Exactly one option is right. Write its capital letter alone, without any description."
+        ),
+        "instruction_ma": (
+            "More than one option is right. Write the capital letters of all right options one after the "
+            "other (such as AC or BDE), with nothing between them and without any description."
+        ),
+        "instruction_fb": (
+            "Each [MASK] in the question is a blank. For every blank, in order, write the shortest answer "
+            "that fills it, one a line, without any description."
+        ),
+        "instruction_op": 'Answer concisely. You must begin with "My analysis is as follows:".',
+        "guide_image": (
+            "[IMAGE_i] in the text stands where image i belongs. The images are attached: look at them."
+        ),
+        "guide_image_in_turn": (
+            "[IMAGE_i] in the text stands where image i belongs. The question comes in several rounds, a "
+            "piece of text and one image each. Keep the earlier rounds in mind, and answer in the last one."
+        ),
+        "guide_caption": (
+            "[IMAGE_i] in the text stands where image i belongs. The images are not attached; texts that "
+            'describe them are. If these are not enough to answer, reply "Lack of image information".'
+        ),
+        "guide_no_image": (
+            "[IMAGE_i] in the text stands where image i belongs, but the images are not attached. Answer "
+            'from the text alone; if that is not possible, reply "Lack of image information".'
+        ),
+        "guide_black_image": (
+            "This question is text only. The black image attached to it has no meaning: pass over it."
+        ),
+        "guide_text": "This question is text only, without images.",
+        "example_sa": (
+            "Example:\nHow many days has a week?\nA. 5\nB. 6\nC. 7\nD. 8\nAnswer to the example:\nC"
+        ),
+        "example_ma": (
+            "Example:\nWhich of these numbers are even?\nA. 2\nB. 3\nC. 4\nD. 7\nAnswer to the example:\nAC"
+        ),
+        "example_fb": (
+            "Example:\nA year has [MASK] months, a day has [MASK] hours.\nAnswer to the example:\n12\n24"
+        ),
+        "example_end": "Now answer this question:",
+        "knowledge": "You may draw on the following material:",
+        "ending": "Give the answer directly:",
+        "ending_cot": (
+            "Reason step by step first, then close with the sentence: So the answer to this question is: {…}"
+        ),
+        "final_round": "Taking all rounds together, give the final answer to the question.",
+    },
+}
+NAMES = tuple(WORDS["zh"])
+
+
+def read_words(path: str | Path, lang: Language) -> dict[str, str]:
+    """All pieces of a language: those in a YAML or JSON file, ours for the rest.
+
+    The file maps names to texts, or ``zh`` and ``en`` to such maps.
+    """
+    content = read_yaml(path)
+    if isinstance(content, dict) and content and set(content) <= set(WORDS):
+        content = content.get(lang, {})
+    own = check_texts(content, path, NAMES, what="piece of MULTI's prompt")
+    return {**WORDS[lang], **{name: text.strip("\n") for name, text in own.items()}}
