@@ -212,7 +212,7 @@ def test_copies_of_a_class_that_speaks_to_an_endpoint_are_asked_at_once(place: P
     (place / "remote.py").write_text(AT_ONCE, encoding="utf-8")
     usual = ["--problem_file", many(data, 4), "-m", "python:remote.py:Remote", "-v", "v1"]
     done = multi(place, *usual, "-n", 4)  # each waits until all four are under way
-    assert "--num_workers 4: so many copies of the class are asked at once" in done.err
+    assert "--num_workers 4: that many copies of the class are asked at once" in done.err
     assert [entry["prediction"] for entry in read(only_run(place) / "prediction.json").values()] == ["A"] * 4
 
 
@@ -640,7 +640,7 @@ def test_debug_asks_and_writes_nothing(place: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ([], "nobody is said to answer"),
+        ([], "no model given"),
         (["-v", "m"], "--problem_file is missing"),
         (["--problem_file", "gone.json", "-v", "m"], "gone.json"),
         (

@@ -10,7 +10,7 @@ import pytest
 from eyechart.errors import UsageError
 from eyechart.model.specs import make_model
 from eyechart.pipelines.multi.arguments import MultiArguments
-from eyechart.pipelines.multi.evaluators import LOCAL, OPENAI_URL, SERVED, choose_model, describe_models
+from eyechart.pipelines.multi.models import LOCAL, OPENAI_URL, SERVED, choose_model, describe_models
 from eyechart.run.options import Options
 from eyechart.types import ModelSettings, read_capabilities
 
@@ -140,10 +140,10 @@ def test_copies_are_known_as_their_class_is() -> None:
     ("name", "said", "n_copies", "words"),
     [
         ("Several", {"num_workers": 3}, 1, ""),
-        ("Several", {"num_workers": 4}, 1, "asked 3 at a time"),
+        ("Several", {"num_workers": 4}, 1, "allows 3 at a time"),
         ("Plain", {"num_workers": 4}, 1, "one question at a time, as published"),
         ("Plain", {}, 1, ""),
-        ("Any", {"num_workers": 4, "model_version": "v"}, 4, "so many copies"),
+        ("Any", {"num_workers": 4, "model_version": "v"}, 4, "that many copies"),
         ("Any", {"num_workers": 4, "model_version": "v", "model_dir": "w"}, 1, "one question at a time"),
     ],
 )
@@ -168,30 +168,30 @@ def test_the_key_of_a_class_comes_from_the_environment(monkeypatch: pytest.Monke
 def test_with_weights_a_version_only_names_the_run() -> None:
     found = chosen(model="python:mine.py:Local", model_dir="w", model_version="v2")
     assert (found.name, found.params) == ("v2", {"path": "w", "device_map": "auto"})
-    assert "names the run only" in found.notes[0]
+    assert "only names the run" in found.notes[0]
 
 
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({}, "nobody is said to answer"),
-        ({"api_url": "http://a"}, "nobody is said to answer"),
+        ({}, "no model given"),
+        ({"api_url": "http://a"}, "no model given"),
         ({"model": "openai/a", "model_version": "b"}, "name two models"),
         ({"model": "gpt-4p"}, "did you mean gpt or gpt-4o"),
-        ({"model": "nobody"}, "no model of the original's list"),
-        ({"model": "gpt", "input_type": 2}, "--input_type 2 is not one that gpt takes"),
+        ({"model": "nobody"}, "not in the original's list"),
+        ({"model": "gpt", "input_type": 2}, "gpt does not take --input_type 2"),
         ({"model": "gpt-4v"}, "it takes: 2"),
-        ({"model": "claude"}, "OpenAI-compatible address of it with --api_url"),
-        ({"model": "gpt-4o", "model_dir": "w"}, "--model_dir means nothing"),
-        ({"model": "openai/a", "cuda_device": "0"}, "--cuda_device means nothing"),
-        ({"model": "baseline/random", "api_key": "k"}, "--api_key means nothing"),
+        ({"model": "claude"}, "OpenAI-compatible URL with --api_url"),
+        ({"model": "gpt-4o", "model_dir": "w"}, "--model_dir does not apply"),
+        ({"model": "openai/a", "cuda_device": "0"}, "--cuda_device does not apply"),
+        ({"model": "baseline/random", "api_key": "k"}, "--api_key does not apply"),
         ({"model": "gpt-4o", "use_modelscope": True}, "--use_modelscope chooses"),
         ({"model_version": "v", "use_modelscope": True}, "--use_modelscope chooses"),
-        ({"model": "python:mine.py:Plain", "model_dir": "w"}, "--model_dir cannot be handed to"),
-        ({"model": "python:mine.py:Plain", "cuda_device": "1"}, "--cuda_device cannot be handed to"),
+        ({"model": "python:mine.py:Plain", "model_dir": "w"}, "--model_dir cannot be passed to"),
+        ({"model": "python:mine.py:Plain", "cuda_device": "1"}, "--cuda_device cannot be passed to"),
         ({"model": "python:mine.py:Local", "api_key": "k", "model_dir": "w"}, "--api_key cannot"),
-        ({"model": "python:mine.py:Device", "model_dir": "w"}, "--model_dir cannot be handed"),
-        ({"model": "python:mine.py:Device", "model_version": "v"}, "--model_version cannot be handed"),
+        ({"model": "python:mine.py:Device", "model_dir": "w"}, "--model_dir cannot be passed"),
+        ({"model": "python:mine.py:Device", "model_version": "v"}, "--model_version cannot be passed"),
         ({"model": "python:mine.py:None_"}, "has no 'None_'"),
         ({"model": "python:gone.py:X"}, "no such file: gone.py"),
     ],
@@ -202,7 +202,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(said: dict[str, Any], words:
 
 
 def test_local_names_run_in_the_originals_folder_and_nowhere_else(here: Path) -> None:
-    with pytest.raises(UsageError, match=r"none at models/qwen2vl_hf\.py") as refusal:
+    with pytest.raises(UsageError, match=r"not at models/qwen2vl_hf\.py") as refusal:
         chosen(model="qwen2-vl")
     assert "python:file.py:XEvaluator --set split_sys=true" in refusal.value.hint
     (here / "models").mkdir()
@@ -278,7 +278,7 @@ def test_an_evaluator_that_is_listed_in_args_py_is_found(
         "their own list counts, not ours of another version"
     )
     assert choose_model(MultiArguments(model="gpt-4o")).spec.startswith("openai/")
-    with pytest.raises(UsageError, match="input_type 1 is not one"):
+    with pytest.raises(UsageError, match="does not take --input_type 1"):
         choose_model(MultiArguments(model="MyModel", model_dir="w", input_type=1, caption_file="c.csv"))
     with pytest.raises(UsageError, match="'bad'") as caught:
         choose_model(MultiArguments(model="bad"))
@@ -292,6 +292,6 @@ def test_an_evaluator_that_is_listed_in_args_py_is_found(
 @pytest.mark.parametrize("text", ["", "def (", "model_list = 7", "\0", "model_list = {'x': {**y}}"])
 def test_an_args_py_of_another_kind_is_no_list(here: Path, text: str) -> None:
     (here / "args.py").write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match="no model of the original's list") as caught:
+    with pytest.raises(UsageError, match="not in the original's list") as caught:
         choose_model(MultiArguments(model="mymodel"))
     assert "args.py" in caught.value.hint

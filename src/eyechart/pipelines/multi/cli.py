@@ -90,8 +90,8 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _execute(args: argparse.Namespace) -> int:
-    from eyechart.pipelines.multi.evaluators import describe_models, list_models
     from eyechart.pipelines.multi.inference import prepare_inference
+    from eyechart.pipelines.multi.models import describe_models, list_models
 
     said = read_given_options(MultiArguments, args)
     if said.get("model_list"):
@@ -332,7 +332,7 @@ def _said(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
 
 def _tested_model(args: argparse.Namespace, said: dict[str, Any], options: Options) -> tuple[Model, bool]:
     """The model that the tester's arguments mean, and whether its prompts have a system message."""
-    from eyechart.pipelines.multi.evaluators import choose_model
+    from eyechart.pipelines.multi.models import choose_model
     from eyechart.run.plan import find_model
 
     if args.spec and said.setdefault("model", args.spec) != args.spec:

@@ -24,7 +24,7 @@ from eyechart.pipelines.multi.arguments import (
     write_arguments,
 )
 from eyechart.pipelines.multi.benchmark import EVERY_TYPE
-from eyechart.pipelines.multi.evaluators import ChosenModel, choose_model
+from eyechart.pipelines.multi.models import ChosenModel, choose_model
 from eyechart.pipelines.multi.report import INDENT, make_prediction
 from eyechart.report.rows import write_json_file
 from eyechart.run.options import Options
