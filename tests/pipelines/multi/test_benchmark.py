@@ -145,7 +145,7 @@ def test_a_choice_of_nothing_says_what_was_chosen_and_what_there_is(
     with pytest.raises(UsageError) as caught:
         list(make(subject="czyw").source)
     assert caught.value.message == (
-        "problem.json: 0 of 6 questions chosen; left out: 2 by questions_type 0,1,2 (1 OP, 1 other), "
+        "problem.json: 0 of 6 questions selected; left out: 2 by questions_type 0,1,2 (1 OP, 1 other), "
         "4 by subject czyw"
     )
     assert caught.value.hint == "its subjects are: czsx, gzwl, shjk"
@@ -153,12 +153,12 @@ def test_a_choice_of_nothing_says_what_was_chosen_and_what_there_is(
     with pytest.raises(UsageError, match="5 by subset, 1 by image_type 0"):
         list(make(subset=str(data.hard_list), image_type="0").source)
     write_json(data.hard_list, [])
-    with pytest.raises(UsageError, match="list is empty"):
+    with pytest.raises(UsageError, match="subset is empty"):
         list(make(subset=str(data.hard_list)).source)
 
 
 def test_a_folder_of_images_that_is_not_there(make: Callable[..., Benchmark]) -> None:
-    with pytest.raises(DataError, match="image_root: there is no folder"):
+    with pytest.raises(DataError, match="image_root: no folder"):
         list(make(image_root="none").source)
 
 
@@ -307,7 +307,7 @@ def test_ids_of_no_question_are_refused_by_name(make: Callable[..., Benchmark], 
     file = write_json(tmp_path / "prediction.json", {"czsx_0_0": {}, "czsx_0_9": {}, "zz_0_0": {}})
     with pytest.raises(DataError) as caught:
         read(make(), file)
-    assert caught.value.message == ("prediction.json: 2 ids of no question in problem.json: czsx_0_9, zz_0_0")
+    assert caught.value.message == ("prediction.json: 2 unknown ids, not in problem.json: czsx_0_9, zz_0_0")
 
 
 # -- whole runs ------------------------------------------------------------------------------------

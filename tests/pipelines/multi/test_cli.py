@@ -604,7 +604,7 @@ def test_a_subset_combines_with_types_and_what_is_left_out_is_told(place: Path, 
         "../data/hard_list.json",
         "--debug",
     )
-    assert "2 of 6 questions chosen; left out: 4 by subset\n" in done.err
+    assert "2 of 6 questions selected; left out: 4 by subset\n" in done.err
     assert "1 id is of no question, e.g. gone_1_0, and passed over" in done.err
 
 
@@ -656,7 +656,7 @@ def test_debug_asks_and_writes_nothing(place: Path) -> None:
         (["--checkpoint_dir", "../data"], "there is no args.json"),
         (["--problem_file", "../data/problem.json", "-v", "m", "--questions_type", ""], "is empty"),
         (["--problem_file", "../data/problem.json", "-m", "mine.py"], "or python:mine.py:XEvaluator"),
-        (["--problem_file", "../data/late.json", "-v", "m"], "question 'shjk_2_0': [IMAGE_1]"),
+        (["--problem_file", "../data/late.json", "-v", "m"], "question 'shjk_2_0': the text has [IMAGE_1]"),
         (["--problem_file", "../data/problem.json", "--input_type", "two"], "--input_type"),
         (
             ["--problem_file", "../data/problem.json", "-m", "gpt-4o", "--api_url", "gone"],
@@ -708,8 +708,8 @@ def test_every_way_in_says_what_is_left_out_and_which_images_are_not_shown(
     problems = read(data.problem_file)
     problems["shjk_2"]["problem_content"] = ""
     write_json(data.problem_file, problems)
-    left_out = "4 of 6 questions chosen; left out: 2 by questions_type 0,1,2 (1 OP, 1 other)"
-    not_shown = "img_paths: 1 of 3 images shown by no question"
+    left_out = "4 of 6 questions selected; left out: 2 by questions_type 0,1,2 (1 OP, 1 other)"
+    not_shown = "img_paths: 1 of 3 images not shown"
     source = ("../data/problem.json", "--as", "multi", "--set", "input_type=2")
     asked = eyechart("run", *source, "-m", "python:mine.py:XEvaluator", "-q", cwd=place)
     by_name = ("--problem_file", "../data/problem.json", "--input_type", 2, "-m", "python:mine.py:XEvaluator")

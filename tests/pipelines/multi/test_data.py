@@ -73,24 +73,24 @@ def test_the_older_mark_of_an_image_is_read_as_todays(data: MultiData, input_typ
 
 def test_an_older_mark_without_its_image_is_refused(data: MultiData) -> None:
     error = refusal(changed(data, "shjk_2", problem_content="<img_2>"))
-    assert "question 'shjk_2_0': [IMAGE_2] stands in the text" in error.message
+    assert "question 'shjk_2_0': the text has [IMAGE_2]" in error.message
 
 
 def test_images_that_no_text_refers_to_are_told(data: MultiData) -> None:
     assert opened(data).remarks == ()
     (told,) = opened(changed(data, "shjk_2", problem_content="如图"), input_type=2).remarks
     assert told == (
-        "changed.json: img_paths: 1 of 3 images shown by no question, because no text has [IMAGE_n] for it, "
+        "changed.json: img_paths: 1 of 3 images not shown, because no text has [IMAGE_n] for it, "
         "e.g. ../data/images/shjk/2_1.png of 'shjk_2'"
     )
     (told,) = opened(data, knowledge_file=data.knowledge_file).remarks
-    assert told.startswith("knowledge.json: knowledge_images: 1 of 2 images shown by no question")
+    assert told.startswith("knowledge.json: knowledge_images: 1 of 2 images not shown")
 
 
 def test_knowledge_that_no_question_has_is_told(data: MultiData) -> None:
     write_json(data.knowledge_file, {"别的": {"knowledge_content": "x"}})
     remarks = opened(data, knowledge_file=data.knowledge_file).remarks
-    assert remarks == ("knowledge.json: none of the questions has knowledge in it",)
+    assert remarks == ("knowledge.json: it has no knowledge for any of the questions",)
 
 
 def test_a_file_that_shows_none_of_its_images_is_refused_where_they_count(data: MultiData) -> None:
@@ -105,7 +105,7 @@ def test_a_file_that_shows_none_of_its_images_is_refused_where_they_count(data: 
     write_json(data.problem_file, blind)
     for input_type in (1, 2):
         error = refusal(data, input_type=input_type, caption_file=data.caption_file)
-        assert "img_paths: 3 of 3 images shown by no question" in error.message
+        assert "img_paths: 3 of 3 images not shown" in error.message
         assert "write [IMAGE_1]" in error.hint
     (told,) = opened(data).remarks
     assert "3 of 3 images" in told
@@ -304,9 +304,9 @@ def test_the_prepared_record(data: MultiData) -> None:
         ({"problem_content_list": ["one"]}, "but problem_content_list has 1"),
         (
             {"img_paths": ["a.png"]},
-            "question 'czsx_0_1': [IMAGE_2] stands in the text, but img_paths holds 1",
+            "question 'czsx_0_1': the text has [IMAGE_2], but img_paths holds 1",
         ),
-        ({"problem_content": "[IMAGE_0]"}, "question 'czsx_0_0': [IMAGE_0] stands in the text"),
+        ({"problem_content": "[IMAGE_0]"}, "question 'czsx_0_0': the text has [IMAGE_0]"),
         ({"img_paths": "a.png"}, "problem 'czsx_0': field img_paths: Expected `array"),
         ({"problem_content_list": [1, 2]}, "field problem_content_list[0]: Expected `str`, got `int`"),
     ],
@@ -334,7 +334,7 @@ def test_a_null_among_the_answers_is_a_question_without_one(data: MultiData) -> 
         (
             '{"a": {"problem_content_list": [], "problem_type_list": []},'
             ' "a": {"problem_content_list": [], "problem_type_list": []}}',
-            "problem 'a' stands there twice",
+            "problem 'a' appears twice",
         ),
         ('"text"', "expected a list or an object"),
     ],
@@ -373,16 +373,14 @@ def test_knowledge_that_marks_images_it_does_not_have(data: MultiData) -> None:
     broken = {"颜色": {"knowledge_content": "[IMAGE_2]", "knowledge_images": ["a.png"]}}
     file = write_json(data.folder / "k.json", broken)
     error = refusal(data, knowledge_file=file)
-    assert error.message.startswith(
-        "k.json: knowledge '颜色': [IMAGE_2] stands in the text, but knowledge_images"
-    )
+    assert error.message.startswith("k.json: knowledge '颜色': the text has [IMAGE_2], but knowledge_images")
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
         ([{"knowledge_content": "x"}], "row 1 has no name"),
-        ([{"knowledge": "a", "knowledge_content": "x"}] * 2, "'a' stands there twice"),
+        ([{"knowledge": "a", "knowledge_content": "x"}] * 2, "'a' appears twice"),
         ({"a": {"knowledge_content": 7}}, "knowledge 'a': field knowledge_content"),
     ],
 )
@@ -413,7 +411,7 @@ def test_captions_of_images_that_are_not_asked_for_may_be_missing(data: MultiDat
 def test_unknown_ids_of_a_hard_list_are_named(data: MultiData) -> None:
     write_json(data.hard_list, ["shjk_2_0", "czsx_9_0", "czsx_0_7"])
     error = refusal(data, subset=data.hard_list)
-    assert error.message == "hard_list.json: 2 ids of no question in problem.json: czsx_9_0, czsx_0_7"
+    assert error.message == "hard_list.json: 2 unknown ids, not in problem.json: czsx_9_0, czsx_0_7"
     assert list(samples(data, subset=data.hard_list, allow_unknown_ids=True)) == ["shjk_2_0"]
 
 

@@ -4,13 +4,13 @@ from typing import Any
 import pytest
 
 from eyechart.errors import DataError
+from eyechart.pipelines.multi.metrics import summarise_predictions
 from eyechart.pipelines.multi.report import (
     format_absolute_score,
     format_rejections,
     format_tables,
     make_statistics,
     make_summary,
-    summarise_predictions,
 )
 from support.multi_examples import official
 
@@ -72,10 +72,10 @@ def test_what_the_official_step_needs_and_scoring_does_not() -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ("B", "prediction 'czsx_0_0': an object was expected, found a text"),
+        ("B", "prediction 'czsx_0_0': expected an object, found a text"),
         (ENTRY | {"question_id": "czsx_0_1"}, "its question_id is 'czsx_0_1'"),
-        (ENTRY | {"prediction": ["B", "so B"]}, "prediction is a list, not a text(?s:.*)answer extractor"),
-        (ENTRY | {"prediction": 3}, "prediction is a number, not a text"),
+        (ENTRY | {"prediction": ["B", "so B"]}, "prediction is a list, not text(?s:.*)answer extractor"),
+        (ENTRY | {"prediction": 3}, "prediction is a number, not text"),
         (ENTRY | {"question_image_number": None}, "question_image_number is missing"),
         (ENTRY | {"question_image_number": "1"}, "question_image_number is '1'"),
         (ENTRY | {"question_image_number": -1}, "question_image_number is -1"),
@@ -90,13 +90,13 @@ def test_bad_predictions_are_named(entry: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"problem_answer_list": None}, "problem_answer_list is missing or no list(?s:.*)release file"),
+        ({"problem_answer_list": None}, "problem_answer_list is missing or not a list(?s:.*)release file"),
         ({"problem_answer_list": []}, "has 0 entries in problem_answer_list"),
         ({"problem_answer_list": [7]}, r"problem_answer_list\[0\] is a number"),
         ({"problem_type_list": [None]}, r"problem_type_list\[0\] is null"),
         ({"problem_type_list": ["判断"]}, r"problem_type_list\[0\] is '判断'(?s:.*)单选"),
-        ({"education": 7}, "education is no text"),
-        ({"subject": [7]}, "subject is no text"),
+        ({"education": 7}, "education is not text"),
+        ({"subject": [7]}, "subject is not text"),
     ],
 )
 def test_bad_labels_are_named(change: dict[str, Any], words: str) -> None:

@@ -62,7 +62,7 @@ def test_any_name_works_and_is_not_written_over(tmp_path: Path, labels: Path, na
 def test_a_folder_is_no_file_of_predictions(tmp_path: Path, labels: Path) -> None:
     with pytest.raises(UsageError, match="is a folder") as refused:
         metrics(labels, tmp_path)
-    assert refused.value.hint == f"name the file in it: {tmp_path / 'prediction.json'}"
+    assert refused.value.hint == f"give the file in it: {tmp_path / 'prediction.json'}"
 
 
 def test_a_question_without_a_prediction_is_told(tmp_path: Path, labels: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_question_without_a_prediction_is_told(tmp_path: Path, labels: Path) -
     assert (found.score, found.total) == (0, 1)
     assert found.notes == (
         "1 question has no prediction in prediction_5.json, e.g. czsx_0_0; as published, that counts "
-        "as an empty one. Is the run over?",
+        "as an empty one. Is the run complete?",
     )
     empty = write(tmp_path / "prediction.json", {"czsx_0_0": ENTRY | {"prediction": ""}})
     assert metrics(labels, empty).notes == ()  # a model may say nothing
@@ -104,7 +104,7 @@ def test_a_label_that_is_null_is_told_and_counts_for_nothing(tmp_path: Path) -> 
 def test_where_every_label_is_null_there_is_nothing_to_score(tmp_path: Path) -> None:
     label_file = write(tmp_path / "label.json", {"czsx_0": PROBLEM | {"problem_answer_list": [None]}})
     prediction_file = write(tmp_path / "p.json", {"czsx_0_0": ENTRY})
-    with pytest.raises(DataError, match=r"label.json: .*no label(?s:.*)score with the file that has"):
+    with pytest.raises(DataError, match=r"label.json: .*no label(?s:.*)give the file that has"):
         metrics(label_file, prediction_file)
     assert not (tmp_path / "p_score.json").exists()
 
@@ -126,17 +126,17 @@ def test_lists_are_read_as_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ([ENTRY, ENTRY], "p.json: 'czsx_0_0' stands there twice"),
-        ('{"czsx_0_0": {"question_image_number": 0}, "czsx_0_0": {}}', "'czsx_0_0' stands there twice"),
+        ([ENTRY, ENTRY], "p.json: 'czsx_0_0' appears twice"),
+        ('{"czsx_0_0": {"question_image_number": 0}, "czsx_0_0": {}}', "'czsx_0_0' appears twice"),
         ([{"prediction": "B"}], "p.json: entry 1 has no question_id"),
         (["B"], "p.json: entry 1 has no question_id"),
         ("B", "p.json: invalid JSON"),
         ("[" * 100_000, "p.json: invalid JSON"),
-        ('"B"', "p.json: no object"),
+        ('"B"', "p.json: not an object"),
         ({"czsx_0_0": {"prediction": 5}}, "p.json: prediction 'czsx_0_0': prediction is a number"),
         ({"czsx_0_7": ENTRY | {"question_id": "czsx_0_7"}}, "p.json: prediction 'czsx_0_7': problem"),
         ({"gzls_1_0": {}}, "none of its 1 questions is in label.json"),
-        ({}, "p.json: there is no prediction in it"),
+        ({}, "p.json: it has no predictions"),
     ],
 )  # fmt: skip
 def test_bad_prediction_files_are_named(tmp_path: Path, labels: Path, content: Any, words: str) -> None:
@@ -160,7 +160,7 @@ def test_bad_label_files_are_named(tmp_path: Path) -> None:
 
 def test_labels_are_not_written_over(tmp_path: Path) -> None:
     label_file = write(tmp_path / "detail.json", {"czsx_0": PROBLEM})
-    with pytest.raises(UsageError, match="over the labels"):
+    with pytest.raises(UsageError, match="overwrite the labels"):
         metrics(label_file, write(tmp_path / "prediction.json", {"czsx_0_0": ENTRY}))
 
 

@@ -86,4 +86,4 @@ def test_a_release_file_holds_no_labels(tmp_path: Path) -> None:
     said = ("--label_file", data.release_file, "--prediction_file", "prediction.json")
     done = eyechart("multi-metrics", *said, cwd=tmp_path)
     assert done.code == 2
-    assert "score with the file that has" in done.err
+    assert "give the file that has" in done.err

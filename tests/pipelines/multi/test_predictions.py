@@ -37,13 +37,13 @@ def test_a_list_names_its_questions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"a": {"prediction": "A"}, "a": {"prediction": "B"}}', "question 'a' stands there twice"),
-        ('[{"question_id": "a"}, {"question_id": "a"}]', "question 'a' stands there twice"),
-        ('{"a": {"question_id": "b", "prediction": "A"}}', "question 'a': field question_id says 'b'"),
+        ('{"a": {"prediction": "A"}, "a": {"prediction": "B"}}', "question 'a' appears twice"),
+        ('[{"question_id": "a"}, {"question_id": "a"}]', "question 'a' appears twice"),
+        ('{"a": {"question_id": "b", "prediction": "A"}}', "question 'a': field question_id is 'b'"),
         ('{"a": {"prediction": ["A", "long"]}}', "question 'a': field prediction is list, not text"),
         ('{"a": {"question_image_number": "1"}}', "question 'a': field question_image_number"),
         ('{"a": {"question_image_number": -1}}', "question 'a': field question_image_number is -1"),
-        ("[]", "there is no prediction in it"),
+        ("[]", "it has no predictions"),
         ('[{"prediction": "A"}]', "row 1 has no question_id"),
         ('{"a": "A"}', "an object without rows"),
         ("nonsense", "invalid JSON"),

@@ -71,7 +71,7 @@ def test_both_numberings_keep_the_number_of_images_and_agree_in_increasing_order
 def test_a_mark_of_no_image_is_refused_by_name(mark: str) -> None:
     with pytest.raises(DataError) as caught:
         check_marks(f"见{mark}", ["a", "b"], where="p.json: question 'x_0'", field="img_paths")
-    assert caught.value.message.startswith(f"p.json: question 'x_0': {mark[:40]} stands in the text")
+    assert caught.value.message.startswith(f"p.json: question 'x_0': the text has {mark[:40]}")
     assert "img_paths holds 2 images" in caught.value.message
 
 

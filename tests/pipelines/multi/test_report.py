@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 
 from eyechart.pipelines.multi import report
-from eyechart.pipelines.multi.report import make_arguments, make_prediction, summarise_predictions
+from eyechart.pipelines.multi.metrics import summarise_predictions
+from eyechart.pipelines.multi.report import make_arguments, make_prediction
 from eyechart.registry import exporters
 from eyechart.types import ImageRef, Reply, Result, Usage
 from support.multi_examples import (

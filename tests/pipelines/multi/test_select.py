@@ -84,20 +84,20 @@ def test_options_combine_and_every_question_is_asked_or_accounted_for(
     remark = choice.remark(selection)
     assert bool(remark) == bool(left_out)
     if remark:
-        assert remark.startswith(f"{len(names)} of {len(QUESTIONS)} questions chosen; left out: ")
+        assert remark.startswith(f"{len(names)} of {len(QUESTIONS)} questions selected; left out: ")
         assert all(f"{len(group)} by {name}" in remark for name, group in choice.left_out.items())
 
 
 def test_what_a_default_leaves_out_is_said_with_its_types() -> None:
     assert select_questions(QUESTIONS, Selection()).remark(Selection()) == (
-        "4 of 6 questions chosen; left out: 2 by questions_type 0,1,2 (1 OP, 1 other)"
+        "4 of 6 questions selected; left out: 2 by questions_type 0,1,2 (1 OP, 1 other)"
     )
 
 
 @pytest.mark.parametrize(
     ("fields", "hint"),
     [
-        ({"subset": frozenset()}, "list is empty"),
+        ({"subset": frozenset()}, "subset is empty"),
         ({"subject": "zz"}, "its subjects are: czsx, gzwl, shjk"),
         ({"types": frozenset({1}), "image_types": frozenset({0})}, "there would be 1 MA: 1 with more"),
         (
@@ -108,7 +108,7 @@ def test_what_a_default_leaves_out_is_said_with_its_types() -> None:
 )
 def test_an_empty_choice_is_refused_with_a_hint_for_its_cause(fields: dict[str, Any], hint: str) -> None:
     selection = Selection(**fields)
-    with pytest.raises(UsageError, match="0 of 6 questions chosen") as caught:
+    with pytest.raises(UsageError, match="0 of 6 questions selected") as caught:
         refuse_empty_choice(select_questions(QUESTIONS, selection), selection, file="problem.json")
     assert hint in caught.value.hint
 

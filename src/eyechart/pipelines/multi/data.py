@@ -1,8 +1,9 @@
-"""MULTI: problem file, knowledge (MULTI-Extend), hard list (MULTI-Elite), captions -> samples.
+"""MULTI's samples: from problem file, knowledge (MULTI-Extend), hard list (MULTI-Elite) and captions.
 
-https://github.com/OpenDFM/MULTI-Benchmark. A sample is one question of a problem, its id the problem's id
-with the question's place behind it. Its text has images numbered and captions put in as `prepare` does;
-it holds images at input type 2 only, the question's own first, then those of the knowledge.
+https://github.com/OpenDFM/MULTI-Benchmark. A sample is one question of a problem; its id is the problem's id
+and the question's position. Its text has numbered images and captions (`MultiSource.prepare`). It holds
+images only at input type 2: the question's first, then those of the knowledge. `read_replies` reads a
+prediction.json as replies to these samples.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ from eyechart.types import Replies, Reply, Sample, Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiFiles:
-    """Which files make up the questions, and how they are put together."""
+    """Which files the questions come from, and how they are assembled."""
 
     problem_file: Path
     knowledge_file: Path | None = None
@@ -69,22 +70,20 @@ class MultiFiles:
 
 @dataclass(frozen=True, slots=True)
 class MultiSource:
-    """The chosen questions, made into samples one after the other."""
+    """The selected questions as samples."""
 
     name: str
     files: MultiFiles
     questions: tuple[ProblemQuestion, ...] = field(repr=False)
     knowledge: Mapping[str, Knowledge] = field(repr=False)
     wanted: Placement = field(repr=False)
-    remarks: tuple[str, ...] = ()  # what can move the number: questions left out, images that nothing shows
+    remarks: tuple[str, ...] = ()  # what can change the score: questions left out, images that no text shows
 
     @property
     def origin(self) -> str:
-        """Where the problem file lies."""
         return str(self.files.problem_file)
 
     def __iter__(self) -> Iterator[Sample]:
-        """Samples in the order in which they are asked."""
         to_ref = ImagePaths(self.files.problem_file.parent, self.files.image_root).to_ref
         for question in self.questions:
             prepared = self.prepare(question)
@@ -101,14 +100,14 @@ class MultiSource:
             )
 
     def prepare(self, question: ProblemQuestion) -> PreparedQuestion:
-        """One question with its images numbered, captions put in, and knowledge beside it."""
+        """One question with numbered images, captions and knowledge."""
         problem = question.problem
         text = problem.question_text(question.index)
         paths = problem.img_paths or []
         where = f"{self.files.problem_file.name}: question {question.id!r}"
         check_marks(text, paths, where=where, field="img_paths")
         placed = place_images(text, paths, self.wanted)
-        # As published: no such piece is no error; of a text in place of a list the first character counts.
+        # As published: a missing piece is not an error, and of a text its first character is looked up.
         known_as = (problem.knowledge or [""])[0]
         piece = self.knowledge.get(known_as)
         background = None
@@ -130,7 +129,6 @@ class MultiSource:
         )
 
     def images_in_use(self) -> Iterator[str]:
-        """The paths of all images that the questions and their knowledge show."""
         for question in self.questions:
             prepared = self.prepare(question)
             yield from prepared.question_images
@@ -138,9 +136,9 @@ class MultiSource:
 
 
 def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
-    """Read the files, choose the questions, and refuse what does not fit together."""
+    """Read the files, select the questions, and refuse what does not match."""
     if files.image_root is not None and not files.image_root.is_dir():
-        raise DataError(f"image_root: there is no folder {files.image_root}", hint="check the path")
+        raise DataError(f"image_root: no folder {files.image_root}", hint="check the path")
     problems = read_problems(files.problem_file)
     questions = list_questions(problems)
     selection = files.selection
@@ -168,7 +166,7 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
     )
     has_knowledge = any((one.problem.knowledge or [""])[0] in source.knowledge for one in choice.asked)
     no_knowledge = (
-        f"{files.knowledge_file.name}: none of the questions has knowledge in it"
+        f"{files.knowledge_file.name}: it has no knowledge for any of the questions"
         if files.knowledge_file and not has_knowledge
         else ""
     )
@@ -185,7 +183,7 @@ def open_multi(files: MultiFiles, *, name: str = "multi") -> MultiSource:
 
 
 def _images_remarks(problems: Mapping[str, Problem], source: MultiSource) -> Iterator[str]:
-    """What is to be said of images whose marks are of an older form, or missing."""
+    """Remarks on images whose marks have an older form or are missing."""
     files = source.files
     of_problems = {name: (problem.texts(), problem.img_paths or []) for name, problem in problems.items()}
     yield from _marks_remarks(of_problems, files.problem_file, "img_paths", must_show=files.input_type > 0)
@@ -200,7 +198,7 @@ def _images_remarks(problems: Mapping[str, Problem], source: MultiSource) -> Ite
 def _marks_remarks(
     entries: Mapping[str, tuple[Sequence[str], Sequence[str]]], file: Path, field: str, *, must_show: bool
 ) -> Iterator[str]:
-    """Of entries that have texts and images: those with marks of the older form, those that lack marks."""
+    """Remarks on entries (texts and images) with older marks, and on those without marks."""
     if old := [name for name, (texts, _) in entries.items() if any(map(OLD_MARK.search, texts))]:
         yield f"{file.name}: <img_n> is read as [IMAGE_n], in {len(old)} of {len(entries)} entries"
     unmarked = {
@@ -213,7 +211,7 @@ def _marks_remarks(
     n_all, n_left = sum(len(images) for _, images in entries.values()), sum(map(len, unmarked.values()))
     first, images = next(iter(unmarked.items()))
     what = (
-        f"{file.name}: {field}: {n_left} of {n_all} image{'s' * (n_all != 1)} shown by no question, because "
+        f"{file.name}: {field}: {n_left} of {n_all} image{'s' * (n_all != 1)} not shown, because "
         f"no text has [IMAGE_n] for {'them' if n_left > 1 else 'it'}, e.g. {images[0]} of {first!r}"
     )
     if must_show and n_left == n_all:
@@ -231,7 +229,7 @@ def _label(question: ProblemQuestion) -> tuple[str, ...]:
 
 
 def _analysis(question: ProblemQuestion) -> str:
-    """The worked solution, which no model may see."""
+    """The worked solution, which is withheld from models."""
     analyses = question.problem.problem_analysis_list or []
     return (analyses[question.index : question.index + 1] or [""])[0] or ""
 
@@ -273,7 +271,7 @@ def classify_images(n_images: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """One entry, as far as it is scored. Without a prediction it counts as an empty one, as published."""
+    """One entry, as far as it is scored. As published, a missing prediction counts as an empty one."""
 
     question_id: str | None = None
     question_image_number: int | None = None
@@ -282,12 +280,11 @@ class Prediction:
 
     @property
     def text(self) -> str:
-        """What the model said in the end."""
         return self.prediction or ""
 
     @property
     def earlier(self) -> tuple[str, ...]:
-        """What it said in earlier rounds, where the file tells; the history may or may not hold the last."""
+        """The replies of earlier rounds, if the file has them; the history may include the last one."""
         history = self.answer_history
         if not isinstance(history, list) or not all(isinstance(said, str) for said in history):
             return ()
@@ -295,7 +292,7 @@ class Prediction:
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Predictions by question id. An id that stands twice, and an entry under another's id, are refused."""
+    """Predictions by question id. Repeated ids, and entries under another id, are refused."""
     found: dict[str, Prediction] = {}
     for key, number, entry in decode_rows(path, Prediction, "question"):
         name = entry.question_id if key is None else key
@@ -303,28 +300,28 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
             raise DataError(f"{path.name}: row {number} has no question_id")
         if name in found:
             raise DataError(
-                f"{path.name}: question {name!r} stands there twice", hint="keep one prediction a question"
+                f"{path.name}: question {name!r} appears twice", hint="keep one prediction per question"
             )
         if entry.question_id not in (None, name):
             raise DataError(
-                f"{path.name}: question {name!r}: field question_id says {entry.question_id!r}",
-                hint="an entry stands under the id of its own question",
+                f"{path.name}: question {name!r}: field question_id is {entry.question_id!r}",
+                hint="the key of an entry is its question id",
             )
         if not isinstance(entry.prediction, str | None):
             raise DataError(
                 f"{path.name}: question {name!r}: field prediction is {type(entry.prediction).__name__}, "
                 "not text",
-                hint="of a file that an answer extractor wrote, keep one text a question",
+                hint="in a file of the answer extractor, keep one text per question",
             )
         if (entry.question_image_number or 0) < 0:
             raise DataError(
                 f"{path.name}: question {name!r}: field question_image_number is "
                 f"{entry.question_image_number}",
-                hint="it is the number of images of the question: 0, 1, ...",
+                hint="give the number of images of the question: 0, 1, ...",
             )
         found[name] = entry
     if not found:
-        raise DataError(f"{path.name}: there is no prediction in it", hint="is it the right file?")
+        raise DataError(f"{path.name}: it has no predictions", hint="is it the right file?")
     return found
 
 
@@ -332,11 +329,9 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
 
 
 def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
-    """The replies of a file. Questions that are not in it are not counted, as published.
+    """The replies in a file. As published, questions that are not in it do not count.
 
-    Ids of no question at all, also among `everything`, are refused.
-
-    Its own number of images decides in which group a question is counted.
+    Ids that are not in `everything` are refused. The file's number of images decides a question's group.
     """
     predictions = read_predictions(path)
     samples = [sample for sample in chosen if sample.id in predictions]
@@ -359,5 +354,5 @@ def read_replies(path: Path, chosen: Source, everything: Source) -> Replies:
             if name in meant
         },
         source=MemorySource(chosen.name, chosen.origin, tuple(answered)),
-        skipped=dict.fromkeys(others, "not among the questions that the options choose"),
+        skipped=dict.fromkeys(others, "not among the selected questions"),
     )

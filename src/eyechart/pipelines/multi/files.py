@@ -1,6 +1,7 @@
-"""MULTI's files as they lie on disk: problems, knowledge, the hard list. Checked here, trusted from here on.
+"""MULTI's files on disk: problems, knowledge, the hard list, captions; and where its images are.
 
-Problems and knowledge come as an object keyed by id or name, or as a list whose rows name themselves.
+Everything is checked here and trusted afterwards. Problems and knowledge are an object keyed by id or name,
+or a list whose rows hold them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from eyechart.data.rows import PathRules
 from eyechart.errors import DataError, join_names
 from eyechart.types import ImageRef
 
-# As the files name them: the number that `questions_type` means, and the short name.
+# By the files' names: the number in `questions_type`, and the short name.
 TYPES: Mapping[str, tuple[int, str]] = {
     "单选": (0, "SA"),
     "多选": (1, "MA"),
@@ -30,24 +31,20 @@ TYPES: Mapping[str, tuple[int, str]] = {
     "其他": (4, "other"),
 }
 
-# How results are grouped: by the education a file names, two subjects apart from the rest.
+# Results are grouped by education, except for two subjects.
 LEVELS = {"初中": "JuH", "高中": "SeH", "大学": "Uni", "社会": "Soc", "其他": "Other"}
 SUBJECT_LEVELS = {"驾考": "Driving", "行测": "AAT"}
-
-OTHER_LEVEL = "Other"  # also for an education that is none of these, or missing
-
-_NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
-
+OTHER_LEVEL = "Other"  # also for an unknown or missing education
 MARK = re.compile(r"\[IMAGE_([0-9]+)]")
 OLD_MARK = re.compile(r"<img_([0-9]+)>", re.IGNORECASE)  # of earlier releases
-MOST_DIGITS = 6  # a longer number is beyond any list
-
+MOST_DIGITS = 6  # a longer number exceeds any list
+_NOT_A_NUMBER = re.compile(rb"[\[:,]\s*(?:NaN|-?Infinity)\s*[\],}]")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A problem: a stem and its questions, as the file holds them."""
+    """A problem as in the file: a stem and its questions."""
 
     problem_content_list: list[str]
     problem_type_list: list[str]
@@ -61,15 +58,13 @@ class Problem:
     subject: list[str] | str | None = None
 
     def question_id(self, index: int) -> str:
-        """The name of one of its questions."""
         return f"{self.problem_id}_{index}"
 
     def question_text(self, index: int) -> str:
-        """Stem and question; the line break is there even when one of them is empty, as published."""
+        """Stem and question; as published, with a line break even if one is empty."""
         return rewrite_marks(f"{self.problem_content or ''}\n{self.problem_content_list[index]}")
 
     def texts(self) -> list[str]:
-        """The texts that may show its images, as the file holds them."""
         return [self.problem_content or "", *self.problem_content_list]
 
 
@@ -82,49 +77,6 @@ class Knowledge:
     knowledge: str = ""
 
 
-def find_level(education: str, subject: str) -> str:
-    """The level under which a subject of an education is counted.
-
-    >>> find_level("初中", "数学"), find_level("社会", "驾考"), find_level("小学", "数学")
-    ('JuH', 'Driving', 'Other')
-    """
-    return SUBJECT_LEVELS.get(subject) or LEVELS.get(education, OTHER_LEVEL)
-
-
-def describe_unknown_educations(of: Mapping[str, str], what: str) -> str:
-    """One line on educations that are none of the known ones; empty where all are. `of`: by id."""
-    unknown = {name: education for name, education in of.items() if education not in LEVELS}
-    if not unknown:
-        return ""
-    name, education = next(iter(unknown.items()))
-    said = repr(education) if education else "missing"
-    return (
-        f"education of {len(unknown)} of {len(of)} {what} is none of {', '.join(LEVELS)}, e.g. {said} of "
-        f"{name!r}; counted as {OTHER_LEVEL}"
-    )
-
-
-def rewrite_marks(text: str) -> str:
-    """A text in which images are marked ``[IMAGE_n]``, also where a release marks them ``<img_n>``.
-
-    >>> rewrite_marks("图<img_1>与[IMAGE_2]")
-    '图[IMAGE_1]与[IMAGE_2]'
-    """
-    return OLD_MARK.sub(r"[IMAGE_\1]", text) if "<" in text else text
-
-
-def find_unshown_images(texts: Iterable[str], images: Sequence[str]) -> list[str]:
-    """The images to which no text refers.
-
-    >>> find_unshown_images(["[IMAGE_1]", "<img_3>"], ["a.png", "b.png", "c.png"])
-    ['b.png']
-    """
-    if not images:
-        return []
-    shown = {mark.lstrip("0") for text in texts for mark in MARK.findall(rewrite_marks(text))}
-    return [path for number, path in enumerate(images, start=1) if str(number) not in shown]
-
-
 def read_problems(path: Path) -> dict[str, Problem]:
     """Problems by id, in the file's order."""
     problems: dict[str, Problem] = {}
@@ -133,10 +85,10 @@ def read_problems(path: Path) -> dict[str, Problem]:
         if not problem_id:
             raise DataError(
                 f"{path.name}: row {number} has no problem_id",
-                hint="in a file that is a list every row names its problem",
+                hint="in a list, every row needs it",
             )
         if problem_id in problems:
-            raise DataError(f"{path.name}: problem {problem_id!r} stands there twice")
+            raise DataError(f"{path.name}: problem {problem_id!r} appears twice")
         _check(problem, problem_id, path)
         problems[problem_id] = replace(problem, problem_id=problem_id)
     return problems
@@ -150,13 +102,13 @@ def _check(problem: Problem, problem_id: str, path: Path) -> None:
             raise DataError(
                 f"{path.name}: problem {problem_id!r}: {name} has {len(given)} "
                 f"entr{'y' if len(given) == 1 else 'ies'}, but problem_content_list has {n}",
-                hint="every question needs its own entry; leave problem_answer_list out if there are none",
+                hint="one entry per question; leave out problem_answer_list if there are no answers",
             )
     for index, kind in enumerate(problem.problem_type_list):
         if kind not in TYPES:
             raise DataError(
                 f"{path.name}: question '{problem_id}_{index}': problem_type_list has {kind!r}, "
-                "which is no type of question",
+                "which is not a question type",
                 hint=f"known: {', '.join(TYPES)}",
             )
 
@@ -169,21 +121,21 @@ def read_knowledge(path: Path) -> dict[str, Knowledge]:
         if not name:
             raise DataError(f"{path.name}: row {number} has no name in 'knowledge'")
         if name in pieces:
-            raise DataError(f"{path.name}: knowledge {name!r} stands there twice")
+            raise DataError(f"{path.name}: knowledge {name!r} appears twice")
         pieces[name] = piece
     return pieces
 
 
 def read_hard_list(path: Path) -> list[str]:
-    """The ids of questions that a list such as MULTI-Elite names."""
+    """The question ids in a list such as MULTI-Elite."""
     hint = 'a JSON list such as ["czsx_0_0", "czsx_0_1"]'
     with translate_json_errors(f"{path.name}: not a list of question ids", hint=hint):
         return msgspec.json.decode(read_bytes(path), type=list[str])
 
 
 def decode_rows(path: Path, kind: type[T], what: str) -> Iterator[tuple[str | None, int, T]]:
-    """Key, row number and content of each row of a file whose rows are all of one kind."""
-    hint = f"the file is JSON: an object of id to {what}, or a list of entries that name theirs"
+    """Key, row number and content of each row of a file."""
+    hint = f"expected JSON: an object of id to {what}, or a list of entries that hold their ids"
     for number, (key, text) in enumerate(read_row_texts(path, hint=hint), start=1):
         name = f"row {number}" if key is None else f"{what} {key!r}"
         yield key, number, _decoded(text, kind, f"{path.name}: {name}")
@@ -192,13 +144,13 @@ def decode_rows(path: Path, kind: type[T], what: str) -> Iterator[tuple[str | No
 def _decoded(text: bytes, kind: type[T], where: str) -> T:
     with translate_json_errors(where, hint=""):
         if _NOT_A_NUMBER.search(text):
-            # What Python writes for a missing number is no JSON, but the official code reads it.
+            # Python's NaN is not JSON, but the official code reads it.
             return msgspec.convert(json.loads(text), type=kind)
         return msgspec.json.decode(text, type=kind)
 
 
 def take_first(value: Any) -> str:
-    """The first entry of a list, or the text that stands in its place.
+    """The first entry of a list, or the text in its place.
 
     >>> take_first(["数学", "物理"]), take_first("数学"), take_first([]), take_first(None)
     ('数学', '数学', '', '')
@@ -208,14 +160,63 @@ def take_first(value: Any) -> str:
     return value[0] if value else ""
 
 
-# -- Where MULTI's images lie, whose paths were written for the authors' own folders.
+# -- Education levels
+
+
+def find_level(education: str, subject: str) -> str:
+    """The level that a subject of an education counts under.
+
+    >>> find_level("初中", "数学"), find_level("社会", "驾考"), find_level("小学", "数学")
+    ('JuH', 'Driving', 'Other')
+    """
+    return SUBJECT_LEVELS.get(subject) or LEVELS.get(education, OTHER_LEVEL)
+
+
+def describe_unknown_educations(of: Mapping[str, str], what: str) -> str:
+    """One line on unknown educations; empty if there are none. `of`: education by id."""
+    unknown = {name: education for name, education in of.items() if education not in LEVELS}
+    if not unknown:
+        return ""
+    name, education = next(iter(unknown.items()))
+    said = repr(education) if education else "missing"
+    return (
+        f"education of {len(unknown)} of {len(of)} {what} is not one of {', '.join(LEVELS)}, e.g. {said} of "
+        f"{name!r}; counted as {OTHER_LEVEL}"
+    )
+
+
+# -- Image marks in texts
+
+
+def rewrite_marks(text: str) -> str:
+    """A text with image marks ``[IMAGE_n]``, also if the release has ``<img_n>``.
+
+    >>> rewrite_marks("图<img_1>与[IMAGE_2]")
+    '图[IMAGE_1]与[IMAGE_2]'
+    """
+    return OLD_MARK.sub(r"[IMAGE_\1]", text) if "<" in text else text
+
+
+def find_unshown_images(texts: Iterable[str], images: Sequence[str]) -> list[str]:
+    """The images that no text refers to.
+
+    >>> find_unshown_images(["[IMAGE_1]", "<img_3>"], ["a.png", "b.png", "c.png"])
+    ['b.png']
+    """
+    if not images:
+        return []
+    shown = {mark.lstrip("0") for text in texts for mark in MARK.findall(rewrite_marks(text))}
+    return [path for number, path in enumerate(images, start=1) if str(number) not in shown]
+
+
+# -- Image files, whose paths were written for the authors' folders
 
 
 class ImagePaths:
-    """Finds images by paths written for the authors' own folders: ``../data/images/czsx/0_1.png``.
+    """Finds images by the paths in the files, such as ``../data/images/czsx/0_1.png``.
 
-    Looked for below the problem file's folder, then `root`: the path as it stands, without the steps up at
-    its beginning, and from its folder ``images`` on, with and without that name. Nothing above is followed.
+    Looks below the problem file's folder, then `root`, for the path, the path without its leading ``..``, and
+    the part from its folder ``images`` on, with and without that name. Never leaves these folders.
     """
 
     def __init__(self, folder: Path, root: Path | None = None) -> None:
@@ -223,18 +224,18 @@ class ImagePaths:
         self._rules = PathRules(list(dict.fromkeys(str(one.absolute()) for one in roots)))
 
     def to_ref(self, path: str) -> ImageRef:
-        """The image at `path`; the first place of all when it is at none of them."""
+        """The image at `path`; the first candidate if there is none."""
         if path.startswith(("http://", "https://")):
             return ImageRef(kind="url", location=path)
         first, *others = _spellings(path)
         likely = self._rules.to_ref(first)
-        places = chain((likely,), map(self._rules.to_ref, others))  # looked for one after the other
+        places = chain((likely,), map(self._rules.to_ref, others))  # tried in order
         found = (ref for ref in places if not ref.refused and os.path.exists(ref.location))  # noqa: PTH110
         return next(found, likely)
 
 
 def _spellings(path: str) -> list[str]:
-    """The ways to look for a path; one that leads out and names no folder ``images`` has only its own.
+    """The candidates for a path; only the path if it has no folder ``images``.
 
     >>> _spellings("../data/images/czsx/0_1.png")
     ['images/czsx/0_1.png', 'data/images/czsx/0_1.png', 'czsx/0_1.png']
@@ -250,13 +251,14 @@ def _spellings(path: str) -> list[str]:
     return list(dict.fromkeys("/".join(found) for found in (*own, tail, inside, tail[1:])))
 
 
-# -- MULTI's captions and OCR texts: an image's path, a comma, and what the image shows or says.
-#
-# The files have no header and no quoting: a line is cut at its first comma, so texts may hold commas.
+# -- Captions and OCR texts
 
 
 def read_captions(path: Path) -> dict[str, str]:
-    """Path, as problem files write it, to caption. Of several lines for one image the last counts."""
+    """Captions by image path, as problem files write it; the last line of an image counts.
+
+    There is no header and no quoting: a line is cut at its first comma, so texts may hold commas.
+    """
     data = read_bytes(path)
     try:
         text = data.decode()
@@ -275,19 +277,19 @@ def read_captions(path: Path) -> dict[str, str]:
         if not comma:
             raise DataError(
                 f"{path.name}: line {number} has no comma: {line.strip()[:60]!r}",
-                hint="a line is the path of an image, a comma, and its text",
+                hint="expected per line: the path of an image, a comma, its text",
             )
         captions[image.strip()] = caption.strip()
     return captions
 
 
 def refuse_missing(images: Iterable[str], captions: Mapping[str, str], path: Path) -> None:
-    """Refuse a file that lacks lines for images that questions show."""
+    """Refuse a caption file without lines for images that questions show."""
     missing = [image for image in dict.fromkeys(images) if image not in captions]
     if missing:
         raise DataError(
             f"{path.name}: no line for {len(missing)} image{'s' * (len(missing) != 1)} that the questions "
             f"show: {join_names(missing)}",
-            hint="paths must be written as in the problem file; "
-            "with allow_missing_captions=true those images have empty captions",
+            hint="write paths as in the problem file; "
+            "allow_missing_captions=true gives those images empty captions",
         )

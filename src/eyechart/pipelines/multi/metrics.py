@@ -1,13 +1,13 @@
 """MULTI's metrics step on files: labels and predictions in, score files out.
 
-Mended where the official step breaks: a prediction file may have any name and is never written over, ids
-that are not among the labels are named, and bad input is answered with the file, the id and the field.
+Repaired where the official step breaks: a prediction file may have any name and is never overwritten, ids
+without a label are listed, and errors name the file, the id and the field.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,19 @@ from typing import Any
 from eyechart.data.json_files import read_bytes, translate_json_errors
 from eyechart.errors import DataError, UsageError
 from eyechart.files import make_folder
-from eyechart.pipelines.multi.files import describe_unknown_educations
+from eyechart.pipelines.multi.files import describe_unknown_educations, find_level
 from eyechart.pipelines.multi.report import (
-    ScoredPredictions,
+    QuestionScore,
     format_absolute_score,
     format_rejections,
     format_tables,
+    make_detail,
     make_summary,
-    summarise_predictions,
+    sort_ids,
     write_scores,
     write_summary,
 )
-from eyechart.pipelines.multi.score import check_position
+from eyechart.pipelines.multi.score import KINDS, check_position, clean, is_refusal, score
 from eyechart.score.number import add_in_order
 
 _STANDARD = "prediction.json"
@@ -35,17 +36,17 @@ _SHOWN_IDS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """What came of it: the points, the lines that the official step prints, notes, and the files written."""
+    """The points, the lines that the official step prints, notes, and the files written."""
 
     score: float
     total: float
     n: int  # questions in the score files
     summary: dict[str, Any]  # as in the JSON block of summary.md
-    tables: dict[str, list[str]]  # those of summary.md, line by line
+    tables: dict[str, list[str]]  # those of summary.md, as lines
     lines: tuple[str, ...]
     notes: tuple[str, ...]
-    unlabelled: tuple[str, ...]  # ids whose label is null: not scored, 0 points out of 0 in the files
-    unknown: tuple[str, ...]  # ids that were left out, because their problem is not among the labels
+    unlabelled: tuple[str, ...]  # ids whose label is null: 0 points of 0 in the files
+    unknown: tuple[str, ...]  # ids left out, because their problem is not among the labels
     files: tuple[Path, ...]
 
 
@@ -59,12 +60,12 @@ def compute_metrics(
 ) -> Metrics:
     """Score a prediction file. `detail` adds statistics.csv, summary.md and its charts.
 
-    The files go beside the predictions, or into `output_dir`. Those of ``prediction.json`` have the official
-    names; those of ``mine_prediction.json`` or ``mine.json`` begin with ``mine_``.
+    The files go beside the predictions, or into `output_dir`, and have the official names; those of
+    ``mine_prediction.json`` or ``mine.json`` begin with ``mine_``.
     """
     check_position(answer_position)
     labels, predictions = Path(label_file), Path(prediction_file)
-    scored = _scored(labels, predictions, answer_position)
+    scored = _score_files(labels, predictions, answer_position)
     notes = _notes(scored, predictions, labels)
     folder, prefix = _folder(output_dir, predictions), _prefix(predictions.name)
     _spare(labels, folder, prefix)
@@ -86,14 +87,14 @@ def compute_metrics(
     )
 
 
-def _scored(labels: Path, predictions: Path, answer_position: str) -> ScoredPredictions:
-    """The predictions with their points; `DataError`, naming the file, where there is nothing to score."""
+def _score_files(labels: Path, predictions: Path, answer_position: str) -> ScoredPredictions:
+    """The predictions with their points; `DataError`, naming the file, if there is nothing to score."""
     if predictions.is_dir():
-        raise UsageError(f"{predictions} is a folder", hint=f"name the file in it: {predictions / _STANDARD}")
+        raise UsageError(f"{predictions} is a folder", hint=f"give the file in it: {predictions / _STANDARD}")
     problems = _read(labels, id_field="problem_id")
     entries = _read(predictions, id_field="question_id")
     if not entries:
-        raise DataError(f"{predictions.name}: there is no prediction in it", hint="is it the right file?")
+        raise DataError(f"{predictions.name}: it has no predictions", hint="is it the right file?")
     try:
         scored = summarise_predictions(problems, entries, answer_position)
     except DataError as error:
@@ -107,7 +108,7 @@ def _scored(labels: Path, predictions: Path, answer_position: str) -> ScoredPred
     if len(scored.unlabelled) == len(scored.rows):
         raise DataError(
             f"{labels.name}: no label for any of the {len(scored.rows)} questions in {predictions.name}",
-            hint="the release file has no answers: score with the file that has",
+            hint="the release file has no answers: give the file that has them",
         )
     return scored
 
@@ -123,7 +124,7 @@ def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[s
     if missing:
         notes.append(
             f"{_questions(missing, 'has', 'have')} no prediction in {predictions.name}, e.g. {missing[0]}; "
-            "as published, that counts as an empty one. Is the run over?"
+            "as published, that counts as an empty one. Is the run complete?"
         )
     if failed:
         notes.append(
@@ -133,7 +134,7 @@ def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[s
     if scored.unlabelled:
         notes.append(
             f"{_questions(scored.unlabelled, 'has', 'have')} no label in {labels.name}, "
-            f"so there is no score for: {_ids(scored.unlabelled)}"
+            f"so they have no score: {_ids(scored.unlabelled)}"
         )
     if scored.unknown:
         notes.append(
@@ -152,7 +153,7 @@ def _ids(names: Sequence[str]) -> str:
 
 
 def _prefix(name: str) -> str:
-    """What the names of the result files begin with.
+    """The prefix of the result files' names.
 
     >>> _prefix("prediction.json"), _prefix("mine_prediction.json"), _prefix("mine.json")
     ('', 'mine_', 'mine_')
@@ -166,7 +167,7 @@ def _spare(labels: Path, folder: Path, prefix: str) -> None:
     for name in ("score.json", "detail.json", "statistics.csv", "summary.md"):
         if (folder / f"{prefix}{name}").resolve() == labels.resolve():
             raise UsageError(
-                f"the results would be written over the labels, {labels}", hint="choose another output folder"
+                f"the results would overwrite the labels, {labels}", hint="choose another output folder"
             )
 
 
@@ -182,13 +183,13 @@ def _folder(output_dir: str | Path | None, predictions: Path) -> Path:
 
 
 def _read(path: Path, *, id_field: str) -> dict[str, Any]:
-    """An object of id to entry. A list of entries that name themselves is turned into one."""
-    with translate_json_errors(path.name, hint=f"it is an object of {id_field} to entry"):
+    """An object of id to entry, also from a list of entries that hold their ids."""
+    with translate_json_errors(path.name, hint=f"expected an object of {id_field} to entry"):
         found = json.loads(read_bytes(path), object_pairs_hook=lambda pairs: _object(pairs, path))
     if isinstance(found, list):
         return _object(_named(found, path, id_field), path)
     if not isinstance(found, dict):
-        raise DataError(f"{path.name}: no object", hint=f"it is an object of {id_field} to entry")
+        raise DataError(f"{path.name}: not an object", hint=f"expected an object of {id_field} to entry")
     return found
 
 
@@ -198,16 +199,175 @@ def _named(entries: list[Any], path: Path, id_field: str) -> Iterable[tuple[str,
         if not isinstance(name, str):
             raise DataError(
                 f"{path.name}: entry {number} has no {id_field}",
-                hint="each entry of a list names itself by it",
+                hint="each entry of a list needs it",
             )
         yield name, entry
 
 
 def _object(pairs: Iterable[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    """The pairs as an object; a name that stands twice would silently lose the first."""
+    """The pairs as an object. Repeated names are refused: JSON would keep only the last."""
     made: dict[str, Any] = {}
     for name, value in pairs:
         if name in made:
-            raise DataError(f"{path.name}: {name!r} stands there twice", hint="keep one of the two")
+            raise DataError(f"{path.name}: {name!r} appears twice", hint="keep one of the two")
         made[name] = value
     return made
+
+
+# -- Predictions against labels, both as plain values
+
+_EXTRACTED = "the answer extractor writes pairs: keep the first of each, or score the file before it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredPredictions:
+    """The questions in the order of the result files, their entries in detail.json, and ids left out."""
+
+    rows: tuple[QuestionScore, ...]
+    details: Mapping[str, Mapping[str, Any]]
+    unlabelled: tuple[str, ...] = ()  # questions whose label is null: rows with 0 points of 0
+    unknown: tuple[str, ...] = ()  # predictions whose problem is not among the labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Label:
+    answer: str | None  # None: there is no answer
+    type: str  # as in the file, e.g. 单选
+    education: str
+    subject: str
+    analysis: str
+
+
+def summarise_predictions(
+    problems: Mapping[str, Any], predictions: Mapping[str, Any], answer_position: str = "start"
+) -> ScoredPredictions:
+    """Score every prediction whose problem is known; the official step drops the others, which are listed.
+
+    Questions without a prediction do not count. Both arguments are objects as in the files: problem id to
+    problem, question id to prediction.
+    """
+    rows, details, unlabelled, unknown = [], {}, [], []
+    for name in sort_ids(predictions):
+        problem_id, _, index = name.rpartition("_")
+        if problem_id not in problems:
+            unknown.append(name)
+            continue
+        entry = _entry(name, predictions[name])
+        label = _label(name, problem_id, index, problems[problem_id])
+        if label.answer is None:
+            unlabelled.append(name)
+        row, details[name] = _score_one(name, entry, label, answer_position)
+        rows.append(row)
+    return ScoredPredictions(
+        rows=tuple(rows), details=details, unlabelled=tuple(unlabelled), unknown=tuple(unknown)
+    )
+
+
+def _score_one(
+    name: str, entry: Mapping[str, Any], label: _Label, answer_position: str
+) -> tuple[QuestionScore, dict[str, Any]]:
+    """One prediction as a row of the tables and as an entry of detail.json."""
+    said, n_images = entry.get("prediction") or "", _image_number(name, entry)
+    earned, total = (0, 0) if label.answer is None else score(said, label.answer, label.type, answer_position)
+    row = QuestionScore(
+        question_id=name,
+        score=earned,
+        total=total,
+        kind=KINDS[label.type],
+        level=find_level(label.education, label.subject),
+        subject=label.subject,
+        n_images=n_images,
+        is_rejected=label.answer is not None and is_refusal(clean(said)),
+    )
+    detail = make_detail(
+        entry,
+        analysis=label.analysis,
+        answer=label.answer or "",
+        score=earned,
+        total=total,
+        type=label.type,
+        education=label.education,
+        subject=label.subject,
+    )
+    return row, detail
+
+
+def _entry(name: str, entry: Any) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        raise DataError(
+            f"prediction {name!r}: expected an object, found {_kind(entry)}",
+            hint="an entry holds question_id, question_image_number and prediction",
+        )
+    if entry.get("question_id", name) != name:
+        raise DataError(
+            f"prediction {name!r}: its question_id is {entry['question_id']!r}",
+            hint="the key of an entry is its question id",
+        )
+    said = entry.get("prediction")
+    if said is not None and not isinstance(said, str):
+        hint = _EXTRACTED if isinstance(said, list) else "a prediction is the model's reply as text"
+        raise DataError(f"prediction {name!r}: prediction is {_kind(said)}, not text", hint=hint)
+    return {"question_id": name, **entry}
+
+
+def _image_number(name: str, entry: Mapping[str, Any]) -> int:
+    found = entry.get("question_image_number")
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        was = "is missing" if found is None else f"is {found!r}"
+        raise DataError(
+            f"prediction {name!r}: question_image_number {was}",
+            hint="give the number of images of the question: 0, 1, ... The totals are grouped by it",
+        )
+    return found
+
+
+def _label(name: str, problem_id: str, index: str, problem: Any) -> _Label:
+    if not isinstance(problem, dict):
+        raise DataError(f"problem {problem_id!r}: expected an object, found {_kind(problem)}")
+    subject, education = problem.get("subject") or "", problem.get("education") or ""
+    if isinstance(subject, list):
+        subject = subject[0]
+    if not isinstance(subject, str) or not isinstance(education, str):
+        field = "education" if isinstance(subject, str) else "subject"
+        raise DataError(f"problem {problem_id!r}: {field} is not text", hint="the totals are grouped by it")
+    type = _at(name, problem_id, problem, "problem_type_list", index)
+    if type is None or type not in KINDS:
+        said = "null" if type is None else repr(type)
+        raise DataError(
+            f"problem {problem_id!r}: problem_type_list[{index}] is {said}",
+            hint=f"use one of: {', '.join(KINDS)}",
+        )
+    answer = _at(name, problem_id, problem, "problem_answer_list", index)
+    analyses = problem.get("problem_analysis_list")  # not needed for scoring
+    known = analyses[int(index) : int(index) + 1] if isinstance(analyses, list) else []
+    return _Label(
+        answer=None if answer is None else answer.strip(),
+        type=type,
+        education=education,
+        subject=subject,
+        analysis=str(known[0]) if known else "",
+    )
+
+
+def _at(name: str, problem_id: str, problem: Mapping[str, Any], field: str, index: str) -> str | None:
+    """The entry for a question in one of a problem's lists."""
+    values = problem.get(field)
+    if not isinstance(values, list):
+        hint = "the release file has no answers: give the file that has them" if "answer" in field else ""
+        raise DataError(f"problem {problem_id!r}: {field} is missing or not a list", hint=hint)
+    is_place = index.isascii() and index.isdigit() and len(index) < 10
+    if not is_place or int(index) >= len(values):
+        raise DataError(
+            f"prediction {name!r}: problem {problem_id!r} has {len(values)} entries in {field}, "
+            f"so there is no question {index!r}",
+            hint="a question id ends in its position in the problem, counted from 0",
+        )
+    value = values[int(index)]
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"problem {problem_id!r}: {field}[{index}] is {_kind(value)}, not text")
+    return value
+
+
+def _kind(value: Any) -> str:
+    names = {"dict": "an object", "list": "a list", "str": "a text", "NoneType": "null", "bool": "a boolean"}
+    return names.get(type(value).__name__, "a number")

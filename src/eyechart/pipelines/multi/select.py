@@ -1,11 +1,12 @@
-"""MULTI's questions before they are prompted: images numbered, captions put in. Pure.
+"""Which of MULTI's questions are asked, and how their images are numbered and captioned. Pure.
 
-A text marks its images as ``[IMAGE_n]``, n counting the problem's images from 1. A question shows some
-of them, so they are numbered anew. The official code does that by replacing one mark after the other in
-the whole text, and a mark that was just written may be replaced again: ``[IMAGE_2]…[IMAGE_1]`` becomes
-``[IMAGE_2]…[IMAGE_2]``. That is what models were asked, so it is what we ask; ``correct`` numbering gives
-each mark the number of its own image.
+Selection: by a list of ids, type, subject and number of images. All combine, as the authors' guide says; in
+their program a list of ids overrides types and subject. The order is the problem file's, or a seeded shuffle.
 
+Numbering: a text marks its images as ``[IMAGE_n]``, n counting the problem's images from 1. A question shows
+some of them, so they are renumbered. The official code replaces one mark after the other in the whole text,
+and may replace a mark again that it just wrote: ``[IMAGE_2]…[IMAGE_1]`` becomes ``[IMAGE_2]…[IMAGE_2]``.
+Models were asked that, so it is the default; ``correct`` numbering gives each mark the number of its image.
 Parity: tests/golden/multi_prepare.jsonl.
 """
 
@@ -20,143 +21,23 @@ from typing import Any, Literal
 from eyechart.errors import DataError, UsageError, join_names
 from eyechart.pipelines.multi.files import MARK, MOST_DIGITS, TYPES, Problem
 
-InputType = Literal[0, 1, 2]  # the words alone; captions or text read from images; images
+InputType = Literal[0, 1, 2]  # text only; captions or OCR texts; images
 Numbering = Literal["official", "correct"]
-
-WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be one text instead of a list
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedText:
-    """A text with its images numbered from 1, and the paths of those images, repeats included."""
-
-    text: str
-    images: tuple[str, ...]
+WHOLE_NAME = "shjk"  # ids of the driving test, whose `knowledge` may be a text instead of a list
+_SHOWN_SUBJECTS = 30  # more than the benchmark has
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """How images are to be shown in a text."""
-
-    captions: Mapping[str, str] | None = None  # path to caption; None: no captions are asked for
-    in_content: bool = False  # in the mark itself instead of behind the text
-    numbering: Numbering = "official"
-
-
-def count_marks(text: str) -> int:
-    """How many images a text shows: marks, not distinct images."""
-    return len(MARK.findall(text))
-
-
-def place_images(text: str, paths: Sequence[str], wanted: Placement | None = None) -> PlacedText:
-    """Number the images of a text anew, with captions where they are wanted.
-
-    >>> place_images("A.[IMAGE_3] B.[IMAGE_4]", ["a", "b", "c", "d"])
-    Placed(text='A.[IMAGE_1] B.[IMAGE_2]', images=('c', 'd'))
-    >>> place_images("[IMAGE_1]?", ["a"], Placement({"a": "a cat"}, in_content=True)).text
-    '[IMAGE_1:a cat]?'
-    >>> place_images("[IMAGE_2], [IMAGE_1]", ["a", "b"], Placement(numbering="correct")).text
-    '[IMAGE_1], [IMAGE_2]'
-    """
-    wanted = wanted or Placement()
-    marks = list(MARK.finditer(text))
-    images = tuple(paths[int(mark[1]) - 1] for mark in marks)  # as published: 0 is the last one
-    written = [_mark(number, path, wanted) for number, path in enumerate(images, start=1)]
-    if wanted.numbering == "official":
-        for mark, new in zip(marks, written, strict=True):
-            text = text.replace(mark[0], new)
-    else:
-        names = iter(written)
-        text = MARK.sub(lambda _: next(names), text)
-    if wanted.captions is not None and not wanted.in_content:
-        # Right behind the text, with no line break before the first: as published.
-        lines = (f"[IMAGE_{k}]: {wanted.captions.get(path, '')}\n" for k, path in enumerate(images, start=1))
-        text += "".join(lines)
-    return PlacedText(text, images)
-
-
-def _mark(number: int, path: str, wanted: Placement) -> str:
-    if wanted.captions is None or not wanted.in_content:
-        return f"[IMAGE_{number}]"
-    return f"[IMAGE_{number}:{wanted.captions.get(path, '')}]"
-
-
-def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> None:
-    """Refuse a mark that stands for no image of the list, naming the place."""
-    for mark in MARK.finditer(text):
-        if len(mark[1]) > MOST_DIGITS or not 1 <= int(mark[1]) <= len(paths):
-            raise DataError(
-                f"{where}: {mark[0][:40]} stands in the text, but {field} holds {len(paths)} "
-                f"image{'s' * (len(paths) != 1)}",
-                hint=f"images are counted from 1; put the missing path into {field} or correct the mark",
-            )
-
-
-def pick_knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
-    """The knowledge point that a prompt names: the first entry.
-
-    Where the file holds one text instead of a list, the official code names its first character, but all
-    of it in the driving test.
-
-    >>> pick_knowledge_name(["圆", "切线"], "czsx_0"), pick_knowledge_name([], "czsx_0")
-    ('圆', '')
-    >>> pick_knowledge_name("交通标志", "shjk_3"), pick_knowledge_name("交通标志", "czsx_3")
-    ('交通标志', '交')
-    """
-    if isinstance(knowledge, str) and problem_id.startswith(WHOLE_NAME):
-        return knowledge
-    return knowledge[0] if knowledge else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedQuestion:
-    """A question as it goes into a prompt. `record` is its published structure."""
-
-    question_id: str
-    question_content: str
-    question_type: str  # as the file names it: 单选, ...
-    knowledge: Sequence[str] | str
-    question_images: tuple[str, ...]
-    knowledge_content: str | None = None  # None: there is none
-    knowledge_images: tuple[str, ...] = ()
-    input_type: InputType = 2
-
-    def record(self) -> dict[str, Any]:
-        """The structure that the official code calls a prepared question."""
-        record: dict[str, Any] = {
-            "question_id": self.question_id,
-            "question_content": self.question_content,
-            "question_type": self.question_type,
-            "knowledge": self.knowledge if isinstance(self.knowledge, str) else list(self.knowledge),
-            "question_image_number": len(self.question_images),
-        }
-        has_list = self.input_type == 2
-        if has_list:
-            record["question_image_list"] = list(self.question_images)
-        if self.knowledge_content is not None:
-            record["knowledge_content"] = self.knowledge_content
-            record["knowledge_image_number"] = len(self.knowledge_images)
-            if has_list:
-                record["knowledge_image_list"] = list(self.knowledge_images)
-        return record
-
-
-# -- Which of MULTI's questions are asked: by a list of ids, type, subject and number of images.
-#
-# All of them combine, as the authors' guide says of their arguments; in their program a list of ids makes
-# types and subject void. The order is the problem file's, or that of a seeded shuffle.
-
-_SHOWN_SUBJECTS = 30  # the whole benchmark has fewer
+# -- Which questions are asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Everything that can be said about which questions are meant."""
+    """Which questions are asked."""
 
     types: frozenset[int] = frozenset({0, 1, 2})
     image_types: frozenset[int] = frozenset({0, 1, 2})  # no image, one, more
     subset: frozenset[str] | None = None
-    subject: str = ""  # the beginning of the ids, e.g. czsx
+    subject: str = ""  # the prefix of the ids, e.g. czsx
     eval_num: int = -1
     shuffle: bool = False
     seed: int = 0
@@ -168,30 +49,11 @@ class ProblemQuestion:
 
     problem: Problem
     index: int
-    row: int  # where the problem stands in the file, from 1
+    row: int  # of the problem in the file, from 1
 
     @property
     def id(self) -> str:
-        """The question's own name."""
         return self.problem.question_id(self.index)
-
-
-def read_codes(given: str | int | Iterable[int], known: range, *, name: str) -> frozenset[int]:
-    """Numbers from a list such as ``0,1,2``; each must be a known one.
-
-    >>> sorted(read_codes("0,2", range(5), name="questions_type"))
-    [0, 2]
-    """
-    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int) else given
-    texts = [str(part).strip() for part in parts]
-    codes = {str(code): code for code in known}
-    wrong = next((text for text in texts if text not in codes), None)
-    if wrong is not None or not texts:
-        raise UsageError(
-            f"{name} cannot be {wrong or 'empty'!r}" if texts else f"{name} is empty",
-            hint=f"numbers from {known[0]} to {known[-1]}, separated by commas",
-        )
-    return frozenset(codes[text] for text in texts)
 
 
 def list_questions(problems: Mapping[str, Problem]) -> list[ProblemQuestion]:
@@ -205,13 +67,13 @@ def list_questions(problems: Mapping[str, Problem]) -> list[ProblemQuestion]:
 
 @dataclass(frozen=True, slots=True)
 class SelectedQuestions:
-    """The questions that are asked, in their order, and why the others are not."""
+    """The questions that are asked, in order, and why the others are not."""
 
     asked: tuple[ProblemQuestion, ...]
-    left_out: Mapping[str, Sequence[ProblemQuestion]]  # by the name of the option that left them out
+    left_out: Mapping[str, Sequence[ProblemQuestion]]  # by the option that leaves them out
 
     def remark(self, selection: Selection) -> str:
-        """One line on what is not asked, with counts; empty where everything is."""
+        """One line on what is left out, with counts; empty if nothing is."""
         n_left_out = sum(map(len, self.left_out.values()))
         if not n_left_out:
             return ""
@@ -228,7 +90,7 @@ class SelectedQuestions:
             for name, questions in self.left_out.items()
         ]
         n_all = len(self.asked) + n_left_out
-        return f"{len(self.asked)} of {n_all} questions chosen; left out: {', '.join(reasons)}"
+        return f"{len(self.asked)} of {n_all} questions selected; left out: {', '.join(reasons)}"
 
 
 def select_questions(questions: Iterable[ProblemQuestion], selection: Selection) -> SelectedQuestions:
@@ -248,7 +110,7 @@ def select_questions(questions: Iterable[ProblemQuestion], selection: Selection)
 
 
 def _left_out_by(question: ProblemQuestion, selection: Selection) -> str:
-    """The name of the option that leaves a question out; empty if it is asked."""
+    """The option that leaves a question out; empty if it is asked."""
     problem, index = question.problem, question.index
     if selection.subset is not None and question.id not in selection.subset:
         return "subset"
@@ -261,10 +123,10 @@ def _left_out_by(question: ProblemQuestion, selection: Selection) -> str:
 
 
 def refuse_empty_choice(choice: SelectedQuestions, selection: Selection, *, file: str) -> None:
-    """Refuse a choice that leaves none of a file's questions, with what there is to choose from."""
+    """Refuse a selection without questions, with what there is to select from."""
     option, last = list(choice.left_out.items())[-1]  # what the other options left
     if selection.subset is not None and not selection.subset:
-        hint = "the subset's list is empty: it is a JSON list of question ids"
+        hint = "the subset is empty: expected a JSON list of question ids"
     elif option == "subject":
         subjects = list(dict.fromkeys(_subject(question.problem) for question in last))
         hint = f"its subjects are: {join_names(subjects, _SHOWN_SUBJECTS)}"
@@ -277,7 +139,7 @@ def refuse_empty_choice(choice: SelectedQuestions, selection: Selection, *, file
 
 
 def _types(questions: Iterable[ProblemQuestion]) -> str:
-    """How many there are of each type, e.g. ``3 OP, 1 other``."""
+    """Counts by type, e.g. ``3 OP, 1 other``."""
     counts = Counter(TYPES[one.problem.problem_type_list[one.index]] for one in questions)
     return ", ".join(f"{counts[kind]} {kind[1]}" for kind in sorted(counts))
 
@@ -291,13 +153,152 @@ def _subject(problem: Problem) -> str:
 
 
 def refuse_unknown_ids(ids: Iterable[str], known: Iterable[str], *, file: str, of: str) -> None:
-    """Refuse ids that no question has, naming the first of them."""
+    """Refuse ids without a question, naming the first of them."""
     has = set(known)
     unknown = [name for name in dict.fromkeys(ids) if name not in has]
     if unknown:
         raise DataError(
-            f"{file}: {len(unknown)} id{'s' * (len(unknown) != 1)} of no question in {of}: "
+            f"{file}: {len(unknown)} unknown id{'s' * (len(unknown) != 1)}, not in {of}: "
             f"{join_names(unknown)}",
-            hint="a question's id is its problem's id, '_' and its place, e.g. czsx_0_0; "
-            "is it a list for this version of the problem file?",
+            hint="a question's id is its problem's id, '_' and its position, e.g. czsx_0_0; "
+            "is the list for this version of the problem file?",
         )
+
+
+def read_codes(given: str | int | Iterable[int], known: range, *, name: str) -> frozenset[int]:
+    """Numbers from a list such as ``0,1,2``; unknown ones are refused.
+
+    >>> sorted(read_codes("0,2", range(5), name="questions_type"))
+    [0, 2]
+    """
+    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int) else given
+    texts = [str(part).strip() for part in parts]
+    codes = {str(code): code for code in known}
+    wrong = next((text for text in texts if text not in codes), None)
+    if wrong is not None or not texts:
+        raise UsageError(
+            f"{name} cannot be {wrong or 'empty'!r}" if texts else f"{name} is empty",
+            hint=f"give numbers from {known[0]} to {known[-1]}, separated by commas",
+        )
+    return frozenset(codes[text] for text in texts)
+
+
+# -- Image numbers and captions in a text
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedText:
+    """A text with its images numbered from 1, and their paths, repeats included."""
+
+    text: str
+    images: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How images appear in a text."""
+
+    captions: Mapping[str, str] | None = None  # by path; None: no captions
+    in_content: bool = False  # in the mark instead of after the text
+    numbering: Numbering = "official"
+
+
+def place_images(text: str, paths: Sequence[str], wanted: Placement | None = None) -> PlacedText:
+    """Renumber the images of a text and add captions.
+
+    >>> place_images("A.[IMAGE_3] B.[IMAGE_4]", ["a", "b", "c", "d"])
+    Placed(text='A.[IMAGE_1] B.[IMAGE_2]', images=('c', 'd'))
+    >>> place_images("[IMAGE_1]?", ["a"], Placement({"a": "a cat"}, in_content=True)).text
+    '[IMAGE_1:a cat]?'
+    >>> place_images("[IMAGE_2], [IMAGE_1]", ["a", "b"], Placement(numbering="correct")).text
+    '[IMAGE_1], [IMAGE_2]'
+    """
+    wanted = wanted or Placement()
+    marks = list(MARK.finditer(text))
+    images = tuple(paths[int(mark[1]) - 1] for mark in marks)  # as published: 0 is the last one
+    written = [_mark(number, path, wanted) for number, path in enumerate(images, start=1)]
+    if wanted.numbering == "official":
+        for mark, new in zip(marks, written, strict=True):
+            text = text.replace(mark[0], new)
+    else:
+        names = iter(written)
+        text = MARK.sub(lambda _: next(names), text)
+    if wanted.captions is not None and not wanted.in_content:
+        # As published: right after the text, without a line break before the first.
+        lines = (f"[IMAGE_{k}]: {wanted.captions.get(path, '')}\n" for k, path in enumerate(images, start=1))
+        text += "".join(lines)
+    return PlacedText(text, images)
+
+
+def _mark(number: int, path: str, wanted: Placement) -> str:
+    if wanted.captions is None or not wanted.in_content:
+        return f"[IMAGE_{number}]"
+    return f"[IMAGE_{number}:{wanted.captions.get(path, '')}]"
+
+
+def count_marks(text: str) -> int:
+    """How many marks a text has; several may show the same image."""
+    return len(MARK.findall(text))
+
+
+def check_marks(text: str, paths: Sequence[str], *, where: str, field: str) -> None:
+    """Refuse a mark without an image in the list, naming the place."""
+    for mark in MARK.finditer(text):
+        if len(mark[1]) > MOST_DIGITS or not 1 <= int(mark[1]) <= len(paths):
+            raise DataError(
+                f"{where}: the text has {mark[0][:40]}, but {field} holds {len(paths)} "
+                f"image{'s' * (len(paths) != 1)}",
+                hint=f"images are counted from 1; add the missing path to {field} or correct the mark",
+            )
+
+
+# -- A question ready for the prompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedQuestion:
+    """A question as it goes into a prompt."""
+
+    question_id: str
+    question_content: str
+    question_type: str  # as in the file: 单选, ...
+    knowledge: Sequence[str] | str
+    question_images: tuple[str, ...]
+    knowledge_content: str | None = None
+    knowledge_images: tuple[str, ...] = ()
+    input_type: InputType = 2
+
+    def record(self) -> dict[str, Any]:
+        """The official code's structure of a prepared question."""
+        record: dict[str, Any] = {
+            "question_id": self.question_id,
+            "question_content": self.question_content,
+            "question_type": self.question_type,
+            "knowledge": self.knowledge if isinstance(self.knowledge, str) else list(self.knowledge),
+            "question_image_number": len(self.question_images),
+        }
+        has_list = self.input_type == 2
+        if has_list:
+            record["question_image_list"] = list(self.question_images)
+        if self.knowledge_content is not None:
+            record["knowledge_content"] = self.knowledge_content
+            record["knowledge_image_number"] = len(self.knowledge_images)
+            if has_list:
+                record["knowledge_image_list"] = list(self.knowledge_images)
+        return record
+
+
+def pick_knowledge_name(knowledge: Sequence[str] | str, problem_id: str) -> str:
+    """The knowledge point in the prompt: the first entry.
+
+    As published, if the file holds a text instead of a list: its first character, but all of it in the
+    driving test.
+
+    >>> pick_knowledge_name(["圆", "切线"], "czsx_0"), pick_knowledge_name([], "czsx_0")
+    ('圆', '')
+    >>> pick_knowledge_name("交通标志", "shjk_3"), pick_knowledge_name("交通标志", "czsx_3")
+    ('交通标志', '交')
+    """
+    if isinstance(knowledge, str) and problem_id.startswith(WHOLE_NAME):
+        return knowledge
+    return knowledge[0] if knowledge else ""
