@@ -28,7 +28,7 @@ def test_they_are_kept_without_the_key_and_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "not JSON"),
+        ("{", "invalid JSON"),
         ("[]", "args.json: "),
         ('{"nonsense": 1}', "no argument 'nonsense'"),
         ('{"cott": true}', "no argument 'cott'"),
