@@ -92,5 +92,5 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "r.json")
-    with pytest.raises(DataError, match=r"r\.json: it is no plain file"):
+    with pytest.raises(DataError, match=r"r\.json: not a regular file"):
         recognise(tmp_path / "r.json")
