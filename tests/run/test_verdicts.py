@@ -266,7 +266,7 @@ def test_a_judge_that_fails_is_left_alone_until_the_next_start(
         done = eyechart("run", questions, *arguments, "-q", "--json", cwd=tmp_path)
         assert len(failing.asked) == 3
     assert done.json["outcomes"]["unscored"] == 3
-    assert "no answer is public" not in done.err
+    assert "answers are not public" not in done.err
 
 
 def test_a_judge_without_a_key_is_named_with_its_own_flags(questions: Path, tmp_path: Path) -> None:

@@ -477,10 +477,10 @@ def test_a_named_folder_is_gone_on_with_by_the_same_command_alone(place: Path) -
 def test_a_folder_where_nobody_answered_may_be_begun_again(place: Path, data: MultiData) -> None:
     usual = ["--problem_file", many(data, 3), "-v", "m", "--output_name", "mine"]
     done = multi(place, *usual, "--api_url", "http://127.0.0.1:9/v1", code=2)
-    assert "--api_url names another address" in done.err
+    assert "--api_url names another one" in done.err
     assert "to go on" not in done.err
     done = multi(place, "--checkpoint_dir", "../results/mine", code=2)
-    assert "api_url in args.json names another address" in done.err
+    assert "api_url in args.json names another one" in done.err
     with Server() as server:
         done = multi(place, *usual, "--api_url", server.base_url, "--cot")
         assert "another one now" not in done.err  # there is nothing to keep

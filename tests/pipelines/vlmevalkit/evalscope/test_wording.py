@@ -47,7 +47,7 @@ def test_what_is_raised_is_worded() -> None:
 def test_a_task_speaks_of_its_keys(user: User) -> None:
     with pytest.raises(EyechartError) as caught:
         run_task(user.config(model=[user.entry(api_base="http://127.0.0.1:9/v1/chat/completions")]))
-    assert "api_base names another address" in caught.value.hint
+    assert "api_base names another one" in caught.value.hint
     user.server.answer = lambda asked: Answer(status=401)
     with pytest.raises(EyechartError) as caught:
         run_task(user.config())
