@@ -156,7 +156,7 @@ def test_a_write_that_fails_midway_leaves_the_old_file_and_no_scraps(
     monkeypatch.setattr(Path, "write_bytes", half)
     with pytest.raises(StoreError, match="No space left") as caught:
         write_json(path, {"score": 0.75})
-    assert caught.value.hint == "the disk is full: free some space, then the same command again"
+    assert caught.value.hint == "the disk is full: free some space, then repeat the command"
     assert list(tmp_path.iterdir()) == [path]
     assert "0.5" in path.read_text()
 

@@ -118,7 +118,7 @@ def test_a_file_left_empty_by_a_crash_is_laid_out(path: Path) -> None:
 
 
 def test_a_folder_without_a_run_is_refused_with_a_hint(path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no run") as caught:
+    with pytest.raises(StoreError, match="no run in") as caught:
         Journal.open(path)
     assert "run.sqlite" in caught.value.hint
     assert not path.exists()
@@ -236,11 +236,11 @@ def test_replacing_is_all_or_nothing(journal: Journal) -> None:
 @pytest.mark.parametrize(
     ("strange", "said"),
     [
-        (Sample(id="q7", question="?", meta={"size": Decimal}), "the sample 'q7': it cannot be kept"),
-        (Sample(id="q7", question="?", meta={"size": {1, 2j}}, row=9), "row 9: it cannot be kept"),
+        (Sample(id="q7", question="?", meta={"size": Decimal}), "the sample 'q7': cannot be stored"),
+        (Sample(id="q7", question="?", meta={"size": {1, 2j}}, row=9), "row 9: cannot be stored"),
         (Sample(id="q7", question="\ud800"), "the sample 'q7': the text is not valid Unicode"),
         ({"id": "q7"}, "item 2 of the source is not a Sample but dict"),
-        (Sample(id="q0", question="?"), "the sample 'q0': the id 'q0' stands twice"),
+        (Sample(id="q0", question="?"), "the sample 'q0': the id 'q0' occurs twice"),
     ],
 )
 def test_what_a_source_of_ones_own_yields_by_mistake_is_named(
@@ -251,8 +251,8 @@ def test_what_a_source_of_ones_own_yields_by_mistake_is_named(
     assert journal.count_samples() == 0
 
 
-def test_an_id_that_stands_twice_is_refused_with_its_row(journal: Journal) -> None:
-    with pytest.raises(DataError, match="row 2: the id 'q1' stands twice"):
+def test_an_id_that_occurs_twice_is_refused_with_its_row(journal: Journal) -> None:
+    with pytest.raises(DataError, match="row 2: the id 'q1' occurs twice"):
         journal.replace_samples([sample(1), sample(1, row=2)])
     assert journal.count_samples() == 0
 

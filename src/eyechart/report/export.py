@@ -33,16 +33,6 @@ from eyechart.report.summary import Group, Summary
 from eyechart.terminal import escape_controls
 from eyechart.types import OUTCOMES, Result
 
-__all__ = [
-    "guard_formula",
-    "strip_guard",
-    "write_csv",
-    "write_json",
-    "write_jsonl",
-    "write_parquet",
-    "write_xlsx",
-]
-
 MAX_ROWS = 1_048_576  # of a sheet, its heading included
 MAX_CHARACTERS = 32_767  # of a cell, counted as Excel does: in UTF-16 units
 MAX_EXACT = 2**53  # Excel's numbers are doubles; longer whole numbers would lose digits

@@ -1,4 +1,4 @@
-"""Run folders: where they lie, who holds them, what is written beside the journal, what earlier ones hold."""
+"""Run folders: their names, locks and files, and looking up replies in the journals of earlier runs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from eyechart.types import Reply, Sample
 
 LOCK_NAME = "run.lock"
 SUMMARY_NAME = "summary.json"
-_NAME_BYTES = 100  # file systems allow 255 of them, however many letters they spell
+_NAME_BYTES = 100  # file systems allow 255 bytes
 
 
 def name_folder(root: Path, benchmark: str, model: str, identity: Mapping[str, Any]) -> Path:
-    """Where a run of `model` on `benchmark` lives: the same settings give the same folder.
+    """The folder of a run of `model` on `benchmark`: the same settings give the same folder.
 
     >>> name_folder(Path("runs"), "demo", "openai/gpt-4o", {"temperature": 0}).as_posix()
     'runs/demo/openai-gpt-4o-e4ff4911'
@@ -37,7 +37,7 @@ def name_folder(root: Path, benchmark: str, model: str, identity: Mapping[str, A
 
 
 def make_file_name(name: str) -> str:
-    """A name as one part of a path.
+    """Make a name safe as one part of a path.
 
     >>> make_file_name("openai/Qwen/Qwen2.5-VL:7b"), make_file_name("../..")
     ('openai-Qwen-Qwen2.5-VL-7b', 'unnamed')
@@ -47,7 +47,7 @@ def make_file_name(name: str) -> str:
 
 
 def find_cache_folder() -> Path:
-    """Where things that can be had again are kept between runs: `$EYECHART_CACHE`, or the user's cache."""
+    """The folder of everything cached between runs: `$EYECHART_CACHE`, or the user's cache folder."""
     named = os.environ.get("EYECHART_CACHE")
     if named:
         return Path(named).expanduser()
@@ -55,7 +55,7 @@ def find_cache_folder() -> Path:
 
 
 def prepare_folder(folder: Path, *, fresh: bool = False) -> None:
-    """Make the folder, for its owner alone; with `fresh`, without what an earlier run left there."""
+    """Create the folder, readable by its owner only; with `fresh`, remove an earlier run from it."""
     try:
         make_folder(folder)
         if fresh:
@@ -69,7 +69,7 @@ def prepare_folder(folder: Path, *, fresh: bool = False) -> None:
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes off the folder. The lock dies with its process, so none is ever stale."""
+    """Lock the folder against other processes. The lock ends with the process, so it is never stale."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: SQLite's own locks still keep the file whole
@@ -94,9 +94,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a killed process left half-written: runs write these while they hold the folder.
+    """Remove half-written files of a killed process: runs write them only while they hold the lock.
 
-    What a user exports right beside the journal is left alone; it may be on its way at this moment.
+    Exports beside the journal are left alone: one may be being written at this moment.
     """
     for place, _, names in os.walk(folder):
         for name in names:
@@ -120,7 +120,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file whole or not at all."""
+    """Write a JSON file atomically."""
     text = msgspec.json.format(msgspec.json.encode(content), indent=2)
     with atomic_write(path) as place:
         place.write_bytes(text + b"\n")
@@ -133,9 +133,9 @@ def discard_folder(folder: Path) -> None:
         folder.parent.rmdir()
 
 
-# -- What run folders already hold, read without writing to any of them
+# -- Replies in other run folders, which are only read
 #
-# A reply is known by what was asked, so it serves every run that asks the same, whatever else it selects.
+# A reply is identified by its request, so every run with the same request can use it.
 
 _reply = msgspec.json.Decoder(Reply)
 
@@ -157,10 +157,10 @@ def find_siblings(folder: Path, root: Path | None = None) -> list[Path]:
 
 
 class EarlierRuns:
-    """Journals of other runs, in which replies and judge calls are looked up; `close` it in the end.
+    """Journals of other runs, in which replies and judge calls are looked up; `close` it at the end.
 
-    Only those of the same model under the same `identity` are kept open. One that cannot be read is passed
-    over: it belongs to another run, and must not stop this one.
+    Only journals of the same model with the same `identity` are used. One that cannot be read is skipped: a
+    problem with another run must not stop this one.
     """
 
     def __init__(self, journals: Iterable[Path], identity: Mapping[str, Any] | None = None) -> None:
@@ -171,7 +171,7 @@ class EarlierRuns:
                 self._add(path, wanted)
 
     def __bool__(self) -> bool:
-        """Whether there is a journal to look into."""
+        """Whether any journal is open."""
         return bool(self._open)
 
     def _add(self, path: Path, wanted: Any) -> None:
@@ -185,20 +185,20 @@ class EarlierRuns:
             stack.pop_all()
 
     def find(self, sample: str, trial: int, key: str) -> Reply | None:
-        """The newest reply to what has this key, be it an answer, an earlier round or a judge's."""
+        """The newest reply to the request with this key: an answer, an earlier round, or a judge's."""
         sql = """
             SELECT at, body FROM replies WHERE sample = ?1 AND trial = ?2 AND key = ?3 UNION ALL
             SELECT at, body FROM calls WHERE sample = ?1 AND trial = ?2 AND key = ?3"""
         newest, found = 0.0, None
         for db in self._open:
-            with contextlib.suppress(sqlite3.Error, msgspec.DecodeError):  # damaged: as if it were not there
+            with contextlib.suppress(sqlite3.Error, msgspec.DecodeError):  # damaged: skipped
                 for at, body in db.execute(sql, (sample, trial, key)).fetchall():
                     if at > newest:
                         newest, found = at, _reply.decode(body)
         return found
 
     def replied(self, sample: str, trials: int) -> list[ReplyRow]:
-        """What has a reply, as `list_tasks` takes it."""
+        """The stored replies to a sample, as `list_tasks` takes them."""
         return [row for db in self._open for row in _replied(db, sample, trials)]
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ class EarlierRuns:
 
 
 class StoredReplies:
-    """Replies by sample, over one connection; `close` it in the end. Without a journal there are none."""
+    """The replies of a journal, if there is one, by sample, over one connection; `close` it at the end."""
 
     def __init__(self, path: Path | None, earlier: EarlierRuns | None = None) -> None:
         self._path = path or Path()
@@ -217,7 +217,7 @@ class StoredReplies:
             self._db = open_to_read(path)
 
     def tasks(self, position: int, sample: Sample, trials: int, *, together: bool = False) -> list[Task]:
-        """Every trial of a sample, saying which have a reply, as the journal's own tasks do."""
+        """Every trial of a sample with the keys of its replies, like the journal's own tasks."""
         return list_tasks(position, sample, self._rows(sample.id, trials), trials, together=together)
 
     def _rows(self, sample: str, trials: int) -> list[ReplyRow]:

@@ -1,4 +1,4 @@
-"""The journal: all that is known of a run, in one SQLite file."""
+"""Writing the journal: everything about a run, in one SQLite file (`reader.py` reads it)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FORGET_OLD_VERDICTS = """
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked: the key it is known by, and the messages without the pixels."""
+    """A request: its key, and the messages without the pixels."""
 
     key: str
     recipe: str
@@ -45,25 +45,25 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(JournalReader):
-    """The journal of a run, to be written and read."""
+    """The journal of a run, for writing and reading."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._writer: Writer | None = None
         self._session: tuple[int, float] | None = None
-        # Most runs have none, and then there is nothing to clear with every reply.
+        # Most runs have none; then no reply needs a statement to clear them.
         self._has_failures = True
         self._has_scorer_errors = True
 
     @classmethod
     def create(cls, path: Path) -> Journal:
-        """Open the journal at `path` for writing, laying it out if it is new."""
+        """Open the journal at `path` for writing; creates its tables if it is new."""
         journal = cls(path)
         make_file(path)
         with store_errors(path), contextlib.closing(connect(path)) as db:
             is_new = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             if not is_new:
-                sqlite.check_version(db, str(path))  # before anything is changed in a file that is not ours
+                sqlite.check_version(db, str(path))  # before changing a file that may not be a journal
             db.execute("PRAGMA journal_mode = WAL")
             if is_new:
                 sqlite.create_tables(db)
@@ -78,18 +78,16 @@ class Journal(JournalReader):
     def open(cls, path: Path) -> Journal:
         """Open an existing journal for reading."""
         if not path.is_file():
-            raise StoreError(
-                f"there is no run in {path.parent}", hint="give the folder that holds run.sqlite"
-            )
+            raise StoreError(f"no run in {path.parent}", hint="give the folder that holds run.sqlite")
         journal = cls(path)
         with journal._reading():
             pass
         return journal
 
     def replace_samples(self, samples: Iterable[Sample]) -> int:
-        """Keep the source as it was read, all or nothing. Replies of samples that are gone stay.
+        """Store the source's samples in one transaction. Replies to samples that are gone are kept.
 
-        A sample that changed in anything but its place and its pictures loses its verdict: it was given by
+        A sample that changed in anything but its row and its images loses its verdict, which may rest on
         another gold.
         """
         insert = "INSERT INTO samples VALUES (?, ?, ?)"
@@ -99,19 +97,19 @@ class Journal(JournalReader):
             db.execute("CREATE TEMP TABLE before AS SELECT id, body FROM samples")
             db.execute("DELETE FROM samples")
             for count, sample in enumerate(check_samples(samples), start=1):
-                body = _body_of(sample)
+                body = _encode_sample(sample)
                 try:
                     db.execute(insert, (count - 1, sample.id, body))
                 except sqlite3.IntegrityError:
                     raise DataError(
-                        f"{_place(sample)}: the id {sample.id!r} stands twice",
+                        f"{_place(sample)}: the id {sample.id!r} occurs twice",
                         hint="ids must be unique: they name the sample in the run and on resume",
                     ) from None
             db.execute(_FORGET_OLD_VERDICTS)
         return count
 
     def set_meta(self, name: str, value: Any) -> None:
-        """Keep a fact about the whole run."""
+        """Store a value about the whole run."""
         self._writing.put([WriteStatement("meta", _REPLACE["meta"], (name, _encode(value).decode()))])
 
     def append_reply(
@@ -124,7 +122,7 @@ class Journal(JournalReader):
         attempts: int = 1,
         paid: Usage | None = None,
     ) -> None:
-        """Keep a reply. It clears an earlier failure of the same sample."""
+        """Store a reply and clear an earlier failure of the same sample."""
         asked, body = _encode(ask.messages), _encode(reply)
         row = (sample, trial, ask.key, body, attempts, time.time(), _paid(paid))
         statements = [
@@ -138,19 +136,19 @@ class Journal(JournalReader):
         self._writing.put(statements, len(asked) + len(body))
 
     def append_failure(self, sample: str, trial: int, failure: Failure, *, ask: Ask | None = None) -> None:
-        """Keep the reason why there is no reply."""
+        """Store the reason why a sample has no reply."""
         row = (sample, trial, _encode(failure), time.time())
         self._has_failures = True
         statements = [WriteStatement("failures", _REPLACE["failures"], row)]
         if ask is not None:
             statements.append(self._ask_row(sample, trial, ask))
-        else:  # what was asked before is not what is meant now: its old reply must not stand in
+        else:  # the earlier request is outdated: its reply must not count
             forget = "DELETE FROM asks WHERE sample = ? AND trial = ?"
             statements.append(WriteStatement("asks", forget, (sample, trial)))
         self._writing.put(statements)
 
     def append_scorer_error(self, sample: str, trial: int, scorer: Scorer, failure: Failure) -> None:
-        """Keep the reason why a scorer gave no verdict; what an earlier version of it said is over."""
+        """Store the reason why a scorer gave no verdict, and remove its earlier verdict."""
         row = (sample, trial, scorer.name, _encode(failure), time.time())
         self._has_scorer_errors = True
         forget = "DELETE FROM scores WHERE sample = ? AND trial = ? AND scorer = ?"
@@ -171,7 +169,7 @@ class Journal(JournalReader):
         *,
         is_provisional: bool = False,
     ) -> None:
-        """Keep a verdict. It clears an earlier failure of the same scorer."""
+        """Store a verdict and clear an earlier error of the same scorer."""
         version = scorer.version + PROVISIONAL * is_provisional
         body = _encode(score)
         row = (sample, trial, key, scorer.name, version, score.outcome, score.value, body)
@@ -192,27 +190,24 @@ class Journal(JournalReader):
         paid: Usage | None = None,
         model: str = "",
     ) -> None:
-        """Keep what an earlier round or a judge said, so that it is not asked again."""
+        """Store the reply of an earlier round or a judge, so that it is not asked again."""
         asked, body = _encode(ask.messages), _encode(reply)
         row = (sample, trial, ask.key, purpose, asked, body, attempts, time.time(), _paid(paid), model)
         self._writing.put([WriteStatement("calls", _REPLACE["calls"], row)], len(asked) + len(body))
 
     def renew_ask(self, sample: str, trial: int, ask: Ask) -> None:
-        """The same is asked as once before: its reply, kept all along, counts again.
-
-        A failure to load or to answer what was asked in between is over.
-        """
+        """A request sent before is current again: its stored reply counts, and a failure is cleared."""
         clear = WriteStatement("failures", _FORGET_FAILURE, (sample, trial))
         self._writing.put([self._ask_row(sample, trial, ask), clear])
 
     def start_session(self) -> None:
-        """Begin to count requests and seconds of this start of the run."""
+        """Start counting the requests and seconds of this start of the run."""
         with store_errors(self.path), contextlib.closing(connect(self.path)) as db, db:
             cursor = db.execute("INSERT INTO sessions VALUES (NULL, ?, 0, 0, 0, 0)", (time.time(),))
             self._session = (int(cursor.lastrowid or 0), time.monotonic())
 
     def count_requests(self, *, sent: int, retried: int, cached: int) -> None:
-        """Totals of this session so far."""
+        """Update the totals of this session."""
         assert self._session is not None, "start_session comes first"
         number, since = self._session
         row = (time.monotonic() - since, sent, retried, cached, number)
@@ -221,24 +216,24 @@ class Journal(JournalReader):
 
     @property
     def is_behind(self) -> bool:
-        """So much waits for the disk that producers should wait for room first."""
+        """Whether the backlog is so large that producers should call `wait_for_room`."""
         return self._writing.is_behind
 
     def wait_for_room(self) -> None:
-        """Return when the disk has caught up with most of what was appended; raise if it cannot."""
+        """Return when most of the backlog is on disk; raise if it cannot be written."""
         self._writing.wait_for_room()
 
     def flush(self) -> None:
-        """Return when all that was appended is on disk; raise if it cannot be."""
+        """Return when everything appended is on disk; raise if it cannot be written."""
         self._writing.flush()
 
     def close(self) -> None:
-        """Write what is left and stop writing."""
+        """Write the backlog and stop."""
         if self._writer is not None:
             self._writer.close()
 
     def raise_trouble(self) -> None:
-        """Raise what stopped the writer, if anything did."""
+        """Raise the error that stopped the writer, if any."""
         if self._writer is not None:
             self._writer.raise_trouble()
 
@@ -257,16 +252,16 @@ def _paid(usage: Usage | None) -> str | None:
     return None if usage is None else _encode(usage).decode()
 
 
-def _body_of(sample: Sample) -> bytes:
-    """A sample as it is kept."""
+def _encode_sample(sample: Sample) -> bytes:
+    """A sample as it is stored."""
     try:
         return _encode(sample)
-    except UnicodeEncodeError as err:  # half of a surrogate pair, as JSON can hold
+    except UnicodeEncodeError as err:  # a lone surrogate, which JSON can hold
         raise DataError(f"{_place(sample)}: the text is not valid Unicode: {err.reason}") from err
     except (TypeError, ValueError, RecursionError) as err:
         raise DataError(
-            f"{_place(sample)}: it cannot be kept: {err}",
-            hint="`meta` may hold what JSON can: texts, numbers, true and false, lists and dicts of these",
+            f"{_place(sample)}: cannot be stored: {err}",
+            hint="`meta` may hold JSON values: strings, numbers, booleans, lists and dicts of these",
         ) from err
 
 

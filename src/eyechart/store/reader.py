@@ -1,4 +1,4 @@
-"""Reading a journal: what was asked, said and judged, what is left to do, and what it adds up to.
+"""Reading a journal: samples, requests, replies and verdicts, the tasks that are left, and totals.
 
 Safe at any time and from any thread, while the journal is being written or after.
 """
@@ -19,9 +19,9 @@ from eyechart.store import sqlite
 from eyechart.store.sqlite import connect_to_read, store_errors
 from eyechart.types import Failure, Reply, Result, Sample, Score, Scorer, Usage
 
-PROVISIONAL = "?"  # ends the version of a verdict that a judge still owes; it is scored again next time
-PAGE = 500  # rows read at a time: a reader that never lingers lets SQLite fold its log back in
-_HELD_BYTES = 8 * 2**20  # of texts: rows that are longer than that together are handed out one by one
+PROVISIONAL = "?"  # ends the version of a verdict that waits for a judge; it is scored again next time
+PAGE = 500  # rows per query: short reads let SQLite checkpoint its write-ahead log
+_HELD_BYTES = 8 * 2**20  # of texts: longer rows are yielded before the page is complete
 
 _sample = msgspec.json.Decoder(Sample)
 _reply = msgspec.json.Decoder(Reply)
@@ -31,16 +31,16 @@ _FIELDS = tuple(Usage.__dataclass_fields__)
 _SUMS = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in _FIELDS)
 
 Verdict = tuple[tuple[str, int], tuple[str, float]]  # sample and trial; outcome and value
-# A reply as far as tasks need it: trial, key, and the recipe if it answers what was asked last. A sample
-# without replies may have a row of nothing.
+# A reply as tasks need it: trial, key, and the recipe if it answers the current request. A sample without
+# replies may have a row of None.
 ReplyRow = tuple[int | None, str | None, str | None]
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """One trial of one sample, with the keys of every reply to it that is already in the journal.
 
-    `recipe` is that of what was asked last, if it has a reply. `siblings` are the sample's further trials,
-    where all are to be asked in one request.
+    `recipe` is that of the current request, if it has a reply. `siblings` are the sample's further trials, if
+    all share one request.
     """
 
     position: int
@@ -52,7 +52,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply that waits for a verdict."""
+    """A reply to be scored."""
 
     sample: Sample
     trial: int
@@ -62,7 +62,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """Something asked besides the reply itself: an earlier round, or a judge."""
+    """A further request for a sample: an earlier round, or a judge call."""
 
     sample: str
     trial: int
@@ -70,20 +70,20 @@ class Call:
     purpose: str  # "round:0", "judge:mcqa"
     messages: list[dict[str, Any]]
     reply: Reply
-    model: str = ""  # who was asked, where a run may have had several: a judge
+    model: str = ""  # the judge's name: a run may have had several judges
 
 
 class PaidTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests that this run paid for, and their tokens, guessed where the endpoint did not count them."""
+    """Requests that this run paid for, and their tokens, estimated if the endpoint did not count them."""
 
     n: int
     usage: Usage
 
 
 class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What one judge said, and the tokens of what was counted, whichever run paid for it."""
+    """The calls of one judge and their tokens, whichever run paid for them."""
 
-    model: str  # empty where an earlier eyechart did not keep it
+    model: str  # empty if an earlier eyechart did not store it
     n_asked: int
     n_cached: int  # found in the cache of other runs
     n_counted: int
@@ -91,19 +91,19 @@ class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JournalReader:
-    """All that is known of a run, read at any time and from any thread."""
+    """Everything about a run, read at any time and from any thread."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def meta(self, name: str) -> Any:
-        """A fact about the whole run; None when it was never set."""
+        """A value about the whole run; None if it was never set."""
         with self._reading() as db:
             row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
             return None if row is None else msgspec.json.decode(row[0])
 
     def read_mapping(self, name: str) -> dict[str, Any]:
-        """A fact that is several ones by name; empty when it was never set."""
+        """A mapping about the whole run; empty if it was never set."""
         with store_errors(self.path):
             return msgspec.convert(self.meta(name) or {}, dict[str, Any])
 
@@ -115,9 +115,9 @@ class JournalReader:
                 yield _sample.decode(row[0])
 
     def tasks(self, trials: int = 1, *, together: bool = False) -> Iterator[Task]:
-        """Every trial of every sample, saying which have a reply.
+        """Every trial of every sample, with the keys of its replies.
 
-        `together`: one task a sample, its further trials as siblings of the first.
+        `together`: one task per sample, its further trials as siblings of the first.
         """
         sql = """
             SELECT s.position, s.body, r.trial, r.key, a.recipe FROM samples s
@@ -144,8 +144,8 @@ class JournalReader:
     ) -> Iterator[Result]:
         """How each trial of each sample ended, with the verdict of `scorer`.
 
-        With `version`, a verdict of any other version of it does not count. With `trial`, only that one.
-        `is_brief`: without what was asked, which counting does not need.
+        With `version`, verdicts of other versions do not count. With `trial`, only that trial.
+        `is_brief`: without the messages, which counting does not need.
         """
         asked = "NULL" if is_brief else "a.body"
         sql = f"""
@@ -159,8 +159,8 @@ class JournalReader:
             LEFT JOIN failures f ON f.sample = s.id AND f.trial = t.value
             LEFT JOIN slips p ON p.sample = s.id AND p.trial = t.value AND p.scorer = ?4
             WHERE s.position > ?1 AND s.position <= ?2
-            ORDER BY s.position"""  # noqa: S608 - our own words
-        # Trials come in the order of the list: to sort by them, SQLite would hold every reply of a page.
+            ORDER BY s.position"""  # noqa: S608 - only constants
+        # Trials come in list order: sorting by them would make SQLite hold every reply of a page.
         numbers = list(range(trials)) if trial is None else [trial]
         listed = msgspec.json.encode(numbers).decode()
         with store_errors(self.path):
@@ -180,7 +180,7 @@ class JournalReader:
                 )
 
     def unscored(self, scorer: Scorer, *, trials: int = 1) -> Iterator[Answered]:
-        """Replies that have no verdict of this version of `scorer` yet."""
+        """Replies without a verdict of this version of `scorer`."""
         sql = """
             SELECT s.body, r.trial, r.key, r.body FROM samples s
             JOIN asks a ON a.sample = s.id AND a.trial < ?3
@@ -196,18 +196,18 @@ class JournalReader:
                 )
 
     def asked(self, sample: str, trial: int = 0) -> list[dict[str, Any]]:
-        """The messages as they were sent; empty when nothing was."""
+        """The messages as sent; empty if none were."""
         with self._reading() as db:
             sql = "SELECT body FROM asks WHERE sample = ? AND trial = ?"
             row = db.execute(sql, (sample, trial)).fetchone()
             return [] if row is None else msgspec.json.decode(row[0], type=list[dict[str, Any]])
 
     def open_calls(self) -> StoredCalls:
-        """The calls that are on disk now, to be looked up one by one."""
+        """The calls on disk, for looking them up one by one."""
         return StoredCalls(self.path)
 
     def calls(self, sample: str, trial: int) -> list[Call]:
-        """What was asked for one trial of one sample besides the reply itself, in order."""
+        """Earlier rounds and judge calls of one trial of one sample, in order."""
         sql = """SELECT key, purpose, asked, body, model FROM calls WHERE sample = ? AND trial = ?
                  ORDER BY at, purpose"""
         with self._reading() as db:
@@ -227,7 +227,7 @@ class JournalReader:
     # -- Totals
 
     def verdicts(self, scorer: str, *, version: str = "", trials: int = 1) -> Iterator[Verdict]:
-        """Outcome and value of every reply, in order; one without a verdict has failed."""
+        """Outcome and value of every reply, in order; a reply without a verdict counts as failed."""
         sql = """
             SELECT s.id, r.trial, c.outcome, c.value FROM samples s
             JOIN asks a ON a.sample = s.id AND a.trial < ?3
@@ -240,7 +240,7 @@ class JournalReader:
             yield (row[0], row[1]), (row[2] or "failed", row[3] or 0.0)
 
     def score_so_far(self, scorer: Scorer) -> tuple[float, float]:
-        """The points of the verdicts that stand already, and how many there were to earn."""
+        """The weighted sum of the verdicts so far, and the sum of their weights."""
         sql = """
             SELECT total(c.value * coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1)),
                    total(coalesce(json_extract(CAST(s.body AS TEXT), '$.weight'), 1)) FROM samples s
@@ -252,7 +252,7 @@ class JournalReader:
         return float(total), float(count)
 
     def count_provisional(self, scorer: str, *, version: str = "", trials: int = 1) -> int:
-        """How many verdicts wait for a judge that failed, on replies that count now."""
+        """How many verdicts on current replies wait for a judge that failed."""
         sql = """
             SELECT count(*) FROM samples s
             JOIN asks a ON a.sample = s.id AND a.trial < ?1
@@ -284,7 +284,7 @@ class JournalReader:
             return bool(db.execute(sql, (judge,)).fetchone()[0])
 
     def judged_totals(self) -> list[JudgeTotals]:
-        """What was said by each judge that the run has had."""
+        """The totals of each judge that the run has had."""
         sql = f"""
             SELECT model, total(attempts > 0), total(attempts = 0), count(usage), {_SUMS}
             FROM (SELECT model, attempts, json_extract(CAST(body AS TEXT), '$.usage') AS usage
@@ -304,9 +304,9 @@ class JournalReader:
         ]
 
     def paid_totals(self) -> tuple[PaidTotals, dict[str, PaidTotals]]:
-        """What was paid for over all starts: to the model, all rounds included, and to each judge by name.
+        """What all starts of this run paid for: the model, all rounds included, and each judge by name.
 
-        What was not asked but found was paid for by another run.
+        Replies found in the cache or in other runs were paid for by those.
         """
         model = self._paid("""
             SELECT '' AS model, paid AS usage FROM replies UNION ALL
@@ -330,9 +330,9 @@ class JournalReader:
     # -- Connections and pages
 
     def _pages(self, sql: str, *values: object, only: str | None = None) -> Iterator[tuple[Any, ...]]:
-        """Rows of a query over samples, a page of samples at a time: those after `?1`, up to `?2`.
+        """Rows of a query over samples, one page of samples at a time: those after `?1`, up to `?2`.
 
-        `only`: a page with nothing but the sample of this id.
+        `only`: only the sample with this id.
         """
         page = """SELECT max(position) FROM
                   (SELECT position FROM samples WHERE position > ? ORDER BY position LIMIT ?)"""
@@ -367,7 +367,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _gathered(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
-    """All rows, read before the first is handed out, as far as they are short."""
+    """All rows, read before the first is yielded, unless they are long."""
     rows: list[tuple[Any, ...]] = []
     n_bytes = 0
     for row in cursor:
@@ -386,7 +386,7 @@ def _usage(sums: Sequence[float]) -> Usage:
 def list_tasks(
     position: int, sample: Sample, replies: Sequence[ReplyRow], trials: int, *, together: bool = False
 ) -> list[Task]:
-    """Every trial of a sample, saying which have a reply; `together`: as one task, in one request.
+    """Every trial of a sample with the keys of its replies; `together`: as one task, for one request.
 
     >>> [first] = list_tasks(0, Sample(id="q", question="?"), [(0, "key", None), (0, "new", "recipe")], 1)
     >>> sorted(first.keys), first.recipe
@@ -408,7 +408,7 @@ def _task(position: int, sample: Sample, trial: int, replies: Sequence[ReplyRow]
 
 
 class StoredCalls:
-    """Calls that are on disk, over one connection that opens with the first hit; `close` it in the end."""
+    """Calls on disk, over one connection that opens with the first hit; `close` it at the end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -417,11 +417,11 @@ class StoredCalls:
             self._keys = {row[0] for row in db.execute("SELECT key FROM calls")}
 
     def has(self, key: str) -> bool:
-        """Whether this was ever asked; it may not be on disk yet."""
+        """Whether this was ever asked; its reply may not be on disk yet."""
         return key in self._keys
 
     def reply(self, sample: str, trial: int, key: str) -> Reply | None:
-        """What was said then; None where it was never asked."""
+        """The stored reply; None if it was never asked."""
         if self._db is None:
             self._db = open_to_read(self._path)
         sql = "SELECT body FROM calls WHERE sample = ? AND trial = ? AND key = ?"
@@ -430,7 +430,7 @@ class StoredCalls:
             return None if row is None else _reply.decode(row[0])
 
     def expect(self, key: str) -> None:
-        """One more is being written: it will be there."""
+        """Note a call that is being written."""
         self._keys.add(key)
 
     def close(self) -> None:

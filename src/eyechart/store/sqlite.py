@@ -1,4 +1,4 @@
-"""SQLite as the journal uses it: connections and their errors, the thread that writes, the tables."""
+"""SQLite for the journal: connections and errors, the writer thread, and the tables with their versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import msgspec
 
 from eyechart.errors import StoreError, shorten
 
-# What reading comes to where bytes changed within a value: no JSON, other JSON, a cell of another kind.
+# Errors of reading a value whose bytes are damaged: no JSON, other JSON, a cell of another type.
 DECODING_ERRORS = (
     msgspec.DecodeError,
     UnicodeDecodeError,
@@ -29,8 +29,8 @@ DECODING_ERRORS = (
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that writes."""
-    # Iterators are handed from thread to thread, never used by two at once.
+    """A connection for writing."""
+    # Iterators move between threads, but are never used by two at once.
     db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
     try:
         db.execute("PRAGMA synchronous = FULL")  # a reply counts as done when it is on disk
@@ -41,7 +41,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that also works in a folder where nothing may be written, such as a colleague's."""
+    """A connection for reading, also in a folder that is not writable, such as a colleague's."""
     where = path.absolute().as_uri()
     db = sqlite3.connect(
         f"{where}?mode=rw", uri=True, isolation_level=None, timeout=30, check_same_thread=False
@@ -53,7 +53,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         is_kept_out = any(words in str(err) for words in ("readonly", "unable to open"))
         if not is_kept_out or path.with_name(f"{path.name}-wal").exists():
             raise
-        # No log lies beside it, and none can be made: the file is all there is.
+        # Without a write-ahead log the file is complete.
         return sqlite3.connect(
             f"{where}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
         )
@@ -65,12 +65,12 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours, and what comes of damage that SQLite does not notice."""
+    """Turn SQLite's errors, and those of damage that SQLite does not notice, into `StoreError`."""
     try:
         yield
     except DECODING_ERRORS as err:
         raise StoreError(
-            f"{path}: what is written there cannot be read ({shorten(str(err))})",
+            f"{path}: a value cannot be decoded ({shorten(str(err))})",
             hint="the file is damaged; start over with --fresh or another --out",
         ) from err
     except sqlite3.Error as err:
@@ -95,13 +95,13 @@ def store_errors(path: Path) -> Iterator[None]:
 # What waits in the queue is memory. Producers check `is_behind`, and call `wait_for_room` when it is true:
 # `put` itself never blocks, because the event loop calls it.
 
-# A crash costs what was answered within this time, besides all that was under way, which is more as a rule;
+# A crash costs what was answered within this time, besides all requests in flight, which are usually more;
 # and every commit costs as much as several answers.
 _GATHER_S = 0.05
-# SQLite's calls let other threads run, and to wait for one's turn again costs more than a row: so rows of a
-# kind go in as few calls as possible. Few sizes, because each is a statement of its own to be prepared.
+# SQLite releases the GIL in every call, and getting it back costs more than writing a row: so equal
+# statements are combined into few calls. Few sizes, because each is a separate prepared statement.
 _ROWS_AT_ONCE = (64, 16, 4, 1)
-# Twenty times what an endpoint's answers leave waiting at full speed; a model in this process can be faster.
+# Twenty times the backlog of an endpoint at full speed; a model in this process can be faster.
 _BACKLOG_BYTES = 16 * 2**20
 _PUT_BYTES = 1024  # of a put besides its texts: the statements, their rows, keys
 _GROUP_PUTS = 2_000  # at most, so that a long backlog makes room before all of it is on disk
@@ -123,28 +123,28 @@ _Put = tuple[list[WriteStatement], int]  # and the bytes that they take while th
 
 
 class Writer:
-    """Writes to one SQLite file, from when it is made until it is closed."""
+    """A thread that writes to one SQLite file until it is closed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._queue: queue.SimpleQueue[_Put | _Flush | None] = queue.SimpleQueue()
         self._trouble: StoreError | None = None
         self._latest: deque[WriteStatement] = deque(maxlen=1)
-        self._is_awaited = threading.Event()  # a caller waits for the disk: gather no longer
+        self._is_awaited = threading.Event()  # a caller waits for the disk: write at once
         self._is_closed = False
-        self._door = threading.Lock()  # no puts after the close sentinel
-        self._written = threading.Condition(self._door)
+        self._queue_lock = threading.Lock()  # no puts after the close sentinel
+        self._written = threading.Condition(self._queue_lock)
         self._n_bytes = 0  # put and not on disk yet
         self._thread = threading.Thread(target=self._write, name="eyechart-journal", daemon=True)
         self._thread.start()
 
     def put(self, statements: list[WriteStatement], n_bytes: int = 0) -> None:
-        """Write these, together or not at all, some time soon. `n_bytes`: of the texts in them."""
+        """Queue these for writing in one transaction. `n_bytes`: of the texts in them."""
         self._enqueue((statements, n_bytes + _PUT_BYTES), n_bytes + _PUT_BYTES)
 
     @property
     def is_behind(self) -> bool:
-        """So much waits for the disk that no more should be produced for now: see `wait_for_room`."""
+        """Whether the backlog is too large: see `wait_for_room`."""
         return self._n_bytes > _BACKLOG_BYTES
 
     def wait_for_room(self) -> None:
@@ -155,11 +155,11 @@ class Writer:
         self.raise_trouble()
 
     def put_latest(self, statement: WriteStatement) -> None:
-        """Write this with the next group, in place of the one given before: for running totals."""
+        """Write this with the next group, replacing the one given before: for running totals."""
         self._latest.append(statement)
 
     def flush(self) -> None:
-        """Return when all that was put is on disk; raise if it cannot be."""
+        """Return when everything queued is on disk; raise if it cannot be written."""
         flush = _Flush(threading.Event())
         self._enqueue(flush)
         self._is_awaited.set()
@@ -168,7 +168,7 @@ class Writer:
 
     def close(self) -> None:
         """Write what is left and stop."""
-        with self._door:
+        with self._queue_lock:
             if not self._is_closed:
                 self._is_closed = True
                 self._queue.put(None)
@@ -177,19 +177,19 @@ class Writer:
         self.raise_trouble()
 
     def raise_trouble(self) -> None:
-        """Raise what stopped the writer, if anything did."""
+        """Raise the error that stopped the writer, if any."""
         if self._trouble is not None:
             raise self._trouble
 
     def _enqueue(self, what: _Put | _Flush, n_bytes: int = 0) -> None:
         self.raise_trouble()
-        with self._door:
+        with self._queue_lock:
             assert not self._is_closed, "it was closed"
             self._n_bytes += n_bytes
             self._queue.put(what)
 
     def _write(self) -> None:
-        """The thread: take what has gathered, commit it, tell those who wait."""
+        """The thread: take what is queued, commit it, wake those who wait."""
         waiting: list[_Flush] = []
         is_open = True
         try:
@@ -202,13 +202,13 @@ class Writer:
                     self._commit(db, itertools.chain(*(statements for statements, _ in puts)))
                     _release(waiting)
                     self._make_room(sum(n_bytes for _, n_bytes in puts))
-                    del group, puts  # while we wait for more, what is written must not stay
-        except Exception as err:  # whatever it is, those who append must hear of it
+                    del group, puts  # free the memory while waiting for more
+        except Exception as err:  # callers of `put` must see any error
             other = f"{self._path}: {type(err).__name__}: {err}"
             self._trouble = err if isinstance(err, StoreError) else StoreError(other)
             _release(waiting)
             self._make_room(0)
-            # No caller may wait for ever; the close sentinel may be in the queue already.
+            # Release callers that wait; the close sentinel may already be in the queue.
             while is_open and (item := self._queue.get()) is not None:
                 _release([item] if isinstance(item, _Flush) else [])
 
@@ -218,12 +218,12 @@ class Writer:
             self._written.notify_all()
 
     def _gather(self) -> list[_Put | _Flush | None]:
-        """What there is to write, once there is something."""
+        """Wait for something to write, and take all that is queued."""
         group = [self._queue.get()]
         self._is_awaited.wait(_GATHER_S)
         if self._queue.empty():
-            self._is_awaited.clear()  # else those who wait are not served with this group, as a rule
-        # Only what is there by now: those who go on putting must not keep us from the disk.
+            self._is_awaited.clear()  # otherwise the waiting caller's items may not be in this group
+        # Only what is queued now: a steady stream of puts must not delay the commit.
         group += [self._queue.get() for _ in range(min(self._queue.qsize(), _GROUP_PUTS))]
         return group
 
@@ -236,7 +236,7 @@ class Writer:
 
 
 def _in_bulk(statements: Iterable[WriteStatement]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """The same in fewer calls. What concerns one table stays in order; tables do not know each other."""
+    """Combine statements into fewer calls. Order is kept within a table; tables are independent."""
     tables: dict[str, list[WriteStatement]] = {}
     for statement in statements:
         tables.setdefault(statement.table, []).append(statement)
@@ -267,8 +267,8 @@ def _release(flushes: list[_Flush]) -> None:
 #
 # `samples` is the source as it was read; `asks` is what was last asked for each sample and trial;
 # `replies` keeps every answer ever paid for, keyed by what was asked; `failures` and `scores` follow them;
-# since format 2, `calls` keeps what was asked besides (earlier rounds of a conversation, judges), and `slips`
-# why a scorer gave no verdict; since format 3, `paid` says what a request took from the budget.
+# since format 2, `calls` keeps earlier rounds of a conversation and judge calls, and `slips` the scorer
+# errors: why a scorer gave no verdict; since format 3, `paid` says what a request took from the budget.
 
 VERSION = 3
 OLDEST = 1  # the first format that can be brought up to date
@@ -313,7 +313,7 @@ CREATE TABLE asks (
   sample TEXT NOT NULL, trial INTEGER NOT NULL,
   key    TEXT NOT NULL,                   -- hash of model, endpoint, parameters, messages, images, trial
   recipe TEXT NOT NULL,                   -- the same from file names, sizes and times: cheap to compute again
-  body   BLOB NOT NULL,                   -- the messages as sent, each picture by its record
+  body   BLOB NOT NULL,                   -- the messages as sent, each image by its record
   PRIMARY KEY (sample, trial)
 ) WITHOUT ROWID;
 
@@ -363,19 +363,19 @@ _STEPS = (
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """Lay out an empty journal."""
+    """Create the tables of an empty journal."""
     db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
 def upgrade_tables(db: sqlite3.Connection) -> None:
-    """Bring an older journal up to date, all or nothing."""
+    """Upgrade an older journal in one transaction."""
     found = _version(db)
     if steps := "".join(step for version, step in _STEPS if found < version):
         db.executescript(f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
 def complete_tables(db: sqlite3.Connection) -> None:
-    """Let an older journal be read as if it were up to date, without changing it."""
+    """Add temporary tables to read an older journal like a current one, without changing it."""
     found = _version(db)
     if found < 2:
         db.executescript(SINCE_2.format(kind="TEMP TABLE") + PAID_CALLS)
