@@ -21,6 +21,13 @@ MEMORY = Path("/dev/shm")
 PLENTY_BYTES = 4 * 2**30
 _numbers = itertools.count()
 
+# Modules for tests hold no examples to run, and to import them all here would register their models.
+collect_ignore = [
+    str(path)
+    for path in Path(__file__).parent.rglob("*.py")
+    if not path.name.startswith(("test_", "conftest"))
+]
+
 
 def pytest_configure() -> None:
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= PLENTY_BYTES:
