@@ -118,7 +118,7 @@ def test_a_redirect_to_what_is_no_address(tmp_path: Path) -> None:
         done = eyechart("data", "check", "q.jsonl", "--allow-private-urls", cwd=tmp_path)
         server.shutdown()
     assert_told(done, 1)
-    assert "leads to what is no address" in done.out
+    assert "redirects to an invalid URL" in done.out
 
 
 @pytest.mark.slow

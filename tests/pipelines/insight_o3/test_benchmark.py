@@ -141,7 +141,7 @@ def test_files_that_only_share_a_name_are_ones_own(tmp_path: Path) -> None:
         assert find_benchmark(str(file), Options()).files != "insight-o3"
     (tmp_path / "TreeBench").mkdir()
     empty = find_benchmark(str(tmp_path / "TreeBench"), Options(read_as="treebench"))
-    with pytest.raises(DataError, match="no data file in it"):
+    with pytest.raises(DataError, match="no data file in this folder"):
         list(empty.source)
 
 

@@ -268,7 +268,7 @@ def test_a_hub_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     vstar(tmp_path / "vstar")
     done = converters.get("vstar")(f"hf:{tmp_path}/vstar", tmp_path / "data")
     assert done.annotations.read_text(encoding="utf-8") == VSTAR
-    with pytest.raises(UsageError, match="not a split"):
+    with pytest.raises(UsageError, match="without a split"):
         converters.get("vstar")(f"hf:{tmp_path}/vstar:test", tmp_path / "other")
 
 
@@ -319,7 +319,7 @@ def test_names_that_lead_out_are_refused(tmp_path: Path, name: str) -> None:
         ({"label": "E"}, "the label 'E' is not among the options"),
         ({"image": "direct_attributes/sa_9.jpg"}, r"sa_9.jpg: no such file\n  hint: unpack the images"),
         ({"image": ""}, "row 1 .*: 0 images"),
-        ({"image": "test_questions.jsonl"}, "is no picture"),
+        ({"image": "test_questions.jsonl"}, "is neither an image"),
     ],
 )
 def test_rows_that_cannot_be_converted(tmp_path: Path, change: dict[str, str], message: str) -> None:
