@@ -376,7 +376,7 @@ def test_the_command(tmp_path: Path) -> None:
     vstar(tmp_path / "original")
     done = eyechart("data", "convert", "vstar", "original", "--out", "data", cwd=tmp_path)
     assert done.code == 0, done.err
-    assert done.out == "data/vstar_bench/vstar_bench.jsonl: 2 rows, 2 pictures\n"
+    assert done.out == "data/vstar_bench/vstar_bench.jsonl: 2 rows, 2 images\n"
     assert "eyechart run vstar --set root=data -m MODEL" in done.err
     again = eyechart("data", "convert", "vstar", "original", "--out", "data", cwd=tmp_path)
     assert (again.code, "--force" in again.err) == (2, True)
