@@ -71,7 +71,6 @@ class Image:
     path: str | None = None
 
     def data(self) -> bytes:
-        """The encoded file's bytes."""
         import pybase64
 
         return pybase64.b64decode(self.base64, validate=True)
@@ -102,12 +101,10 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text parts, joined."""
         return "\n".join(part for part in self.parts if isinstance(part, str))
 
     @property
     def images(self) -> tuple[ImageRef | Image, ...]:
-        """The images, in order."""
         return tuple(part for part in self.parts if not isinstance(part, str))
 
 

@@ -27,7 +27,7 @@ _MOST_DAYS = 100_000
 
 @command("cache", "replies and images kept between runs", description=DESCRIPTION)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the actions of the verb."""
+    """Declare the actions of the command."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     info = add_verb(actions, "info", execute_info, help="path, size and models of the cache")
     info.add_argument("--json", action="store_true", help=JSON_HELP)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @command("data", "list, show and check benchmarks and files")
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the actions of the verb."""
+    """Declare the actions of the command."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     add_verb(actions, "list", execute_list, help="the catalogue of benchmarks").add_argument(
         "--json", action="store_true", help=JSON_HELP

@@ -45,7 +45,7 @@ CHOICES = (
 
 @command("demo", "a first run: no key, no GPU, no download", description=DESCRIPTION)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the flags of the verb."""
+    """Declare the flags of the command."""
     parser.add_argument(
         "--out", default="runs", metavar="DIR", help="parent of the run folders (default: runs)"
     )

@@ -33,7 +33,7 @@ The arguments of MULTI's model_tester.py work unchanged (--model NAME --model_di
 
 @command("model", "check what kinds of input a model takes")
 def add_arguments(group: argparse.ArgumentParser) -> Execute:
-    """Declare the actions of the verb."""
+    """Declare the actions of the command."""
     actions = group.add_subparsers(title="actions", metavar="ACTION", required=True)
     parser = add_verb(
         actions,

@@ -23,7 +23,7 @@ FORMATS = ("xlsx", "csv", "jsonl", "parquet")
     "  eyechart report runs/demo/baseline-look-1a2b3c4d --files inspect --official logs\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the flags of the verb."""
+    """Declare the flags of the command."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     for name in FORMATS:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write every sample as {name.upper()}")

@@ -43,7 +43,7 @@ EXAMPLES = """\
 
 @command("run", "evaluate models on benchmarks or files", description=DESCRIPTION, examples=EXAMPLES)
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the flags of the verb."""
+    """Declare the flags of the command."""
     parser.add_argument(
         "sources", nargs="*", metavar="SOURCE", help="questions to ask; several are run one after another"
     )

@@ -54,7 +54,7 @@ _JUDGE_OPTIONS = tuple(name for name in list_option_names(Options, REQUESTS, COS
     "  eyechart score --replies logs/2026-11-15_mmmu.json\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the flags of the verb."""
+    """Declare the flags of the command."""
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder")
     parser.add_argument("--list", action="store_true", help="list the scorers")
     parser.add_argument(

@@ -15,7 +15,7 @@ from eyechart.registry import Execute, command
     "  eyechart show runs/demo/baseline-look-1a2b3c4d '#3'      the third sample\n",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the flags of the verb."""
+    """Declare the flags of the command."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument("sample", metavar="SAMPLE", help="the sample's id, or #N for the N-th")
     parser.add_argument("--trial", type=int, default=0, metavar="K", help="which trial, counted from 0")

@@ -121,7 +121,6 @@ class Budget:
         return sum(one.n for one in self._by_role.values())
 
     def count(self, role: Role, used: Usage) -> None:
-        """One request has been answered."""
         self.carry(role, used, self._prices.get(role))
 
     def carry(self, role: Role, used: Usage, price: Price | None, n_requests: int = 1) -> None:

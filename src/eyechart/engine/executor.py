@@ -121,7 +121,7 @@ class LocalExecutor:
         )
 
     def announce_to(self, say: Callable[[str], None]) -> None:
-        """Where to say, as the run goes on, what people should know about its endpoints."""
+        """Set where notes about endpoints are printed during the run."""
         self._client.pool.announce = say
 
     def close(self) -> None:
@@ -255,7 +255,6 @@ class Progress(msgspec.Struct):
         return self.resumed + self.answered + self.cached + self.failed - self.scorer_errors
 
     def count_answer(self) -> None:
-        """One reply has arrived."""
         self.answered += 1
         now = time.monotonic()
         self._recent.append(now)

@@ -101,7 +101,7 @@ class EndpointPool:
         self._wake()
 
     def record_answer(self, endpoint: Endpoint, sent_at: float) -> None:
-        """It answered; its place is free again."""
+        """Record an answer and free the place."""
         now = self._clock()
         latency_s = now - sent_at
         self.answered_at = now
@@ -166,7 +166,7 @@ class EndpointPool:
         return any(member is not endpoint and member.is_free(now) for member in self.members)
 
     def close(self) -> None:
-        """The run is ending: wake all that wait."""
+        """Wake everything that waits, because the run ends."""
         self._is_over = True
         if self._alarm is not None:
             self._alarm.cancel()
@@ -293,7 +293,6 @@ class Endpoint:
         return self.failures >= give_up_after and (self._is_unreachable or len(self._failed) >= n_samples)
 
     def is_free(self, now: float) -> bool:
-        """Whether it can take one more request."""
         if now < self.rests_until:
             return False
         return self.in_flight < (1 if self.is_suspect else self.limit.value)
@@ -568,7 +567,7 @@ class Stopped(Exception):
 
 
 class StopSignal:
-    """Whether the run goes on, and if not, why."""
+    """Whether the run has been stopped, and why."""
 
     def __init__(self) -> None:
         self.is_interrupted = False
@@ -593,7 +592,7 @@ class StopSignal:
             action()
 
     def set(self) -> None:
-        """Send nothing more."""
+        """Stop sending requests."""
         self._event.set()
         for action in self._actions:
             action()

@@ -316,7 +316,6 @@ class ImageRule(msgspec.Struct, frozen=True):
     low: int | None = None  # at detail "low", whatever its size; None: no such detail
 
     def tokens(self, width: int, height: int, detail: str = "") -> int:
-        """The tokens of an image of that size."""
         if detail == "low" and self.low is not None:
             return self.low
         return self.count(max(1, width), max(1, height))

@@ -59,18 +59,15 @@ class Fleet:
         return {**self.members[0].identity, "endpoint": self._endpoint_name or self.addresses}
 
     async def reply(self, request: Request) -> Reply:
-        """Ask the next member."""
         return await next(self._turns).reply(request)
 
     async def replies(self, request: Request, n: int) -> list[Reply]:
-        """Ask the next member for several answers."""
         member = next(self._turns)
         return (
             await member.replies(request, n) if isinstance(member, Several) else [await member.reply(request)]
         )
 
     async def close(self) -> None:
-        """Close the members."""
         import asyncio  # names of models are read at every start, and this takes its time to import
 
         await asyncio.gather(*(member.close() for member in self.members))
