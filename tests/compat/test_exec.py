@@ -124,7 +124,7 @@ def test_where_there_is_no_copy_the_places_are_named(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
-    assert "someone/charts: no copy on this machine, and the hub cannot be reached" in done.stderr
+    assert "someone/charts: no local copy, and the hub cannot be reached" in done.stderr
     assert "$EYECHART_DATA/charts" in done.stderr
 
 
@@ -197,7 +197,7 @@ def test_an_interrupted_script(tmp_path: Path) -> None:
 def test_a_script_that_is_not_there(tmp_path: Path) -> None:
     done = eyechart("exec", "gone.py", "--flag", cwd=tmp_path)
     assert done.code == 2
-    assert done.err.startswith("eyechart: there is no script gone.py\n  hint:")
+    assert done.err.startswith("eyechart: no such script: gone.py\n  hint:")
     assert eyechart("exec", tmp_path, cwd=tmp_path).code == 2
     assert eyechart("exec", cwd=tmp_path).code == 2
 
@@ -212,7 +212,7 @@ def test_modules_run_too(tmp_path: Path) -> None:
     assert "runpy" not in done.err
     for name in ("gone", "mine.gone", "gone.run", "sys.gone"):
         missing = eyechart("exec", "-m", name, cwd=tmp_path)
-        assert (missing.code, f"there is no module {name}" in missing.err) == (2, True), missing.err
+        assert (missing.code, f"no such module: {name}" in missing.err) == (2, True), missing.err
     for name in [name for name in sys.modules if name.partition(".")[0] == "mine"]:
         del sys.modules[name]
 
@@ -220,7 +220,7 @@ def test_modules_run_too(tmp_path: Path) -> None:
 def test_help_says_what_belongs_to_whom(tmp_path: Path) -> None:
     done = eyechart("exec", "--help", cwd=tmp_path)
     assert done.code == 0
-    assert "Everything behind SCRIPT belongs to the script" in done.out
+    assert "All arguments after SCRIPT are passed to the script" in done.out
 
 
 # In the manner of EvalScope's page on data sets of one's own: the same names, the same calls.

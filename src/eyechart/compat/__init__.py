@@ -1,1 +1,1 @@
-"""Other tools' front doors, thin over our own rooms."""
+"""The import names and scripts of other tools, thin over pipelines/."""

@@ -1,9 +1,9 @@
-"""The import names `evalscope` and `vlmeval`, provided by eyechart where those packages are not installed.
+"""The import names `evalscope` and `vlmeval`, provided by eyechart if those packages are not installed.
 
-``import eyechart.compat.activate`` is all it takes inside a program; `eyechart exec` does it for a script,
-and provides there the module `checker` of InfoChartQA's example as well, and local copies of data sets of
-the hub. Nothing is installed under another project's name: the names lead to ours while this process runs,
-and a package of that name that is really there is always left alone.
+``import eyechart.compat.activate`` provides them in a program; `eyechart exec` does so for a script, and also
+provides the module `checker` of InfoChartQA's example and local copies of datasets of the hub. Nothing is
+installed under the name of another project: the names exist while the process runs, and an installed package
+of that name is always used instead.
 """
 
 from __future__ import annotations
@@ -28,32 +28,51 @@ from eyechart.terminal import print_note
 
 Provider = Literal["eyechart", "installed"]
 
-# The modules of each that scripts import; others of the same name in eyechart.compat are internal.
+# The modules of each package that scripts import.
 PROVIDED: Mapping[str, tuple[str, ...]] = {
     "evalscope": ("run", "config", "summarizer", "constants", "utils", "utils.logger"),
     "vlmeval": (
-        "smp",
-        "smp.file",
-        "smp.log",
-        "smp.misc",
-        "smp.vlm",
-        "dataset",
-        "dataset.image_base",
-        "dataset.image_mcq",
-        "dataset.image_vqa",
-        "dataset.text_mcq",
-        "dataset.utils",
-        "dataset.utils.judge_util",
-        "utils",
+        "smp", "smp.file", "smp.log", "smp.misc", "smp.vlm", "dataset", "dataset.image_base",
+        "dataset.image_mcq", "dataset.image_vqa", "dataset.text_mcq", "dataset.utils",
+        "dataset.utils.judge_util", "utils",
     ),
     "checker": (),
-}
+}  # fmt: skip
 PACKAGES = ("evalscope", "vlmeval")
-_ELSEWHERE = {"checker": "eyechart.pipelines.infochartqa.evaluate"}
+# Modules that hold a few names of another one; all others are modules of eyechart.compat.
+_SMP, _DATASET, _BRIDGE = (
+    f"eyechart.pipelines.vlmevalkit.vlmeval.{name}" for name in ("smp", "dataset", "bridge")
+)
+_PARTS: Mapping[str, tuple[str, str]] = {
+    "evalscope.run": ("eyechart.compat.evalscope", "run_task"),
+    "evalscope.config": ("eyechart.compat.evalscope", "TaskConfig"),
+    "evalscope.summarizer": ("eyechart.pipelines.vlmevalkit.evalscope.job", "Summarizer"),
+    "evalscope.utils.logger": ("eyechart.compat.evalscope.utils", "get_logger"),
+    "vlmeval.smp.file": (_SMP, "LMUDataRoot dump get_intermediate_file_path load"),
+    "vlmeval.smp.log": (_SMP, "get_logger"),
+    "vlmeval.smp.misc": (_SMP, "d2df istype listinstr toliststr"),
+    "vlmeval.smp.vlm": (
+        _SMP,
+        "decode_base64_to_image decode_base64_to_image_file encode_image_to_base64 "
+        "encode_image_file_to_base64",
+    ),
+    "vlmeval.dataset": (
+        _DATASET,
+        "DATASET_TYPE SUPPORTED_DATASETS CustomMCQDataset CustomTextMCQDataset CustomVQADataset "
+        "ImageBaseDataset ImageMCQDataset ImageVQADataset TextMCQDataset build_dataset",
+    ),
+    "vlmeval.dataset.image_base": (_DATASET, "ImageBaseDataset"),
+    "vlmeval.dataset.image_mcq": (_DATASET, "CustomMCQDataset ImageMCQDataset"),
+    "vlmeval.dataset.image_vqa": (_DATASET, "CustomVQADataset ImageVQADataset"),
+    "vlmeval.dataset.text_mcq": (_DATASET, "CustomTextMCQDataset TextMCQDataset"),
+    "vlmeval.dataset.utils": (_BRIDGE, "DEBUG_MESSAGE build_judge"),
+    "vlmeval.dataset.utils.judge_util": (_BRIDGE, "DEBUG_MESSAGE build_judge"),
+    "vlmeval.utils": (_BRIDGE, "track_progress_rich"),
+}
 
 
 def activate(names: Collection[str] = PACKAGES) -> dict[str, Provider]:
-    """Provide those of the names that are missing; says for each who provides it. May be called again."""
+    """Provide the names that are missing; return who provides each. May be called again."""
     found = {name: _provider(name) for name in names}
     _FINDER.names = frozenset(name for name, provider in found.items() if provider == "eyechart")
     if _FINDER.names and _FINDER not in sys.meta_path:
@@ -62,7 +81,7 @@ def activate(names: Collection[str] = PACKAGES) -> dict[str, Provider]:
 
 
 def deactivate() -> None:
-    """Take the names away again."""
+    """Stop providing the names."""
     for name in [name for name in sys.modules if name.partition(".")[0] in _FINDER.names]:
         del sys.modules[name]
     _FINDER.names = frozenset()
@@ -71,7 +90,7 @@ def deactivate() -> None:
 
 
 def provide(names: Collection[str]) -> None:
-    """Provide these names, whatever is installed: in a process of whose parent that is known."""
+    """Provide these names, whatever is installed: in a child process, whose parent has checked."""
     _FINDER.names = frozenset(names) & frozenset(PROVIDED)
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
@@ -79,10 +98,10 @@ def provide(names: Collection[str]) -> None:
 
 @contextmanager
 def provide_in_children() -> Iterator[None]:
-    """Processes that are started afresh inside the block have the names as well.
+    """Spawned processes have the names, too.
 
-    Such a process imports the script before it does anything else. What it is told before that may hold an
-    object of ours, and that is made by `provide`.
+    A spawned process imports the script first. Before that it unpickles its preparation data, to which this
+    adds an object whose unpickling calls `provide`.
     """
     from multiprocessing import spawn
 
@@ -100,7 +119,7 @@ def provide_in_children() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names, which are provided wherever this is unpickled."""
+    """Unpickling this provides the names."""
 
     names: tuple[str, ...]
 
@@ -114,58 +133,52 @@ def _provider(name: str) -> Provider:
     if name in sys.modules:
         return "installed"
     spec = find_spec(name)
-    is_there = spec is not None and spec.origin is not None  # a folder of that name alone has no origin
+    is_there = spec is not None and spec.origin is not None  # a plain folder of that name has no origin
     return "installed" if is_there else "eyechart"
 
 
-def _ours(name: str) -> str:
-    return _ELSEWHERE.get(name) or f"eyechart.compat.{name}"
-
-
-def _there_is(top: str) -> list[str]:
-    """The modules of a name that can be imported."""
-    below = [f"{top}.{part}" for part in PROVIDED[top]]
-    return [top, *(name for name in below if find_spec(_ours(name)) is not None)]
-
-
 class _Finder(MetaPathFinder):
-    """Answers imports of the names that we provide."""
+    """Finds the provided modules."""
 
     names: frozenset[str] = frozenset()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The way to our module; a name below ours that we do not have is refused here and now."""
+        """The spec of a provided module; an unknown module of a provided package is refused here."""
         top = fullname.partition(".")[0]
         if top not in self.names:
             return None
-        known = _there_is(top)
+        known = [top, *(f"{top}.{part}" for part in PROVIDED[top])]
         if fullname not in known:
             raise ModuleNotFoundError(
                 f"No module named {fullname!r}: eyechart provides {top} here, and of it {', '.join(known)}",
                 name=fullname,
             )
-        return ModuleSpec(fullname, _Loader(_ours(fullname)), is_package=True)
+        return ModuleSpec(fullname, _Loader(), is_package=True)
 
 
-@dataclass(frozen=True, slots=True)
 class _Loader(Loader):
-    """Puts our own module in the place of a new one, so that there is one of each."""
-
-    ours: str
+    """Fills a module with its names, or replaces it by the module of eyechart.compat."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Import ours under the name that was asked for."""
-        ours = sys.modules[module.__name__] = import_module(self.ours)
-        _list_names(ours, module.__name__)
+        """Import the source under the name of the module."""
+        name = module.__name__
+        if name in _PARTS:
+            source, names = _PARTS[name][0], _PARTS[name][1].split()
+            module.__dict__.update({one: getattr(import_module(source), one) for one in names}, __all__=names)
+        else:
+            is_checker = name == "checker"
+            source = "eyechart.pipelines.infochartqa.evaluate" if is_checker else f"eyechart.compat.{name}"
+            module = sys.modules[name] = import_module(source)
+        _list_names(module, name)
 
 
 def _list_names(module: ModuleType, name: str) -> None:
-    """Have a name that the module lacks refused with those that it has, under its `name` in scripts."""
+    """Let errors about a missing name list the names that the module has."""
     own = module.__dict__.get("__getattr__")
     if getattr(own, "is_listing", False):
         return
@@ -186,7 +199,7 @@ def _list_names(module: ModuleType, name: str) -> None:
 
 
 def _names_in(module: ModuleType, name: str) -> list[str]:
-    """What a script may import from a module: what it declares, and the modules below it."""
+    """The names that a script may import from a module, submodules included."""
     top, _, place = name.partition(".")
     inside = f"{place}." if place else ""
     parts = [part.removeprefix(inside) for part in PROVIDED[top] if part.startswith(inside)]
@@ -205,9 +218,9 @@ def _is_from_import(frame: FrameType) -> bool:
 
 @contextmanager
 def prefer_local_copies() -> Iterator[None]:
-    """Inside the block, `datasets.load_dataset` of a hub id reads a copy that lies on this machine.
+    """Inside the block, `datasets.load_dataset` of a hub id reads a local copy if there is one.
 
-    The library is not imported for that: where a script imports it, its function is changed then.
+    The library is not imported for that; if a script imports it, its function is replaced then.
     """
     finder = _DatasetsFinder()
     sys.meta_path.insert(0, finder)
@@ -222,7 +235,7 @@ def prefer_local_copies() -> Iterator[None]:
 
 
 class _DatasetsFinder(MetaPathFinder):
-    """Changes the library `datasets` as soon as it is imported."""
+    """Changes the library `datasets` when it is imported."""
 
     def __init__(self) -> None:
         self._is_asking = False
@@ -231,7 +244,7 @@ class _DatasetsFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The library's own spec, with its loader told to call us behind."""
+        """The library's own spec, whose loader then calls `change`."""
         if fullname != "datasets" or self._is_asking:
             return None
         self._is_asking = True
@@ -250,7 +263,7 @@ class _DatasetsFinder(MetaPathFinder):
         return spec
 
     def change(self, library: ModuleType) -> None:
-        """Put our function in the place of the library's."""
+        """Replace the library's function."""
         load = getattr(library, "load_dataset", None)
         if callable(load):
             self._changed = library, load
@@ -273,7 +286,7 @@ def _preferring_copies(library: ModuleType, load: Callable[..., Any]) -> Callabl
             except ConnectionError as err:
                 name = str(path).rpartition("/")[2]
                 raise DataError(
-                    f"{path}: no copy on this machine, and the hub cannot be reached",
+                    f"{path}: no local copy, and the hub cannot be reached",
                     hint=f"put a copy into $EYECHART_DATA/{name}, data/{name} or ./{name}: a clone of the "
                     "repository, a file per split (text.jsonl), or what save_to_disk wrote",
                 ) from err
@@ -296,10 +309,10 @@ _READERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "c
 
 
 def find_local_copy(place: str) -> Path | None:
-    """The folder that holds a data set of the hub, ORG/NAME, on this machine.
+    """The folder with a local copy of a dataset of the hub, ORG/NAME.
 
     It is ``NAME`` or ``ORG/NAME`` below ``$EYECHART_DATA`` (``data`` unless set), or a clone ``NAME`` in the
-    current folder; ``ORG/NAME`` there is found by the library itself.
+    current folder; the library itself finds ``ORG/NAME`` there.
     """
     from eyechart.pipelines.insight_o3.benchmark import find_data_folder
 
@@ -311,7 +324,7 @@ def find_local_copy(place: str) -> Path | None:
 
 
 def _holds_data(folder: Path) -> bool:
-    """Whether it is no clone of code, say, that happens to be called so."""
+    """Whether a folder holds data, and is not, say, a clone of code with the same name."""
     if any((folder / name).is_file() for name in _SAVED):
         return True
     return any(file.suffix in _READERS for inner in (folder, folder / "data") for file in inner.glob("*.*"))

@@ -1,4 +1,4 @@
-"""``eyechart exec``: run a script that was written for EvalScope, VLMEvalKit or InfoChartQA, as it is."""
+"""``eyechart exec``: run a script written for EvalScope, VLMEvalKit or InfoChartQA, unchanged."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from eyechart.registry import Execute, command
 from eyechart.terminal import print_note
 
 DESCRIPTION = """\
-Run a Python script as `python SCRIPT` would, with the import names evalscope and vlmeval, and checker as
-in InfoChartQA's example, provided by eyechart where they are not there already. load_dataset("ORG/NAME")
-reads a copy in $EYECHART_DATA/NAME, data/NAME or ./NAME where there is one.
-Everything behind SCRIPT belongs to the script.
+Run a Python script as `python SCRIPT` would. eyechart provides the import names evalscope and vlmeval, and
+checker as in InfoChartQA's example, if they are not installed. load_dataset("ORG/NAME") reads a local copy
+in $EYECHART_DATA/NAME, data/NAME or ./NAME if there is one.
+All arguments after SCRIPT are passed to the script.
 """
 
 EXAMPLES = """\
-  eyechart exec eval_custom.py                      a script with run_task(...), and a class of its own
-  eyechart exec eval_custom.py --limit 20           flags behind the script are the script's
+  eyechart exec eval_custom.py                      a script with run_task(...) and its own class
+  eyechart exec eval_custom.py --limit 20           flags after the script are passed to it
   eyechart exec -m my_package.evaluate              a module instead of a file"""
 
 NOTES: Mapping[str, str] = {
@@ -44,26 +44,28 @@ NOTES: Mapping[str, str] = {
 def add_arguments(parser: argparse.ArgumentParser) -> Execute:
     """Declare the flags of the verb."""
     parser.add_argument("-m", "--module", action="store_true", help="SCRIPT is the name of a module")
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not say who provides which name")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="do not print which names eyechart provides"
+    )
     parser.add_argument("script", metavar="SCRIPT", help="a Python file")
-    parser.add_argument("args", nargs=argparse.REMAINDER, metavar="ARGS", help="what the script is given")
+    parser.add_argument("args", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the script")
     return execute
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Run the script; what it raises is shown as Python shows it, without the frames of ours."""
+    """Run the script. Its exceptions are shown as by Python, without frames of eyechart."""
     from eyechart.compat.activate import prefer_local_copies, provide_in_children
 
     load_dotenv()
     path = Path(args.script).expanduser()
     if not args.module and not path.is_file():
         hint = "give the path of a Python file; -m NAME runs a module"
-        raise UsageError(f"there is no script {args.script}", hint=hint)
+        raise UsageError(f"no such script: {args.script}", hint=hint)
     folder = Path.cwd() if args.module else path.resolve().parent  # as Python does: links are followed
     with _as_main([str(path) if not args.module else args.script, *args.args], str(folder)):
         _provide(path, args.quiet)
         if args.module and find_spec_safely(args.script) is None:
-            raise UsageError(f"there is no module {args.script}", hint="a file is run without -m")
+            raise UsageError(f"no such module: {args.script}", hint="run a file without -m")
         try:
             with provide_in_children(), prefer_local_copies():
                 if args.module:
@@ -79,20 +81,20 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _run_file(path: Path) -> None:
-    """The file as the module `__main__`, named in full as Python names it."""
+    """Run the file as the module `__main__`, with its full path as in Python."""
     code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
     module = ModuleType("__main__")
     module.__dict__.update(__file__=str(path), __builtins__=builtins, __cached__=None)
     before = sys.modules["__main__"]
     sys.modules["__main__"] = module
     try:
-        exec(code, module.__dict__)  # noqa: S102 - it is what the user asked for
+        exec(code, module.__dict__)  # noqa: S102 - the command runs scripts
     finally:
         sys.modules["__main__"] = before
 
 
 def find_spec_safely(name: str) -> object:
-    """The module of that name, if there is one; its parent may be missing, or no package."""
+    """The spec of a module; None also if its parent is missing or not a package."""
     try:
         return find_spec(name)
     except (ImportError, ValueError, AttributeError):
@@ -101,7 +103,7 @@ def find_spec_safely(name: str) -> object:
 
 @contextmanager
 def _as_main(argv: Sequence[str], folder: str) -> Iterator[None]:
-    """`sys.argv` and the head of `sys.path` as the script expects them, and as they were afterwards."""
+    """Set `sys.argv` and the head of `sys.path` for the script, and restore them."""
     before = list(sys.argv), list(sys.path)
     sys.argv[:] = argv
     sys.path.insert(0, folder)
@@ -112,7 +114,7 @@ def _as_main(argv: Sequence[str], folder: str) -> Iterator[None]:
 
 
 def _provide(script: Path, is_quiet: bool) -> None:
-    """Once the script's own folder is on the path: a package that lies there is the real one."""
+    """Provide the names. The script's folder is on the path already: a package there takes precedence."""
     from eyechart.compat.activate import PACKAGES, PROVIDED, activate
 
     text = script.read_bytes() if script.is_file() else b""
@@ -122,7 +124,7 @@ def _provide(script: Path, is_quiet: bool) -> None:
 
 
 def _show(err: BaseException) -> None:
-    """The traceback as Python prints it for the script alone."""
+    """Print the traceback as Python prints it for the script alone."""
     import traceback
 
     sys.stdout.flush()
@@ -132,6 +134,6 @@ def _show(err: BaseException) -> None:
 
 
 def _is_ours(filename: str) -> bool:
-    """Whether a frame is that of the runner, or of what answers imports, and not the script's."""
+    """Whether a frame belongs to the runner or the import machinery."""
     is_machinery = filename.startswith(("<frozen runpy", "<frozen importlib"))
     return is_machinery or filename in (__file__, sys.modules["eyechart.compat.activate"].__file__)

@@ -1,10 +1,10 @@
-"""MMBench as the benchmark's own note uses it: a data set by position, and the file of results to hand in.
+"""MMBench as its own note uses it: a dataset by position, and the file to upload.
 
 from eyechart.compat.mmbench import MMBenchDataset, dump_submission
 data = MMBenchDataset("mmbench_dev_20230712.tsv")
 dump_submission(({**one, "prediction": ask(one)} for one in data), "submission.xlsx")
 
-Neither pandas nor torch is needed. Where torch was imported before, the data set is one of torch's.
+Neither pandas nor torch is needed. If torch was imported before, the dataset is a torch dataset.
 """
 
 from eyechart.errors import NO_ANSWER

@@ -2,8 +2,8 @@
 
     from eyechart.compat.evalscope import TaskConfig, run_task
 
-Unlike there, what failed is raised and never scored, every key is honoured or refused by its name, keys of
-endpoints are written nowhere, and `run_task` returns the accuracies.
+Unlike EvalScope, failures are raised and never scored, every key is used or refused, API keys are not written
+to files, and `run_task` returns the accuracies.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ __version__ = "1.14.1+eyechart"
 
 def run_task(task_cfg: Any) -> Any:
     """Run a task, or a list of them; see `eyechart.pipelines.vlmevalkit.evalscope.job.run_task`."""
-    from eyechart.pipelines.vlmevalkit.evalscope import (
-        job,  # 0.2 s, which a script that only imports is spared
-    )
+    from eyechart.pipelines.vlmevalkit.evalscope import job  # 0.2 s, not at import
 
     return job.run_task(task_cfg)

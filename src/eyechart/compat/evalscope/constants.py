@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class EvalBackend:
-    """Who evaluates. Only one of them has its place taken here."""
+    """The backends; eyechart replaces VLMEvalKit only."""
 
     NATIVE = "Native"
     OPEN_COMPASS = "OpenCompass"
@@ -14,7 +14,7 @@ class EvalBackend:
 
 
 class EvalType:
-    """How a model is reached by EvalScope's native backend."""
+    """How EvalScope's native backend calls a model."""
 
     CHECKPOINT = "checkpoint"
     SERVICE = "openai_api"
@@ -22,7 +22,7 @@ class EvalType:
 
 
 class JudgeStrategy:
-    """When EvalScope's native backend asks a judge."""
+    """When EvalScope's native backend calls a judge."""
 
     AUTO = "auto"
     RULE = "rule"

@@ -1,7 +1,7 @@
-"""The names that scripts import from `vlmeval`: data set classes to be changed, helpers around files.
+"""The names that scripts import from `vlmeval`: dataset classes, helpers for files.
 
-`eyechart exec` and `import eyechart.compat.activate` offer them under their own names where that package is
-not installed. Tables are pandas' (an extra), because that is what such scripts take and give.
+`eyechart exec` and `import eyechart.compat.activate` provide them if that package is not installed
+(activate.py lists the modules). Tables are pandas DataFrames (an extra), as such scripts expect.
 """
 
 # The release of ms-vlmeval, which EvalScope imports by this name.

@@ -1,6 +1,6 @@
 """Helpers that scripts import from `vlmeval.smp`.
 
-A star import also brings the modules that scripts expect along with it, `pd` and `np` among them.
+A star import also brings the modules that scripts expect, `pd` and `np` among them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`np` and `pd`, which are imported when they are asked for."""
+    """`np` and `pd`, imported on first use."""
     if name in ("np", "pd"):
         from eyechart.pipelines.vlmevalkit.vlmeval.smp import import_pandas
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.compat.vlmeval.dataset.utils import DEBUG_MESSAGE, build_judge
 from eyechart.errors import ModelError, UsageError
-from eyechart.pipelines.vlmevalkit.vlmeval.bridge import track_progress_rich
+from eyechart.pipelines.vlmevalkit.vlmeval.bridge import DEBUG_MESSAGE, build_judge, track_progress_rich
 from support.files import picture
 from support.server import Answer, Asked, Server
 
