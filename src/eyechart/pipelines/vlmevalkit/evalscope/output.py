@@ -279,8 +279,8 @@ def _table_by_file(file: Path, results: Callable[[], Iterable[Result]]) -> _Tabl
     from eyechart.data.source import open_source
 
     source = open_source(file)
-    pictures = [name for name in source.detection.fields.get("image", ()) if not is_path_column(name)]
-    kept = [name for name in source.detection.columns if name not in (*pictures, "prediction")]
+    image_columns = [name for name in source.detection.fields.get("image", ()) if not is_path_column(name)]
+    kept = [name for name in source.detection.columns if name not in (*image_columns, "prediction")]
     said = {result.sample.row: get_prediction(result) for result in results()}
 
     def rows() -> Iterator[list[Cell]]:

@@ -1,1 +1,1 @@
-"""VLMEvalKit: its run.py by its own flags, its data set classes, and the helpers that scripts import."""
+"""VLMEvalKit: its run.py, its dataset classes, and the helpers that scripts import."""
