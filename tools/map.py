@@ -1,8 +1,8 @@
-"""Draw the map of the source: rooms, modules, lines, edges between rooms, names, and the path of one sample.
+"""Print a map of the source: rooms, modules, lines, imports between rooms, names, and the path of one sample.
 
     python tools/map.py [--json]
 
-`make map` prints it. The path is traced: one plain TSV row is asked of an endpoint in this process, and every
+`make map` runs it. The path is traced: one row of a TSV is sent to an endpoint in this process, and every
 file of the package in which a function is called is counted, from the end of planning to the printed number.
 """
 
@@ -24,7 +24,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "eyechart"
-# Rooms that hold one pipeline each, and rooms that may know them.
+# Rooms with one pipeline each, and rooms that may import them.
 PIPELINES = ("pipelines", "compat")
 ABOVE_PIPELINES = ("cli", "compat", "__init__", "__main__")
 # What names of this package begin with when they begin with a verb.
