@@ -259,8 +259,8 @@ def _check_numbers(where: str, value: Any) -> None:
 
 
 FLAG_NAMES: Mapping[str, str] = {
-    "pictures are looked for beside the data file, then in --image-root": "paths start from --img_dir",
-    "keep pictures below the data file's folder, or name their folder with --image-root": "paths start "
+    "images are looked for beside the data file, then in --image-root": "paths start from --img_dir",
+    "keep images below the data file's folder, or name their folder with --image-root": "paths start "
     "from --img_dir, and must not lead out of it",
     "--param extra_body.NAME=VALUE": '--chat_completion_kwargs \'{"extra_body": {"NAME": VALUE}}\'',
     "--param NAME=VALUE": "--chat_completion_kwargs '{\"NAME\": VALUE}'",

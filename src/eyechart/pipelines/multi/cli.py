@@ -53,7 +53,7 @@ _NAMES = {
     "--param device_map=cpu": "--cuda_device cpu",
     "with --out": "with --output_name",
     "--fresh or another --out": "another --output_name",
-    "if this is your own server: --allow-private-urls": "download it, and name the file in img_paths",
+    "for your own server: --allow-private-urls": "download it, and name the file in img_paths",
 }
 
 

@@ -260,7 +260,7 @@ def test_images_at_a_private_address_have_a_key(user: User) -> None:
         words = ("vlmeval", "--data", "far", "--model", "m", "--base-url", user.server.base_url)
         home = str(user.data.parent)
         refused = eyechart(*words, cwd=user.desk, HOME=home)
-        assert "if this is your own server: --allow-private-urls" in refused.err
+        assert "for your own server: --allow-private-urls" in refused.err
         assert eyechart(*words, "--allow-private-urls", cwd=user.desk, HOME=home).code == 0
 
 
