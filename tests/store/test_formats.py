@@ -1,4 +1,4 @@
-"""Journals of an earlier format: read as they are, brought up to date when they are written."""
+"""Journals of an earlier format: read as they are, upgraded when they are written."""
 
 import sqlite3
 from pathlib import Path

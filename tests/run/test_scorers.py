@@ -1,4 +1,4 @@
-"""Who scores a run: by name, with a judge, at parity, and again later from what the judge said."""
+"""The scorers of a run: by name, with a judge, at parity, and again later from stored verdicts."""
 
 from dataclasses import replace
 from pathlib import Path
