@@ -22,7 +22,7 @@ def test_they_are_kept_without_the_key_and_read_again(tmp_path: Path) -> None:
     again, notes = read_arguments(tmp_path, given_now)
     assert (again.input_type, again.cot, again.api_key, again.set) == (2, True, "sk-other", {"seed": "3"})
     assert again.checkpoint_dir == str(tmp_path)
-    assert notes == ["--input_type 0: args.json of the run says 2, which counts"]
+    assert notes == ["--input_type 0: ignored, because args.json of the run has 2"]
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,10 @@ def test_they_are_kept_without_the_key_and_read_again(tmp_path: Path) -> None:
     [
         ("{", "invalid JSON"),
         ("[]", "args.json: "),
-        ('{"nonsense": 1}', "no argument 'nonsense'"),
-        ('{"cott": true}', "no argument 'cott'"),
-        ('{"input_type": "two"}', "an argument is wrong"),
-        ('{"lang": "fr"}', "an argument is wrong"),
+        ('{"nonsense": 1}', "unknown argument 'nonsense'"),
+        ('{"cott": true}', "unknown argument 'cott'"),
+        ('{"input_type": "two"}', "wrong argument"),
+        ('{"lang": "fr"}', "wrong argument"),
         ('{"input_type": 3}', "input_type 3"),
     ],
 )
@@ -44,7 +44,7 @@ def test_a_broken_args_json_is_named(tmp_path: Path, content: str, words: str) -
 
 
 def test_a_folder_without_arguments_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no args\.json"):
+    with pytest.raises(UsageError, match=r"it has no args.json"):
         read_arguments(tmp_path, {})
 
 
@@ -54,9 +54,9 @@ def test_what_is_overruled_is_told_as_it_was_written(tmp_path: Path) -> None:
     kept, overruled = read_arguments(tmp_path, given)
     assert kept.debug  # which is taken from the command line
     assert overruled == [
-        "--random: args.json of the run says False, which counts",
-        "--lang en: args.json of the run says 'zh', which counts",
-        "--set seed=4: args.json of the run says {'seed': '3'}, which counts",
+        "--random: ignored, because args.json of the run has False",
+        "--lang en: ignored, because args.json of the run has 'zh'",
+        "--set seed=4: ignored, because args.json of the run has {'seed': '3'}",
     ]
 
 

@@ -328,7 +328,7 @@ def test_after_a_kill_only_what_is_missing_is_asked(place: Path, data: MultiData
         done = multi(place, "--checkpoint_dir", "../results/killed", "--api_key", "sk-2", "--input_type", 2)
         assert sorted(map(number_in, server.asked)) == [7, 8, 9, 10, 11]
         assert server.asked[0].headers["Authorization"] == "Bearer sk-2"
-        assert "--input_type 2: args.json of the run says 0, which counts" in done.err
+        assert "--input_type 2: ignored, because args.json of the run has 0" in done.err
         assert len(read(ours.parent / "prediction.json")) == 12
         server.asked.clear()
         multi(place, "--checkpoint_dir", "../results/killed")
@@ -349,7 +349,7 @@ def test_ctrl_c_leaves_the_last_checkpoint(place: Path, data: MultiData) -> None
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
-    assert "to go on: eyechart multi --checkpoint_dir ../results/stopped" in err
+    assert "to resume: eyechart multi --checkpoint_dir ../results/stopped" in err
     last = read(folder / "checkpoints" / "prediction_last.json")
     assert 3 <= sum("prediction" in entry for entry in last.values()) < 40 == len(last)
     assert not (folder / "prediction.json").exists()
@@ -361,7 +361,7 @@ def test_what_failed_is_asked_again(place: Path, data: MultiData) -> None:
     with Server(lambda asked: Answer(status=400) if number_in(asked) == 2 else Answer("A")) as server:
         done = multi(place, "--problem_file", file, "-v", "m", "--api_url", server.base_url, code=1)
         folder = only_run(place)
-        assert f"to go on: eyechart multi --checkpoint_dir ../results/{folder.name}" in done.err
+        assert f"to resume: eyechart multi --checkpoint_dir ../results/{folder.name}" in done.err
         assert "1 of the questions failed, e.g. czsx_2_0: HTTP 400" in done.err
         entry = read(folder / "prediction.json")["czsx_2_0"]
         assert entry["prediction"] == ""
@@ -605,7 +605,7 @@ def test_a_subset_combines_with_types_and_what_is_left_out_is_told(place: Path, 
         "--debug",
     )
     assert "2 of 6 questions selected; left out: 4 by subset\n" in done.err
-    assert "1 id is of no question, e.g. gone_1_0, and passed over" in done.err
+    assert "1 unknown id, e.g. gone_1_0; ignored" in done.err
 
 
 @pytest.mark.slow
@@ -645,7 +645,7 @@ def test_debug_asks_and_writes_nothing(place: Path) -> None:
         (["--problem_file", "gone.json", "-v", "m"], "gone.json"),
         (
             ["--problem_file", "../data/problem.json", "-v", "m", "--input_type", "3"],
-            "exist there in name only",
+            "never implemented",
         ),
         (["--problem_file", "../data/problem.json", "-v", "m", "--questions_type", "0,9"], "questions_type"),
         (["--problem_file", "../data/problem.json", "-v", "m", "--subject", "zz"], "its subjects are: czsx"),
@@ -653,7 +653,7 @@ def test_debug_asks_and_writes_nothing(place: Path) -> None:
         (["--problem_file", "../data/problem.json", "-v", "m", "--use_modelscope"], "--use_modelscope"),
         (["--problem_file", "../data/problem.json", "-v", "m", "--set", "nonsense=1"], "'nonsense'"),
         (["--problem_file", "../data/problem.json", "-v", "m", "--save_every", "0"], "--save_every"),
-        (["--checkpoint_dir", "../data"], "there is no args.json"),
+        (["--checkpoint_dir", "../data"], "it has no args.json"),
         (["--problem_file", "../data/problem.json", "-v", "m", "--questions_type", ""], "is empty"),
         (["--problem_file", "../data/problem.json", "-m", "mine.py"], "or python:mine.py:XEvaluator"),
         (["--problem_file", "../data/late.json", "-v", "m"], "question 'shjk_2_0': the text has [IMAGE_1]"),
@@ -687,7 +687,7 @@ def test_the_list_of_models_and_the_help(place: Path) -> None:
     assert "deepseek-vl2" in eyechart("multi", "-l", "--json", cwd=place).json["models"]
     helped = " ".join(eyechart("multi", "--help", cwd=place).out.split())
     assert all(
-        flag in helped for flag in ("--blank_image", "-k K", "--save_every", "Every answer is safe at once")
+        flag in helped for flag in ("--blank_image", "-k K", "--save_every", "Every answer is stored at once")
     )
 
 

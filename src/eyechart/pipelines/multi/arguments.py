@@ -1,4 +1,4 @@
-"""MULTI's arguments by their published names, with their published defaults."""
+"""MULTI's arguments with their published names and defaults, and the file args.json that keeps them."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from eyechart.store.folder import make_file_name
 
 PREDICTION_FILE = "prediction.json"
 
-# The headings under which `--help` shows the arguments.
+# Headings of `--help`.
 FILES = "the files"
 MODEL = "the model"
 QUESTION = "the question"
 SELECTION = "which questions"
 RUN = "the run"
-OWN = "besides, of eyechart's own"
+OWN = "additional, not in the original"
 
-_NO_INPUT = "images without words exist there in name only, and break its program"
+_NO_INPUT = "images without text were never implemented in the original"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiArguments:
-    """The arguments, with their published defaults. `set`: options that only our benchmark has."""
+    """The arguments, with their published defaults. `set`: options that the original lacks."""
 
     problem_file: str | None = argument(
         None, group=FILES, metavar="FILE", help="the questions, with or without answers"
@@ -51,14 +51,12 @@ class MultiArguments:
     output_name: str | None = argument(
         None, group=FILES, metavar="NAME", help="the run folder's name (default: generated)"
     )
-    exp_name: str | None = argument(
-        None, group=FILES, metavar="NAME", help="stands before the generated name"
-    )
+    exp_name: str | None = argument(None, group=FILES, metavar="NAME", help="prefix of the generated name")
     checkpoint_dir: str | None = argument(
         None,
         group=FILES,
         metavar="DIR",
-        help="go on with that run: its args.json counts, only --api_key is taken from here; "
+        help="resume that run: its args.json counts, only --api_key is taken from the command line; "
         "asks only for what is missing or failed",
     )
 
@@ -67,7 +65,7 @@ class MultiArguments:
         None, "--model_version", "-v", group=MODEL, metavar="NAME", help="the model's name at its endpoint"
     )
     model_dir: str | None = argument(
-        None, "--model_dir", "-d", group=MODEL, metavar="DIR", help="weights, handed to the evaluator class"
+        None, "--model_dir", "-d", group=MODEL, metavar="DIR", help="weights, passed to the evaluator class"
     )
     cuda_device: str = argument(
         "auto",
@@ -81,7 +79,7 @@ class MultiArguments:
         None,
         group=MODEL,
         metavar="KEY",
-        help="default: $OPENAI_API_KEY; never written anywhere",
+        help="default: $OPENAI_API_KEY; never written to disk",
         is_secret=True,
     )
     api_url: str | None = argument(
@@ -90,18 +88,18 @@ class MultiArguments:
         metavar="URL",
         help="with or without /chat/completions (default: $OPENAI_BASE_URL, or OpenAI's)",
     )
-    use_modelscope: bool = argument(False, group=MODEL, help="the original's module that ends in _ms")
+    use_modelscope: bool = argument(False, group=MODEL, help="use the original's module that ends in _ms")
 
     input_type: int = argument(
         0,
         group=QUESTION,
         metavar="T",
-        help="0 words alone (default), 1 captions, 2 images; 3 is refused",
+        help="0 text only (default), 1 captions, 2 images; 3 is refused",
     )
-    in_turn: bool = argument(False, group=QUESTION, help="questions with several images in rounds")
+    in_turn: bool = argument(False, group=QUESTION, help="ask questions with several images in rounds")
     cot: bool = argument(False, group=QUESTION, help="ask for reasoning first; not for open questions")
     no_background: bool = argument(
-        False, group=QUESTION, help="without the sentence that names role and subject"
+        False, group=QUESTION, help="leave out the sentence that names role and subject"
     )
     no_sys: bool = argument(False, group=QUESTION, help="nothing before the question")
     few_shot: int = argument(
@@ -128,15 +126,11 @@ class MultiArguments:
         metavar="FILE",
         help="a list of ids: only these questions, e.g. MULTI-Elite",
     )
-    subject: str | None = argument(
-        None, group=SELECTION, metavar="CODE", help="the beginning of the ids, e.g. czsx"
-    )
+    subject: str | None = argument(None, group=SELECTION, metavar="CODE", help="prefix of the ids, e.g. czsx")
     eval_num: int = argument(
-        -1, group=SELECTION, metavar="N", help="the first N, after all else (default: -1, all)"
+        -1, group=SELECTION, metavar="N", help="only the first N of the selected questions (default: -1, all)"
     )
-    random: bool = argument(
-        False, group=SELECTION, help="shuffle first; seeded, so always alike (--set seed=N)"
-    )
+    random: bool = argument(False, group=SELECTION, help="shuffle with a fixed seed (--set seed=N)")
 
     num_workers: int = argument(
         1,
@@ -144,25 +138,25 @@ class MultiArguments:
         "-n",
         group=MODEL,
         metavar="N",
-        help="questions at once (default: 1); classes: only with -v, or as max_concurrency says",
+        help="concurrent questions (default: 1); for classes only with -v, or up to their max_concurrency",
     )
     save_every: int = argument(
         100,
         group=RUN,
         metavar="N",
         help="copy the predictions into checkpoints/ after about every N answers (default: 100; "
-        "-1: never). Every answer is safe at once, whatever N is",
+        "-1: never). Every answer is stored at once in any case",
     )
-    cap_in_cnt: bool = argument(False, group=QUESTION, help="captions in the text instead of behind it")
+    cap_in_cnt: bool = argument(False, group=QUESTION, help="captions in the text instead of after it")
     lang: Literal["zh", "en"] = argument("zh", group=QUESTION, help="of the prompt (default: zh)")
     blank_image: bool = argument(
-        False, group=QUESTION, help="a black image with questions that have none (input type 2)"
+        False, group=QUESTION, help="send a black image with questions that have none (input type 2)"
     )
     model_list: bool = argument(
-        False, "--model_list", "-l", group=RUN, help="print the names that --model knows, and stop"
+        False, "--model_list", "-l", group=RUN, help="print the names that --model accepts, and exit"
     )
     debug: bool = argument(
-        False, group=RUN, help="stop after the questions are built; asks and writes nothing"
+        False, group=RUN, help="exit after the questions are built; sends and writes nothing"
     )
     set: dict[str, Any] = argument(
         {},
@@ -174,30 +168,30 @@ class MultiArguments:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], *, where: str = "multi") -> MultiArguments:
-        """The arguments, each of its own kind; unknown ones and values that cannot be meant are refused."""
+        """The arguments, converted to their types; unknown ones and wrong values are refused."""
         known = [one.name for one in fields(cls)]
         for name in given:
             if name not in known:
-                hint = suggest_name(name, known, otherwise="it is none of MULTI's arguments")
-                raise UsageError(f"{where}: there is no argument {name!r}", hint=hint)
+                hint = suggest_name(name, known, otherwise="it is not one of MULTI's arguments")
+                raise UsageError(f"{where}: unknown argument {name!r}", hint=hint)
         said = {name: value for name, value in given.items() if value != "" or not _is_optional(name)}
         try:
             arguments = msgspec.convert(said, cls)
         except msgspec.ValidationError as err:
-            raise UsageError(f"{where}: an argument is wrong: {err}") from err
+            raise UsageError(f"{where}: wrong argument: {err}") from err
         arguments.check()
         return arguments
 
     def check(self) -> None:
-        """Refuse what no run can be made of."""
+        """Refuse wrong values."""
         if self.input_type not in (0, 1, 2):
             hint = _NO_INPUT if self.input_type == 3 else ""
             raise UsageError(
-                f"--input_type {self.input_type} is not possible", hint=f"use 0, 1 or 2; {hint}".rstrip("; ")
+                f"unknown --input_type {self.input_type}", hint=f"use 0, 1 or 2; {hint}".rstrip("; ")
             )
         for name in ("output_dir", "questions_type", "image_type"):
             if not getattr(self, name).strip():
-                raise UsageError(f"--{name} is empty", hint="leave it out, or say which")
+                raise UsageError(f"--{name} is empty", hint="leave it out, or give a value")
         if self.num_workers < 1:
             raise UsageError(f"--num_workers is {self.num_workers}, but must be at least 1")
         if self.save_every == 0 or self.save_every < -1:
@@ -207,21 +201,23 @@ class MultiArguments:
         for name in ("output_name", "exp_name"):
             said = getattr(self, name)
             if said is not None and (said != Path(said).name or said in ("", ".", "..")):
-                raise UsageError(f"--{name} {said!r} is no name of a folder", hint="--output_dir takes paths")
+                raise UsageError(f"--{name} {said!r} is not a folder name", hint="--output_dir takes paths")
         if twice := [name for name in self.set if name in MultiArguments.__dataclass_fields__]:
-            raise UsageError(f"--set {twice[0]}=… is an argument of its own", hint=f"write --{twice[0]}")
+            raise UsageError(f"--set {twice[0]}=… is a separate argument", hint=f"write --{twice[0]}")
         if any(value == HIDDEN for value in redact_parameters(self.set).values()):
-            raise UsageError("--set takes no keys", hint="--api_key is written nowhere")
+            raise UsageError("--set takes no keys", hint="use --api_key, which is never written to disk")
         if self.api_url is not None and _holds_secret(self.api_url):
-            raise UsageError("--api_url holds a password or a key", hint="addresses are kept: use --api_key")
+            raise UsageError(
+                "--api_url holds a password or a key", hint="use --api_key: args.json holds the URL"
+            )
 
     def settings(self) -> dict[str, Any]:
-        """The benchmark's options that were said."""
+        """The benchmark's options that were given."""
         found = {name: getattr(self, name) for name in SETTINGS}
         return {name: value for name, value in found.items() if value is not None} | self.set
 
     def to_json(self, folder: Path) -> dict[str, Any]:
-        """What args.json says: every argument but the key, and where the predictions lie."""
+        """The content of args.json: every argument but the key, and the path of the predictions."""
         names = [one.name for one in fields(self) if one.name != "api_key"]
         said = {name: getattr(self, name) for name in names}
         return {**said, "prediction_file": str(folder / PREDICTION_FILE)}
@@ -237,25 +233,25 @@ SETTINGS = (
 
 
 def _is_optional(name: str) -> bool:
-    """Whether an argument may be left out altogether; as there, an empty text then means the same."""
+    """Whether an argument may be left out; as published, an empty text then means the same."""
     return MultiArguments.__dataclass_fields__[name].default is None
 
 
 def _holds_secret(url: str) -> bool:
-    """Whether an address would bring a secret into args.json.
+    """Whether a URL would bring a secret into args.json.
 
     >>> [_holds_secret(f"http://{rest}") for rest in ("a/v1?api-version=1", "me:pw@a/v1", "a/v1?api-key=1")]
     [False, True, True]
     """
     try:
         parts = urlsplit(url)
-    except ValueError:  # no address at all, which is told where it is used
+    except ValueError:  # not a URL, which is reported where it is used
         return False
     return parts.username is not None or HIDDEN in redact_parameters(dict(parse_qsl(parts.query))).values()
 
 
 def generate_run_name(arguments: MultiArguments, who: str, now: datetime) -> str:
-    """The name of a run folder: what was asked of whom, and when.
+    """The name of a run folder: model, settings, date.
 
     >>> said = MultiArguments(input_type=2, in_turn=True, knowledge_file="k.json", exp_name="first")
     >>> generate_run_name(said, "gpt-4o", datetime(2026, 1, 2, 3, 4, 5))
@@ -281,25 +277,25 @@ def generate_run_name(arguments: MultiArguments, who: str, now: datetime) -> str
 # -- The file args.json of a run: MULTI's arguments as they were, to go on with. There is never a key in it.
 
 ARGS_FILE = "args.json"
-_PACE = ("num_workers", "save_every", "exp_name")  # of no consequence for what is asked
+_PACE = ("num_workers", "save_every", "exp_name")  # without effect on what is asked
 
 
 def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[MultiArguments, list[str]]:
-    """The arguments of a run that is gone on with, and what they overrule of those given now.
+    """The arguments of a run to resume, and notes on those given now that they override.
 
-    As published, args.json counts; the key, which it does not hold, comes from the command line.
+    As published, args.json counts; the key, which it never holds, comes from the command line.
     """
     path = folder / ARGS_FILE
     if not path.is_file():
         raise UsageError(
-            f"--checkpoint_dir {folder}: there is no {ARGS_FILE} in it",
-            hint="give the folder of a run, the one that holds prediction.json or checkpoints",
+            f"--checkpoint_dir {folder}: it has no {ARGS_FILE}",
+            hint="give the folder of a run, which holds prediction.json or checkpoints",
         )
-    with translate_json_errors(f"{path}", hint="it is an object of MULTI's arguments"):
+    with translate_json_errors(f"{path}", hint="expected an object of MULTI's arguments"):
         kept = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
-    kept.pop("prediction_file", None)  # the original's own note; the folder may have been moved since
+    kept.pop("prediction_file", None)  # written by the original; the folder may have been moved
     overruled = [
-        f"{_written(name, value)}: {ARGS_FILE} of the run says {kept[name]!r}, which counts"
+        f"{_written(name, value)}: ignored, because {ARGS_FILE} of the run has {kept[name]!r}"
         for name, value in given.items()
         if name in kept
         and name not in ("checkpoint_dir", "debug", "api_key")
@@ -311,7 +307,7 @@ def read_arguments(folder: Path, given: Mapping[str, Any]) -> tuple[MultiArgumen
 
 
 def _written(name: str, value: Any) -> str:
-    """An argument as it stands on the command line.
+    """An argument as on the command line.
 
     >>> _written("random", True), _written("lang", "en"), _written("set", {"seed": "4"})
     ('--random', '--lang en', '--set seed=4')
@@ -322,7 +318,7 @@ def _written(name: str, value: Any) -> str:
 
 
 def list_differences(arguments: MultiArguments, before: MultiArguments) -> list[str]:
-    """What a run was told before, where it is told something else now."""
+    """The arguments of an earlier run that differ now."""
     before = replace(before, **{name: getattr(arguments, name) for name in _PACE})
     names = [
         one.name
@@ -333,7 +329,7 @@ def list_differences(arguments: MultiArguments, before: MultiArguments) -> list[
 
 
 def write_arguments(arguments: MultiArguments, folder: Path) -> None:
-    """Write args.json; there is no key in it."""
+    """Write args.json, without the key."""
     text = msgspec.json.format(msgspec.json.encode(arguments.to_json(folder)), indent=4)
     with atomic_write(folder / ARGS_FILE) as place:
         place.write_bytes(text + b"\n")

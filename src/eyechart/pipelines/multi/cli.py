@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = """\
-MULTI's own inference step: the arguments of its eval.py, by their names and with their meanings.
+MULTI's inference step: the arguments of its eval.py, with the same names and meanings.
 
-Writes OUTPUT_DIR/NAME/ with args.json (never a key), prediction.json, checkpoints/, and our own run in
-eyechart/ (eyechart report, show and score take the folder). NAME is generated as people know it:
+Writes OUTPUT_DIR/NAME/ with args.json (never a key), prediction.json, checkpoints/, and eyechart's run
+in eyechart/ (eyechart report, show and score take the folder). NAME is generated as in the original:
 [exp_]model_input_T_shot_K[_it][_cot][_cic][_bi][_kn]_date_time.
 
 --model is python:file.py:XEvaluator (a class with generate_answer(question)), openai/NAME, or a name of
-the original's list (--model_list). It is made as there: (model_dir, device_map) with --model_dir;
-(api_url, api_key, model) with --model_version; else (device_map). Without --model, --model_version is
-asked at --api_url.
+the original's list (--model_list). Its arguments are as there: (model_dir, device_map) with
+--model_dir; (api_url, api_key, model) with --model_version; else (device_map). Without --model,
+--model_version is called at --api_url.
 """
 
 EXAMPLES = """\
@@ -43,7 +43,7 @@ EXAMPLES = """\
   eyechart multi-metrics --label_file ../data/problem.json --prediction_file ../results/…/prediction.json
 """
 
-# What advice for `eyechart run` calls by another name.
+# Flags in hints for `eyechart run`, and their names here.
 _NAMES = {
     "--base-url": "--api_url",
     "--api-key": "--api_key",
@@ -69,20 +69,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
         "--no-cache",
         action="store_false",
         dest="cache",
-        help="ask again what other runs asked before, and keep nothing for others",
+        help="do not use replies of other runs, and store none for them",
     )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress line")
     return execute
 
 
 def list_flags() -> set[str]:
-    """All flags that the verb has, as advice may name them."""
+    """All flags of the command, for hints."""
     theirs = {flag for one in list_options(MultiArguments).values() for flag in one.flags}
     return theirs | {"--json", "--no-cache", "--quiet"}
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Make the run, or say what it would be."""
+    """Make the run, or describe it."""
     from eyechart.errors import translate_errors
 
     with translate_errors(_NAMES, known=list_flags()):
@@ -110,7 +110,7 @@ def _execute(args: argparse.Namespace) -> int:
         try:
             finished = inference.infer(note)
         except StoreError:
-            raise  # nothing can go on in that folder as it is
+            raise  # that folder cannot be used as it is
         except EyechartError as err:
             if inference.has_answers() or (isinstance(err, ModelError) and not err.is_unreachable):
                 note(_again(inference.folder))
@@ -132,7 +132,7 @@ def _describe(n_questions: int, n_images: int, *, as_json: bool) -> int:
 
 
 def _again(folder: Path) -> str:
-    return f"to go on: eyechart multi --checkpoint_dir {folder}"
+    return f"to resume: eyechart multi --checkpoint_dir {folder}"
 
 
 def _tell(finished: FinishedInference, *, as_json: bool) -> None:
@@ -167,16 +167,16 @@ def _tell(finished: FinishedInference, *, as_json: bool) -> None:
 # -- ``eyechart multi-metrics``: MULTI's metrics step on files.
 
 METRICS_DESCRIPTION = """\
-MULTI's own metrics step: scores a prediction file against the problem file with answers, and writes
+MULTI's metrics step: scores a prediction file against the problem file with answers, and writes
 score.json and detail.json beside the predictions; with --detail also statistics.csv, summary.md and its
 charts. Verdicts are those of the official code. Questions that are not in the prediction file do not
 count, as published. Open questions need the extra multi.
 """
 
 _REFUSED_METRICS = {
-    "reference_file": "it ends the original's program with an error: relative scores never worked there",
-    "reference_dir": "it does nothing in the original",
-    "only_past": "it does nothing in the original",
+    "reference_file": "the original fails with it: relative scores never worked",
+    "reference_dir": "it has no effect in the original",
+    "only_past": "it has no effect in the original",
 }
 
 
@@ -188,10 +188,12 @@ _REFUSED_METRICS = {
     "--prediction_file results/prediction.json --detail --answer_position end\n",
 )
 def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
-    """Declare the flags of the verb."""
+    """Declare the flags of the command."""
     parser.add_argument("--label_file", metavar="FILE", help="the problem file that has the answers")
     parser.add_argument("--prediction_file", metavar="FILE", help="prediction.json, or one of any other name")
-    parser.add_argument("--detail", action="store_true", help="the tables, too: printed, and as files")
+    parser.add_argument(
+        "--detail", action="store_true", help="also print the tables, and write them as files"
+    )
     parser.add_argument(
         "--answer_position",
         choices=["start", "end"],
@@ -199,7 +201,9 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
         help="which letters of a prediction count: the first (default), or the last, for models that reason",
     )
     parser.add_argument(
-        "--output_dir", metavar="DIR", help="of eyechart's own: where the files go (default: beside)"
+        "--output_dir",
+        metavar="DIR",
+        help="where the files go (default: beside the predictions); not in the original",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else there")
     for name in ("reference_file", "reference_dir"):
@@ -209,7 +213,7 @@ def add_metrics_arguments(parser: argparse.ArgumentParser) -> Execute:
 
 
 def execute_metrics(args: argparse.Namespace) -> int:
-    """Score, print what the official step prints, and say which files there are."""
+    """Score, print what the official step prints, and list the files."""
     from eyechart.pipelines.multi.metrics import compute_metrics
 
     for name, reason in _REFUSED_METRICS.items():
@@ -253,15 +257,15 @@ def _metrics_json(found: Metrics, answer_position: str) -> dict[str, Any]:
     }
 
 
-# -- MULTI's part of ``eyechart model check``: its kinds of questions, and the arguments of its own tester.
+# -- ``eyechart model check``: MULTI's kinds of questions, and the arguments of its tester.
 
-# Arguments of MULTI's tester, and what its help says of them where that is not what `eyechart multi` says.
+# Arguments of MULTI's tester, with their help if it differs from that of `eyechart multi`.
 _TESTER_MODEL: dict[str, str | None] = {
     "model": "the same as MODEL, or a name of MULTI's list",
     "model_dir": None,
     "model_version": None,
     "cuda_device": None,
-    "api_url": "of the endpoint, handed to the evaluator class",
+    "api_url": "of the endpoint, passed to the evaluator class",
     "use_modelscope": None,
 }
 _TESTER_PROMPT: dict[str, str | None] = {
@@ -275,7 +279,7 @@ _TESTER_PROMPT: dict[str, str | None] = {
 def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags that are about MULTI's questions."""
     parser.add_argument(
-        "--multi", action="store_true", help="the kinds of MULTI's questions, too (evaluator classes: always)"
+        "--multi", action="store_true", help="also ask MULTI's kinds of questions (evaluator classes: always)"
     )
     parser.add_argument("--lang", "-l", choices=["zh", "en"], help="of MULTI's questions (default: both)")
     tester = parser.add_argument_group("as MULTI's model_tester.py")
@@ -287,14 +291,14 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
         "--input_type",
         type=int,
         choices=[0, 1, 2],
-        help="only what is asked in words, with captions, with images",
+        help="only questions with text, captions or images",
     )
 
 
 def prepare_check(
     args: argparse.Namespace, options: Options
 ) -> tuple[Model | None, Callable[[Model], list[CheckCase]]]:
-    """The model that the tester's arguments mean, and the questions for those who are to answer them."""
+    """The model that the tester's arguments mean, and a function that gives its questions."""
     tested = _said(args, _TESTER_MODEL)
     if tested:
         model, split_sys = _tested_model(args, tested, options)

@@ -1,4 +1,8 @@
-"""How the original changes its arguments before a run, and which of them then change nothing."""
+"""MULTI's inference step: its arguments in, a folder with args.json and prediction.json out.
+
+eyechart's own run lies inside that folder, under ``eyechart``: the journal, the summary, and the score files
+if the problem file has answers. `prepare_inference` reads and checks the arguments; `Inference.infer` runs.
+"""
 
 from __future__ import annotations
 
@@ -37,271 +41,25 @@ if TYPE_CHECKING:
     from eyechart.run.plan import Plan
 
 
-_ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2}  # input types
-
-
-def _void(arguments: MultiArguments) -> list[str]:
-    """Arguments that were said and, as published, change nothing, or less than they say."""
-    said = {name: kind for name, kind in _ONLY_WITH.items() if getattr(arguments, name)}
-    notes = [
-        f"--{name} changes nothing here: it is for --input_type {kind}"
-        for name, kind in said.items()
-        if kind != arguments.input_type
-    ]
-    if arguments.no_sys:
-        notes += [
-            f"--{name} changes nothing beside --no_sys, which leaves out all that stands before a question"
-            for name in ("no_background", "few_shot")
-            if getattr(arguments, name)
-        ]
-    elif arguments.few_shot not in (0, 1):
-        notes.append(f"--few_shot {arguments.few_shot}: one example is given, as published")
-    if arguments.exp_name and arguments.output_name:
-        notes.append("--exp_name changes nothing beside --output_name: it begins a generated name")
-    return notes
-
-
-def adjust_arguments(arguments: MultiArguments, *, registered: str) -> tuple[MultiArguments, list[str]]:
-    """The arguments as the original changes them before a run, and a note on every change.
-
-    `registered` is the name of a model in the original's own list, where it is one.
-    """
-    notes = []
-    changes: dict[str, Any] = {}
-    has_images = arguments.input_type == 2
-    if registered in ("viscpm", "visualglm") and has_images and not arguments.in_turn:
-        changes["in_turn"] = True
-        notes.append(f"{registered} takes one image at a time: --in_turn is on, as published")
-    if registered in ("gpt-4v", "geminivision") and has_images and arguments.in_turn:
-        changes["in_turn"] = False
-        notes.append(f"{registered} is not asked in rounds: --in_turn is off, as published")
-    if registered == "viscpm" and not arguments.blank_image:
-        changes["blank_image"] = True
-        if has_images:
-            notes.append("viscpm needs an image with every question: --blank_image is on, as published")
-    if arguments.input_type == 1 and arguments.caption_file is None:
-        changes["input_type"] = 0
-        notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
-    asked_as = changes.get("input_type", arguments.input_type)
-    notes += _void(replace(arguments, input_type=asked_as))
-    if arguments.random:
-        seed = arguments.set.get("seed", 0)
-        notes.append(
-            f"--random: shuffled with seed {seed}, the same order every time (--set seed=N changes it)"
-        )
-    return replace(arguments, **changes), notes
-
-
-# -- Prediction files of a run under way, as the original leaves them: after so many answers, at an early end.
-#
-# They are for people and scripts that look into the folder. Nothing depends on them: every answer is safe in
-# the run's journal as soon as it is there, and going on reads that.
-
 FOLDER = "checkpoints"
+OURS = "eyechart"  # eyechart's run, inside the original's folder
+_LAST = "prediction_last.json"  # of a run that stopped early
 _LOOK_EVERY_S = 0.5
-_SHARE = 0.05  # of the time, at most, that looking takes
+_SHARE = 0.05  # of the time, at most, that polling takes
+_ONLY_WITH = {"caption_file": 1, "cap_in_cnt": 1, "in_turn": 2, "blank_image": 2}  # input types
+_MAY_CHANGE = {"source_sha256": "the class was edited since", "endpoint": "the endpoint has changed"}
 
-
-def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
-    """Write every question by its id. Before the run is over, those without an answer have no prediction."""
-    entries: dict[str, dict[str, Any]] = {}
-    for result in done.samples(0):
-        entry = make_prediction(result)
-        if result.reply is None and not is_over:
-            del entry["prediction"]  # what has one, even an empty one, is done: so the original reads it
-            if result.failure is None:
-                del entry["feedback"]
-        entries[result.sample.id] = entry
-    make_folder(path.parent)
-    return write_json_file(path, entries, indent=INDENT)
-
-
-@contextlib.contextmanager
-def write_checkpoints(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
-    """Write a checkpoint whenever so many more questions are answered; -1: none."""
-    if save_every < 0:
-        yield
-        return
-    is_over = threading.Event()
-    watch = (run_folder, folder / FOLDER, save_every, is_over, count_answers(run_folder))
-    writer = threading.Thread(target=_watch, args=watch, name="eyechart-checkpoints")
-    writer.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        writer.join()
-
-
-def count_answers(run_folder: Path) -> int:
-    """How many questions are answered by now; 0 where nothing can be read yet."""
-    with contextlib.suppress(EyechartError):
-        if (run_folder / FILE_NAME).exists() and (done := Run(run_folder)).manifest:
-            return sum(1 for _ in done.verdicts())
-    return 0
-
-
-def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.Event, n_before: int) -> None:
-    pause_s = _LOOK_EVERY_S
-    while not is_over.wait(pause_s):
-        start = time.monotonic()
-        n_answered = count_answers(run_folder)
-        if n_answered // save_every > n_before // save_every:
-            with contextlib.suppress(EyechartError, OSError):  # a copy could not be made; the run goes on
-                write_predictions(Run(run_folder), folder / f"prediction_{n_answered}.json", is_over=False)
-        n_before = max(n_before, n_answered)
-        pause_s = max(_LOOK_EVERY_S, (time.monotonic() - start) / _SHARE)
-
-
-# -- Whether a model is the one that a run was begun with, though its class was edited or its server moved.
-#
-# A run of ours is known by the source of its class or its endpoint, and asks everything again when that
-# changes. The original keeps what was answered: people mend a class that failed, or move a server, and go on.
-
-_MAY_CHANGE = {"source_sha256": "the class was edited since", "endpoint": "the endpoint is another one now"}
-
-
-class ResumedModel:
-    """A model under the identity that its run was begun with."""
-
-    def __init__(self, model: Model, identity: Mapping[str, Any], why: str) -> None:
-        self.name = model.name
-        self.identity = identity
-        self.why = why
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)  # what it can do besides: take rounds, answer several at once
-
-    async def reply(self, request: Request) -> Reply:
-        """As the model replies."""
-        return await self._model.reply(request)
-
-    async def close(self) -> None:
-        """Close the model."""
-        await self._model.close()
-
-
-def restore_identity(model: Model, run_folder: Path) -> Model:
-    """The model, known as in the run in that folder, where only its source or its address is another."""
-    before, now = _identity(run_folder), dict(model.identity)
-    for name, why in _MAY_CHANGE.items():
-        if name in before and before != now and {**now, name: before[name]} == before:
-            return ResumedModel(model, before, why)
-    return model
-
-
-def _identity(run_folder: Path) -> dict[str, Any]:
-    from eyechart.run.run import Run
-    from eyechart.store.journal import FILE_NAME
-
-    if not (run_folder / FILE_NAME).exists():
-        return {}
-    try:
-        return dict((Run(run_folder).manifest or {}).get("identity") or {})
-    except EyechartError:  # told when the run begins
-        return {}
-
-
-# -- MULTI's inference step: its arguments in, a folder with args.json and prediction.json out.
-#
-# Our own run lies inside that folder, under ``eyechart``: the journal that makes every answer safe, the
-# summary, and the score files where the problem file has answers.
-
-_LAST = "prediction_last.json"  # of a run that ended early
-OURS = "eyechart"  # our own run, inside the folder that people know
 _MADE_BY_THE_ORIGINAL = (
-    "its answers were given to the original's prompts, and the rest would be asked in ours: start a new run, "
-    "or score what is there with eyechart multi-metrics"
+    "its questions had the original's prompts, and the rest would have ours: start a new run, "
+    "or score the answers with eyechart multi-metrics"
 )
-
-_KEPT = "what was answered before is kept, as published (a new run asks all again)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
-    """A run that could start now: arguments read and adjusted, questions found, nothing written."""
-
-    arguments: MultiArguments
-    chosen: ChosenModel
-    benchmark: Benchmark
-    options: Options
-    folder: Path
-    notes: tuple[str, ...]
-
-    def count(self) -> tuple[int, int]:
-        """How many questions would be asked, and with how many images."""
-        n_images = [len(sample.images) for sample in self.benchmark.source]
-        return len(n_images), sum(n_images)
-
-    def remarks(self) -> tuple[str, ...]:
-        """What a run would say of the questions before its first request."""
-        return get_remarks(self.benchmark.source) or ()
-
-    def has_answers(self) -> bool:
-        """Whether the folder holds something to go on with."""
-        return count_answers(self.folder / OURS) > 0
-
-    def infer(self, tell: Callable[[str], None] = lambda text: None) -> FinishedInference:
-        """Ask, score, and write the folder; what was answered before is not asked again."""
-        from eyechart.run import evaluate
-        from eyechart.run.plan import make_plan
-
-        ours = self.folder / OURS
-        plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
-        if self.has_answers() and isinstance(known := restore_identity(plan.model, ours), ResumedModel):
-            tell(f"{known.why}: {_KEPT}")
-            # Other runs must not find under one address what another one said.
-            plan = replace(plan, model=known, options=replace(plan.options, cache=False))
-        self._begin()
-        with write_checkpoints(ours, self.folder, self.arguments.save_every):
-            done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)), told={*self.notes})
-        is_over = not done.is_interrupted and done.trouble is None
-        name = Path(PREDICTION_FILE) if is_over else Path(FOLDER) / _LAST
-        path = write_predictions(done, self.folder / name, is_over=is_over)
-        if is_over:
-            (self.folder / FOLDER / _LAST).unlink(missing_ok=True)  # of an earlier start
-        return FinishedInference(run=done, folder=self.folder, predictions=path)
-
-    def _earlier_runs(self, plan: Plan) -> tuple[Path, ...]:
-        """The journals of other runs in the same output folder, for what an endpoint was asked there before.
-
-        A class is asked again in a new run: it may depend on more than its own source.
-        """
-        from eyechart.store.journal import FILE_NAME
-
-        if not plan.options.cache or not read_capabilities(plan.model).is_endpoint:
-            return ()
-        found = sorted(self.folder.parent.glob(f"*/{OURS}/{FILE_NAME}"))
-        return tuple(path for path in found if path.parent.parent != self.folder)
-
-    def _begin(self) -> None:
-        from eyechart.store.folder import lock_folder
-
-        try:
-            make_folder(self.folder / FOLDER)
-            make_folder(self.folder / OURS)
-        except OSError as err:
-            raise StoreError(
-                f"{self.folder}: {err.strerror or err}", hint="choose a folder you can write to: --output_dir"
-            ) from err
-        with lock_folder(self.folder / OURS):  # of a run that is under way nothing is written over
-            write_arguments(self.arguments, self.folder)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedInference:
-    """What came of it: our run, and the folder in the original's shape."""
-
-    run: Run
-    folder: Path
-    predictions: Path  # prediction.json, or checkpoints/prediction_last.json of a run that ended early
+_KEPT = "earlier answers are kept, as published (a new run asks again)"
 
 
 def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache: bool = True) -> Inference:
-    """Read the arguments, find whom and what they mean, and refuse what does not fit together.
+    """Read the arguments, find model and questions, and refuse what does not match.
 
-    `cache`: replies to the very same requests of other runs are taken, and kept for others.
+    `cache`: use replies of other runs to the same requests, and store replies for them.
     """
     from eyechart.run.sources import make_benchmark
 
@@ -340,24 +98,24 @@ def prepare_inference(given: Mapping[str, Any], *, progress: bool = True, cache:
 
 
 def _look_through(benchmark: Benchmark, *, is_resumed: bool) -> None:
-    """Read every question, so that what is wrong with the files shows before any weights are loaded."""
+    """Read every question, so that wrong files are reported before weights are loaded."""
     try:
         for _ in benchmark.source:
             pass
     except DataError as err:
         if is_resumed and "no such file" in err.message:
-            err.hint = f"paths in {ARGS_FILE} count from the folder where the run was begun: go on from there"
+            err.hint = f"paths in {ARGS_FILE} are relative to the folder where the run began: resume there"
         raise
 
 
 def _settings(arguments: MultiArguments, chosen: ChosenModel) -> dict[str, Any]:
-    """The benchmark's options. Where the original passes over a slip of the files, so does this door."""
+    """The benchmark's options. Errors in the files that the original ignores are ignored here."""
     usual: dict[str, Any] = {"split_sys": chosen.split_sys}
     if arguments.subset:
         usual["allow_unknown_ids"] = True
     if arguments.caption_file:
         usual["allow_missing_captions"] = True
-    beside = Path("..") / "data"  # where the paths in the published files lead, from the folder eval
+    beside = Path("..") / "data"  # where published paths lead from the folder eval
     own = Path(arguments.problem_file or "").expanduser().resolve().parent
     if (beside / "images").is_dir() and beside.resolve() != own:
         usual["image_root"] = str(beside)
@@ -365,7 +123,7 @@ def _settings(arguments: MultiArguments, chosen: ChosenModel) -> dict[str, Any]:
 
 
 def _new_name(arguments: MultiArguments, chosen: ChosenModel) -> str:
-    """A generated name that no folder has; two runs may begin within one second."""
+    """A generated name without a folder; two runs may begin within one second."""
     name = generate_run_name(arguments, chosen.name, datetime.now().astimezone())
     number = 2
     free = name
@@ -375,32 +133,30 @@ def _new_name(arguments: MultiArguments, chosen: ChosenModel) -> str:
 
 
 def _refuse_other_run(folder: Path, arguments: MultiArguments) -> None:
-    """Of a folder that is named, refuse one that holds another run; the same one is gone on with."""
+    """Refuse a named folder that holds another run; the same run is resumed."""
     if not (folder / ARGS_FILE).exists():
         if (folder / PREDICTION_FILE).exists():
-            raise UsageError(f"{folder} holds predictions already", hint="choose another --output_name")
+            raise UsageError(f"{folder} already holds predictions", hint="choose another --output_name")
         return
     before, _ = read_arguments(folder, {})
     same = replace(before, checkpoint_dir=None, api_key=arguments.api_key, debug=arguments.debug)
     if count_answers(folder / OURS) and (others := list_differences(arguments, same)):
         raise UsageError(
             f"{folder} holds another run: {'; '.join(others)}",
-            hint=f"choose another --output_name, or go on with that run: --checkpoint_dir {folder}",
+            hint=f"choose another --output_name, or resume that run: --checkpoint_dir {folder}",
         )
     _refuse_foreign_answers(folder)
 
 
 def _refuse_foreign_answers(folder: Path) -> None:
-    from eyechart.store.journal import FILE_NAME
-
     if (folder / OURS / FILE_NAME).exists():
         return
     if (folder / PREDICTION_FILE).exists() or any((folder / FOLDER).glob("prediction_*.json")):
-        raise UsageError(f"{folder} holds answers that another program collected", hint=_MADE_BY_THE_ORIGINAL)
+        raise UsageError(f"{folder} holds answers of another program", hint=_MADE_BY_THE_ORIGINAL)
 
 
 def _left_out(benchmark: Benchmark) -> list[str]:
-    """What of the files is passed over, as the original does without a word."""
+    """Notes on what is ignored in the files; the original ignores it silently."""
     from eyechart.pipelines.multi.benchmark import MultiOptions
 
     said = MultiOptions(**benchmark.settings)
@@ -429,5 +185,236 @@ def _unknown_ids(source: MultiSource, subset: Path) -> list[str]:
     unknown = [name for name in dict.fromkeys(read_hard_list(subset.expanduser())) if name not in known]
     if not unknown:
         return []
-    what = "1 id is" if len(unknown) == 1 else f"{len(unknown)} ids are"
-    return [f"{subset}: {what} of no question, e.g. {unknown[0]}, and passed over, as published"]
+    what = "1 unknown id" if len(unknown) == 1 else f"{len(unknown)} unknown ids"
+    return [f"{subset}: {what}, e.g. {unknown[0]}; ignored, as published"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """A run that is ready to start: arguments adjusted, questions read, nothing written."""
+
+    arguments: MultiArguments
+    chosen: ChosenModel
+    benchmark: Benchmark
+    options: Options
+    folder: Path
+    notes: tuple[str, ...]
+
+    def count(self) -> tuple[int, int]:
+        """The numbers of questions and images."""
+        n_images = [len(sample.images) for sample in self.benchmark.source]
+        return len(n_images), sum(n_images)
+
+    def remarks(self) -> tuple[str, ...]:
+        return get_remarks(self.benchmark.source) or ()
+
+    def has_answers(self) -> bool:
+        return count_answers(self.folder / OURS) > 0
+
+    def infer(self, tell: Callable[[str], None] = lambda text: None) -> FinishedInference:
+        """Ask, score, and write the folder; earlier answers are kept."""
+        from eyechart.run import evaluate
+        from eyechart.run.plan import make_plan
+
+        ours = self.folder / OURS
+        plan = make_plan(self.benchmark, self.chosen.model(self.options), self.options)
+        if self.has_answers() and isinstance(known := restore_identity(plan.model, ours), ResumedModel):
+            tell(f"{known.why}: {_KEPT}")
+            # The cache must not serve one endpoint's replies for another.
+            plan = replace(plan, model=known, options=replace(plan.options, cache=False))
+        self._begin()
+        with write_checkpoints(ours, self.folder, self.arguments.save_every):
+            done = evaluate(replace(plan, folder=ours, earlier=self._earlier_runs(plan)), told={*self.notes})
+        is_over = not done.is_interrupted and done.trouble is None
+        name = Path(PREDICTION_FILE) if is_over else Path(FOLDER) / _LAST
+        path = write_predictions(done, self.folder / name, is_over=is_over)
+        if is_over:
+            (self.folder / FOLDER / _LAST).unlink(missing_ok=True)  # of an earlier attempt
+        return FinishedInference(run=done, folder=self.folder, predictions=path)
+
+    def _earlier_runs(self, plan: Plan) -> tuple[Path, ...]:
+        """The journals of other runs in the same output folder, for replies of the same endpoint.
+
+        A class is asked again in a new run: it may depend on more than its source.
+        """
+        if not plan.options.cache or not read_capabilities(plan.model).is_endpoint:
+            return ()
+        found = sorted(self.folder.parent.glob(f"*/{OURS}/{FILE_NAME}"))
+        return tuple(path for path in found if path.parent.parent != self.folder)
+
+    def _begin(self) -> None:
+        from eyechart.store.folder import lock_folder
+
+        try:
+            make_folder(self.folder / FOLDER)
+            make_folder(self.folder / OURS)
+        except OSError as err:
+            raise StoreError(
+                f"{self.folder}: {err.strerror or err}", hint="choose a folder you can write to: --output_dir"
+            ) from err
+        with lock_folder(self.folder / OURS):  # never overwrite the files of a run in progress
+            write_arguments(self.arguments, self.folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedInference:
+    """The finished run, and the original's folder."""
+
+    run: Run
+    folder: Path
+    predictions: Path  # prediction.json, or checkpoints/prediction_last.json if it stopped early
+
+
+# -- Arguments as the original changes them before a run
+
+
+def adjust_arguments(arguments: MultiArguments, *, registered: str) -> tuple[MultiArguments, list[str]]:
+    """The arguments as the original changes them before a run, and a note on every change.
+
+    `registered` is the name of a model in the original's own list, where it is one.
+    """
+    notes = []
+    changes: dict[str, Any] = {}
+    has_images = arguments.input_type == 2
+    if registered in ("viscpm", "visualglm") and has_images and not arguments.in_turn:
+        changes["in_turn"] = True
+        notes.append(f"{registered} takes one image at a time: --in_turn is on, as published")
+    if registered in ("gpt-4v", "geminivision") and has_images and arguments.in_turn:
+        changes["in_turn"] = False
+        notes.append(f"{registered} is not asked in rounds: --in_turn is off, as published")
+    if registered == "viscpm" and not arguments.blank_image:
+        changes["blank_image"] = True
+        if has_images:
+            notes.append("viscpm needs an image with every question: --blank_image is on, as published")
+    if arguments.input_type == 1 and arguments.caption_file is None:
+        changes["input_type"] = 0
+        notes.append("--input_type 1 without a --caption_file is asked as 0, as published")
+    asked_as = changes.get("input_type", arguments.input_type)
+    notes += _void(replace(arguments, input_type=asked_as))
+    if arguments.random:
+        seed = arguments.set.get("seed", 0)
+        notes.append(
+            f"--random: shuffled with seed {seed}, the same order every time (--set seed=N changes it)"
+        )
+    return replace(arguments, **changes), notes
+
+
+def _void(arguments: MultiArguments) -> list[str]:
+    """Notes on arguments that, as published, have no effect, or less than they promise."""
+    said = {name: kind for name, kind in _ONLY_WITH.items() if getattr(arguments, name)}
+    notes = [
+        f"--{name} has no effect: it is for --input_type {kind}"
+        for name, kind in said.items()
+        if kind != arguments.input_type
+    ]
+    if arguments.no_sys:
+        notes += [
+            f"--{name} has no effect with --no_sys, which drops everything before the question"
+            for name in ("no_background", "few_shot")
+            if getattr(arguments, name)
+        ]
+    elif arguments.few_shot not in (0, 1):
+        notes.append(f"--few_shot {arguments.few_shot}: one example is given, as published")
+    if arguments.exp_name and arguments.output_name:
+        notes.append("--exp_name has no effect with --output_name: it is part of the generated name")
+    return notes
+
+
+# -- Prediction files, also of a run under way
+#
+# For people and scripts that look into the folder. Every answer is in the run's journal at once, and resuming
+# reads that.
+
+
+def write_predictions(done: Run, path: Path, *, is_over: bool) -> Path:
+    """Write every question by its id. Until the run is over, those without an answer have no prediction."""
+    entries: dict[str, dict[str, Any]] = {}
+    for result in done.samples(0):
+        entry = make_prediction(result)
+        if result.reply is None and not is_over:
+            del entry["prediction"]  # the original takes even an empty one as done
+            if result.failure is None:
+                del entry["feedback"]
+        entries[result.sample.id] = entry
+    make_folder(path.parent)
+    return write_json_file(path, entries, indent=INDENT)
+
+
+@contextlib.contextmanager
+def write_checkpoints(run_folder: Path, folder: Path, save_every: int) -> Iterator[None]:
+    """Write a checkpoint after every `save_every` answers; -1: none."""
+    if save_every < 0:
+        yield
+        return
+    is_over = threading.Event()
+    watch = (run_folder, folder / FOLDER, save_every, is_over, count_answers(run_folder))
+    writer = threading.Thread(target=_watch, args=watch, name="eyechart-checkpoints")
+    writer.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        writer.join()
+
+
+def count_answers(run_folder: Path) -> int:
+    """How many questions are answered; 0 if nothing can be read yet."""
+    with contextlib.suppress(EyechartError):
+        if (run_folder / FILE_NAME).exists() and (done := Run(run_folder)).manifest:
+            return sum(1 for _ in done.verdicts())
+    return 0
+
+
+def _watch(run_folder: Path, folder: Path, save_every: int, is_over: threading.Event, n_before: int) -> None:
+    pause_s = _LOOK_EVERY_S
+    while not is_over.wait(pause_s):
+        start = time.monotonic()
+        n_answered = count_answers(run_folder)
+        if n_answered // save_every > n_before // save_every:
+            with contextlib.suppress(EyechartError, OSError):  # the run continues without this copy
+                write_predictions(Run(run_folder), folder / f"prediction_{n_answered}.json", is_over=False)
+        n_before = max(n_before, n_answered)
+        pause_s = max(_LOOK_EVERY_S, (time.monotonic() - start) / _SHARE)
+
+
+# -- A model whose class was edited or whose endpoint moved since the run began
+#
+# eyechart identifies a model by the source of its class or its endpoint, and asks everything again if that
+# changes. The original keeps the answers: people fix a class that failed, or move a server, and resume.
+
+
+class ResumedModel:
+    """A model under the identity with which its run began."""
+
+    def __init__(self, model: Model, identity: Mapping[str, Any], why: str) -> None:
+        self.name = model.name
+        self.identity = identity
+        self.why = why
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)  # its other abilities: take rounds, answer several at once
+
+    async def reply(self, request: Request) -> Reply:
+        return await self._model.reply(request)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+def restore_identity(model: Model, run_folder: Path) -> Model:
+    """The model under the identity in that run, if only its source or its endpoint differs."""
+    before, now = _identity(run_folder), dict(model.identity)
+    for name, why in _MAY_CHANGE.items():
+        if name in before and before != now and {**now, name: before[name]} == before:
+            return ResumedModel(model, before, why)
+    return model
+
+
+def _identity(run_folder: Path) -> dict[str, Any]:
+    if not (run_folder / FILE_NAME).exists():
+        return {}
+    try:
+        return dict((Run(run_folder).manifest or {}).get("identity") or {})
+    except EyechartError:  # reported when the run begins
+        return {}
