@@ -133,7 +133,7 @@ def test_a_class_is_asked_in_rounds_with_its_arguments(place: Path) -> None:
     assert two["answer_history"] == ["seen", "seen", "seen", "AB"]
     asked = (place / "asked.txt").read_text(encoding="utf-8").splitlines()
     assert {line.split(" ", 1)[1] for line in asked} == {"weights 0,1"}
-    assert "--num_workers 4: a class that runs here is asked one question at a time" in done.err
+    assert "--num_workers 4: a local class answers one question at a time" in done.err
 
 
 @pytest.mark.slow
@@ -212,7 +212,7 @@ def test_copies_of_a_class_that_speaks_to_an_endpoint_are_asked_at_once(place: P
     (place / "remote.py").write_text(AT_ONCE, encoding="utf-8")
     usual = ["--problem_file", many(data, 4), "-m", "python:remote.py:Remote", "-v", "v1"]
     done = multi(place, *usual, "-n", 4)  # each waits until all four are under way
-    assert "--num_workers 4: that many copies of the class are asked at once" in done.err
+    assert "--num_workers 4: that many copies of the class run at once" in done.err
     assert [entry["prediction"] for entry in read(only_run(place) / "prediction.json").values()] == ["A"] * 4
 
 
@@ -409,7 +409,7 @@ def test_a_server_that_moved_is_asked_what_failed_alone(place: Path, data: Multi
         kept = read(folder / "args.json")
         write_json(folder / "args.json", {**kept, "api_url": moved.base_url})
         done = multi(place, "--checkpoint_dir", folder)
-        assert "the endpoint is another one now: what was answered before is kept" in done.err
+        assert "the endpoint has changed: earlier answers are kept" in done.err
         assert [number_in(asked) for asked in moved.asked] == [2]
         write_json(folder / "args.json", {**kept, "api_url": moved.base_url, "cot": True})
         multi(place, "--checkpoint_dir", folder)
@@ -513,7 +513,7 @@ def test_paths_of_a_run_count_from_where_it_was_begun(place: Path) -> None:
     (elsewhere / "mine.py").write_text(EVALUATOR, encoding="utf-8")
     done = multi(elsewhere, "--checkpoint_dir", place.parent / "results" / "mine", code=2)
     assert "no such file" in done.err
-    assert "count from the folder where the run was begun" in done.err
+    assert "are relative to the folder where the run began" in done.err
 
 
 @pytest.mark.slow
@@ -572,7 +572,7 @@ def test_answers_of_another_program_are_not_mixed_with_ours(place: Path) -> None
     )
     write_json(folder / "prediction.json", {})
     done = multi(place, "--checkpoint_dir", folder, code=2)
-    assert "holds answers that another program collected" in done.err
+    assert "holds answers of another program" in done.err
     (folder / "prediction.json").unlink()
     multi(place, "--checkpoint_dir", folder)  # nothing was answered there yet
     assert len(read(folder / "prediction.json")) == 4
@@ -793,7 +793,7 @@ def test_an_unknown_education_is_counted_as_other_by_both_commands(
     scored = eyechart("multi-metrics", *files, "--detail", cwd=place)
     assert scored.code == 0, scored.err
     for told in (asked.err, scored.err):
-        assert "is none of 初中, 高中, 大学, 社会, 其他" in told
+        assert "is not one of 初中, 高中, 大学, 社会, 其他" in told
         assert "counted as Other" in told
     tables = [
         [line for line in path.read_text("utf-8").splitlines() if line.startswith("| Other")]

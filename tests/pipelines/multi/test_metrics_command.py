@@ -61,10 +61,10 @@ def test_as_json(place: Path) -> None:
     [
         (
             [*USUAL, "--reference_file", "r.json"],
-            "--reference_file is refused: it ends the original's program",
+            "--reference_file is refused: the original fails with it",
         ),
-        ([*USUAL, "--reference_dir", "r"], "--reference_dir is refused: it does nothing"),
-        ([*USUAL, "--only_past"], "--only_past is refused: it does nothing"),
+        ([*USUAL, "--reference_dir", "r"], "--reference_dir is refused: it has no effect"),
+        ([*USUAL, "--only_past"], "--only_past is refused: it has no effect"),
         ([*USUAL, "--answer_position", "middle"], "--answer_position"),
         (["--label_file", "label.json"], "--prediction_file is missing"),
         ([], "--label_file is missing"),
