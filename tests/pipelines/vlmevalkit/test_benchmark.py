@@ -267,6 +267,6 @@ def test_circular_is_refused_where_the_prompt_hides_the_options(tmp_path: Path) 
 
 
 def test_load_refuses_what_has_no_effect_on_samples(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="temperature, trials: no question is asked") as caught:
+    with pytest.raises(UsageError, match=r"temperature, trials: load\(\) asks no questions") as caught:
         ec.load(choice_tsv(tmp_path / "mine.tsv"), trials=3, temperature=0)
     assert "limit" in caught.value.hint
