@@ -97,7 +97,7 @@ def test_a_label_that_is_null_is_told_and_counts_for_nothing(tmp_path: Path) -> 
     entries = {"czsx_0_0": ENTRY, "czsx_1_0": ENTRY | {"question_id": "czsx_1_0"}}
     found = metrics(label_file, write(tmp_path / "prediction.json", entries), detail=True)
     assert (found.score, found.total, found.unlabelled) == (1, 1, ("czsx_1_0",))
-    assert found.notes == ("1 question has no label in label.json, so there is no score for: czsx_1_0",)
+    assert found.notes == ("1 question has no label in label.json, not scored: czsx_1_0",)
     assert read_json(tmp_path / "score.json")["czsx_1_0"]["total_score"] == 0
 
 

@@ -134,7 +134,7 @@ def _notes(scored: ScoredPredictions, predictions: Path, labels: Path) -> list[s
     if scored.unlabelled:
         notes.append(
             f"{_questions(scored.unlabelled, 'has', 'have')} no label in {labels.name}, "
-            f"so they have no score: {_ids(scored.unlabelled)}"
+            f"not scored: {_ids(scored.unlabelled)}"
         )
     if scored.unknown:
         notes.append(
