@@ -25,8 +25,7 @@ from eyechart.errors import (
     UsageError,
 )
 from eyechart.registry import benchmark, exporter, judged_scorer, model, scorer
-from eyechart.run import load, run
-from eyechart.run.run import Run
+from eyechart.run import Run, load, run
 from eyechart.types import (
     MODELS_TURN,
     Benchmark,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from eyechart.run.estimate import Estimate
     from eyechart.run.rescore import Change
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
 
 JSON_HELP = "print one JSON object on stdout and nothing else"
@@ -152,7 +152,7 @@ def print_runs(runs: Sequence[Run], *, as_json: bool) -> None:
 def print_remarks(done: Run, *, as_json: bool) -> None:
     """Print on stderr what went wrong with a run, what to do next, and where its files are."""
     from eyechart.registry import has_submission
-    from eyechart.run.run import OFFICIAL
+    from eyechart.run.results import OFFICIAL
 
     if done.trouble is not None:
         note(f"the run was stopped: {done.trouble}")

@@ -140,8 +140,8 @@ def test_the_arguments_of_multis_own_tester_are_taken(tmp_path: Path) -> None:
         ([], "no model given"),
         (["openai/m", "--in_turn"], "add --multi"),
         (["openai/m", "--model", "gpt-4o"], "two models"),
-        (["--model", "nonsense"], "no model of the original's list"),
-        (["openai/m", "--cuda_device", "cpu"], "--cuda_device means nothing"),
+        (["--model", "nonsense"], "is not in the original's list"),
+        (["openai/m", "--cuda_device", "cpu"], "--cuda_device does not apply"),
     ],
 )
 def test_the_testers_arguments_are_refused_where_they_mean_nothing(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from eyechart.run import run
-from eyechart.run.run import Run
+from eyechart.run.results import Run
 from eyechart.types import Message
 from support.command import Outcome, eyechart
 from support.files import choice_tsv

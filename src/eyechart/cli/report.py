@@ -11,7 +11,7 @@ from eyechart.errors import StoreError, UsageError
 from eyechart.registry import Execute, command
 
 if TYPE_CHECKING:
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
 FORMATS = ("xlsx", "csv", "jsonl", "parquet")
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> Execute:
 def execute(args: argparse.Namespace) -> int:
     """Print the table, write the files that the flags name."""
     from eyechart.report.table import make_run_table
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
     done = Run(find_run(args.run))
     _check_files(args)

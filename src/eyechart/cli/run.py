@@ -17,7 +17,7 @@ from eyechart.run.options import COST, GROUPS, RUN, Options
 if TYPE_CHECKING:
     from eyechart.run.models import ModelChoice
     from eyechart.run.plan import Plan
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
 DESCRIPTION = """\
 Ask a model every question of a source, score the replies, print the table.

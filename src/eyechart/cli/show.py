@@ -27,7 +27,7 @@ def execute(args: argparse.Namespace) -> int:
     """Print one sample."""
     from eyechart.report.show import show_json, show_sample
     from eyechart.run.cost import read_judge_prices
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
     done = Run(find_run(args.run))
     result = done.sample(args.sample, args.trial)

@@ -14,11 +14,11 @@ from eyechart.run.evaluate import evaluate
 from eyechart.run.models import choose_models
 from eyechart.run.options import LOADING_OPTIONS, Options
 from eyechart.run.plan import make_plan
-from eyechart.run.run import Run
+from eyechart.run.results import Run
 from eyechart.run.sources import apply_circular, apply_selection, find_benchmark
 from eyechart.types import Benchmark, Source
 
-__all__ = ["evaluate", "load", "run"]
+__all__ = ["Run", "evaluate", "load", "run"]
 
 
 def run(source: str | Path | Benchmark | Source, model: str | object, **options: Any) -> Run:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from eyechart.errors import EyechartError, ModelError
 from eyechart.run.options import Options
 from eyechart.run.plan import Plan, has_shared_requests, make_preparer
-from eyechart.run.run import Run
+from eyechart.run.results import Run
 from eyechart.types import Model, Scorer, Studious, read_capabilities
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from eyechart.run.evaluate import finish_run
 from eyechart.run.options import Options
 from eyechart.run.plan import choose_benchmark, choose_scorers, describe_run
 from eyechart.run.rescore import score_run
-from eyechart.run.run import Run
+from eyechart.run.results import Run
 from eyechart.run.sources import find_benchmark, make_custom_benchmark
 from eyechart.types import Benchmark, LogEntry, Replies, Reply, ReplyLog, Sample, Source
 

@@ -20,7 +20,7 @@ from eyechart.run.evaluate import (
 from eyechart.run.loop import run_async
 from eyechart.run.options import Options
 from eyechart.run.plan import RunScorers, bind_scorers, find_judge, refuse_stray_judge
-from eyechart.run.run import Run
+from eyechart.run.results import Run
 from eyechart.types import JudgedScorer, Reply, Request
 
 if TYPE_CHECKING:

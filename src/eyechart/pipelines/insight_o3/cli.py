@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eyechart.pipelines.insight_o3.evaluate import InsightEvaluation
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
 
 DESCRIPTION = """\

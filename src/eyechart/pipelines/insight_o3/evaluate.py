@@ -43,7 +43,7 @@ from eyechart.run.plan import Plan, make_plan
 from eyechart.types import Benchmark, Export
 
 if TYPE_CHECKING:
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
 RUNS = "run"  # the folder of our run, below that of the evaluation
 _ARGUMENTS = "args.json"

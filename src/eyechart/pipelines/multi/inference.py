@@ -32,7 +32,7 @@ from eyechart.pipelines.multi.models import ChosenModel, choose_model
 from eyechart.pipelines.multi.report import INDENT, make_prediction
 from eyechart.report.rows import write_json_file
 from eyechart.run.options import Options
-from eyechart.run.run import Run
+from eyechart.run.results import Run
 from eyechart.store.journal import FILE_NAME
 from eyechart.types import Benchmark, Model, Reply, Request, read_capabilities
 

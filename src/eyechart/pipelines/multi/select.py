@@ -207,7 +207,7 @@ def place_images(text: str, paths: Sequence[str], wanted: Placement | None = Non
     """Renumber the images of a text and add captions.
 
     >>> place_images("A.[IMAGE_3] B.[IMAGE_4]", ["a", "b", "c", "d"])
-    Placed(text='A.[IMAGE_1] B.[IMAGE_2]', images=('c', 'd'))
+    PlacedText(text='A.[IMAGE_1] B.[IMAGE_2]', images=('c', 'd'))
     >>> place_images("[IMAGE_1]?", ["a"], Placement({"a": "a cat"}, in_content=True)).text
     '[IMAGE_1:a cat]?'
     >>> place_images("[IMAGE_2], [IMAGE_1]", ["a", "b"], Placement(numbering="correct")).text

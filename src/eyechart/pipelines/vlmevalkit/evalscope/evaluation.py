@@ -58,7 +58,7 @@ from eyechart.types import Benchmark, Export, Message, Result, Sample
 
 if TYPE_CHECKING:
     from eyechart.run.plan import Plan
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
 
 AGAIN = "the same call again asks only for what is missing"

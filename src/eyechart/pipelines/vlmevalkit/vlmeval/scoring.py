@@ -44,7 +44,7 @@ from eyechart.terminal import print_note
 from eyechart.types import Benchmark, Failure, Reply, Result, Sample
 
 if TYPE_CHECKING:
-    from eyechart.run.run import Run
+    from eyechart.run.results import Run
 
 
 CHOICE = "choice-vlmevalkit"
