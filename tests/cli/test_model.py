@@ -64,10 +64,10 @@ def test_an_evaluator_class_is_asked_everything(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(EVALUATOR, encoding="utf-8")
     done = eyechart("model", "check", "python:mine.py:XEvaluator", cwd=tmp_path)
     assert done.code == 1
-    rows = {line[:34].strip(): line for line in done.out.splitlines()}
+    rows = {line.partition("  ")[0]: line for line in done.out.splitlines()}
     assert "yes" in rows["single choice in words (zh)"]
     assert "yes" in rows["single choice in words (en)"]
-    assert "it takes no pictures" in rows["blank on a picture (en)"]
+    assert "it takes no pictures" in rows["blank on an image (en)"]
     assert rows["two images in rounds (zh)"].split()[-2:] == ["B", "C"]  # what it said, what is right
     assert "answered: 14 of 28, 2 correctly" in done.out
     assert "sees images: no" in done.out

@@ -116,7 +116,7 @@ def test_a_scorer_is_linear(name: str) -> None:
 @pytest.mark.slow
 def test_no_scorer_keeps_the_texts_of_long_replies() -> None:
     """What is remembered for the next reply must not grow with the replies."""
-    n_chars, n_replies = 20_000, 30
+    n_chars, n_replies = 20_000, 12
     kept = {}
     for name in registry.scorers.names():
         scorer = registry.scorers.get(name)

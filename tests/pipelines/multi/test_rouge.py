@@ -82,7 +82,9 @@ def test_no_scorer_is_slow_on_a_reply_of_full_length(
     scorers = [name for name in registry.scorers.names() if name.startswith("multi")]
     assert len(scorers) == 8
     sample = Sample(id="1", question="", golds=("光或选的折射" * 40,), meta={"question_type": kind})
-    for name, piece in itertools.product(scorers, pieces):
+    # Every piece and every scorer; all pairs of open questions would take half a minute.
+    pairs = zip(pieces, itertools.cycle(scorers)) if len(pieces) > 1 else itertools.product(pieces, scorers)
+    for piece, name in pairs:
         began = time.process_time()
         registry.scorers.get(name)(Reply(text=piece * (50_000 // len(piece))), sample)
         assert time.process_time() - began < 20.0, (name, piece)  # less than a second, unless it hangs
