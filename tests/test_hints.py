@@ -1,13 +1,20 @@
 """Advice at a door of another tool: flags by the names that they have there."""
 
+import ast
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import eyechart
 from eyechart.errors import ModelError, rename_flags, translate_errors, translate_hint
-from eyechart.pipelines.insight_o3.arguments import rename_flags_in_hint
+from eyechart.pipelines.insight_o3.arguments import FLAG_NAMES, rename_flags_in_hint
+from eyechart.pipelines.multi import cli as multi_cli
+from eyechart.pipelines.vlmevalkit.evalscope import job
+from eyechart.pipelines.vlmevalkit.vlmeval import command
 
 NAMES = {
     "--out": "--work-dir",
@@ -76,3 +83,27 @@ def test_what_is_raised_is_worded_and_stays_what_it_is() -> None:
 )
 def test_at_the_door_of_insight_o3(said: str, meant: str) -> None:
     assert rename_flags_in_hint(said) == meant
+
+
+def find_texts() -> set[str]:
+    """Every string literal of the package, the keys of mappings left out."""
+    found = set()
+    for path in Path(eyechart.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        keys = {id(key) for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in keys:
+                found.add(node.value)
+    return found
+
+
+@pytest.mark.parametrize(
+    "names",
+    [FLAG_NAMES, multi_cli._NAMES, job.KEYS, command._NAMES],
+    ids=["insight", "multi", "evalscope", "kit"],
+)
+def test_phrases_that_are_translated_occur_in_our_messages(names: Mapping[str, str]) -> None:
+    """A message that is reworded must be reworded in these tables, too."""
+    texts = find_texts()
+    phrases = [name for name in names if " " in name]
+    assert [phrase for phrase in phrases if not any(phrase in text for text in texts)] == []

@@ -107,7 +107,8 @@ def rotate_sample(sample: Sample) -> list[Sample]:
     """The sample and its rotations, in order; the sample alone where it cannot be rotated.
 
     As in VLMEvalKit, a question is not rotated where that would change what it asks: an option names two or
-    more letters ("both A and B"), an option is itself a capital letter, or the gold is no option's letter.
+    more letters ("both A and B"), an option is itself a capital letter, or the gold is not
+    the letter of an option.
 
     >>> sample = Sample(id="7", question="Which?", choices={"A": "cat", "B": "dog"}, golds=("B",))
     >>> [(one.id, dict(one.choices), one.golds) for one in rotate_sample(sample)]

@@ -400,7 +400,7 @@ def get_remarks(source: Source) -> tuple[str, ...] | None:
 
 
 def find_file_source(source: Source) -> FileSource | None:
-    """The file beneath a source that selects or changes its samples; None if there is no file."""
+    """The file that a source reads, also through selections and rotations; None if it reads no file."""
     while isinstance(source, ChangedSource):
         source = source.source
     return source if isinstance(source, FileSource) else None

@@ -185,12 +185,12 @@ def test_what_is_wrong_names_file_and_sample(tmp_path: Path, row: Any, message: 
 
 def test_what_is_wrong_with_the_whole(tmp_path: Path) -> None:
     path = log(tmp_path / "a.json", sample(1), sample(1))
-    with pytest.raises(DataError, match=r"sample 2 .*a reply to '1' stands there already: a\.json: sample 1"):
+    with pytest.raises(DataError, match=r"sample 2 .*second reply to '1'; the first is in a\.json: sample 1"):
         read_json_log(path)
     path.write_text(path.read_text()[:-200])
     with pytest.raises(DataError, match=r"a\.json: invalid JSON at byte"):
         read_json_log(path)
-    with pytest.raises(DataError, match=r"a\.json: there is no reply in it"):
+    with pytest.raises(DataError, match=r"a\.json: no replies found"):
         read_json_log(log(tmp_path / "a.json"))
     with pytest.raises(DataError, match=r"a\.json: eval: .*model"):
         read_json_log(log(tmp_path / "a.json", sample(), eval={"task": "t"}))

@@ -92,7 +92,7 @@ def test_what_is_wrong_names_file_and_row(tmp_path: Path, row: Any, message: str
 
 
 def test_a_document_that_stands_there_twice(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"row 2 .*a reply to '0' stands there already: s\.jsonl: row 1"):
+    with pytest.raises(DataError, match=r"row 2 .*second reply to '0'; the first is in s\.jsonl: row 1"):
         read_samples(jsonl(tmp_path / "s.jsonl", [line(), line()]))
 
 

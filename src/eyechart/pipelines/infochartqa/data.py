@@ -152,7 +152,7 @@ def _to_sample(
         id=sample_id,
         question=_broken_lines(values["question"]),
         images=images.find(values, row.number, figure_id, split, where),
-        # As in the authors' code any answer becomes text; null is no answer.
+        # As in the authors' code any answer becomes text; null means that there is no answer.
         golds=() if answer is None else (answer if isinstance(answer, str) else str(answer),),
         choices=choices,
         choices_text=choices_text,

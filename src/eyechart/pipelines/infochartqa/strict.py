@@ -2,7 +2,7 @@
 
 What differs from `infochartqa`, by the checklist of quirks (docs/infochartqa.md):
 
-Q1  ``Error!`` is an unreadable reply and counts.  Q2  A null reply is no reply, not the word None.
+Q1  ``Error!`` is an unreadable reply and counts.  Q2  A null reply is missing, not the word None.
 Q3  The stated number counts, else the last one that the question can mean.
 Q4  42 is not 42,000: units must agree where both sides name one.
 Q5  Whole numbers and years are exact: 2018 is not 2020.  Q6  Tolerance is relative to the gold alone.

@@ -121,7 +121,7 @@ def read_archive(path: Path, _with_questions: bool = True) -> ReplyLog:
 
 def _log(path: Path, spec: _Spec | None, entries: list[LogEntry]) -> ReplyLog:
     if spec is None:
-        raise DataError(f"{path.name}: the log does not say what was evaluated", hint="it has no 'eval'")
+        raise DataError(f"{path.name}: the log does not name the task and the model", hint="it has no 'eval'")
     refuse_duplicates(entries, path)
     return ReplyLog(tool="Inspect", task=spec.task, model=spec.model, entries=entries)
 

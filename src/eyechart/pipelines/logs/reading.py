@@ -56,18 +56,18 @@ def report_field_errors(where: str) -> Iterator[None]:
 
 
 def refuse_duplicates(entries: Sequence[LogEntry], file: Path) -> None:
-    """An answer that stands there twice could not be told from the other."""
+    """Refuse a log with two replies to the same question and trial, or with none at all."""
     first: dict[tuple[str, int], str] = {}
     for entry in entries:
         key = (entry.id, entry.trial)
         if key in first:
             raise DataError(
-                f"{entry.where}: a reply to {entry.id!r} stands there already: {first[key]}",
+                f"{entry.where}: second reply to {entry.id!r}; the first is in {first[key]}",
                 hint="keep one reply for each question and trial",
             )
         first[key] = entry.where
     if not entries:
-        raise DataError(f"{file.name}: there is no reply in it")
+        raise DataError(f"{file.name}: no replies found")
 
 
 def read_text(content: Any) -> str:
@@ -84,7 +84,7 @@ def read_text(content: Any) -> str:
 
 
 def read_thinking(content: Any) -> str:
-    """What a message says of its thinking."""
+    """The reasoning parts of a message, joined."""
     parts = content if isinstance(content, list) else []
     found = [
         part.get("reasoning")
@@ -231,7 +231,7 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_own_reply(metadata: Any, text: str, where: str) -> Reply | None:
-    """A reply with all that an export of ours says of it; None in anybody else's file."""
+    """The reply with all its fields, from a file that eyechart exported; None for other files."""
     record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
     if record is None:
         return None
@@ -241,7 +241,7 @@ def read_own_reply(metadata: Any, text: str, where: str) -> Reply | None:
 
 
 def read_own_sample(metadata: Any, where: str) -> Sample | None:
-    """The question that an export of ours put there; None in anybody else's file."""
+    """The sample with all its fields, from a file that eyechart exported; None for other files."""
     record = metadata.get(MARK) if isinstance(metadata, Mapping) else None
     if record is None:
         return None
@@ -250,7 +250,7 @@ def read_own_sample(metadata: Any, where: str) -> Sample | None:
     return Sample(**{name: getattr(found, name) for name in _Record.__struct_fields__})
 
 
-# -- Members of a zip archive, one at a time and none beyond reason; also of those that Zstandard packed.
+# -- Members of a zip archive, read one at a time up to a size limit; Zstandard compression included.
 
 MAX_MEMBER_BYTES = 256 * 1024 * 1024
 
@@ -309,7 +309,7 @@ class Archive:
                 hint="pip install zstandard, or: inspect log convert FILE --to json --output-dir DIR",
             ) from err
         if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
-            raise ValueError("it is not what the archive says of it")
+            raise ValueError("size or checksum differs from the archive's directory")
         return data
 
     def _by_library(self, zstandard: Any, entry: zipfile.ZipInfo) -> bytes:

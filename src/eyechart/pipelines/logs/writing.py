@@ -78,7 +78,7 @@ def format_reply(reply: Reply) -> dict[str, Any]:
 
 
 def copy_meta(sample: Sample) -> dict[str, Any]:
-    """The sample's other columns, for whoever reads the file."""
+    """The sample's other columns."""
     return {str(key): value for key, value in sample.meta.items()}
 
 
