@@ -1,1 +1,12 @@
-"""InfoChartQA: questions on infographics and charts, asked and scored as its authors do."""
+"""InfoChartQA (https://arxiv.org/abs/2505.19028): charts and infographics, asked and scored as its authors do.
+
+=============  =============================================================================
+score          one rule per question type, with the verdicts of the authors' checker
+strict         the same without the checker's quirks: the scorer ``infochartqa-strict``
+amounts        numbers with units on charts, as the strict scorer reads them
+benchmark      the benchmark and its prompt
+data           rows of both releases, the images they name, files of replies
+report         the authors' result files
+evaluate       the authors' functions: `evaluate` and `build_question`
+=============  =============================================================================
+"""
