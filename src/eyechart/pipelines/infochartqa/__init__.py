@@ -1,4 +1,4 @@
-"""InfoChartQA (https://arxiv.org/abs/2505.19028): charts and infographics, asked and scored as its authors do.
+"""InfoChartQA (https://arxiv.org/abs/2505.19028): charts and infographics, scored as its authors do.
 
 =============  =============================================================================
 score          one rule per question type, with the verdicts of the authors' checker
