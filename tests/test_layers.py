@@ -21,7 +21,7 @@ STEPS: tuple[frozenset[str], ...] = (
     frozenset({"registry"}),
     frozenset({"validate"}),
     frozenset({"types"}),
-    frozenset({"option", "files"}),
+    frozenset({"option", "files", "stats"}),
     frozenset({"errors", "memory"}),
     frozenset({"terminal", "placeholders"}),
 )

@@ -96,6 +96,7 @@ __all__ = [
     "run",
     "score",
     "scorer",
+    "stats",
 ]
 
 
@@ -106,8 +107,8 @@ _LAZY = {  # imported when they are first used
 
 
 def __getattr__(name: str) -> Any:
-    if name == "score":
-        return import_module("eyechart.score")
+    if name in ("score", "stats"):
+        return import_module(f"eyechart.{name}")
     if name in _LAZY:
         module, attribute = _LAZY[name]
         return getattr(import_module(module), attribute)

@@ -1,8 +1,8 @@
 import json
 from typing import Any
 
-from eyechart.report.statistics import compute_wilson
 from eyechart.report.summary import Summary, summarise
+from eyechart.stats import compute_wilson
 from eyechart.types import OUTCOMES, Result
 from support.results import result
 

@@ -7,7 +7,7 @@ What counts as what, for a group and for the whole run alike:
   `partial` count their value; `unparsed`, `refused` and `truncated` count 0. Samples that `failed` (no
   reply), are `unscored` (no public answer) or pending (not asked yet) are excluded. Weighted samples count
   by their weight.
-- **ci95** is the interval of that mean; `statistics.Moments.interval` says by which rule.
+- **ci95** is the interval of that mean; `stats.Moments.interval` says by which rule.
 - **coverage** is the share of sample-trials that the score rests on.
 - **bounds** are the worst and best possible score: every `failed`, `unparsed` and `truncated` sample counted
   as wrong, then as right. Unscored and pending ones stay excluded.
@@ -35,12 +35,12 @@ import msgspec
 from eyechart.circular import merge_rotations
 from eyechart.data.choices import parse_choices
 from eyechart.model.prices import Price
-from eyechart.report.statistics import Interval, Moments, compute_spread
 from eyechart.score.choice import find_gold_letter
 from eyechart.score.choice_options import prepare_options
 from eyechart.score.default import find_written_choices
 from eyechart.score.number import add_in_order
 from eyechart.score.text import read_polarity
+from eyechart.stats import Moments, compute_spread
 from eyechart.types import OUTCOMES, Export, Outcome, Result, Sample, Usage
 
 NO_VALUE = "(none)"  # the group of samples that lack the key
@@ -122,7 +122,7 @@ class Group:
 
     n: int
     score: float | None
-    ci95: Interval | None
+    ci95: tuple[float, float] | None
     outcomes: Mapping[Outcome, int]
     pending: int  # sample-trials not asked yet
     coverage: float | None
@@ -190,7 +190,7 @@ class Summary:
         return self.overall.score
 
     @property
-    def ci95(self) -> Interval | None:
+    def ci95(self) -> tuple[float, float] | None:
         """The headline's 95 % interval."""
         return self.overall.ci95
 
@@ -369,12 +369,13 @@ class _Tally:
             self.highest += weight * (asked.total + asked.unknown) / n_trials
 
     def group(self) -> Group:
+        interval = self.values.interval()
         n_trials = sum(self.counts.values()) + self.pending
         n_scored = sum(count for outcome, count in self.counts.items() if outcome in SCORED)
         return Group(
             n=self.n,
             score=self.values.mean,
-            ci95=self.values.interval(),
+            ci95=(interval.low, interval.high) if interval else None,
             outcomes=self.counts,
             pending=self.pending,
             coverage=n_scored / n_trials if n_trials else None,

@@ -1,16 +1,17 @@
 import math
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.report.statistics import (
+from eyechart.stats import (
+    Interval,
     Moments,
-    compute_mean_interval,
     compute_spread,
-    compute_trials_interval,
     compute_wilson,
     compute_z,
+    interval,
 )
 
 counts = st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -75,60 +76,48 @@ def test_a_confidence_that_is_none_is_refused(confidence: float) -> None:
         compute_z(confidence)
 
 
+def ends(found: Interval | None) -> tuple[float, float]:
+    assert found is not None
+    return found.low, found.high
+
+
 def test_nothing_has_no_interval() -> None:
     assert compute_wilson(0, 0) is None
-    assert compute_mean_interval([]) is None
-    assert compute_trials_interval([[], []]) is None
+    assert interval([]) is None
+    assert interval([1.0, 0.5], weights=[0, 0]) is None
     assert compute_spread([]) is None
     assert Moments().mean is None
 
 
+def test_sequences_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        interval([1.0, 0.0], clusters=["a"])
+
+
 @given(st.lists(shares, min_size=1, max_size=200))
 def test_the_interval_of_a_mean_holds_it_and_stays_a_share(values: list[float]) -> None:
-    found = compute_mean_interval(values)
-    assert found is not None
+    low, high = ends(interval(values))
     mean = math.fsum(values) / len(values)
-    assert 0 <= found[0] <= mean + 1e-9
-    assert mean - 1e-9 <= found[1] <= 1
+    assert 0 <= low <= mean + 1e-9
+    assert mean - 1e-9 <= high <= 1
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1))
 def test_right_and_wrong_alone_get_wilsons_interval(values: list[float]) -> None:
-    assert compute_mean_interval(values) == compute_wilson(sum(values), len(values))
+    assert ends(interval(values)) == compute_wilson(sum(values), len(values))
 
 
 @pytest.mark.slow
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1))
 def test_the_interval_of_a_mean_is_symmetric(values: list[float]) -> None:
-    found, mirrored = compute_mean_interval(values), compute_mean_interval([1 - value for value in values])
-    assert found is not None
-    assert mirrored is not None
-    assert found == pytest.approx((1 - mirrored[1], 1 - mirrored[0]), abs=1e-9)
-
-
-def test_partial_credit_by_hand() -> None:
-    # Mean 0.5, variance (4 * 0.25 ** 2) / 3, standard error sqrt(variance / 4).
-    half = 1.959964 * math.sqrt(4 * 0.0625 / 3 / 4)
-    assert compute_mean_interval([0.25, 0.75, 0.25, 0.75]) == pytest.approx(
-        (0.5 - half, 0.5 + half), abs=1e-6
-    )
+    low, high = ends(interval([1 - value for value in values]))
+    assert ends(interval(values)) == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
 @pytest.mark.parametrize("values", [[0.5], [0.5] * 3, [0.1] * 1000])
 def test_equal_values_do_not_pretend_to_be_certain(values: list[float]) -> None:
-    found = compute_mean_interval(values)
-    assert found is not None
-    assert found[0] < values[0] < found[1]
-
-
-@pytest.mark.slow
-@given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=4), min_size=1), st.integers(2, 5))
-def test_repeating_the_trials_makes_nobody_surer(samples: list[list[float]], times: int) -> None:
-    once, often = (
-        compute_trials_interval(samples),
-        compute_trials_interval([values * times for values in samples]),
-    )
-    assert once == pytest.approx(often)
+    low, high = ends(interval(values))
+    assert low < values[0] < high
 
 
 def test_spread_is_that_of_a_population() -> None:
@@ -156,43 +145,58 @@ def test_a_weighted_mean_counts_points() -> None:
 @given(weighted)
 def test_a_weighted_interval_holds_its_mean_and_stays_a_share(values: list[tuple[float, float]]) -> None:
     made = moments(values)
-    found = made.interval()
-    assert found is not None
+    low, high = ends(made.interval())
     assert made.mean is not None
-    assert -1e-9 <= found[0] <= made.mean + 1e-9
-    assert made.mean - 1e-9 <= found[1] <= 1 + 1e-9
+    assert 0 <= low <= made.mean <= high <= 1
 
 
 @given(st.lists(shares, min_size=2, max_size=30), st.floats(0.5, 20))
 def test_one_weight_for_all_is_no_weight(values: list[float], weight: float) -> None:
-    plain, heavy = compute_mean_interval(values), moments([(value, weight) for value in values]).interval()
-    assert plain is not None
-    assert heavy is not None
-    assert heavy == pytest.approx(plain, abs=1e-6)
+    heavy = moments([(value, weight) for value in values]).interval()
+    assert ends(heavy) == pytest.approx(ends(interval(values)), abs=1e-9)
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.1, 1 / 3])
 @pytest.mark.parametrize("n", [1000, 10_000, 60_000])
 def test_right_and_wrong_alone_get_wilsons_interval_however_many_there_are(n: int, weight: float) -> None:
     found = moments([(float(k % 10 != 0), weight) for k in range(n)]).interval()
-    assert found == pytest.approx(compute_wilson(0.9 * n, n), rel=1e-12)
-
-
-def test_almost_right_is_partial_credit_whatever_it_weighs() -> None:
-    almost = [0.0, 1 - 2**-53]
-    assert compute_mean_interval(almost) != compute_wilson(1, 2)
-    assert moments([(value, 3.0) for value in almost]).interval() == pytest.approx(
-        compute_mean_interval(almost)
-    )
+    assert ends(found) == pytest.approx(compute_wilson(0.9 * n, n), rel=1e-12)
 
 
 def test_what_weighs_nothing_is_no_part_of_the_interval() -> None:
-    assert moments([(1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.0)]).interval() == compute_wilson(2, 3)
+    made = moments([(1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.0)])
+    assert ends(made.interval()) == compute_wilson(2, 3)
 
 
 def test_a_sample_of_many_points_makes_the_interval_wider() -> None:
-    even = moments([(float(k % 2), 1) for k in range(40)]).interval()
-    uneven = moments([(float(k % 2), 20 if k == 0 else 1) for k in range(40)]).interval()
-    assert even is not None
-    assert uneven is not None
+    even = ends(moments([(float(k % 2), 1) for k in range(40)]).interval())
+    uneven = ends(moments([(float(k % 2), 20 if k == 0 else 1) for k in range(40)]).interval())
     assert uneven[1] - uneven[0] > even[1] - even[0]
+
+
+# -- clusters --------------------------------------------------------------------------------------
+
+clustered = st.lists(st.tuples(shares, st.floats(0.5, 20), st.integers(0, 5)), min_size=1, max_size=30)
+
+
+@given(clustered, st.randoms(use_true_random=False))
+def test_the_order_of_the_values_changes_nothing(rows: list[tuple[float, float, int]], rng: Random) -> None:
+    mixed = rng.sample(rows, len(rows))
+    assert interval(*zip(*rows, strict=True)) == interval(*zip(*mixed, strict=True))
+
+
+@given(weighted)
+def test_clusters_of_one_sample_are_no_clusters(rows: list[tuple[float, float]]) -> None:
+    values, weights = zip(*rows, strict=True)
+    assert interval(values, weights, range(len(values))) == interval(values, weights)
+    assert interval(values, weights, [None] * len(values)) == interval(values, weights)
+
+
+def test_questions_on_one_image_count_less() -> None:
+    values = [1.0] * 40 + [0.0] * 10 + [1.0] * 40
+    alone, together = interval(values), interval(values, clusters=[k // 10 for k in range(90)])
+    assert alone is not None
+    assert together is not None
+    assert (together.n, together.n_clusters, together.mean) == (90, 9, alone.mean)
+    assert together.high - together.low > 2 * (alone.high - alone.low)
+    assert together.n_effective < 15

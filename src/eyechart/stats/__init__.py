@@ -1,0 +1,85 @@
+"""The arithmetic of evaluation: intervals, comparisons, ranks, trials, agreement. Pure functions of numbers.
+
+    import eyechart as ec
+
+    ec.stats.interval([1, 0, 1, 1], clusters=["image-1", "image-1", "image-2", "image-3"])
+    ec.stats.paired(scores_of_a, scores_of_b)
+
+Standard library only. docs/intervals.md says by which formulas, from which papers, and how often the
+intervals hold the truth in simulation.
+"""
+
+from eyechart.stats.agreement import (
+    Agreement,
+    compute_agreement,
+    compute_krippendorff_alpha,
+    correct_by_audit,
+)
+from eyechart.stats.distributions import (
+    cdf_normal,
+    cdf_t,
+    compute_sign_test,
+    compute_z,
+    quantile_normal,
+    quantile_t,
+)
+from eyechart.stats.intervals import (
+    Interval,
+    Moments,
+    combine_means,
+    compute_union_interval,
+    compute_wilson,
+    interval,
+)
+from eyechart.stats.paired import (
+    Paired,
+    adjust_benjamini_hochberg,
+    adjust_holm,
+    compute_bonett_price,
+    compute_power,
+    compute_sample_size,
+    compute_smallest_difference,
+    paired,
+)
+from eyechart.stats.ranks import rank_intervals, shrink_groups
+from eyechart.stats.trials import (
+    TrialStatistics,
+    compute_pass_at_k,
+    compute_pass_hat_k,
+    compute_spread,
+    summarise_trials,
+)
+
+__all__ = [
+    "Agreement",
+    "Interval",
+    "Moments",
+    "Paired",
+    "TrialStatistics",
+    "adjust_benjamini_hochberg",
+    "adjust_holm",
+    "cdf_normal",
+    "cdf_t",
+    "combine_means",
+    "compute_agreement",
+    "compute_bonett_price",
+    "compute_krippendorff_alpha",
+    "compute_pass_at_k",
+    "compute_pass_hat_k",
+    "compute_power",
+    "compute_sample_size",
+    "compute_sign_test",
+    "compute_smallest_difference",
+    "compute_spread",
+    "compute_union_interval",
+    "compute_wilson",
+    "compute_z",
+    "correct_by_audit",
+    "interval",
+    "paired",
+    "quantile_normal",
+    "quantile_t",
+    "rank_intervals",
+    "shrink_groups",
+    "summarise_trials",
+]

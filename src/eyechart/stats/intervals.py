@@ -1,0 +1,302 @@
+"""How sure a mean is: intervals with the sample, or the cluster of samples, as the unit.
+
+The samples of a benchmark are taken as drawn from many of their kind; the interval says which scores the
+same model could have got on another draw. It says nothing about errors in the gold answers.
+docs/intervals.md has the formulas, the references and the simulated coverage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import TypeVar
+
+import msgspec
+
+from eyechart.stats.distributions import check_confidence, compute_z, quantile_t
+
+T = TypeVar("T")
+
+_BINARY = (0.0, 1.0)
+# Values and weights are summed as whole multiples of 2^-100: such sums do not depend on the order.
+_UNIT = 2.0**100
+
+
+class Interval(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean and the interval around it."""
+
+    mean: float
+    low: float
+    high: float
+    n: int  # samples
+    n_clusters: int  # independent units: images, problems; n without clusters
+    method: str
+    stderr: float | None = None  # clustered, where there are clusters; None for a single unit
+    n_effective: float = 0.0  # independent right-or-wrong samples that would say as much
+
+
+def interval(
+    values: Iterable[float],
+    weights: Iterable[float] | None = None,
+    clusters: Iterable[Hashable] | None = None,
+    *,
+    confidence: float = 0.95,
+) -> Interval | None:
+    """The interval of the mean of values from 0 to 1, one per sample; None of nothing.
+
+    With several trials per sample, a sample's value is its mean over them. `weights` are points. Samples of
+    one cluster (questions on one image) are not independent; a cluster of None is a cluster of its own.
+
+    >>> found = interval([1, 1, 0, 1])
+    >>> found.mean, round(found.low, 3), round(found.high, 3), found.method
+    (0.75, 0.301, 0.954, 'wilson')
+    >>> found = interval([1, 1, 0, 0, 1, 1], clusters=["a", "a", "b", "b", "c", "c"])
+    >>> found.n, found.n_clusters, found.method
+    (6, 3, 'wilson-clustered')
+    """
+    moments = Moments()
+    for value, weight, cluster in align(values, weights, clusters):
+        moments.add(value, weight, cluster)
+    return moments.interval(confidence=confidence)
+
+
+def align(
+    values: Iterable[T], weights: Iterable[float] | None, clusters: Iterable[Hashable] | None
+) -> Iterator[tuple[T, float, Hashable]]:
+    """Every value with its weight and cluster; weight 1 and no cluster where none are given."""
+    held = list(values)
+    given = repeat(1.0, len(held)) if weights is None else weights
+    units = repeat(None, len(held)) if clusters is None else clusters
+    return zip(held, given, units, strict=True)
+
+
+class Moments:
+    """The interval of a mean while values arrive: a few sums, and two numbers per cluster.
+
+    The sums are exact, so the result does not depend on the order of the values.
+
+    >>> m = Moments()
+    >>> for value in (1.0, 0.5, 0.0): m.add(value)
+    >>> m.n, m.mean
+    (3, 0.5)
+    """
+
+    __slots__ = (
+        "_clusters", "_grouped", "_is_binary", "_squares", "_total", "_weight", "n",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._weight = 0
+        self._total = 0  # of weight times value
+        self._squares = _Squares()  # of all samples
+        self._grouped = _Squares()  # of those that have a cluster
+        self._clusters: dict[Hashable, list[int]] = {}  # weight, total
+        self._is_binary = True  # every value has been 0 or 1
+
+    def add(self, value: float, weight: float = 1.0, cluster: Hashable = None) -> None:
+        """Add a value from 0 to 1. A value of weight 0 does not count, neither for the mean nor for n."""
+        if not weight > 0:
+            if weight == 0:
+                return
+            raise ValueError(f"a weight cannot be {weight}")
+        if value not in _BINARY:
+            self._is_binary = False
+        self.n += 1
+        w, wx = (heavy := int(weight * _UNIT)), heavy * int(value * _UNIT)
+        self._weight += w
+        self._total += wx
+        self._squares.add(w, wx)
+        if cluster is None:
+            return
+        self._grouped.add(w, wx)
+        sums = self._clusters.get(cluster)
+        if sums is None:
+            self._clusters[cluster] = [w, wx]
+        else:
+            sums[0] += w
+            sums[1] += wx
+
+    @property
+    def mean(self) -> float | None:
+        """The weighted mean; None of nothing."""
+        return self._total / (self._weight * int(_UNIT)) if self._weight else None
+
+    def interval(self, *, confidence: float = 0.95) -> Interval | None:
+        """The interval of the mean, by the rule that fits the values; None of nothing.
+
+        Values of 0 and 1: Wilson's score interval on Kish's effective n. Partial credit and means over
+        trials: Wilson on the number of right-or-wrong samples that would have the same standard error.
+        Clusters: that number divided by the design effect, the factor by which the clusters inflate the
+        variance.
+
+        >>> m = Moments()
+        >>> for value in (1.0, 0.5, 0.0, 0.5): m.add(value)
+        >>> found = m.interval()
+        >>> round(found.low, 3), round(found.high, 3), found.method
+        (0.084, 0.916, 'wilson-partial')
+        """
+        check_confidence(confidence)
+        mean = self.mean
+        if mean is None:
+            return None
+        n, weight = self.n, self._weight
+        kish = weight * weight / self._squares.weights
+        # Squared deviations from the mean, over the squared weight.
+        scatter = self._compute_scatter(self._squares)
+        if self._is_binary:
+            effective, quantile = kish, compute_z(confidence)
+        else:
+            effective = _compute_partial_n(mean, scatter, n, kish)
+            quantile = quantile_t((1 + confidence) / 2, max(1.0, kish - 1))
+        n_clusters = n - self._grouped.n + len(self._clusters)
+        variance = scatter * n / (n - 1) if n > 1 else None
+        method = "wilson" if self._is_binary else "wilson-partial"
+        if n_clusters < n:
+            between = self._sum_clusters()
+            method = "wilson-clustered"
+            quantile = quantile_t((1 + confidence) / 2, max(1, n_clusters - 1))
+            clustered = between * n_clusters / (n_clusters - 1) if n_clusters > 1 else None
+            if variance and clustered:
+                effective *= variance / clustered
+            else:  # no spread to learn from: each cluster counts as one sample
+                effective = min(effective, float(n_clusters))
+            variance = clustered
+        low, high = _solve_wilson(mean, effective, quantile)
+        return Interval(
+            mean=mean,
+            low=low,
+            high=high,
+            n=n,
+            n_clusters=n_clusters,
+            method=method,
+            stderr=None if variance is None else math.sqrt(variance),
+            n_effective=effective,
+        )
+
+    def _compute_scatter(self, squares: _Squares) -> float:
+        """The sum of the squares of weight times (value - mean), over the square of all weight."""
+        weight, total = self._weight, self._total
+        scatter = (
+            squares.values * weight**2 - 2 * squares.products * weight * total + squares.weights * total**2
+        )
+        return scatter / (int(_UNIT) ** 2 * weight**4)
+
+    def _sum_clusters(self) -> float:
+        """As `_compute_scatter`, with the clusters as units: a sample without one is a unit of its own."""
+        weight, total = self._weight, self._total
+        squares = sum((wx * weight - w * total) ** 2 for w, wx in self._clusters.values())
+        alone = self._compute_scatter(self._squares.subtract(self._grouped))
+        return squares / (int(_UNIT) ** 2 * weight**4) + alone
+
+
+class _Squares:
+    """Sums over samples of squared weight, times the value, times its square."""
+
+    __slots__ = ("n", "products", "values", "weights")
+
+    def __init__(self) -> None:
+        self.n = self.weights = self.products = self.values = 0
+
+    def add(self, w: int, wx: int) -> None:
+        self.n += 1
+        self.weights += w * w
+        self.products += w * wx
+        self.values += wx * wx
+
+    def subtract(self, other: _Squares) -> _Squares:
+        rest = _Squares()
+        rest.n = self.n - other.n
+        rest.weights = self.weights - other.weights
+        rest.products = self.products - other.products
+        rest.values = self.values - other.values
+        return rest
+
+
+def _compute_partial_n(mean: float, scatter: float, n: int, kish: float) -> float:
+    """How many right-or-wrong samples would have the standard error of these values.
+
+    Two samples of average weight, one of them 0 and one 1, are added to the spread and to the mean: a few
+    equal values do not show that all values are equal.
+    """
+    if n == 1:
+        return 1.0
+    added = 1 / (kish * n)
+    variance = (scatter + added * (mean**2 + (1 - mean) ** 2)) * n / (n - 1) * n / (n + 2)
+    share = math.sqrt(added)
+    centre = (mean + share) / (1 + 2 * share)
+    return centre * (1 - centre) / variance
+
+
+def compute_wilson(
+    successes: float, n: float, *, confidence: float = 0.95, quantile: float | None = None
+) -> tuple[float, float] | None:
+    """Wilson's score interval (1927) for a share; None when there is nothing to share.
+
+    Unlike the plus-or-minus rule it stays within 0 and 1 and has a width at 0 % and 100 %. `quantile`
+    replaces the normal quantile of the confidence.
+
+    >>> low, high = compute_wilson(81, 263)
+    >>> round(low, 4), round(high, 4)
+    (0.2553, 0.3662)
+    >>> compute_wilson(0, 0) is None
+    True
+    """
+    if n <= 0:
+        return None
+    return _solve_wilson(successes / n, n, compute_z(confidence) if quantile is None else quantile)
+
+
+def _solve_wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # The formula meets 0 and 1 exactly at the ends; min and max take away the rounding.
+    return max(0.0, min(centre - half, share)), min(1.0, max(centre + half, share))
+
+
+def compute_union_interval(worst: Interval, best: Interval) -> tuple[float, float]:
+    """The interval when some samples have no score: from all of them wrong to all of them right.
+
+    It holds the score on all samples whatever made the others fail, for example that failures are likelier
+    on hard samples.
+
+    >>> worst, best = interval([1, 1, 1, 0]), interval([1, 1, 1, 1])
+    >>> low, high = compute_union_interval(worst, best)
+    >>> low == worst.low, high == best.high
+    (True, True)
+    """
+    return min(worst.low, best.low), max(worst.high, best.high)
+
+
+def combine_means(groups: Sequence[Interval], *, confidence: float = 0.95) -> Interval:
+    """The interval of the mean of group means, each group counting the same (a macro mean).
+
+    The distances from each mean to its ends are added as independent errors (Zou and Donner, 2008), so the
+    ends keep the asymmetry of Wilson's. The groups' intervals must have the same `confidence`.
+
+    >>> found = combine_means([interval([1, 1, 1, 0]), interval([0, 1])])
+    >>> found.mean, round(found.low, 2), round(found.high, 2)
+    (0.625, 0.32, 0.85)
+    """
+    check_confidence(confidence)
+    if not groups:
+        raise ValueError("the mean of no groups")
+    n = len(groups)
+    mean = math.fsum(group.mean for group in groups) / n
+    below = math.sqrt(math.fsum((group.mean - group.low) ** 2 for group in groups)) / n
+    above = math.sqrt(math.fsum((group.high - group.mean) ** 2 for group in groups)) / n
+    errors = [group.stderr for group in groups if group.stderr is not None]
+    stderr = math.sqrt(math.fsum(error**2 for error in errors)) / n if len(errors) == n else None
+    half = max(below, above)
+    z = compute_z(confidence)
+    return Interval(
+        mean=mean,
+        low=max(0.0, mean - below),
+        high=min(1.0, mean + above),
+        n=sum(group.n for group in groups),
+        n_clusters=sum(group.n_clusters for group in groups),
+        method="macro",
+        stderr=stderr,
+        n_effective=mean * (1 - mean) * (z / half) ** 2 if half else 0.0,
+    )
